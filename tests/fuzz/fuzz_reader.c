@@ -164,13 +164,11 @@ static void check_usage(const struct usage *usage)
     PROMISE(usage->copy_exposed_ns >= 0 && usage->memory_exposed_ns >= 0);
 }
 
-static void check_steps(const struct timeline *timeline)
+static void check_steps(struct arena *arena, const struct timeline *timeline)
 {
-    struct steps steps;
-    struct phases phases;
+    struct steps steps = steps_of(arena, timeline);
+    struct phases phases = phases_of(arena, timeline, &steps);
 
-    PROMISE(steps_make(&steps, timeline) == STATUS_OK);
-    PROMISE(phases_make(&phases, timeline, &steps) == STATUS_OK);
     for (int64_t i = 0; i < steps.count; i++) {
         int64_t sum = 0;
         for (int part = 0; part < STEP_PART_COUNT; part++) {
@@ -184,41 +182,27 @@ static void check_steps(const struct timeline *timeline)
             PROMISE(phases.steps[i][phase].device_ns >= 0);
         }
     }
-    phases_release(&phases);
-    steps_release(&steps);
 }
 
-static void check_tables(const struct timeline *timeline)
+static void check_tables(struct arena *arena, const struct timeline *timeline)
 {
-    struct captures captures;
-    struct launches launches;
-    struct kernels kernels;
-    struct spans spans;
-    struct memory_curve memory;
+    struct captures captures = captures_of(arena, timeline, &(struct steps){ 0 });
+    struct launches launches = launches_of(arena, timeline, &captures);
+    struct kernels kernels = kernels_of(arena, timeline);
 
-    PROMISE(captures_make(&captures, timeline, &(struct steps){ 0 }) == STATUS_OK);
-    PROMISE(launches_make(&launches, timeline, &captures) == STATUS_OK);
     PROMISE(launches.work_count + launches.orphan_count == timeline->work_count);
-    PROMISE(kernels_make(&kernels, timeline) == STATUS_OK);
     for (int64_t i = 0; i < kernels.count; i++)
         PROMISE(kernels.rows[i].min_ns >= 0 && kernels.rows[i].total_ns >= kernels.rows[i].max_ns);
-    PROMISE(spans_make(&spans, timeline) == STATUS_OK);
-    PROMISE(memory_curve_make(&memory, timeline->trace) == STATUS_OK);
-    captures_release(&captures);
-    memory_curve_release(&memory);
-    spans_release(&spans);
-    kernels_release(&kernels);
+    spans_of(arena, timeline);
+    memory_curve_of(arena, timeline->trace);
 }
 
-static void check_findings(const struct trace_file *trace)
+static void check_findings(struct arena *arena, const struct trace_file *trace)
 {
-    struct summary summary;
-    struct facts facts;
-    struct findings findings;
+    struct summary summary = summary_of(arena, trace);
+    struct facts facts = facts_of(&summary, 1, 0);
+    struct findings findings = findings_of(&facts);
 
-    PROMISE(summary_make(&summary, trace) == STATUS_OK);
-    facts = facts_of(&summary, 1, 0);
-    PROMISE(findings_make(&findings, &facts) == STATUS_OK);
     for (int64_t i = 0; i < findings.count; i++) {
         const struct finding *finding = &findings.items[i];
         PROMISE(finding->id != NULL && finding->advice != NULL && finding->evidence[0] != '\0');
@@ -226,23 +210,22 @@ static void check_findings(const struct trace_file *trace)
                 (isfinite(finding->lost_ns_per_step) && finding->lost_ns_per_step >= 0));
         PROMISE(isnan(finding->predicted_gain) || finding->predicted_gain >= 1);
     }
-    findings_release(&findings);
-    summary_release(&summary);
 }
 
 static void check_trace(const struct trace_file *trace)
 {
+    struct arena *arena = arena_open();
     struct timeline timeline;
 
     check_rows(trace);
-    PROMISE(timeline_make(&timeline, trace) == STATUS_OK);
+    timeline = timeline_of(arena, trace);
     check_usage(&timeline.all);
     for (int64_t i = 0; i < timeline.device_count; i++) check_usage(&timeline.devices[i].usage);
     for (int64_t i = 0; i < timeline.stream_count; i++) check_usage(&timeline.streams[i].usage);
-    check_steps(&timeline);
-    check_tables(&timeline);
-    check_findings(trace);
-    timeline_release(&timeline);
+    check_steps(arena, &timeline);
+    check_tables(arena, &timeline);
+    check_findings(arena, trace);
+    arena_close(arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

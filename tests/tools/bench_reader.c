@@ -161,20 +161,20 @@ static int64_t memory_figure(const char *name)
     return 1024 * (int64_t)kilobytes;
 }
 
-static enum status judge(const struct trace_file *trace)
+static void judge_within(struct arena *arena, void *context)
 {
-    struct summary summary;
-    struct facts facts;
-    struct findings findings = { 0 };
-    enum status status = STATUS_OK;
+    struct summary summary = summary_of(arena, context);
+    struct facts facts = facts_of(&summary, 1, 0);
 
-    TRY(summary_make(&summary, trace));
-    facts = facts_of(&summary, 1, 0);
-    TRY(findings_make(&findings, &facts));
+    findings_of(&facts);
+}
 
-out:
-    findings_release(&findings);
-    summary_release(&summary);
+static enum status judge(struct trace_file *trace)
+{
+    struct arena *arena = arena_open();
+    enum status status = arena_run(arena, judge_within, trace);
+
+    arena_close(arena);
     return status;
 }
 

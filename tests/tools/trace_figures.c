@@ -7,7 +7,6 @@
 #include "harness/desk/read/reader.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static void put_us(const char *name, int64_t ns)
 {
@@ -66,24 +65,26 @@ static void put_trace(const struct timeline *timeline, const struct steps *steps
     printf("}\n");
 }
 
+static void put(struct arena *arena, void *context)
+{
+    struct timeline timeline = timeline_of(arena, context);
+    struct steps steps = steps_of(arena, &timeline);
+    struct phases phases = phases_of(arena, &timeline, &steps);
+
+    put_trace(&timeline, &steps, &phases);
+}
+
 static enum status run(const char *path)
 {
     enum status status = STATUS_OK;
     struct trace_file *trace = NULL;
-    struct timeline timeline = { .trace = NULL };
-    struct steps steps = { .items = NULL };
-    struct phases phases = { .steps = NULL };
+    struct arena *arena = arena_open();
 
     TRY(trace_file_read(&trace, path, NULL));
-    TRY(timeline_make(&timeline, trace));
-    TRY(steps_make(&steps, &timeline));
-    TRY(phases_make(&phases, &timeline, &steps));
-    put_trace(&timeline, &steps, &phases);
+    TRY(arena_run(arena, put, trace));
 
 out:
-    phases_release(&phases);
-    steps_release(&steps);
-    timeline_release(&timeline);
+    arena_close(arena);
     trace_file_close(trace);
     return status;
 }

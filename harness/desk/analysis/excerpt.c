@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- Names --- */
 
@@ -79,30 +78,20 @@ static void choose_host(struct excerpt *excerpt, const struct timeline *timeline
 /* --- Rows and bars --- */
 
 struct drawing {
+    struct arena *arena, *scratch;
     struct excerpt *excerpt;
     const struct summary *summary;
     int64_t bar_room, row_room;
     int64_t narrow_ns; /* bars below it grow */
 };
 
-static enum status begin_row(struct drawing *drawing, struct excerpt_row row)
+static void begin_row(struct drawing *drawing, struct excerpt_row row)
 {
     struct excerpt *excerpt = drawing->excerpt;
-    enum status status = STATUS_OK;
 
-    if (excerpt->row_count == drawing->row_room) {
-        int64_t room = 2 * drawing->row_room + 16;
-        struct excerpt_row *rows = realloc(excerpt->rows, (size_t)room * sizeof *rows);
-        if (rows == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of a timeline", (long long)room);
-        excerpt->rows = rows;
-        drawing->row_room = room;
-    }
+    ARENA_ROOM(drawing->arena, excerpt->rows, excerpt->row_count, drawing->row_room);
     row.first_bar = excerpt->bar_count;
     excerpt->rows[excerpt->row_count++] = row;
-
-out:
-    return status;
 }
 
 /* A row without bars is taken back. */
@@ -146,50 +135,35 @@ static bool merge(const struct drawing *drawing, const struct excerpt_row *row,
 }
 
 /* Adds what lies within the excerpt to the last row. */
-static enum status add_bar(struct drawing *drawing, int64_t start_ns, int64_t end_ns, uint32_t name,
-                           int category)
+static void add_bar(struct drawing *drawing, int64_t start_ns, int64_t end_ns, uint32_t name,
+                    int category)
 {
     struct excerpt *excerpt = drawing->excerpt;
     const struct excerpt_row *row = &excerpt->rows[excerpt->row_count - 1];
     int64_t ns = end_ns - start_ns;
     struct excerpt_bar bar = { start_ns, end_ns, 1, ns, ns, name, category };
-    enum status status = STATUS_OK;
 
     if (!is_within(excerpt, start_ns, end_ns) || merge(drawing, row, &bar))
-        goto out;
-    if (excerpt->bar_count == drawing->bar_room) {
-        int64_t room = 2 * drawing->bar_room + 256;
-        struct excerpt_bar *bars = realloc(excerpt->bars, (size_t)room * sizeof *bars);
-        if (bars == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld bars of a timeline", (long long)room);
-        excerpt->bars = bars;
-        drawing->bar_room = room;
-    }
+        return;
+    ARENA_ROOM(drawing->arena, excerpt->bars, excerpt->bar_count, drawing->bar_room);
     excerpt->bars[excerpt->bar_count++] = bar;
-
-out:
-    return status;
 }
 
-static enum status add_event(struct drawing *drawing, const struct trace_event *event, int category)
+static void add_event(struct drawing *drawing, const struct trace_event *event, int category)
 {
-    return add_bar(drawing, event->start_ns, event->end_ns, event->name, category);
+    add_bar(drawing, event->start_ns, event->end_ns, event->name, category);
 }
 
-static enum status draw_steps(struct drawing *drawing)
+static void draw_steps(struct drawing *drawing)
 {
     const struct steps *steps = &drawing->summary->steps;
-    enum status status = STATUS_OK;
 
-    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_STEP }));
+    begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_STEP });
     for (int64_t i = 0; i < steps->count; i++)
         if (i >= drawing->excerpt->first_step &&
             i < drawing->excerpt->first_step + drawing->excerpt->step_count)
-            TRY(add_event(drawing, steps->items[i].event, 0));
+            add_event(drawing, steps->items[i].event, 0);
     end_row(drawing);
-
-out:
-    return status;
 }
 
 /* --- Threads --- */
@@ -211,44 +185,39 @@ static bool is_phase(const struct summary *summary, const struct trace_event *ev
 }
 
 /* A phase within another is left out. */
-static enum status draw_phases(struct drawing *drawing, const struct excerpt_row *row,
-                               const struct track_range *range)
+static void draw_phases(struct drawing *drawing, const struct excerpt_row *row,
+                        const struct track_range *range)
 {
     const struct summary *summary = drawing->summary;
     struct excerpt_row phases = *row;
-    enum status status = STATUS_OK;
     int64_t until_ns = INT64_MIN;
     int phase;
 
     phases.kind = EXCERPT_PHASE;
-    TRY(begin_row(drawing, phases));
+    begin_row(drawing, phases);
     for (int64_t i = 0; i < range->count; i++) {
         const struct trace_event *event = summary->timeline.host[range->first + i];
         if (trace_event_is_call(event) || event->start_ns < until_ns ||
             !is_phase(summary, event, &phase))
             continue;
         until_ns = event->end_ns;
-        TRY(add_event(drawing, event, phase));
+        add_event(drawing, event, phase);
     }
     end_row(drawing);
-
-out:
-    return status;
 }
 
 /* Operators of one depth. Phases do not count as a level: they have a row of their own. */
-static enum status draw_operators(struct drawing *drawing, const struct excerpt_row *row,
-                                  const struct track_range *range, int wanted)
+static void draw_operators(struct drawing *drawing, const struct excerpt_row *row,
+                           const struct track_range *range, int wanted)
 {
     const struct summary *summary = drawing->summary;
     struct excerpt_row operators = *row;
-    enum status status = STATUS_OK;
     int64_t ends_ns[EXCERPT_DEPTH];
     int depth = 0, phase;
 
     operators.kind = EXCERPT_OPERATOR;
     operators.depth = wanted;
-    TRY(begin_row(drawing, operators));
+    begin_row(drawing, operators);
     for (int64_t i = 0; i < range->count; i++) {
         const struct trace_event *event = summary->timeline.host[range->first + i];
         const char *name = trace_file_name(summary->trace, event->name);
@@ -256,27 +225,23 @@ static enum status draw_operators(struct drawing *drawing, const struct excerpt_
             continue;
         while (depth > 0 && ends_ns[depth - 1] <= event->start_ns) depth--;
         if (depth == wanted)
-            TRY(add_event(drawing, event, (int)host_doing_of_name(name, false)));
+            add_event(drawing, event, (int)host_doing_of_name(name, false));
         if (depth < EXCERPT_DEPTH)
             ends_ns[depth++] = event->end_ns;
     }
     end_row(drawing);
-
-out:
-    return status;
 }
 
 /* A call within a call, of the driver mostly, is left out. */
-static enum status draw_calls(struct drawing *drawing, const struct excerpt_row *row,
-                              const struct track_range *range)
+static void draw_calls(struct drawing *drawing, const struct excerpt_row *row,
+                       const struct track_range *range)
 {
     const struct summary *summary = drawing->summary;
     struct excerpt_row calls = *row;
-    enum status status = STATUS_OK;
     int64_t until_ns = INT64_MIN;
 
     calls.kind = EXCERPT_CALL;
-    TRY(begin_row(drawing, calls));
+    begin_row(drawing, calls);
     for (int64_t i = 0; i < range->count; i++) {
         const struct trace_event *event = summary->timeline.host[range->first + i];
         enum host_doing category;
@@ -288,15 +253,12 @@ static enum status draw_calls(struct drawing *drawing, const struct excerpt_row 
         category = host_doing_of_name(trace_file_name(summary->trace, event->name), true);
         if (host_activity_wait(&summary->host, event->track, event->start_ns) == event)
             category = HOST_WAITING;
-        TRY(add_event(drawing, event, (int)category));
+        add_event(drawing, event, (int)category);
     }
     end_row(drawing);
-
-out:
-    return status;
 }
 
-static enum status draw_thread(struct drawing *drawing, const struct track_range *range)
+static void draw_thread(struct drawing *drawing, const struct track_range *range)
 {
     const struct summary *summary = drawing->summary;
     const struct event_track *track = &summary->trace->tracks[range->track];
@@ -305,32 +267,22 @@ static enum status draw_thread(struct drawing *drawing, const struct track_range
         .thread = track->thread,
         .is_loop = summary->host.has_loop && summary->host.loop == range->track,
     };
-    enum status status = STATUS_OK;
 
-    TRY(draw_phases(drawing, &row, range));
-    for (int depth = 0; depth < EXCERPT_DEPTH; depth++)
-        TRY(draw_operators(drawing, &row, range, depth));
-    TRY(draw_calls(drawing, &row, range));
-
-out:
-    return status;
+    draw_phases(drawing, &row, range);
+    for (int depth = 0; depth < EXCERPT_DEPTH; depth++) draw_operators(drawing, &row, range, depth);
+    draw_calls(drawing, &row, range);
 }
 
-/* The threads that do something within the excerpt, the loop's first. *ranges is malloc'd. */
-static enum status find_threads(const struct drawing *drawing, struct track_range **ranges,
-                                int64_t *count)
+/* The threads that do something within the excerpt, the loop's first. */
+static struct track_range *find_threads(const struct drawing *drawing, int64_t *count)
 {
     const struct summary *summary = drawing->summary;
     const struct timeline *timeline = &summary->timeline;
     struct track_range *found =
-        calloc((size_t)summary->trace->track_count + 2, sizeof *found); /* the first: the loop's */
-    enum status status = STATUS_OK;
+        ARENA_NEW(drawing->scratch, struct track_range, summary->trace->track_count + 2);
     bool seen = false;
 
-    *ranges = found;
-    *count = 1;
-    if (found == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the threads of a timeline");
+    *count = 1; /* the first: the loop's */
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         struct track_range *range = &found[*count];
@@ -347,71 +299,55 @@ static enum status find_threads(const struct drawing *drawing, struct track_rang
         else
             ++*count;
     }
-
-out:
-    return status;
+    return found;
 }
 
-static enum status draw_threads(struct drawing *drawing)
+static void draw_threads(struct drawing *drawing)
 {
-    struct track_range *ranges = NULL;
     int64_t count;
-    enum status status = STATUS_OK;
+    struct track_range *ranges = find_threads(drawing, &count);
 
-    TRY(find_threads(drawing, &ranges, &count));
     for (int64_t i = 0; i < count && i <= EXCERPT_TRACKS; i++)
         if (ranges[i].count > 0)
-            TRY(draw_thread(drawing, &ranges[i]));
+            draw_thread(drawing, &ranges[i]);
     drawing->excerpt->tracks_left_out +=
         count > EXCERPT_TRACKS + 1 ? count - EXCERPT_TRACKS - 1 : 0;
-
-out:
-    free(ranges);
-    return status;
 }
 
 /* --- Devices --- */
 
-static enum status draw_stream(struct drawing *drawing, const struct track_usage *stream)
+static void draw_stream(struct drawing *drawing, const struct track_usage *stream)
 {
     const struct timeline *timeline = &drawing->summary->timeline;
     const struct event_track *tracks = drawing->summary->trace->tracks;
-    enum status status = STATUS_OK;
 
-    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_WORK,
-                                                 .process = stream->device,
-                                                 .thread = stream->stream }));
+    begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_WORK,
+                                             .process = stream->device,
+                                             .thread = stream->stream });
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         const struct event_track *track = &tracks[work->event->track];
         if (track->process == stream->device && track->thread == stream->stream)
-            TRY(add_event(drawing, work->event, (int)work->kind));
+            add_event(drawing, work->event, (int)work->kind);
     }
     end_row(drawing);
-
-out:
-    return status;
 }
 
-static enum status draw_streams(struct drawing *drawing)
+static void draw_streams(struct drawing *drawing)
 {
     const struct timeline *timeline = &drawing->summary->timeline;
-    enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < timeline->stream_count; i++) {
         if (i < EXCERPT_TRACKS)
-            TRY(draw_stream(drawing, &timeline->streams[i]));
+            draw_stream(drawing, &timeline->streams[i]);
         else
             drawing->excerpt->tracks_left_out++;
     }
-
-out:
-    return status;
 }
 
-static enum status draw_gap(void *context, const struct idle_gap *gap)
+static void draw_gap(void *context, const struct idle_gap *gap)
 {
-    return add_bar(context, gap->start_ns, gap->end_ns, 0, gap_cause_longest(&gap->time));
+    add_bar(context, gap->start_ns, gap->end_ns, 0, gap_cause_longest(&gap->time));
 }
 
 /* The end of the window is visited before its start, so bars are sorted. */
@@ -422,50 +358,40 @@ static int by_start(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static enum status draw_idle(struct drawing *drawing)
+static void draw_idle(struct drawing *drawing)
 {
     const struct summary *summary = drawing->summary;
     struct excerpt *excerpt = drawing->excerpt;
-    enum status status = STATUS_OK;
     int64_t first = excerpt->bar_count;
 
-    TRY(begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_IDLE }));
-    TRY(idle_visit(&summary->timeline, &summary->steps, &summary->host, draw_gap, drawing));
+    begin_row(drawing, (struct excerpt_row){ .kind = EXCERPT_IDLE });
+    idle_visit(drawing->scratch, &summary->timeline, &summary->steps, &summary->host, draw_gap,
+               drawing);
     if (excerpt->bar_count > first)
         qsort(excerpt->bars + first, (size_t)(excerpt->bar_count - first), sizeof *excerpt->bars,
               by_start);
     end_row(drawing);
-
-out:
-    return status;
 }
 
-enum status excerpt_make(struct excerpt *excerpt, const struct summary *summary, int64_t steps)
+struct excerpt excerpt_of(struct arena *arena, const struct summary *summary, int64_t steps)
 {
-    struct drawing drawing = { .excerpt = excerpt, .summary = summary };
-    enum status status = STATUS_OK;
+    struct excerpt excerpt = { .start_ns = 0 };
+    struct drawing drawing = {
+        .arena = arena, .scratch = arena_scratch(arena), .excerpt = &excerpt, .summary = summary
+    };
 
-    *excerpt = (struct excerpt){ .start_ns = 0 };
     if (summary->steps.count > 0)
-        choose_steps(excerpt, &summary->steps, steps);
+        choose_steps(&excerpt, &summary->steps, steps);
     else if (summary->timeline.work_count == 0)
-        choose_host(excerpt, &summary->timeline);
+        choose_host(&excerpt, &summary->timeline);
     else
-        *excerpt =
+        excerpt =
             (struct excerpt){ .start_ns = summary->idle.start_ns, .end_ns = summary->idle.end_ns };
-    drawing.narrow_ns = (excerpt->end_ns - excerpt->start_ns) / EXCERPT_PARTS;
-    TRY(draw_steps(&drawing));
-    TRY(draw_threads(&drawing));
-    TRY(draw_streams(&drawing));
-    TRY(draw_idle(&drawing));
-
-out:
-    return status;
-}
-
-void excerpt_release(struct excerpt *excerpt)
-{
-    free(excerpt->rows);
-    free(excerpt->bars);
-    *excerpt = (struct excerpt){ .row_count = 0 };
+    drawing.narrow_ns = (excerpt.end_ns - excerpt.start_ns) / EXCERPT_PARTS;
+    draw_steps(&drawing);
+    draw_threads(&drawing);
+    draw_streams(&drawing);
+    draw_idle(&drawing);
+    arena_close(drawing.scratch);
+    return excerpt;
 }

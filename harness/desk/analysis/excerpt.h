@@ -58,9 +58,8 @@ struct excerpt {
     int64_t tracks_left_out;
 };
 
-/* At most `steps` steps, at least one. OUT_OF_MEMORY. The summary must live longer. Release in every case. */
-enum status excerpt_make(struct excerpt *excerpt, const struct summary *summary, int64_t steps);
-void excerpt_release(struct excerpt *excerpt);
+/* At most `steps` steps, at least one. The summary must live longer. */
+struct excerpt excerpt_of(struct arena *arena, const struct summary *summary, int64_t steps);
 
 const char *excerpt_kind_name(enum excerpt_kind kind); /* "operators" */
 const char *excerpt_category_name(enum excerpt_kind kind,

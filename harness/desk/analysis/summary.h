@@ -2,6 +2,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_SUMMARY_H
 #define HARNESS_DESK_ANALYSIS_SUMMARY_H
 
+#include "harness/base/arena.h"
 #include "harness/desk/analysis/host/call_tree.h"
 #include "harness/desk/analysis/host/idle.h"
 #include "harness/desk/analysis/host/pause_table.h"
@@ -21,6 +22,7 @@
 #include "harness/desk/analysis/timeline/timeline.h"
 
 struct summary {
+    struct arena *arena; /* in which all of it lies */
     const struct trace_file *trace;
     struct timeline timeline;
     struct steps steps;
@@ -43,8 +45,7 @@ struct summary {
         product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
 };
 
-/* OUT_OF_MEMORY. `trace` must live longer. Release in every case; a summary of zeros may be released. */
-enum status summary_make(struct summary *summary, const struct trace_file *trace);
-void summary_release(struct summary *summary);
+/* `trace` must live longer. */
+struct summary summary_of(struct arena *arena, const struct trace_file *trace);
 
 #endif

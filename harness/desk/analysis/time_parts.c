@@ -17,6 +17,7 @@ struct piece {
 };
 
 struct splitting {
+    struct arena *arena, *scratch;
     struct time_parts *parts;
     int64_t room; /* for parts */
     const struct summary *summary;
@@ -40,53 +41,35 @@ const char *part_kind_name(enum part_kind kind)
     return names[kind];
 }
 
-static enum status find_part(struct splitting *splitting, enum part_kind kind, const char *name,
-                             int64_t *found)
+/* The number of the part, which is new if there is none yet. */
+static int64_t find_part(struct splitting *splitting, enum part_kind kind, const char *name)
 {
-    enum status status = STATUS_OK;
     struct time_parts *parts = splitting->parts;
     struct time_part *part;
     char text[KIND_NAME_SIZE];
 
     snprintf(text, sizeof text, "%s", name);
-    for (*found = 0; *found < parts->count; ++*found) {
-        part = &parts->items[*found];
-        if (part->kind == kind && strcmp(part->name, text) == 0)
-            return STATUS_OK;
-    }
-    if (parts->count == splitting->room) {
-        int64_t room = 2 * splitting->room + 16;
-        part = realloc(parts->items, (size_t)room * sizeof *part);
-        if (part == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld parts of a step", (long long)room);
-        parts->items = part;
-        splitting->room = room;
-    }
+    for (int64_t i = 0; i < parts->count; i++)
+        if (parts->items[i].kind == kind && strcmp(parts->items[i].name, text) == 0)
+            return i;
+    ARENA_ROOM(splitting->arena, parts->items, parts->count, splitting->room);
     part = &parts->items[parts->count];
-    *part = (struct time_part){ .kind = kind };
+    *part =
+        (struct time_part){ .kind = kind,
+                            .step_ns = ARENA_NEW(splitting->arena, int64_t, parts->step_count) };
     memcpy(part->name, text, sizeof text);
-    part->step_ns = calloc((size_t)parts->step_count, sizeof *part->step_ns);
-    if (part->step_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a part of %lld steps",
-             (long long)parts->step_count);
-    parts->count++;
-
-out:
-    return status;
+    return parts->count++;
 }
 
 /* Where each step begins on the device: with the first computation that was launched in it. One that launched none
  * begins with its annotation. None begins before the one before it. */
-static enum status find_steps(struct splitting *splitting)
+static void find_steps(struct splitting *splitting)
 {
-    enum status status = STATUS_OK;
     const struct steps *steps = &splitting->summary->steps;
     const struct timeline *timeline = &splitting->summary->timeline;
-    int64_t *begin_ns = malloc((size_t)(steps->count + 1) * sizeof *begin_ns);
+    int64_t *begin_ns = ARENA_NEW(splitting->scratch, int64_t, steps->count);
 
     splitting->begin_ns = begin_ns;
-    if (begin_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)steps->count);
     for (int64_t i = 0; i < steps->count; i++) begin_ns[i] = INT64_MAX;
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -102,9 +85,6 @@ static enum status find_steps(struct splitting *splitting)
         if (i > 0)
             begin_ns[i] = interval_later(begin_ns[i], begin_ns[i - 1]);
     }
-
-out:
-    return status;
 }
 
 /* The step that the moment is in; the first one before all. */
@@ -182,21 +162,16 @@ static int64_t row_of_work(const struct splitting *splitting, const struct repla
 }
 
 /* The part of an operator's kind; of a row NONE that of the name. */
-static enum status part_named(struct splitting *splitting, enum part_kind kind, int64_t row,
-                              uint32_t name, int64_t *part)
+static int64_t part_named(struct splitting *splitting, enum part_kind kind, int64_t row,
+                          uint32_t name)
 {
-    enum status status = STATUS_OK;
     int64_t *known = row != NONE ? &splitting->row_part[row] : &splitting->name_part[name];
 
     if (*known == NONE)
-        TRY(find_part(splitting, kind,
-                      row != NONE ? splitting->summary->operator_kinds.rows[row].name
-                                  : trace_file_name(splitting->summary->trace, name),
-                      known));
-    *part = *known;
-
-out:
-    return status;
+        *known = find_part(splitting, kind,
+                           row != NONE ? splitting->summary->operator_kinds.rows[row].name
+                                       : trace_file_name(splitting->summary->trace, name));
+    return *known;
 }
 
 static void add_piece(struct splitting *splitting, const struct trace_event *event,
@@ -206,10 +181,9 @@ static void add_piece(struct splitting *splitting, const struct trace_event *eve
         (struct piece){ event->start_ns, event->end_ns, part, event->name, kind };
 }
 
-static enum status add_work(struct splitting *splitting, const struct replayed *replayed,
-                            const struct work *work)
+static void add_work(struct splitting *splitting, const struct replayed *replayed,
+                     const struct work *work)
 {
-    enum status status = STATUS_OK;
     enum part_kind kind = part_of_work(work->kind);
     bool optimizer = false;
     int64_t row = NONE, part;
@@ -217,30 +191,21 @@ static enum status add_work(struct splitting *splitting, const struct replayed *
     if (kind == PART_COMPUTATION)
         row = row_of_work(splitting, replayed, work, &optimizer);
     if (row == NONE && optimizer)
-        TRY(find_part(splitting, kind, phase_name(PHASE_OPTIMIZER), &part));
+        part = find_part(splitting, kind, phase_name(PHASE_OPTIMIZER));
     else
-        TRY(part_named(splitting, kind, row, work->event->name, &part));
+        part = part_named(splitting, kind, row, work->event->name);
     add_piece(splitting, work->event, kind, part);
-
-out:
-    return status;
 }
 
-static enum status find_work(struct splitting *splitting)
+static void find_work(struct splitting *splitting)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = &splitting->summary->timeline;
-    struct replayed replayed = { NULL, 0, NULL };
+    struct replayed replayed = replayed_of(splitting->scratch, timeline);
 
-    TRY(replayed_make(&replayed, timeline));
-    TRY(phases_collect(&splitting->optimizer, PHASE_OPTIMIZER, timeline,
-                       &splitting->summary->steps));
+    splitting->optimizer =
+        phase_times(splitting->scratch, PHASE_OPTIMIZER, timeline, &splitting->summary->steps);
     for (int64_t i = 0; i < timeline->work_count; i++)
-        TRY(add_work(splitting, &replayed, &timeline->work[i]));
-
-out:
-    replayed_release(&replayed);
-    return status;
+        add_work(splitting, &replayed, &timeline->work[i]);
 }
 
 static int by_start(const void *left, const void *right)
@@ -252,70 +217,55 @@ static int by_start(const void *left, const void *right)
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
-static enum status find_operators(struct splitting *splitting)
+static void find_operators(struct splitting *splitting)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = &splitting->summary->timeline;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         int64_t row = splitting->row_of[event - splitting->summary->trace->events];
-        int64_t part;
-        if (event->kind != EVENT_KIND_OPERATOR || row == NONE)
-            continue;
-        TRY(part_named(splitting, PART_COMPUTATION, row, event->name, &part));
-        add_piece(splitting, event, PART_COMPUTATION, part);
+        if (event->kind == EVENT_KIND_OPERATOR && row != NONE)
+            add_piece(splitting, event, PART_COMPUTATION,
+                      part_named(splitting, PART_COMPUTATION, row, event->name));
     }
     qsort(splitting->pieces, (size_t)splitting->piece_count, sizeof *splitting->pieces, by_start);
-
-out:
-    return status;
 }
 
 /* --- The window --- */
 
 /* What of the piece no earlier one has taken, of its own kind or of those that come first. */
-static enum status take_piece(struct splitting *splitting, const struct piece *piece,
-                              int64_t *until_ns, struct intervals *own)
+static void take_piece(struct splitting *splitting, const struct piece *piece, int64_t *until_ns,
+                       struct intervals *own)
 {
-    enum status status = STATUS_OK;
     const struct idle *window = &splitting->summary->idle;
     const struct intervals *taken = &splitting->taken;
     int64_t start_ns = interval_later(interval_later(piece->start_ns, *until_ns), window->start_ns);
     int64_t end_ns = interval_earlier(piece->end_ns, window->end_ns);
 
     if (start_ns >= end_ns)
-        return STATUS_OK;
+        return;
     *until_ns = end_ns;
     splitting->parts->items[piece->part].count++;
-    TRY(intervals_add(own, start_ns, end_ns));
+    intervals_add(own, start_ns, end_ns);
     for (int64_t i = intervals_after(taken, start_ns);
          i < taken->count && taken->items[i].start_ns < end_ns; i++) {
         add_time(splitting, piece->part, start_ns, taken->items[i].start_ns);
         start_ns = interval_later(start_ns, taken->items[i].end_ns);
     }
     add_time(splitting, piece->part, start_ns, end_ns);
-
-out:
-    return status;
 }
 
-static enum status take_kind(struct splitting *splitting, enum part_kind kind)
+static void take_kind(struct splitting *splitting, enum part_kind kind)
 {
-    enum status status = STATUS_OK;
-    struct intervals own = { NULL, 0, 0 };
+    struct intervals own = { .arena = splitting->scratch };
     int64_t until_ns = INT64_MIN;
 
     for (int64_t i = 0; i < splitting->piece_count; i++)
         if (splitting->pieces[i].kind == kind)
-            TRY(take_piece(splitting, &splitting->pieces[i], &until_ns, &own));
+            take_piece(splitting, &splitting->pieces[i], &until_ns, &own);
     for (int64_t i = 0; i < own.count; i++)
-        TRY(intervals_add(&splitting->taken, own.items[i].start_ns, own.items[i].end_ns));
+        intervals_add(&splitting->taken, own.items[i].start_ns, own.items[i].end_ns);
     intervals_merge(&splitting->taken);
-
-out:
-    intervals_release(&own);
-    return status;
 }
 
 /* --- Idle time --- */
@@ -327,73 +277,54 @@ static const char *cause_of(enum host_doing doing)
                                                                            : doing);
 }
 
-static enum status add_idle(struct splitting *splitting, const char *cause, bool after_wait,
-                            int64_t at_ns, int64_t ns)
+static void add_idle(struct splitting *splitting, const char *cause, bool after_wait, int64_t at_ns,
+                     int64_t ns)
 {
-    enum status status = STATUS_OK;
     char name[KIND_NAME_SIZE];
     int64_t part;
 
     if (ns == 0)
-        return STATUS_OK;
+        return;
     snprintf(name, sizeof name, "%s%s", cause, after_wait ? " after a wait" : "");
-    TRY(find_part(splitting, PART_IDLE, name, &part));
+    part = find_part(splitting, PART_IDLE, name);
     add_ns(splitting, part, step_at(splitting, at_ns), ns);
-
-out:
-    return status;
 }
 
-static enum status add_gap(void *context, const struct idle_gap *gap)
+static void add_gap(void *context, const struct idle_gap *gap)
 {
-    enum status status = STATUS_OK;
     struct splitting *splitting = context;
     const struct idle_time *time = &gap->time;
 
     for (int cause = 0; cause < GAP_HOST; cause++)
-        TRY(add_idle(splitting, gap_cause_name(cause), false, gap->start_ns,
-                     gap_cause_ns(time, cause)));
+        add_idle(splitting, gap_cause_name(cause), false, gap->start_ns, gap_cause_ns(time, cause));
     for (int doing = 0; doing < HOST_DOING_COUNT; doing++) {
         const char *cause = cause_of((enum host_doing)doing);
-        TRY(add_idle(splitting, cause, false, gap->start_ns, time->free_ns[doing]));
-        TRY(add_idle(splitting, cause, doing != HOST_WAITING, gap->start_ns,
-                     time->drained_ns[doing]));
+        add_idle(splitting, cause, false, gap->start_ns, time->free_ns[doing]);
+        add_idle(splitting, cause, doing != HOST_WAITING, gap->start_ns, time->drained_ns[doing]);
     }
-
-out:
-    return status;
 }
 
-static enum status add_rest(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void add_rest(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
-    enum status status = STATUS_OK;
     struct splitting *splitting = context;
-    int64_t part;
+    int64_t part = find_part(splitting, PART_HOST,
+                             host_doing_name(doing == HOST_OPERATOR ? HOST_OUTSIDE : doing));
 
-    TRY(find_part(splitting, PART_HOST,
-                  host_doing_name(doing == HOST_OPERATOR ? HOST_OUTSIDE : doing), &part));
     add_time(splitting, part, start_ns, end_ns);
-
-out:
-    return status;
 }
 
 /* The window without operators, of a host that computes itself. */
-static enum status add_rests(struct splitting *splitting)
+static void add_rests(struct splitting *splitting)
 {
-    enum status status = STATUS_OK;
     const struct summary *summary = splitting->summary;
     struct interval window = { summary->idle.start_ns, summary->idle.end_ns };
-    struct intervals all = { &window, window.start_ns < window.end_ns, 1 }, rest = { NULL, 0, 0 };
+    struct intervals all = { .items = &window, .count = window.start_ns < window.end_ns };
+    struct intervals rest = { .arena = splitting->scratch };
 
-    TRY(intervals_without(&rest, &all, &splitting->taken));
+    intervals_without(&rest, &all, &splitting->taken);
     for (int64_t i = 0; i < rest.count; i++)
-        TRY(host_activity_visit(&summary->host, summary->host.loop, rest.items[i].start_ns,
-                                rest.items[i].end_ns, add_rest, splitting));
-
-out:
-    intervals_release(&rest);
-    return status;
+        host_activity_visit(&summary->host, summary->host.loop, rest.items[i].start_ns,
+                            rest.items[i].end_ns, add_rest, splitting);
 }
 
 /* --- All --- */
@@ -441,66 +372,46 @@ static int by_total(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static enum status allocate(struct splitting *splitting)
+static int64_t *no_parts(struct arena *scratch, int64_t count)
 {
-    enum status status = STATUS_OK;
-    const struct summary *summary = splitting->summary;
-    size_t names = (size_t)trace_file_name_count(summary->trace) + 1,
-           rows = (size_t)summary->operator_kinds.count + 1,
-           pieces = (size_t)(summary->timeline.work_count + summary->timeline.host_count) + 1;
+    int64_t *parts = ARENA_NEW(scratch, int64_t, count);
 
-    splitting->row_part = malloc(rows * sizeof *splitting->row_part);
-    splitting->name_part = malloc(names * sizeof *splitting->name_part);
-    splitting->pieces = malloc(pieces * sizeof *splitting->pieces);
-    if (splitting->row_part == NULL || splitting->name_part == NULL || splitting->pieces == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu pieces of steps", pieces);
-    for (size_t i = 0; i < rows; i++) splitting->row_part[i] = NONE;
-    for (size_t i = 0; i < names; i++) splitting->name_part[i] = NONE;
-
-out:
-    return status;
+    for (int64_t i = 0; i < count; i++) parts[i] = NONE;
+    return parts;
 }
 
-enum status time_parts_make(struct time_parts *parts, const struct summary *summary)
+struct time_parts time_parts_of(struct arena *arena, const struct summary *summary)
 {
-    enum status status = STATUS_OK;
-    struct splitting splitting = { .parts = parts, .summary = summary };
-    struct operator_kinds kinds = { .rows = NULL };
+    const struct timeline *timeline = &summary->timeline;
+    struct arena *scratch = arena_scratch(arena);
+    struct time_parts parts = { .step_count = summary->steps.count > 0 ? summary->steps.count : 1,
+                                .has_steps = summary->steps.count > 0 };
+    struct splitting splitting = {
+        .arena = arena,
+        .scratch = scratch,
+        .parts = &parts,
+        .summary = summary,
+        .row_part = no_parts(scratch, summary->operator_kinds.count),
+        .name_part = no_parts(scratch, trace_file_name_count(summary->trace)),
+        .pieces = ARENA_NEW(scratch, struct piece, timeline->work_count + timeline->host_count),
+        .taken.arena = scratch,
+    };
 
-    *parts = (struct time_parts){ .step_count = summary->steps.count > 0 ? summary->steps.count : 1,
-                                  .has_steps = summary->steps.count > 0 };
-    TRY(allocate(&splitting));
-    TRY(find_steps(&splitting));
-    TRY(operator_kinds_make(&kinds, &summary->timeline, &splitting.row_of));
-    if (summary->timeline.host_alone)
-        TRY(find_operators(&splitting));
+    find_steps(&splitting);
+    operator_kinds_of(scratch, timeline, &splitting.row_of);
+    if (timeline->host_alone)
+        find_operators(&splitting);
     else
-        TRY(find_work(&splitting));
-    for (int kind = 0; kind < PART_IDLE; kind++) TRY(take_kind(&splitting, (enum part_kind)kind));
-    if (summary->timeline.host_alone)
-        TRY(add_rests(&splitting));
-    else
-        TRY(idle_visit(&summary->timeline, &summary->steps, &summary->host, add_gap, &splitting));
-    if (!summary->timeline.host_alone)
+        find_work(&splitting);
+    for (int kind = 0; kind < PART_IDLE; kind++) take_kind(&splitting, (enum part_kind)kind);
+    if (timeline->host_alone) {
+        add_rests(&splitting);
+    } else {
+        idle_visit(scratch, timeline, &summary->steps, &summary->host, add_gap, &splitting);
         find_kernels(&splitting);
-    if (parts->count > 0)
-        qsort(parts->items, (size_t)parts->count, sizeof *parts->items, by_total);
-
-out:
-    operator_kinds_release(&kinds);
-    intervals_release(&splitting.taken);
-    intervals_release(&splitting.optimizer);
-    free(splitting.begin_ns);
-    free(splitting.row_of);
-    free(splitting.row_part);
-    free(splitting.name_part);
-    free(splitting.pieces);
-    return status;
-}
-
-void time_parts_release(struct time_parts *parts)
-{
-    for (int64_t i = 0; i < parts->count; i++) free(parts->items[i].step_ns);
-    free(parts->items);
-    *parts = (struct time_parts){ .items = NULL };
+    }
+    if (parts.count > 0)
+        qsort(parts.items, (size_t)parts.count, sizeof *parts.items, by_total);
+    arena_close(scratch);
+    return parts;
 }

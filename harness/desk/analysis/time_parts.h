@@ -53,8 +53,7 @@ struct time_parts {
     bool has_steps;     /* false: nothing marks them, and the window stands for one */
 };
 
-/* OUT_OF_MEMORY. The summary must have been made. Release in every case. */
-enum status time_parts_make(struct time_parts *parts, const struct summary *summary);
-void time_parts_release(struct time_parts *parts);
+/* The summary must live longer. */
+struct time_parts time_parts_of(struct arena *arena, const struct summary *summary);
 
 #endif

@@ -6,7 +6,7 @@
 #include "harness/desk/read/reader.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -48,12 +48,48 @@ static bool is_run(const struct diagnosis *diagnosis, int count)
     return count > 1;
 }
 
-/* --- Reading --- */
+/* --- Each trace --- */
 
-struct readings {
-    const char *const *paths;
-    struct trace_file **traces; /* [count] */
+struct making {
+    struct diagnosis *diagnosis;
+    struct status_error *errors; /* [count], of its traces */
+    int count;                   /* at first */
+    diagnosis_skip *skip;
+    void *context;
 };
+
+/* Leaves out the traces that failed. Without `skip` the first of them is the failure. */
+static enum status leave_out(struct making *making)
+{
+    struct diagnosis *diagnosis = making->diagnosis;
+    int kept = 0;
+
+    for (int i = 0; i < diagnosis->count; i++) {
+        if (making->errors[i].status == STATUS_OK) {
+            diagnosis->paths[kept] = diagnosis->paths[i];
+            diagnosis->traces[kept] = diagnosis->traces[i];
+            diagnosis->arenas[kept] = diagnosis->arenas[i];
+            diagnosis->summaries[kept++] = diagnosis->summaries[i];
+            continue;
+        }
+        status_raise(&making->errors[i]);
+        if (making->skip == NULL)
+            return making->errors[i].status;
+        making->skip(making->context);
+        trace_file_close(diagnosis->traces[i]);
+        arena_close(diagnosis->arenas[i]);
+    }
+    diagnosis->count = kept;
+    return STATUS_OK;
+}
+
+/* Runs `task` for each trace. */
+static enum status for_all(struct making *making, enum status (*task)(void *context, int number))
+{
+    memset(making->errors, 0, (size_t)making->count * sizeof *making->errors);
+    tasks_run(making->diagnosis->count, task, making->diagnosis, making->errors);
+    return leave_out(making);
+}
 
 /* A pipe may be named twice, or have the same writer as another: such files are read one after the other. */
 static bool is_stream(const char *path)
@@ -63,123 +99,150 @@ static bool is_stream(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
-static enum status read_stream(void *context, int number)
+static enum status read_if(const struct diagnosis *diagnosis, int number, bool stream)
 {
-    const struct readings *readings = context;
-
-    return is_stream(readings->paths[number])
-               ? trace_file_read(&readings->traces[number], readings->paths[number], NULL)
+    return is_stream(diagnosis->paths[number]) == stream
+               ? trace_file_read(&diagnosis->traces[number], diagnosis->paths[number], NULL)
                : STATUS_OK;
 }
 
 static enum status read_file(void *context, int number)
 {
-    const struct readings *readings = context;
-
-    return is_stream(readings->paths[number])
-               ? STATUS_OK
-               : trace_file_read(&readings->traces[number], readings->paths[number], NULL);
+    return read_if(context, number, false);
 }
 
-/* Keeps the traces that could be read, in the order of their files. */
-static enum status keep_traces(struct diagnosis *diagnosis, const char *const *paths, int count,
-                               const struct status_error *errors, diagnosis_skip *skip,
-                               void *context)
+static enum status read_all(struct making *making)
 {
-    const struct status_error *failure = NULL;
+    struct diagnosis *diagnosis = making->diagnosis;
 
-    for (int i = 0; i < count; i++) {
-        if (errors[i].status == STATUS_OK) {
-            diagnosis->traces[diagnosis->count] = diagnosis->traces[i];
-            diagnosis->paths[diagnosis->count++] = paths[i];
-        } else if (failure == NULL && skip != NULL && errors[i].status != STATUS_OUT_OF_MEMORY) {
-            status_raise(&errors[i]);
-            skip(context);
-        } else if (failure == NULL) {
-            failure = &errors[i];
-        }
-    }
-    return failure != NULL ? status_raise(failure) : STATUS_OK;
+    for (int i = 0; i < diagnosis->count; i++)
+        if (read_if(diagnosis, i, true) != STATUS_OK)
+            making->errors[i] = *status_last();
+    tasks_run(diagnosis->count, read_file, diagnosis, making->errors);
+    return leave_out(making);
 }
 
-static enum status read_all(struct diagnosis *diagnosis, const char *const *paths, int count,
-                            struct status_error *errors, diagnosis_skip *skip, void *context)
+/* Work on one trace. */
+struct trace_task {
+    const struct diagnosis *diagnosis;
+    int number;
+};
+
+/* The one place where a trace's lack of memory arrives. */
+static enum status run_task(const struct diagnosis *diagnosis, int number,
+                            void (*work)(struct arena *arena, void *context))
 {
-    struct readings readings = { paths, diagnosis->traces };
+    struct trace_task task = { diagnosis, number };
+    struct status_error error;
 
-    for (int i = 0; i < count; i++)
-        if (read_stream(&readings, i) != STATUS_OK)
-            errors[i] = *status_last();
-    tasks_run(count, read_file, &readings, errors);
-    return keep_traces(diagnosis, paths, count, errors, skip, context);
+    if (arena_run(diagnosis->arenas[number], work, &task) == STATUS_OK)
+        return STATUS_OK;
+    error = *status_last();
+    return status_fail(error.status, error.file, error.line, "%s: %s", diagnosis->paths[number],
+                       error.text);
 }
 
-/* --- Judging --- */
+static void find_summary(struct arena *arena, void *context)
+{
+    const struct trace_task *task = context;
+
+    task->diagnosis->summaries[task->number] =
+        summary_of(arena, task->diagnosis->traces[task->number]);
+}
 
 static enum status summarise(void *context, int number)
 {
     const struct diagnosis *diagnosis = context;
 
-    return summary_make(&diagnosis->summaries[number], diagnosis->traces[number]);
+    diagnosis->arenas[number] = arena_open();
+    return run_task(diagnosis, number, find_summary);
+}
+
+static void find_findings(struct arena *arena, void *context)
+{
+    const struct trace_task *task = context;
+    const struct diagnosis *diagnosis = task->diagnosis;
+    int number = task->number;
+
+    (void)arena;
+    diagnosis->facts[number] = number < diagnosis->run_count
+                                   ? facts_of(diagnosis->summaries, diagnosis->run_count, number)
+                                   : facts_of(&diagnosis->summaries[number], 1, 0);
+    diagnosis->findings[number] = findings_of(&diagnosis->facts[number]);
 }
 
 static enum status judge(void *context, int number)
 {
-    const struct diagnosis *diagnosis = context;
-
-    diagnosis->facts[number] = number < diagnosis->run_count
-                                   ? facts_of(diagnosis->summaries, diagnosis->run_count, number)
-                                   : facts_of(&diagnosis->summaries[number], 1, 0);
-    return findings_make(&diagnosis->findings[number], &diagnosis->facts[number]);
+    return run_task(context, number, find_findings);
 }
 
-/* Runs `task` for each trace; the error of the first that failed. */
-static enum status for_all(struct diagnosis *diagnosis,
-                           enum status (*task)(void *context, int number),
-                           struct status_error *errors)
+/* Findings of a rank are made from all ranks, so if one is left out, the others are judged once more. */
+static enum status judge_all(struct making *making)
 {
-    tasks_run(diagnosis->count, task, diagnosis, errors);
-    for (int i = 0; i < diagnosis->count; i++)
-        if (errors[i].status != STATUS_OK)
-            return status_raise(&errors[i]);
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    struct diagnosis *diagnosis = making->diagnosis;
+    int before;
+
+    do {
+        int ranks = put_ranks_first(diagnosis);
+        diagnosis->run_count = is_run(diagnosis, ranks) ? ranks : 0;
+        before = diagnosis->count;
+        TRY(for_all(making, judge));
+    } while (diagnosis->count < before);
+
+out:
+    return status;
+}
+
+/* --- All --- */
+
+static void make_room(struct arena *arena, void *context)
+{
+    struct making *making = context;
+
+    *making->diagnosis = (struct diagnosis){
+        .arena = arena,
+        .paths = ARENA_NEW(arena, const char *, making->count),
+        .traces = ARENA_NEW(arena, struct trace_file *, making->count),
+        .arenas = ARENA_NEW(arena, struct arena *, making->count),
+        .summaries = ARENA_NEW(arena, struct summary, making->count),
+        .facts = ARENA_NEW(arena, struct facts, making->count),
+        .findings = ARENA_NEW(arena, struct findings, making->count),
+        .ranks = ARENA_NEW(arena, struct rank_figures, making->count),
+        .count = making->count,
+    };
+    making->errors = ARENA_NEW(arena, struct status_error, making->count);
+}
+
+static void judge_run(struct arena *arena, void *context)
+{
+    struct diagnosis *diagnosis = context;
+
+    diagnosis->slow =
+        slow_rank_of(arena, diagnosis->ranks, diagnosis->summaries, diagnosis->run_count);
+    diagnosis->run =
+        run_findings_of(arena, diagnosis->findings, diagnosis->facts, diagnosis->run_count);
 }
 
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context)
 {
     enum status status = STATUS_OK;
-    size_t room = (size_t)count;
-    int ranks;
-    struct status_error *errors = calloc(room, sizeof *errors);
-
-    *diagnosis = (struct diagnosis){
-        .paths = calloc(room, sizeof *diagnosis->paths),
-        .traces = calloc(room, sizeof *diagnosis->traces),
-        .summaries = calloc(room, sizeof *diagnosis->summaries),
-        .facts = calloc(room, sizeof *diagnosis->facts),
-        .findings = calloc(room, sizeof *diagnosis->findings),
-        .ranks = calloc(room, sizeof *diagnosis->ranks),
+    struct making making = {
+        .diagnosis = diagnosis, .count = count, .skip = skip, .context = context
     };
-    if (errors == NULL || diagnosis->paths == NULL || diagnosis->traces == NULL ||
-        diagnosis->summaries == NULL || diagnosis->facts == NULL || diagnosis->findings == NULL ||
-        diagnosis->ranks == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d traces", count);
-    TRY(read_all(diagnosis, paths, count, errors, skip, context));
-    ranks = put_ranks_first(diagnosis);
-    diagnosis->run_count = is_run(diagnosis, ranks) ? ranks : 0;
-    memset(errors, 0, room * sizeof *errors);
-    TRY(for_all(diagnosis, summarise, errors));
-    TRY(for_all(diagnosis, judge, errors));
-    if (diagnosis->run_count > 0) {
-        TRY(ranks_compare(&diagnosis->slow, diagnosis->ranks, diagnosis->summaries,
-                          diagnosis->run_count));
-        TRY(run_findings_make(&diagnosis->run, diagnosis->findings, diagnosis->facts,
-                              diagnosis->run_count));
-    }
+
+    *diagnosis = (struct diagnosis){ .arena = arena_open() };
+    TRY(arena_run(diagnosis->arena, make_room, &making));
+    memcpy(diagnosis->paths, paths, (size_t)count * sizeof *paths);
+    TRY(read_all(&making));
+    put_ranks_first(diagnosis);
+    TRY(for_all(&making, summarise));
+    TRY(judge_all(&making));
+    if (diagnosis->run_count > 0)
+        TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
 
 out:
-    free(errors);
     return status;
 }
 
@@ -193,19 +256,12 @@ int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank)
 
 void diagnosis_release(struct diagnosis *diagnosis)
 {
-    run_findings_release(&diagnosis->run);
-    free(diagnosis->ranks);
     for (int i = 0; i < diagnosis->count; i++) {
-        findings_release(&diagnosis->findings[i]);
-        summary_release(&diagnosis->summaries[i]);
+        arena_close(diagnosis->arenas[i]);
         trace_file_close(diagnosis->traces[i]);
     }
-    free(diagnosis->paths);
-    free(diagnosis->findings);
-    free(diagnosis->facts);
-    free(diagnosis->summaries);
-    free(diagnosis->traces);
-    memset(diagnosis, 0, sizeof *diagnosis);
+    arena_close(diagnosis->arena);
+    *diagnosis = (struct diagnosis){ .count = 0 };
 }
 
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+struct arena;
 struct facts;
 struct summary;
 struct trace_file;
@@ -21,9 +22,11 @@ struct table_choice {
 };
 
 struct diagnosis {
+    struct arena *arena; /* of these arrays, and of what is known of the run */
     int count;
     const char **paths;         /* [count] of those that were read; the texts are the caller's */
     struct trace_file **traces; /* [count] */
+    struct arena **arenas;      /* [count]: each trace owns its memory */
     struct summary *summaries;  /* [count] */
     struct facts *facts;        /* [count], those that the findings were made of (rules.h) */
     struct findings *findings;  /* [count] */
@@ -36,12 +39,12 @@ struct diagnosis {
     struct run_findings run;
 };
 
-/* Called for a file that cannot be read; status_last() says why. */
+/* Called for a file that cannot be read, or for which there is no memory; status_last() says why. */
 typedef void diagnosis_skip(void *context);
 
-/* Reads and judges `count` files, at least one. IO, BAD_INPUT: a file cannot be read; the sentence says
- * which. With `skip` that file is left out instead, and nothing may be left. OUT_OF_MEMORY. `paths` must
- * live longer. Release in every case. */
+/* Reads and judges `count` files, at least one. IO, BAD_INPUT, OUT_OF_MEMORY: a file cannot be
+ * read or judged; the sentence says which. With `skip` that file is left out instead, and nothing may be left. `paths`
+ * must live longer. Release in every case. */
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context);
 

@@ -18,37 +18,37 @@ struct gathering {
 };
 
 /* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
-static enum status take_piece(void *context, int64_t start_ns, int64_t end_ns,
-                              enum host_doing doing)
+static void take_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
     struct gathering *gathering = context;
     struct costly_times *times = gathering->times;
     struct costly_time *last = times->count > 0 ? &times->items[times->count - 1] : NULL;
 
     if ((gathering->doings >> doing & 1) == 0)
-        return STATUS_OK;
-    if (last == NULL || last->end_ns != start_ns)
-        return costly_times_add(times, start_ns, end_ns, (double)(end_ns - start_ns));
-    last->end_ns = end_ns;
-    last->cost_ns = (double)(end_ns - last->start_ns);
-    return STATUS_OK;
+        return;
+    if (last == NULL || last->end_ns != start_ns) {
+        costly_times_add(times, start_ns, end_ns, (double)(end_ns - start_ns));
+    } else {
+        last->end_ns = end_ns;
+        last->cost_ns = (double)(end_ns - last->start_ns);
+    }
 }
 
 /* Only a gap that is the host's is split (idle.h). */
-static enum status take_gap(void *context, const struct idle_gap *gap)
+static void take_gap(void *context, const struct idle_gap *gap)
 {
     struct gathering *gathering = context;
     const struct host_activity *host = &gathering->summary->host;
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
 
     if (gap->time.queued_ns > 0 || gap->time.unknown_ns > 0)
-        return STATUS_OK;
-    return host_activity_visit(host, call != NULL ? call->track : host->loop, gap->start_ns,
-                               gap->end_ns, take_piece, gathering);
+        return;
+    host_activity_visit(host, call != NULL ? call->track : host->loop, gap->start_ns, gap->end_ns,
+                        take_piece, gathering);
 }
 
 /* A wait costs the idle time after it. */
-static enum status take_wait(void *context, const struct idle_gap *gap)
+static void take_wait(void *context, const struct idle_gap *gap)
 {
     struct gathering *gathering = context;
     struct costly_times *times = gathering->times;
@@ -56,55 +56,52 @@ static enum status take_wait(void *context, const struct idle_gap *gap)
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL, *wait = NULL;
 
     if (gap->time.drained_count == 0)
-        return STATUS_OK;
+        return;
     if (call != NULL)
         wait = host_activity_wait(host, call->track, gap->start_ns);
     if (wait == NULL && host->has_loop)
         wait = host_activity_wait(host, host->loop, gap->start_ns);
     if (wait == NULL)
-        return STATUS_OK;
+        return;
     if (times->count > 0 && times->items[times->count - 1].start_ns == wait->start_ns) {
         times->items[times->count - 1].cost_ns += (double)gap->time.idle_ns;
-        return STATUS_OK;
+        return;
     }
-    return costly_times_add(times, wait->start_ns, wait->end_ns, (double)gap->time.idle_ns);
+    costly_times_add(times, wait->start_ns, wait->end_ns, (double)gap->time.idle_ns);
 }
 
-static enum status gather_gaps(struct gathering *gathering)
+static void gather_gaps(struct gathering *gathering)
 {
     const struct summary *summary = gathering->summary;
 
-    return idle_visit(&summary->timeline, &summary->steps, &summary->host, take_gap, gathering);
+    idle_visit(gathering->times->arena, &summary->timeline, &summary->steps, &summary->host,
+               take_gap, gathering);
 }
 
-static enum status gather_waits(struct gathering *gathering)
+static void gather_waits(struct gathering *gathering)
 {
     const struct summary *summary = gathering->summary;
 
-    return idle_visit(&summary->timeline, &summary->steps, &summary->host, take_wait, gathering);
+    idle_visit(gathering->times->arena, &summary->timeline, &summary->steps, &summary->host,
+               take_wait, gathering);
 }
 
-static enum status gather_allocations(struct gathering *gathering)
+static void gather_allocations(struct gathering *gathering)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = &gathering->summary->timeline;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         if (trace_event_is_call(event) &&
             name_is_allocation(trace_file_name(timeline->trace, event->name)))
-            TRY(costly_times_add(gathering->times, event->start_ns, event->end_ns,
-                                 (double)(event->end_ns - event->start_ns)));
+            costly_times_add(gathering->times, event->start_ns, event->end_ns,
+                             (double)(event->end_ns - event->start_ns));
     }
-
-out:
-    return status;
 }
 
 /* Copies cost their own time, at the place of their calls. */
-static enum status gather_copies(struct gathering *gathering)
+static void gather_copies(struct gathering *gathering)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = &gathering->summary->timeline;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
@@ -115,42 +112,33 @@ static enum status gather_copies(struct gathering *gathering)
              strstr(name, gathering->copies[1]) == NULL) ||
             (gathering->pageable && strstr(name, "Pageable") == NULL))
             continue;
-        TRY(costly_times_add(gathering->times, work->call->start_ns, work->call->end_ns,
-                             (double)(work->event->end_ns - work->event->start_ns)));
+        costly_times_add(gathering->times, work->call->start_ns, work->call->end_ns,
+                         (double)(work->event->end_ns - work->event->start_ns));
     }
-
-out:
-    return status;
 }
 
-static enum status gather_intervals(struct gathering *gathering, const struct intervals *intervals)
+static void gather_intervals(struct gathering *gathering, const struct intervals *intervals)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < intervals->count; i++) {
         const struct interval *item = &intervals->items[i];
-        TRY(costly_times_add(gathering->times, item->start_ns, item->end_ns,
-                             (double)(item->end_ns - item->start_ns)));
+        costly_times_add(gathering->times, item->start_ns, item->end_ns,
+                         (double)(item->end_ns - item->start_ns));
     }
-
-out:
-    return status;
 }
 
-static enum status gather_first_uses(struct gathering *gathering)
+static void gather_first_uses(struct gathering *gathering)
 {
-    return gather_intervals(gathering, &gathering->summary->first_uses.idle);
+    gather_intervals(gathering, &gathering->summary->first_uses.idle);
 }
 
-static enum status gather_captures(struct gathering *gathering)
+static void gather_captures(struct gathering *gathering)
 {
-    return gather_intervals(gathering, &gathering->summary->captures.idle);
+    gather_intervals(gathering, &gathering->summary->captures.idle);
 }
 
 /* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work. */
-static enum status gather_operators(struct gathering *gathering)
+static void gather_operators(struct gathering *gathering)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = &gathering->summary->timeline;
     const struct host_activity *host = &gathering->summary->host;
 
@@ -164,18 +152,15 @@ static enum status gather_operators(struct gathering *gathering)
                timeline->host[next]->start_ns < event->end_ns;
              next++)
             own_ns += OPERATOR_OWN_NS;
-        TRY(costly_times_add(gathering->times, event->start_ns, event->end_ns,
-                             (double)interval_earlier(own_ns, event->end_ns - event->start_ns)));
+        costly_times_add(gathering->times, event->start_ns, event->end_ns,
+                         (double)interval_earlier(own_ns, event->end_ns - event->start_ns));
     }
-
-out:
-    return status;
 }
 
 /* --- Findings --- */
 
 static const struct {
-    enum status (*gather)(struct gathering *gathering);
+    void (*gather)(struct gathering *gathering);
     struct gathering what;
 } sites[SITE_COUNT] = {
     [SITE_LOADING] = { .gather = gather_gaps, .what.doings = 1 << HOST_LOADING },
@@ -196,39 +181,33 @@ static const struct {
     [SITE_CAPTURES] = { .gather = gather_captures },
 };
 
-enum status finding_place_of(struct finding *finding, enum finding_site site,
-                             const struct facts *facts)
+void finding_place_of(struct finding *finding, enum finding_site site, const struct facts *facts)
 {
-    enum status status = STATUS_OK;
-    struct costly_times times = { .items = NULL };
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct costly_times times = { .arena = scratch };
     struct gathering gathering = sites[site].what;
 
-    if (sites[site].gather == NULL)
-        return STATUS_OK;
     gathering.summary = facts->summary;
     gathering.times = &times;
     /* Operators of a host that computes itself are its work. */
     if (facts->summary->timeline.host_alone)
         gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
-    TRY(costly_times_make_room(&times, facts->summary->timeline.work_count));
-    TRY(sites[site].gather(&gathering));
-    TRY(call_sites_find(&finding->where, &facts->summary->calls, &times));
-
-out:
-    costly_times_release(&times);
-    return status;
+    if (sites[site].gather != NULL) {
+        sites[site].gather(&gathering);
+        finding->where = call_site_of(&facts->summary->calls, &times);
+    }
+    arena_close(scratch);
 }
 
-enum status finding_place_of_gap(struct call_place *place, const struct summary *summary,
-                                 const struct idle_gap *gap)
+struct call_place finding_place_of_gap(struct arena *arena, const struct summary *summary,
+                                       const struct idle_gap *gap)
 {
-    enum status status = STATUS_OK;
-    struct costly_times times = { .items = NULL };
+    struct arena *scratch = arena_scratch(arena);
+    struct costly_times times = { .arena = scratch };
+    struct call_place place;
 
-    TRY(costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns));
-    TRY(call_sites_find(place, &summary->calls, &times));
-
-out:
-    costly_times_release(&times);
-    return status;
+    costly_times_add(&times, gap->start_ns, gap->end_ns, (double)gap->time.idle_ns);
+    place = call_site_of(&summary->calls, &times);
+    arena_close(scratch);
+    return place;
 }

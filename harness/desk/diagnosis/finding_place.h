@@ -5,12 +5,11 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 /* Sets finding->where to the place that most of the site's time comes from; with SITE_NONE it stays
- * unknown. OUT_OF_MEMORY. */
-enum status finding_place_of(struct finding *finding, enum finding_site site,
-                             const struct facts *facts);
+ * unknown. */
+void finding_place_of(struct finding *finding, enum finding_site site, const struct facts *facts);
 
-/* The place of one gap's time on the host. OUT_OF_MEMORY. */
-enum status finding_place_of_gap(struct call_place *place, const struct summary *summary,
-                                 const struct idle_gap *gap);
+/* The place of one gap's time on the host. */
+struct call_place finding_place_of_gap(struct arena *arena, const struct summary *summary,
+                                       const struct idle_gap *gap);
 
 #endif

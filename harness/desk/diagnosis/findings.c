@@ -153,12 +153,12 @@ static void explain_health(struct findings *findings, const struct facts *facts)
         100 * (double)usage->communication_exposed_ns / facts->window_ns);
 }
 
-static size_t rule_count(void)
+static int rule_count(void)
 {
     int count = 0;
 
     while (rule_at(count) != NULL) count++;
-    return (size_t)count;
+    return count;
 }
 
 /* A finding as its rule leaves it; false: there is none. */
@@ -177,26 +177,20 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
            rule->judge(finding, facts);
 }
 
-static enum status take(struct findings *findings, struct finding *finding, enum finding_site site,
-                        const struct facts *facts)
+static void take(struct findings *findings, struct finding *finding, enum finding_site site,
+                 const struct facts *facts)
 {
-    enum status status = STATUS_OK;
-
     untrace(finding, facts);
     doubt(finding, facts);
     moderate(finding);
-    TRY(finding_place_of(finding, site, facts));
+    finding_place_of(finding, site, facts);
     insert(findings, finding, facts);
-
-out:
-    return status;
 }
 
 /* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
  * named too, after all that matter now. Their share and gain are of the step that is left. */
-static enum status find_hidden(struct findings *findings, const struct facts *facts)
+static void find_hidden(struct findings *findings, const struct facts *facts)
 {
-    enum status status = STATUS_OK;
     const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
     struct facts left = *facts;
     const struct rule *rule;
@@ -204,7 +198,7 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
 
     if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
         !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
-        return STATUS_OK;
+        return;
     id = first->id; /* `first` moves as findings are inserted */
     left.step_ns /= first->predicted_gain;
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
@@ -221,37 +215,29 @@ static enum status find_hidden(struct findings *findings, const struct facts *fa
         snprintf(finding.evidence + length, sizeof finding.evidence - length,
                  "; once %s is fixed, that is %.0f%% of what is left of the step", id,
                  100 * (1 - 1 / finding.predicted_gain));
-        TRY(take(findings, &finding, rule->site, facts));
+        take(findings, &finding, rule->site, facts);
     }
-
-out:
-    return status;
 }
 
-enum status findings_make(struct findings *findings, const struct facts *facts)
+struct findings findings_of(const struct facts *facts)
 {
-    enum status status = STATUS_OK;
+    struct arena *arena = facts->summary->arena;
+    struct findings findings = { .items = ARENA_NEW(arena, struct finding, rule_count()),
+                                 .thresholds = ARENA_NEW(arena, struct threshold, rule_count()) };
     const struct rule *rule;
 
-    memset(findings, 0, sizeof *findings);
-    findings->items = malloc(rule_count() * sizeof *findings->items);
-    findings->thresholds = malloc(rule_count() * sizeof *findings->thresholds);
-    if (findings->items == NULL || findings->thresholds == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu findings", rule_count());
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct finding finding;
         bool found = ask(&finding, rule, facts);
-        findings->thresholds[findings->threshold_count++] =
+        findings.thresholds[findings.threshold_count++] =
             (struct threshold){ rule->id, rule->threshold, found, finding.judged };
         if (found)
-            TRY(take(findings, &finding, rule->site, facts));
+            take(&findings, &finding, rule->site, facts);
     }
-    TRY(find_hidden(findings, facts));
-    explain_health(findings, facts);
-    findings->headline = headline_of(findings, facts);
-
-out:
-    return status;
+    find_hidden(&findings, facts);
+    explain_health(&findings, facts);
+    findings.headline = headline_of(&findings, facts);
+    return findings;
 }
 
 const struct finding *findings_find(const struct findings *findings, const char *id)
@@ -262,9 +248,25 @@ const struct finding *findings_find(const struct findings *findings, const char 
     return NULL;
 }
 
-void findings_release(struct findings *findings)
+enum status findings_copy(struct findings *copy, const struct findings *findings)
 {
-    free(findings->items);
-    free(findings->thresholds);
-    memset(findings, 0, sizeof *findings);
+    enum status status = STATUS_OK;
+    size_t bytes = (size_t)findings->count * sizeof *copy->items;
+
+    *copy = *findings;
+    copy->thresholds = NULL;
+    copy->threshold_count = 0;
+    copy->items = malloc(bytes + 1);
+    if (copy->items == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld findings", (long long)findings->count);
+    memcpy(copy->items, findings->items, bytes);
+
+out:
+    return status;
+}
+
+void findings_release(struct findings *copy)
+{
+    free(copy->items);
+    *copy = (struct findings){ .count = 0 };
 }

@@ -6,13 +6,12 @@
 #ifndef HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 #define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 
-#include "harness/base/status.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status findings_make(struct findings *findings, const struct facts *facts);
+/* They lie in the memory of the trace that the facts are of. */
+struct findings findings_of(const struct facts *facts);
 
 /* The order of findings: what ends a run first, then by lost time; information last. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,

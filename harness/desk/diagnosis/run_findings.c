@@ -4,7 +4,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_known(const struct findings *ranks, int64_t before, const char *id)
@@ -60,18 +59,15 @@ static void insert(struct run_findings *run, const struct finding *mean,
     run->spreads[at] = *spread;
 }
 
-enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
-                              const struct facts *facts, int64_t count)
+struct run_findings run_findings_of(struct arena *arena, const struct findings *ranks,
+                                    const struct facts *facts, int64_t count)
 {
-    enum status status = STATUS_OK;
-    int64_t room = 1;
+    struct run_findings run = { .findings.count = 0 };
+    int64_t room = 0;
 
-    *run = (struct run_findings){ .spreads = NULL };
     for (int64_t i = 0; i < count; i++) room += ranks[i].count;
-    run->findings.items = calloc((size_t)room, sizeof *run->findings.items);
-    run->spreads = calloc((size_t)room, sizeof *run->spreads);
-    if (run->findings.items == NULL || run->spreads == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the findings of %lld ranks", (long long)count);
+    run.findings.items = ARENA_NEW(arena, struct finding, room);
+    run.spreads = ARENA_NEW(arena, struct finding_spread, room);
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < ranks[i].count; j++) {
             const char *id = ranks[i].items[j].id;
@@ -80,21 +76,12 @@ enum status run_findings_make(struct run_findings *run, const struct findings *r
             if (is_known(ranks, i, id))
                 continue;
             spread = gather(ranks, count, i, id, &mean);
-            insert(run, &mean, &spread, &facts[0]);
+            insert(&run, &mean, &spread, &facts[0]);
         }
-    for (int64_t i = 0; i < run->findings.count; i++)
-        run->findings.items[i] =
-            *findings_find(&ranks[run->spreads[i].which], run->findings.items[i].id);
-    run->findings.headline =
-        headline_of(&run->findings, &facts[run->findings.count > 0 ? run->spreads[0].which : 0]);
-
-out:
-    return status;
-}
-
-void run_findings_release(struct run_findings *run)
-{
-    findings_release(&run->findings);
-    free(run->spreads);
-    run->spreads = NULL;
+    for (int64_t i = 0; i < run.findings.count; i++)
+        run.findings.items[i] =
+            *findings_find(&ranks[run.spreads[i].which], run.findings.items[i].id);
+    run.findings.headline =
+        headline_of(&run.findings, &facts[run.findings.count > 0 ? run.spreads[0].which : 0]);
+    return run;
 }

@@ -3,7 +3,6 @@
 #ifndef HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
 #define HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
 
-#include "harness/base/status.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 
@@ -23,9 +22,8 @@ struct run_findings {
 };
 
 /* From the findings and facts of `count` ranks, at least one. The headline is that of the rank
- * whose finding is the first. OUT_OF_MEMORY. Release in every case. */
-enum status run_findings_make(struct run_findings *run, const struct findings *ranks,
-                              const struct facts *facts, int64_t count);
-void run_findings_release(struct run_findings *run);
+ * whose finding is the first. */
+struct run_findings run_findings_of(struct arena *arena, const struct findings *ranks,
+                                    const struct facts *facts, int64_t count);
 
 #endif

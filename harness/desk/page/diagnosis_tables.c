@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* --- Kernels and copies --- */
 
@@ -129,14 +128,12 @@ static void print_copies(const struct page *page, const struct summary *summary,
 /* --- Memory --- */
 
 /* Categories are listed by what they have at the peak; those that never have anything are not shown. */
-static int64_t used_categories(const struct memory_curve *memory,
-                               const struct memory_device *device)
+static int64_t used_categories(const struct memory_device *device)
 {
     int64_t count = 0;
 
     while (count < device->category_count &&
-           (memory->categories[device->first_category + count].at_peak > 0 ||
-            memory->categories[device->first_category + count].peak > 0))
+           (device->categories[count].at_peak > 0 || device->categories[count].peak > 0))
         count++;
     return count;
 }
@@ -192,12 +189,11 @@ static void print_memory(const struct page *page, const struct summary *summary,
         const struct memory_device *device = &memory->devices[i];
         struct page_rows *rows;
         print_memory_heading(page, summary->trace, device);
-        if (used_categories(memory, device) == 0)
+        if (used_categories(device) == 0)
             continue;
         rows = page_rows_open(memory_columns, ARRAY_SIZE(memory_columns));
-        for (int64_t j = 0; j < table_rows(choice, used_categories(memory, device)); j++)
-            add_category(rows, summary->trace, &memory->categories[device->first_category + j],
-                         (double)device->peak);
+        for (int64_t j = 0; j < table_rows(choice, used_categories(device)); j++)
+            add_category(rows, summary->trace, &device->categories[j], (double)device->peak);
         page_rows_print(page, rows);
     }
 }

@@ -9,29 +9,47 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum status keep_gap(void *context, const struct idle_gap *gap)
+static void keep_gap(void *context, const struct idle_gap *gap)
 {
     struct longest_gaps *longest = context;
     int place = longest->count;
 
     while (place > 0 && longest->items[place - 1].time.idle_ns < gap->time.idle_ns) place--;
     if (place == LONGEST_GAPS)
-        return STATUS_OK;
+        return;
     if (longest->count < LONGEST_GAPS)
         longest->count++;
     memmove(&longest->items[place + 1], &longest->items[place],
             (size_t)(longest->count - 1 - place) * sizeof longest->items[0]);
     longest->items[place] = *gap;
-    return STATUS_OK;
 }
 
-enum status longest_gaps_make(struct longest_gaps *gaps, const struct summary *summary)
+struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *summary)
 {
-    gaps->count = 0;
-    return idle_visit(&summary->timeline, &summary->steps, &summary->host, keep_gap, gaps);
+    struct longest_gaps gaps = { .count = 0 };
+
+    idle_visit(arena, &summary->timeline, &summary->steps, &summary->host, keep_gap, &gaps);
+    return gaps;
 }
 
 /* --- The page --- */
+
+struct shown {
+    const struct summary *summary;
+    struct longest_gaps gaps;
+    int count;
+    struct call_place places[LONGEST_GAPS_ON_PAGE];
+};
+
+static void find_gaps(struct arena *arena, void *context)
+{
+    struct shown *shown = context;
+
+    shown->gaps = longest_gaps_of(arena, shown->summary);
+    for (; shown->count < shown->gaps.count && shown->count < LONGEST_GAPS_ON_PAGE; shown->count++)
+        shown->places[shown->count] =
+            finding_place_of_gap(arena, shown->summary, &shown->gaps.items[shown->count]);
+}
 
 static const struct column columns[] = {
     { "idle", 8, 0 },         { "step", 6, 0 },      { "from (us in the file)", 21, 0 },
@@ -52,21 +70,20 @@ static void name_work(char *text, size_t size, const struct summary *summary,
 
 /* "Memcpy HtoD, then gemm; train.py:41 in log_loss". */
 static void describe(char *text, size_t size, const struct summary *summary,
-                     const struct idle_gap *gap)
+                     const struct idle_gap *gap, const struct call_place *place)
 {
     char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
-    struct call_place place;
 
     name_work(before, sizeof before, summary, gap->before, "the start");
     name_work(after, sizeof after, summary, gap->after, "the end");
-    if (finding_place_of_gap(&place, summary, gap) == STATUS_OK && place.kind != PLACE_UNKNOWN)
-        call_place_text(where, sizeof where, &place);
+    if (place->kind != PLACE_UNKNOWN)
+        call_place_text(where, sizeof where, place);
     snprintf(text, size, "after %s; before %s%s%s", before, after, where[0] != '\0' ? "; " : "",
              where);
 }
 
 static void print_gap(const struct page *page, const struct summary *summary,
-                      const struct idle_gap *gap)
+                      const struct idle_gap *gap, const struct call_place *place)
 {
     struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
     int64_t step = steps_find(&summary->steps, gap->start_ns);
@@ -78,19 +95,19 @@ static void print_gap(const struct page *page, const struct summary *summary,
     cell_stamp(from, gap->start_ns);
     snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
              gap->time.drained_count > 0 ? ", after a wait" : "");
-    describe(text, sizeof text, summary, gap);
+    describe(text, sizeof text, summary, gap, place);
     page_row(page, columns, ARRAY_SIZE(columns), cells);
 }
 
 void longest_gaps_print(const struct page *page, const struct summary *summary)
 {
-    struct longest_gaps gaps;
+    struct shown shown = { .summary = summary };
 
-    if (summary->timeline.work_count == 0 || longest_gaps_make(&gaps, summary) != STATUS_OK ||
-        gaps.count == 0)
+    if (summary->timeline.work_count == 0 ||
+        arena_run(summary->arena, find_gaps, &shown) != STATUS_OK || shown.count == 0)
         return;
     page_heading(page, "Gaps: the longest times without device work");
     page_table(page, columns, ARRAY_SIZE(columns));
-    for (int i = 0; i < gaps.count && i < LONGEST_GAPS_ON_PAGE; i++)
-        print_gap(page, summary, &gaps.items[i]);
+    for (int i = 0; i < shown.count; i++)
+        print_gap(page, summary, &shown.gaps.items[i], &shown.places[i]);
 }

@@ -12,8 +12,7 @@ struct longest_gaps {
     int count;
 };
 
-/* OUT_OF_MEMORY. */
-enum status longest_gaps_make(struct longest_gaps *gaps, const struct summary *summary);
+struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *summary);
 
 /* A table of the first few: when each begins, in the file's microseconds, between which work, what the host did
  * and in which line of the program. Nothing, if no device works in the trace. */

@@ -1,7 +1,6 @@
 #include "harness/desk/page/timeline_text.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/page/table_cells.h"
@@ -10,7 +9,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A character is as wide as FINE cells; together these are more than the bars of an excerpt. */
@@ -27,6 +25,7 @@ struct line {
 struct drawing {
     const struct page *page;
     const struct summary *summary;
+    int steps; /* that are wanted */
     struct excerpt excerpt;
     int columns;
     struct line lines[2 + 2 * (EXCERPT_TRACKS + 2)];
@@ -340,22 +339,25 @@ static void print(struct drawing *drawing)
     print_legend(drawing);
 }
 
+static void draw(struct arena *arena, void *context)
+{
+    struct drawing *drawing = context;
+
+    drawing->excerpt = excerpt_of(arena, drawing->summary, drawing->steps);
+}
+
 enum status timeline_text(const struct page *page, const struct summary *summary, int steps)
 {
     enum status status = STATUS_OK;
-    struct drawing *drawing;
     int columns = page->console.width - LABEL - 5;
+    struct drawing drawing = { .page = page,
+                               .summary = summary,
+                               .steps = steps,
+                               .columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns };
 
-    TRY(rows_make(&drawing, 1));
-    drawing->page = page;
-    drawing->summary = summary;
-    drawing->columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns;
-    TRY(excerpt_make(&drawing->excerpt, summary, steps));
-    print(drawing);
+    TRY(arena_run(summary->arena, draw, &drawing));
+    print(&drawing);
 
 out:
-    if (drawing != NULL)
-        excerpt_release(&drawing->excerpt);
-    free(drawing);
     return status;
 }

@@ -10,15 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-static struct launches launches_of(const struct analysed *analysed)
+static struct launches launches_in(const struct analysed *analysed)
 {
-    struct captures captures;
-    struct launches launches;
+    struct captures captures = captures_of(analysed->arena, &analysed->timeline, &analysed->steps);
 
-    assert_int_equal(captures_make(&captures, &analysed->timeline, &analysed->steps), STATUS_OK);
-    assert_int_equal(launches_make(&launches, &analysed->timeline, &captures), STATUS_OK);
-    captures_release(&captures);
-    return launches;
+    return launches_of(analysed->arena, &analysed->timeline, &captures);
 }
 
 static void launches_are_measured_from_call_to_first_work(void **state)
@@ -37,7 +33,7 @@ static void launches_are_measured_from_call_to_first_work(void **state)
     made_add("kernel", "orphan", 0, 7, 500, 501, 99);
     made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, 80, 500, 4);
     analysed = made_analyse();
-    launches = launches_of(&analysed);
+    launches = launches_in(&analysed);
     assert_int_equal(launches.count, 3);
     assert_int_equal(launches.work_count, 3);
     assert_int_equal(launches.orphan_count, 1);
@@ -76,7 +72,7 @@ static void launches_without_work_are_lost_unless_captured(void **state)
     made_add("cuda_runtime", "cudaLaunchKernelExC", 100, 100, 150, 160, 14);
     made_add("cuda_driver", "cuLaunchKernelEx", 100, 100, 152, 158, 15);
     analysed = made_analyse();
-    launches = launches_of(&analysed);
+    launches = launches_in(&analysed);
     assert_int_equal(launches.count, 2);
     assert_int_equal(launches.lost_count, 5); /* 2, 3, 4, 11, and 14 with 15 */
     made_release(&analysed);
@@ -123,7 +119,7 @@ static void the_queue_is_as_deep_as_counting_says(void **state)
             most = depth > most ? depth : most;
         }
         analysed = made_analyse();
-        assert_int_equal(launches_of(&analysed).queue_max, most);
+        assert_int_equal(launches_in(&analysed).queue_max, most);
         made_release(&analysed);
     }
 }
@@ -138,7 +134,7 @@ static void a_graph_is_one_launch(void **state)
     made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 0, 4, 1);
     for (int i = 9; i >= 0; i--) made_add("kernel", "node", 0, 7, 10 + 10 * i, 15 + 10 * i, 1);
     analysed = made_analyse();
-    launches = launches_of(&analysed);
+    launches = launches_in(&analysed);
     assert_int_equal(launches.count, 1);
     assert_int_equal(launches.work_count, 10);
     check_us(launches.delay_ns, 6); /* to the first of the ten */
@@ -156,7 +152,7 @@ static void the_queue_is_counted_by_stream(void **state)
         made_add_work("kernel", "k", 7, 5 + 100 * i, 6 + 100 * i, 2 * i);
     for (int i = 0; i < 3; i++) made_add_work("kernel", "k", 8, 50 + i, 51 + i, 10 + i);
     analysed = made_analyse();
-    assert_int_equal(launches_of(&analysed).queue_max, 4);
+    assert_int_equal(launches_in(&analysed).queue_max, 4);
     made_release(&analysed);
 }
 
@@ -189,7 +185,7 @@ static void kernels_are_summed_by_name(void **state)
                   "\"bytes\":10000");
     made_add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 0, 7, 70, 80, 0); /* says no bytes */
     analysed = made_analyse();
-    assert_int_equal(kernels_make(&kernels, &analysed.timeline), STATUS_OK);
+    kernels = kernels_of(analysed.arena, &analysed.timeline);
     assert_int_equal(kernels.count, 3);
     gemm = row_named(&kernels, analysed.trace, "gemm");
     assert_ptr_equal(gemm, &kernels.rows[0]); /* the longest */
@@ -208,7 +204,6 @@ static void kernels_are_summed_by_name(void **state)
     assert_int_equal(copy->count, 3);
     assert_int_equal(copy->bytes, 40000);
     check_us(copy->bytes_ns, 20); /* 2 GB/s */
-    kernels_release(&kernels);
     made_release(&analysed);
 }
 
@@ -235,12 +230,11 @@ static void small_grids_count_where_nothing_runs_beside_them(void **state)
         made_add_with("kernel", "k", 0, calls[i].stream, calls[i].start, calls[i].end, 0,
                       calls[i].grid);
     analysed = made_analyse();
-    assert_int_equal(kernels_make(&kernels, &analysed.timeline), STATUS_OK);
+    kernels = kernels_of(analysed.arena, &analysed.timeline);
     row = row_named(&kernels, analysed.trace, "k");
     assert_int_equal(row->small_count, 2);
     check_us(row->small_ns, 50);
     assert_float_equal(row->small_filled_ns, 300 + 9800, 1);
-    kernels_release(&kernels);
     made_release(&analysed);
 }
 
@@ -280,7 +274,7 @@ static void operators_have_self_and_total_time(void **state)
     made_add_work("kernel", "relu", 7, 130, 137, 60);
     made_add_work("kernel", "of no span", 7, 300, 310, 200);
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_int_equal(spans.count, ARRAY_SIZE(wanted));
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         const struct span_row *row = span_named(&spans, analysed.trace, wanted[i].name);
@@ -292,7 +286,6 @@ static void operators_have_self_and_total_time(void **state)
         assert_int_equal(row->is_phase, wanted[i].is_phase);
         assert_int_equal(row->is_call, strcmp(wanted[i].name, "cudaLaunchKernel") == 0);
     }
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -312,7 +305,7 @@ static void a_name_inside_itself_counts_once_in_totals(void **state)
     made_add("cpu_op", "f", 100, 100, 110, 120, 0);
     made_add("cpu_op", "f", 100, 100, 130, 150, 0);
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_int_equal(spans.count, 2);
     row = span_named(&spans, analysed.trace, "f");
     assert_int_equal(row->count, 4);
@@ -320,7 +313,6 @@ static void a_name_inside_itself_counts_once_in_totals(void **state)
     check_us(row->host_self_ns, 199);
     check_us(row->device_total_ns, 20);
     check_us(row->device_self_ns, 20);
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -336,12 +328,11 @@ static void operators_and_annotations_of_one_name_are_two_rows(void **state)
     made_add("user_annotation", "f", 100, 100, 20, 50, 0);
     made_add("cpu_op", "profiler::_record_function_enter_new", 100, 100, 0, 2, 0);
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_int_equal(spans.count, 2);
     assert_true(spans.rows[0].is_phase && !spans.rows[1].is_phase);
     check_us(spans.rows[0].host_self_ns, 30);
     check_us(spans.rows[1].host_self_ns, 10); /* nothing of the profiler's own */
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -370,7 +361,7 @@ static void spans_have_the_memory_of_their_time(void **state)
     made_add_instant("[memory]", 60, MEMORY("1", "4096"));
     made_add_instant("[memory]", 61, MEMORY("0", "-100"));
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_true(spans.has_memory);
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         const struct span_row *row = span_named(&spans, analysed.trace, wanted[i].name);
@@ -379,7 +370,6 @@ static void spans_have_the_memory_of_their_time(void **state)
         assert_int_equal(row->device_bytes, wanted[i].device);
         assert_int_equal(row->device_self_bytes, wanted[i].device_self);
     }
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -409,7 +399,7 @@ static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
     for (int i = 0; i < 3; i++)
         made_add("cpu_op", "often", 100, 100, 300 + 30 * i, 325 + 30 * i, 0);
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_in_range(spans.count, 1, ARRAY_SIZE(sorted));
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_true(span_order_find(cases[i].key, &order));
@@ -422,7 +412,6 @@ static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
         assert_true(span_order_find(span_order_name((enum span_order)i), &order));
         assert_int_equal(order, i);
     }
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -469,7 +458,7 @@ static void layers_are_grouped_by_kind_shape_and_direction(void **state)
     made_begin();
     make_layers();
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
+    kinds = operator_kinds_of(analysed.arena, &analysed.timeline, NULL);
     assert_int_equal(kinds.count, ARRAY_SIZE(wanted));
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         assert_string_equal(kinds.rows[i].name, wanted[i].name);
@@ -480,7 +469,6 @@ static void layers_are_grouped_by_kind_shape_and_direction(void **state)
     }
     check_us(kinds.device_ns, 80);
     check_us(kinds.host_ns, 106);
-    operator_kinds_release(&kinds);
     made_release(&analysed);
 }
 
@@ -500,14 +488,13 @@ static void numbered_layers_are_one_kind(void **state)
                   OPERATOR("0", "100", "[[8,4]]"));
     made_add_with("cpu_op", "gemm_16x16.v2", 100, 100, 30, 31, 0, "");
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
+    kinds = operator_kinds_of(analysed.arena, &analysed.timeline, NULL);
     assert_int_equal(kinds.count, 3);
     assert_string_equal(kinds.rows[0].name, "block*.qkv");
     assert_int_equal(kinds.rows[0].count, 2);
     assert_int_equal(kinds.rows[0].flops, 20);
     assert_int_equal(kinds.rows[0].bytes, 6);
     assert_string_equal(kinds.rows[1].name, "block*.qkv backward");
-    operator_kinds_release(&kinds);
     made_release(&analysed);
 }
 
@@ -524,11 +511,10 @@ static void a_long_kind_has_no_half_character(void **state)
     made_begin();
     made_add("cpu_op", name, 100, 100, 0, 10, 0);
     analysed = made_analyse();
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
+    kinds = operator_kinds_of(analysed.arena, &analysed.timeline, NULL);
     assert_int_equal(kinds.count, 1);
     name[KIND_NAME_SIZE - 2] = '\0';
     assert_string_equal(kinds.rows[0].name, name);
-    operator_kinds_release(&kinds);
     made_release(&analysed);
 }
 
@@ -559,7 +545,7 @@ static void a_launched_graph_shows_its_operators(void **state)
     made_add("kernel", "k2", 0, 7, 40, 60, 5);
     made_add("kernel", "k3", 0, 7, 63, 70, 5);
     analysed = made_analyse();
-    assert_int_equal(spans_make(&spans, &analysed.timeline), STATUS_OK);
+    spans = spans_of(analysed.arena, &analysed.timeline);
     assert_int_equal(spans.count, ARRAY_SIZE(wanted) + 1); /* and the call */
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
         const struct span_row *row = span_named(&spans, analysed.trace, wanted[i].name);
@@ -572,12 +558,10 @@ static void a_launched_graph_shows_its_operators(void **state)
     }
     assert_null(spans_find(&spans, analysed.trace, "forward", false));
     assert_non_null(spans_find(&spans, analysed.trace, "graph", false));
-    assert_int_equal(operator_kinds_make(&kinds, &analysed.timeline, NULL), STATUS_OK);
+    kinds = operator_kinds_of(analysed.arena, &analysed.timeline, NULL);
     assert_int_equal(kinds.count, 1);
     assert_string_equal(kinds.rows[0].name, "a");
     check_us(kinds.rows[0].device_ns, 10);
-    operator_kinds_release(&kinds);
-    spans_release(&spans);
     made_release(&analysed);
 }
 
@@ -649,7 +633,7 @@ static void phases_have_their_time_on_host_and_device(void **state)
     made_add("cuda_runtime", "cudaMemcpyAsync", 100, 102, 125, 126, 2); /* a helper copies */
     made_add("gpu_memcpy", "Memcpy HtoD", 0, 8, 260, 300, 2);
     analysed = made_analyse();
-    assert_int_equal(phases_make(&phases, &analysed.timeline, &analysed.steps), STATUS_OK);
+    phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
     assert_int_equal(phases.step_count, 2);
     check_phase(&phases, 0, PHASE_DATA, 12, 0, 0);
     assert_int_equal(phases.steps[0][PHASE_DATA].times, 2);
@@ -668,7 +652,6 @@ static void phases_have_their_time_on_host_and_device(void **state)
     assert_false(phases.seen[PHASE_LOG]);
     check_us(analysed.steps.items[0].work_end_ns, 257);
     check_us(analysed.steps.items[1].work_end_ns, 300);
-    phases_release(&phases);
     made_release(&analysed);
 }
 
@@ -682,10 +665,9 @@ static void without_steps_there_are_no_phases(void **state)
     made_add("user_annotation", "forward", 100, 100, 20, 40, 0);
     made_add_work("kernel", "f", 7, 200, 230, 20);
     analysed = made_analyse();
-    assert_int_equal(phases_make(&phases, &analysed.timeline, &analysed.steps), STATUS_OK);
+    phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
     assert_int_equal(phases.step_count, 0);
     assert_false(phases.seen[PHASE_FORWARD]);
-    phases_release(&phases);
     made_release(&analysed);
 }
 

@@ -117,23 +117,17 @@ static struct call_place place_of(const struct cost *costs, int window_us)
     struct analysed analysed = made_analyse();
     const struct first_uses no_uses = { .launches = 0 };
     const struct captures no_captures = { .count = 0 };
-    struct host_activity activity;
-    struct call_tree tree;
-    struct costly_times times = { .items = NULL };
+    struct host_activity activity =
+        host_activity_of(analysed.arena, &analysed.timeline, &no_uses, &no_captures);
+    struct call_tree tree =
+        call_tree_of(analysed.arena, &analysed.timeline, &activity, 0, 1000 * window_us);
+    struct costly_times times = { .arena = analysed.arena };
     struct call_place place;
 
-    assert_int_equal(host_activity_make(&activity, &analysed.timeline, &no_uses, &no_captures),
-                     STATUS_OK);
-    assert_int_equal(call_tree_make(&tree, &analysed.timeline, &activity, 0, 1000 * window_us),
-                     STATUS_OK);
     for (; costs->end_us > 0; costs++)
-        assert_int_equal(costly_times_add(&times, 1000 * costs->start_us, 1000 * costs->end_us,
-                                          1000.0 * (costs->end_us - costs->start_us)),
-                         STATUS_OK);
-    assert_int_equal(call_sites_find(&place, &tree, &times), STATUS_OK);
-    costly_times_release(&times);
-    call_tree_release(&tree);
-    host_activity_release(&activity);
+        costly_times_add(&times, 1000 * costs->start_us, 1000 * costs->end_us,
+                         1000.0 * (costs->end_us - costs->start_us));
+    place = call_site_of(&tree, &times);
     made_release(&analysed);
     return place;
 }

@@ -4,7 +4,6 @@
 #include "tests/fixtures/made_trace.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void add_block(int at_us, int device, int bytes, int allocated, int reserved)
 {
@@ -28,14 +27,6 @@ static void add_category(int at_us, int bytes, int allocated, const char *catego
     made_add_instant("[memory]", at_us, arguments);
 }
 
-static struct memory_curve memory_of(const struct analysed *analysed)
-{
-    struct memory_curve memory;
-
-    assert_int_equal(memory_curve_make(&memory, analysed->trace), STATUS_OK);
-    return memory;
-}
-
 static void the_peak_is_the_allocators_own_total(void **state)
 {
     struct analysed analysed;
@@ -51,7 +42,7 @@ static void the_peak_is_the_allocators_own_total(void **state)
     made_add_instant("[memory]", 15, "\"Device Type\":0,\"Device Id\":-1,\"Bytes\":999999");
     made_add_instant("[device memory]", 15, "\"Device Type\":1,\"Device Id\":0,\"Bytes\":4096");
     analysed = made_analyse();
-    memory = memory_of(&analysed);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_int_equal(memory.device_count, 2);
     device = &memory.devices[0];
     assert_true(device->stated);
@@ -63,7 +54,6 @@ static void the_peak_is_the_allocators_own_total(void **state)
     assert_int_equal(device->last, 500);
     assert_int_equal(memory.devices[1].device, 1);
     assert_int_equal(memory.devices[1].peak, 7);
-    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -82,13 +72,12 @@ static void without_totals_the_blocks_are_summed(void **state)
         made_add_instant("[memory]", i, arguments);
     }
     analysed = made_analyse();
-    memory = memory_of(&analysed);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_false(memory.devices[0].stated);
     assert_int_equal(memory.devices[0].peak, 150);
     assert_int_equal(memory.devices[0].peak_at_ns, 1000);
     assert_int_equal(memory.devices[0].last, 69);
     assert_int_equal(memory.devices[0].reserved_peak, -1);
-    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -110,16 +99,15 @@ static void the_peak_is_split_by_category(void **state)
     add_category(3, 300, 450, "activations", 300);
     add_category(4, -300, 150, "activations", 0);
     analysed = made_analyse();
-    memory = memory_of(&analysed);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_int_equal(memory.devices[0].peak, 450);
     assert_int_equal(memory.devices[0].category_count, ARRAY_SIZE(wanted));
     for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-        const struct memory_category *category = &memory.categories[i];
+        const struct memory_category *category = &memory.devices[0].categories[i];
         assert_string_equal(trace_file_name(analysed.trace, category->name), wanted[i].name);
         assert_int_equal(category->at_peak, wanted[i].at_peak);
         assert_int_equal(category->peak, wanted[i].peak);
     }
-    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -135,10 +123,9 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
     add_category(1, 0, 150, "input", 50);
     add_category(2, -50, 100, "input", 0);
     analysed = made_analyse();
-    memory = memory_of(&analysed);
-    assert_int_equal(memory.categories[0].at_peak, 100);
-    assert_int_equal(memory.categories[1].at_peak, 50);
-    memory_curve_release(&memory);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
+    assert_int_equal(memory.devices[0].categories[0].at_peak, 100);
+    assert_int_equal(memory.devices[0].categories[1].at_peak, 50);
     made_release(&analysed);
 }
 
@@ -148,7 +135,6 @@ static void samples_keep_the_peak_and_follow_the_categories(void **state)
 {
     struct analysed analysed;
     struct memory_curve memory;
-    struct memory_samples samples;
     bool peak = false;
     (void)state;
 
@@ -157,11 +143,10 @@ static void samples_keep_the_peak_and_follow_the_categories(void **state)
         add_category(10 * i, i % 2 == 0 ? 50 : -50, i % 2 == 0 ? 150 + i : 100, "input",
                      i % 2 == 0 ? 50 + i : 0);
     analysed = made_analyse();
-    memory = memory_of(&analysed);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
     for (int64_t most = 10; most <= 100; most += 90) {
-        assert_int_equal(
-            memory_samples_make(&samples, &memory, &memory.devices[0], analysed.trace, most),
-            STATUS_OK);
+        struct memory_samples samples =
+            memory_samples_of(analysed.arena, &memory, &memory.devices[0], analysed.trace, most);
         assert_int_equal(samples.count, most);
         assert_int_equal(samples.category_count, 1);
         for (int64_t i = 0; i < samples.count; i++) {
@@ -170,9 +155,7 @@ static void samples_keep_the_peak_and_follow_the_categories(void **state)
             assert_true(samples.categories[i] == samples.allocated[i] - 100);
         }
         assert_true(peak);
-        memory_samples_release(&samples);
     }
-    memory_curve_release(&memory);
     made_release(&analysed);
 }
 
@@ -185,10 +168,9 @@ static void a_trace_without_memory_has_no_curve(void **state)
     made_begin();
     made_add("cpu_op", "aten::mm", 1, 1, 0, 1, 0);
     analysed = made_analyse();
-    memory = memory_of(&analysed);
+    memory = memory_curve_of(analysed.arena, analysed.trace);
     assert_int_equal(memory.device_count, 0);
     assert_int_equal(memory.point_count, 0);
-    memory_curve_release(&memory);
     made_release(&analysed);
 }
 

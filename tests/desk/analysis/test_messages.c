@@ -43,14 +43,6 @@ static void add_message(int thread, int called_us, int start_us, int us, int ele
                   arguments);
 }
 
-static struct messages messages_of(const struct analysed *analysed)
-{
-    struct messages messages;
-
-    assert_int_equal(messages_make(&messages, &analysed->timeline, &analysed->steps), STATUS_OK);
-    return messages;
-}
-
 /* Calls at 10 us of the loop's thread and of another, at 60 of both. */
 static struct messages messages_with(const char *category, const char *phase, const char *step)
 {
@@ -68,7 +60,7 @@ static struct messages messages_with(const char *category, const char *phase, co
     made_add_with("kernel", "ncclDevKernel_AllReduce", 0, 9, 1, 4, 9999,
                   "\"In msg nelems\":1000,\"dtype\":\"Byte\"");
     analysed = made_analyse();
-    messages = messages_of(&analysed);
+    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
     made_release(&analysed);
     return messages;
 }
@@ -116,7 +108,7 @@ static double fixed(const int us[MESSAGES], const int bytes[MESSAGES], double *s
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 1000, 0);
     for (int i = 0; i < MESSAGES; i++) add_message(101, 10 + 5 * i, 100 + 100 * i, us[i], bytes[i]);
     analysed = made_analyse();
-    messages = messages_of(&analysed);
+    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
     made_release(&analysed);
     *shortest = messages.shortest_ns;
     return messages.fixed_ns;

@@ -15,14 +15,12 @@ struct split {
 static void split_made(struct split *split)
 {
     split->analysed = made_analyse();
-    assert_int_equal(summary_make(&split->summary, split->analysed.trace), STATUS_OK);
-    assert_int_equal(time_parts_make(&split->parts, &split->summary), STATUS_OK);
+    split->summary = summary_of(split->analysed.arena, split->analysed.trace);
+    split->parts = time_parts_of(split->analysed.arena, &split->summary);
 }
 
 static void release(struct split *split)
 {
-    time_parts_release(&split->parts);
-    summary_release(&split->summary);
     made_release(&split->analysed);
 }
 

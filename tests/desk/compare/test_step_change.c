@@ -68,8 +68,8 @@ static void make_half(struct half *side, const struct run *run, struct random *r
         made_add_with("user_annotation", name, 100, 100, start, at, 0, samples);
     }
     side->analysed = made_analyse();
-    assert_int_equal(summary_make(&side->summary, side->analysed.trace), STATUS_OK);
-    assert_int_equal(time_parts_make(&side->parts, &side->summary), STATUS_OK);
+    side->summary = summary_of(side->analysed.arena, side->analysed.trace);
+    side->parts = time_parts_of(side->analysed.arena, &side->summary);
 }
 
 struct pair {
@@ -90,7 +90,7 @@ static void compare_runs_made(struct pair *pair, const struct run *base, const s
         summaries[side] = &pair->sides[side].summary;
         pair->parts[side] = pair->sides[side].parts;
     }
-    assert_int_equal(step_change_make(&pair->change, pair->parts, summaries), STATUS_OK);
+    pair->change = step_change_of(pair->sides[SIDE_NEW].analysed.arena, pair->parts, summaries);
     for (int64_t i = 0; i < pair->change.count; i++) {
         const struct part_change *part = &pair->change.parts[i];
         sum += part->change_ns;
@@ -104,12 +104,7 @@ static void compare_runs_made(struct pair *pair, const struct run *base, const s
 
 static void release(struct pair *pair)
 {
-    step_change_release(&pair->change);
-    for (int side = 0; side < SIDES; side++) {
-        time_parts_release(&pair->sides[side].parts);
-        summary_release(&pair->sides[side].summary);
-        made_release(&pair->sides[side].analysed);
-    }
+    for (int side = 0; side < SIDES; side++) made_release(&pair->sides[side].analysed);
 }
 
 static int count_outstanding(const struct step_change *change)

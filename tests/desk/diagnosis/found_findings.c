@@ -12,9 +12,9 @@ struct found found_judge_trace(struct analysed analysed)
     struct found found = { .analysed = analysed };
     struct facts facts;
 
-    assert_int_equal(summary_make(&found.summary, found.analysed.trace), STATUS_OK);
+    found.summary = summary_of(found.analysed.arena, found.analysed.trace);
     facts = facts_of(&found.summary, 1, 0);
-    assert_int_equal(findings_make(&found.findings, &facts), STATUS_OK);
+    found.findings = findings_of(&facts);
     return found;
 }
 
@@ -25,8 +25,6 @@ struct found found_judge(const struct made_loop *loop)
 
 void found_forget(struct found *found)
 {
-    findings_release(&found->findings);
-    summary_release(&found->summary);
     made_release(&found->analysed);
 }
 

@@ -62,25 +62,20 @@ static struct run make_run(struct analysed (*make)(const char *about, int commun
         snprintf(about, sizeof about, "\"distributedInfo\":{\"rank\":%d,\"world_size\":%d}", i,
                  count);
         run.analysed[i] = make(about, communication[i]);
-        assert_int_equal(summary_make(&run.summaries[i], run.analysed[i].trace), STATUS_OK);
+        run.summaries[i] = summary_of(run.analysed[i].arena, run.analysed[i].trace);
     }
     for (int i = 0; i < count; i++) {
         facts[i] = facts_of(run.summaries, count, i);
-        assert_int_equal(findings_make(&run.findings[i], &facts[i]), STATUS_OK);
+        run.findings[i] = findings_of(&facts[i]);
     }
-    assert_int_equal(ranks_compare(&run.slow, run.figures, run.summaries, count), STATUS_OK);
-    assert_int_equal(run_findings_make(&run.all, run.findings, facts, count), STATUS_OK);
+    run.slow = slow_rank_of(run.analysed[0].arena, run.figures, run.summaries, count);
+    run.all = run_findings_of(run.analysed[0].arena, run.findings, facts, count);
     return run;
 }
 
 static void release_run(struct run *run)
 {
-    run_findings_release(&run->all);
-    for (int i = 0; i < run->count; i++) {
-        findings_release(&run->findings[i]);
-        summary_release(&run->summaries[i]);
-        made_release(&run->analysed[i]);
-    }
+    for (int i = 0; i < run->count; i++) made_release(&run->analysed[i]);
 }
 
 /* Who communicates for less came last. */

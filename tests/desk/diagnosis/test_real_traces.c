@@ -10,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SKIPPED = 77, EXPECTED_MAX = 1 << 20 };
 
@@ -111,6 +110,7 @@ static void check_trace(const cJSON *wanted)
 {
     char path[4096];
     struct trace_file *trace = NULL;
+    struct arena *arena = arena_open();
     struct timeline timeline;
     struct steps steps;
     int64_t causes = 0;
@@ -123,7 +123,7 @@ static void check_trace(const cJSON *wanted)
     assert_int_equal(trace->bad_count, 0);
     assert_int_equal(trace->event_count + trace->other_count,
                      cJSON_GetObjectItem(wanted, "n_events")->valueint);
-    assert_int_equal(timeline_make(&timeline, trace), STATUS_OK);
+    timeline = timeline_of(arena, trace);
     assert_int_equal(timeline.work_count,
                      cJSON_GetObjectItem(wanted, "n_gpu_activities")->valueint);
     check_streams(streams, &timeline);
@@ -132,10 +132,9 @@ static void check_trace(const cJSON *wanted)
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
         causes += timeline.all.idle_cause_ns[cause];
     assert_int_equal(causes, timeline.all.idle_ns);
-    assert_int_equal(steps_make(&steps, &timeline), STATUS_OK);
+    steps = steps_of(arena, &timeline);
     check_steps(wanted->string, cJSON_GetObjectItem(wanted, "steps"), &steps, tolerance_us(trace));
-    steps_release(&steps);
-    timeline_release(&timeline);
+    arena_close(arena);
     trace_file_close(trace);
 }
 
@@ -153,14 +152,15 @@ static void a_host_bound_trace_idles_for_the_host(void **state)
 {
     char path[4096];
     struct trace_file *trace = NULL;
+    struct arena *arena = arena_open();
     struct timeline timeline;
     (void)state;
 
     snprintf(path, sizeof path, "%s/h100_bert_small.json.gz", folder);
     assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
-    assert_int_equal(timeline_make(&timeline, trace), STATUS_OK);
+    timeline = timeline_of(arena, trace);
     assert_int_equal(timeline.all.idle_cause_ns[IDLE_HOST_WAIT], timeline.all.idle_ns);
-    timeline_release(&timeline);
+    arena_close(arena);
     trace_file_close(trace);
 }
 
@@ -194,21 +194,21 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char path[4096];
         struct trace_file *trace = NULL;
+        struct arena *arena = arena_open();
         struct summary summary;
         struct facts facts;
         struct findings findings;
         snprintf(path, sizeof path, "%s/%s.json.gz", folder, cases[i].trace);
         assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
-        assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+        summary = summary_of(arena, trace);
         facts = facts_of(&summary, 1, 0);
-        assert_int_equal(findings_make(&findings, &facts), STATUS_OK);
+        findings = findings_of(&facts);
         assert_true(findings.count > 0);
         assert_string_equal(findings.items[0].id, cases[i].first);
         assert_true(findings.items[0].severity >= cases[i].least);
         assert_string_equal(bottleneck_name(findings.headline.bottleneck), cases[i].bottleneck);
         assert_string_equal(findings.healthy, "");
-        findings_release(&findings);
-        summary_release(&summary);
+        arena_close(arena);
         trace_file_close(trace);
     }
 }
@@ -218,6 +218,7 @@ static void the_longest_gap_names_its_line(void **state)
 {
     char path[4096], text[384];
     struct trace_file *trace = NULL;
+    struct arena *arena = arena_open();
     struct summary summary;
     struct idle_gap first = { .start_ns = 0 };
     struct call_place place;
@@ -225,16 +226,16 @@ static void the_longest_gap_names_its_line(void **state)
 
     snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
     assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
-    assert_int_equal(summary_make(&summary, trace), STATUS_OK);
+    summary = summary_of(arena, trace);
     first.start_ns = summary.idle.start_ns;
     first.end_ns = summary.timeline.work[0].event->start_ns;
     first.time.idle_ns = first.end_ns - first.start_ns;
     assert_true(first.time.idle_ns > 268000000);
-    assert_int_equal(finding_place_of_gap(&place, &summary, &first), STATUS_OK);
+    place = finding_place_of_gap(arena, &summary, &first);
     call_place_text(text, sizeof text, &place);
     assert_string_equal(text, ".../pipelines/video_classification.py:129 in preprocess");
     assert_true(place.share > 0.95);
-    summary_release(&summary);
+    arena_close(arena);
     trace_file_close(trace);
 }
 

@@ -5,47 +5,16 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- Costs --- */
 
-enum status costly_times_make_room(struct costly_times *times, int64_t room)
+void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns, double cost_ns)
 {
-    enum status status = STATUS_OK;
-    struct costly_time *items;
-
-    if (room <= times->room)
-        goto out;
-    items = realloc(times->items, (size_t)room * sizeof *items);
-    if (items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld costly times", (long long)room);
-    times->items = items;
-    times->room = room;
-
-out:
-    return status;
-}
-
-enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns,
-                             double cost_ns)
-{
-    enum status status = STATUS_OK;
-
     if (end_ns <= start_ns || !(cost_ns > 0))
-        goto out;
-    if (times->count == times->room)
-        TRY(costly_times_make_room(times, times->room > 0 ? 2 * times->room : 64));
+        return;
+    ARENA_ROOM(times->arena, times->items, times->count, times->room);
     times->items[times->count++] = (struct costly_time){ start_ns, end_ns, cost_ns };
-
-out:
-    return status;
-}
-
-void costly_times_release(struct costly_times *times)
-{
-    free(times->items);
-    *times = (struct costly_times){ .items = NULL };
 }
 
 static int by_start(const void *left, const void *right)
@@ -75,6 +44,7 @@ struct candidate {
 };
 
 struct search {
+    struct arena *scratch;
     const struct call_tree *tree;
     const struct costly_times *times;
     int64_t next; /* of them, in the pass */
@@ -82,42 +52,30 @@ struct search {
 
     struct triple_table parts_known; /* node, after, before */
     struct part *parts;
-    uint32_t part_room;
+    int64_t part_room;
 
     double *covered_ns; /* by node, with what it called */
     bool *opened;       /* by node: not a place as a whole */
 };
 
-static enum status add_part(struct search *search, const struct call_segment *segment,
-                            double cost_ns)
+static void add_part(struct search *search, const struct call_segment *segment, double cost_ns)
 {
-    enum status status = STATUS_OK;
     const struct call_node *node = &search->tree->nodes[segment->node];
     bool has_lines = node->is_own && search->tree->is_python;
     struct triple key = { segment->node, has_lines ? segment->after : 0,
                           has_lines ? segment->before : 0 };
-    uint32_t count = search->parts_known.count, number;
+    uint32_t count = search->parts_known.count,
+             number = triple_table_add(&search->parts_known, key);
 
-    TRY(triple_table_add(&search->parts_known, key, &number));
-    if (number == search->part_room) {
-        uint32_t room = search->part_room > 0 ? 2 * search->part_room : 64;
-        struct part *parts = realloc(search->parts, room * sizeof *parts);
-        if (parts == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u places of a program", room);
-        search->parts = parts;
-        search->part_room = room;
-    }
-    if (number == count)
+    if (number == count) {
+        ARENA_ROOM(search->scratch, search->parts, number, search->part_room);
         search->parts[number] = (struct part){ 0, true };
+    }
     search->parts[number].cost_ns += cost_ns;
-
-out:
-    return status;
 }
 
-static enum status take_segment(void *context, const struct call_segment *segment)
+static void take_segment(void *context, const struct call_segment *segment)
 {
-    enum status status = STATUS_OK;
     struct search *search = context;
     const struct costly_times *times = search->times;
     double cost_ns = 0;
@@ -136,12 +94,9 @@ static enum status take_segment(void *context, const struct call_segment *segmen
         cost_ns += time->cost_ns * (double)ns / (double)(time->end_ns - time->start_ns);
     }
     if (covered_ns == 0)
-        goto out;
+        return;
     search->covered_ns[segment->node] += (double)covered_ns;
-    TRY(add_part(search, segment, cost_ns));
-
-out:
-    return status;
+    add_part(search, segment, cost_ns);
 }
 
 /* A function that covers the window holds the loop: its lines say more. */
@@ -237,36 +192,31 @@ static void vote(struct candidate *candidate, uint32_t call, double cost_ns)
 }
 
 /* Divides the parts that are left among places, and finds the one with the most. */
-static enum status find_best(const struct search *search, struct candidate *best)
+static struct candidate find_best(const struct search *search)
 {
-    enum status status = STATUS_OK;
-    struct triple_table known = { .items = NULL };
     uint32_t parts = search->parts_known.count;
-    struct candidate *candidates = calloc((size_t)parts + 1, sizeof *candidates);
+    struct arena *scratch = arena_scratch(search->scratch);
+    struct triple_table known = { .arena = scratch };
+    struct candidate *candidates = ARENA_NEW(scratch, struct candidate, parts);
+    struct candidate best = { .name = 0 };
 
-    *best = (struct candidate){ .name = 0 };
-    if (candidates == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u places of a program", parts);
     for (uint32_t i = 0; i < parts; i++) {
         struct candidate place;
         uint32_t number, count = known.count;
         if (!search->parts[i].is_left || !place_of(search, i, &place))
             continue;
-        TRY(triple_table_add(&known, (struct triple){ place.name, place.line, place.last_line },
-                             &number));
+        number =
+            triple_table_add(&known, (struct triple){ place.name, place.line, place.last_line });
         if (number == count)
             candidates[number] = place;
         candidates[number].cost_ns += search->parts[i].cost_ns;
         vote(&candidates[number], place.call, search->parts[i].cost_ns);
     }
     for (uint32_t i = 0; i < known.count; i++)
-        if (candidates[i].cost_ns > best->cost_ns)
-            *best = candidates[i];
-
-out:
-    free(candidates);
-    triple_table_release(&known);
-    return status;
+        if (candidates[i].cost_ns > best.cost_ns)
+            best = candidates[i];
+    arena_close(scratch);
+    return best;
 }
 
 /* Continues within a function: only its parts are left, and it is not a place as a whole. */
@@ -283,23 +233,20 @@ static void go_into(struct search *search, const struct candidate *function)
             search->opened[i] = true;
 }
 
-static enum status search_places(struct search *search, struct candidate *found)
+static struct candidate search_places(struct search *search)
 {
-    enum status status = STATUS_OK;
-    struct candidate next;
+    struct candidate found = find_best(search);
 
-    TRY(find_best(search, found));
-    while (found->line == 0 && found->name != 0) {
-        go_into(search, found);
-        TRY(find_best(search, &next));
-        if (next.cost_ns < CALL_SITE_MOST * found->cost_ns ||
-            (next.name == found->name && next.line == 0))
+    while (found.line == 0 && found.name != 0) {
+        struct candidate next;
+        go_into(search, &found);
+        next = find_best(search);
+        if (next.cost_ns < CALL_SITE_MOST * found.cost_ns ||
+            (next.name == found.name && next.line == 0))
             break;
-        *found = next;
+        found = next;
     }
-
-out:
-    return status;
+    return found;
 }
 
 /* --- Words --- */
@@ -371,36 +318,30 @@ const char *call_place_kind_name(enum call_place_kind kind)
     return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
-enum status call_sites_find(struct call_place *place, const struct call_tree *tree,
-                            struct costly_times *times)
+struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times)
 {
-    enum status status = STATUS_OK;
-    struct search search = { .tree = tree, .times = times };
+    struct call_place place = { .kind = PLACE_UNKNOWN };
+    struct arena *scratch = arena_scratch(times->arena);
+    struct search search = { .scratch = scratch,
+                             .tree = tree,
+                             .times = times,
+                             .parts_known.arena = scratch,
+                             .covered_ns = ARENA_NEW(scratch, double, tree->node_count),
+                             .opened = ARENA_NEW(scratch, bool, tree->node_count) };
     struct candidate found;
     int64_t until_ns = INT64_MIN;
 
-    memset(place, 0, sizeof *place);
-    if (times->count == 0)
-        return STATUS_OK;
     sort_items(times->items, times->count, sizeof *times->items, by_start);
     for (int64_t i = 0; i < times->count; i++) {
         search.all_ns += times->items[i].cost_ns;
         until_ns = interval_later(until_ns, times->items[i].end_ns);
     }
-    search.covered_ns = calloc(tree->node_count, sizeof *search.covered_ns);
-    search.opened = calloc(tree->node_count, sizeof *search.opened);
-    if (search.covered_ns == NULL || search.opened == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u calls of a program", tree->node_count);
-    TRY(call_tree_visit(tree, times->items[0].start_ns, until_ns, take_segment, &search));
+    if (times->count > 0)
+        call_tree_visit(tree, times->items[0].start_ns, until_ns, take_segment, &search);
     sum_up(&search);
-    TRY(search_places(&search, &found));
+    found = search_places(&search);
     if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)
-        describe(place, &search, &found);
-
-out:
-    triple_table_release(&search.parts_known);
-    free(search.parts);
-    free(search.covered_ns);
-    free(search.opened);
-    return status;
+        describe(&place, &search, &found);
+    arena_close(scratch);
+    return place;
 }

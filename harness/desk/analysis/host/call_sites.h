@@ -24,23 +24,18 @@ struct costly_time {
     double cost_ns; /* of all of it */
 };
 
-/* Start with zeros. */
+/* Start with zeros and `arena` set. */
 struct costly_times {
+    struct arena *arena;
     struct costly_time *items;
     int64_t count, room;
 };
 
-/* Room for as many in all, which costs nothing until it is used, where many will be added. OUT_OF_MEMORY. */
-enum status costly_times_make_room(struct costly_times *times, int64_t room);
+/* Empty times are left out. */
+void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns, double cost_ns);
 
-/* Empty times are left out. OUT_OF_MEMORY. */
-enum status costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns,
-                             double cost_ns);
-void costly_times_release(struct costly_times *times);
-
-/* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost, `place` is of
- * kind PLACE_UNKNOWN. OUT_OF_MEMORY. */
-enum status call_sites_find(struct call_place *place, const struct call_tree *tree,
-                            struct costly_times *times);
+/* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost, it is of kind
+ * PLACE_UNKNOWN. */
+struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times);
 
 #endif

@@ -5,7 +5,6 @@
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A call as the passes see it, whatever the tree is made of. */
@@ -83,32 +82,22 @@ static bool is_own(const struct call_tree *tree, const struct call_node *parent,
     return frame_name_is_own(&name) && !frame_name_is_part(&name);
 }
 
-static enum status add_node(struct call_tree *tree, struct triple_table *known, uint32_t parent,
-                            const struct any_call *call, uint32_t *number)
+static uint32_t add_node(struct call_tree *tree, struct arena *arena, struct triple_table *known,
+                         uint32_t parent, const struct any_call *call)
 {
-    enum status status = STATUS_OK;
+    struct triple key = { parent, call->name, call->from };
+    uint32_t number = triple_table_add(known, key) + 1; /* 0 is the root */
 
-    TRY(triple_table_add(known, (struct triple){ parent, call->name, call->from }, number));
-    ++*number; /* 0 is the root */
-    if (*number < tree->node_count)
-        goto out;
-    if (tree->node_count == tree->node_room) {
-        uint32_t room = 2 * tree->node_room;
-        struct call_node *nodes = realloc(tree->nodes, room * sizeof *nodes);
-        if (nodes == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u calls of a program", room);
-        tree->nodes = nodes;
-        tree->node_room = room;
-    }
+    if (number < tree->node_count)
+        return number;
+    ARENA_ROOM(arena, tree->nodes, tree->node_count, tree->node_room);
     tree->nodes[tree->node_count++] =
         (struct call_node){ .parent = parent,
                             .name = call->name,
                             .from = call->from,
                             .is_own = is_own(tree, &tree->nodes[parent], call),
                             .is_operator = call->is_operator };
-
-out:
-    return status;
+    return number;
 }
 
 /* --- Passes --- */
@@ -127,66 +116,52 @@ struct call_pass {
     void *context;
 };
 
-static enum status show(struct call_pass *pass, int64_t until_ns, uint32_t before)
+static void show(struct call_pass *pass, int64_t until_ns, uint32_t before)
 {
     const struct open_call *top = &pass->stack[pass->depth - 1];
     struct call_segment segment = { pass->cursor_ns, until_ns, top->node, top->after, before };
 
     if (until_ns <= pass->cursor_ns)
-        return STATUS_OK;
+        return;
     pass->cursor_ns = until_ns;
-    return pass->visit != NULL ? pass->visit(pass->context, &segment) : STATUS_OK;
+    if (pass->visit != NULL)
+        pass->visit(pass->context, &segment);
 }
 
 /* Ends the calls that end before a moment. */
-static enum status close_calls(struct call_pass *pass, int64_t at_ns)
+static void close_calls(struct call_pass *pass, int64_t at_ns)
 {
-    enum status status = STATUS_OK;
-
     while (pass->depth > 0 && pass->stack[pass->depth - 1].end_ns <= at_ns) {
         struct open_call *top = &pass->stack[pass->depth - 1];
-        TRY(show(pass, top->end_ns, 0));
+        show(pass, top->end_ns, 0);
         if (--pass->depth > 0)
             pass->stack[pass->depth - 1].after = top->from;
     }
-
-out:
-    return status;
 }
 
 /* A call that outlasts the one around it is cut: profilers' times may cross by a little. */
-static enum status open_call(struct call_pass *pass, const struct any_call *call, uint32_t node)
+static void open_call(struct call_pass *pass, const struct any_call *call, uint32_t node)
 {
-    enum status status = STATUS_OK;
     struct open_call *top = pass->depth > 0 ? &pass->stack[pass->depth - 1] : NULL;
     int64_t end_ns = call->end_ns;
 
     if (top != NULL) {
-        TRY(show(pass, call->start_ns, call->from));
+        show(pass, call->start_ns, call->from);
         end_ns = interval_earlier(end_ns, top->end_ns);
     }
     pass->cursor_ns = interval_later(pass->cursor_ns, call->start_ns);
     pass->stack[pass->depth++] = (struct open_call){ node, call->from, 0, end_ns };
-
-out:
-    return status;
 }
 
 /* A call that ends before the first moment, and those in it, have nothing to show, but the call around it goes on
  * after it. Likewise one that begins after the last, but it ends what the call around it does itself. */
-enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
-                            call_segment_visit *visit, void *context)
+void call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
+                     call_segment_visit *visit, void *context)
 {
-    enum status status = STATUS_OK;
-    struct call_pass *pass = calloc(1, sizeof *pass);
+    struct call_pass pass = { .cursor_ns = INT64_MIN, .visit = visit, .context = context };
     int64_t passed_ns = INT64_MIN;
     bool is_last = false;
 
-    if (pass == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the calls of a program");
-    pass->cursor_ns = INT64_MIN;
-    pass->visit = visit;
-    pass->context = context;
     for (int64_t i = 0; i < tree->call_count && !is_last; i++) {
         struct any_call call;
         if (tree->node_of[i] == CALL_ROOT)
@@ -194,81 +169,58 @@ enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64
         call = call_at(tree, i);
         if (call.start_ns < passed_ns)
             continue;
-        TRY(close_calls(pass, call.start_ns));
+        close_calls(&pass, call.start_ns);
         if (call.end_ns <= from_ns) {
             passed_ns = call.end_ns;
-            if (pass->depth > 0)
-                pass->stack[pass->depth - 1].after = call.from;
+            if (pass.depth > 0)
+                pass.stack[pass.depth - 1].after = call.from;
             continue;
         }
-        TRY(open_call(pass, &call, tree->node_of[i]));
+        open_call(&pass, &call, tree->node_of[i]);
         is_last = call.start_ns >= until_ns;
     }
-    TRY(close_calls(pass, INT64_MAX));
-
-out:
-    free(pass);
-    return status;
+    close_calls(&pass, INT64_MAX);
 }
 
 /* The same pass, which gives calls their nodes. */
-static enum status find_nodes(struct call_tree *tree, struct call_pass *pass)
+static void find_nodes(struct call_tree *tree, struct arena *arena, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
-    struct triple_table known = { .items = NULL };
+    struct call_pass pass = { .cursor_ns = INT64_MIN };
+    struct triple_table known = { .arena = scratch };
 
-    pass->cursor_ns = INT64_MIN;
     for (int64_t i = 0; i < tree->call_count; i++) {
         struct any_call call = call_at(tree, i);
         uint32_t parent;
         int64_t start_ns, end_ns;
         if (call.is_left_out)
             continue;
-        TRY(close_calls(pass, call.start_ns));
-        if (pass->depth == CALL_DEPTH)
+        close_calls(&pass, call.start_ns);
+        if (pass.depth == CALL_DEPTH)
             continue;
-        parent = pass->depth > 0 ? pass->stack[pass->depth - 1].node : CALL_ROOT;
-        TRY(add_node(tree, &known, parent, &call, &tree->node_of[i]));
-        TRY(open_call(pass, &call, tree->node_of[i]));
+        parent = pass.depth > 0 ? pass.stack[pass.depth - 1].node : CALL_ROOT;
+        tree->node_of[i] = add_node(tree, arena, &known, parent, &call);
+        open_call(&pass, &call, tree->node_of[i]);
         start_ns = interval_later(call.start_ns, tree->start_ns);
-        end_ns = interval_earlier(pass->stack[pass->depth - 1].end_ns, tree->end_ns);
+        end_ns = interval_earlier(pass.stack[pass.depth - 1].end_ns, tree->end_ns);
         if (end_ns > start_ns)
             tree->nodes[tree->node_of[i]].total_ns += end_ns - start_ns;
     }
-
-out:
-    triple_table_release(&known);
-    return status;
 }
 
-enum status call_tree_make(struct call_tree *tree, const struct timeline *timeline,
-                           const struct host_activity *activity, int64_t start_ns, int64_t end_ns)
+struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeline,
+                              const struct host_activity *activity, int64_t start_ns,
+                              int64_t end_ns)
 {
-    enum status status = STATUS_OK;
-    struct call_pass *pass = calloc(1, sizeof *pass);
+    struct arena *scratch = arena_scratch(arena);
+    struct call_tree tree = { .trace = timeline->trace, .start_ns = start_ns, .end_ns = end_ns };
 
-    *tree = (struct call_tree){
-        .trace = timeline->trace, .start_ns = start_ns, .end_ns = end_ns, .node_room = 64
-    };
-    choose_frames(tree, activity);
-    if (!tree->is_python)
-        choose_host(tree, timeline, activity);
-    tree->node_of = calloc((size_t)tree->call_count + 1, sizeof *tree->node_of);
-    tree->nodes = calloc(tree->node_room, sizeof *tree->nodes);
-    if (pass == NULL || tree->node_of == NULL || tree->nodes == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls of a program",
-             (long long)tree->call_count);
-    tree->node_count = 1;
-    TRY(find_nodes(tree, pass));
-
-out:
-    free(pass);
-    return status;
-}
-
-void call_tree_release(struct call_tree *tree)
-{
-    free(tree->node_of);
-    free(tree->nodes);
-    *tree = (struct call_tree){ .trace = NULL };
+    choose_frames(&tree, activity);
+    if (!tree.is_python)
+        choose_host(&tree, timeline, activity);
+    tree.node_of = ARENA_NEW(arena, uint32_t, tree.call_count);
+    ARENA_ROOM(arena, tree.nodes, tree.node_count, tree.node_room);
+    tree.node_count = 1;
+    find_nodes(&tree, arena, scratch);
+    arena_close(scratch);
+    return tree;
 }

@@ -29,14 +29,14 @@ struct call_tree {
     uint32_t *node_of; /* by call; CALL_ROOT: left out */
 
     struct call_node *nodes;
-    uint32_t node_count, node_room;
+    uint32_t node_count;
+    int64_t node_room;
 };
 
-/* Totals are of the time between the two moments. OUT_OF_MEMORY. The timeline must live longer. Release in every
- * case. */
-enum status call_tree_make(struct call_tree *tree, const struct timeline *timeline,
-                           const struct host_activity *activity, int64_t start_ns, int64_t end_ns);
-void call_tree_release(struct call_tree *tree);
+/* Totals are of the time between the two moments. The timeline must live longer. */
+struct call_tree call_tree_of(struct arena *arena, const struct timeline *timeline,
+                              const struct host_activity *activity, int64_t start_ns,
+                              int64_t end_ns);
 
 /* Time in which a node's call ran itself: not what it called. */
 struct call_segment {
@@ -46,11 +46,10 @@ struct call_segment {
         before; /* `from` of the calls that it made before and after; 0: none, or unknown */
 };
 
-typedef enum status call_segment_visit(void *context, const struct call_segment *segment);
+typedef void call_segment_visit(void *context, const struct call_segment *segment);
 
-/* Visits all such time between the two moments, in order, and perhaps some outside. A visitor that
- * does not return OK ends the visits. */
-enum status call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
-                            call_segment_visit *visit, void *context);
+/* Visits all such time between the two moments, in order, and perhaps some outside. */
+void call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
+                     call_segment_visit *visit, void *context);
 
 #endif

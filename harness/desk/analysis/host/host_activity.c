@@ -5,7 +5,6 @@
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH = 1024 }; /* deeper ones are left out */
@@ -100,14 +99,11 @@ static bool awaited(const struct work *work, int64_t earlier_end_ns)
            2 * (earlier_end_ns - call->start_ns) > call->end_ns - call->start_ns;
 }
 
-static enum status find_awaited(struct sweep *sweep)
+static void find_awaited(struct sweep *sweep, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = sweep->timeline;
-    int64_t *ends_ns = malloc(((size_t)timeline->device_count + 1) * sizeof *ends_ns);
+    int64_t *ends_ns = ARENA_NEW(scratch, int64_t, timeline->device_count);
 
-    if (ends_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld devices", (long long)timeline->device_count);
     for (int64_t i = 0; i < timeline->device_count; i++) ends_ns[i] = INT64_MIN / 2;
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -116,10 +112,6 @@ static enum status find_awaited(struct sweep *sweep)
             sweep->awaits[work->call - sweep->trace->events] = true;
         *end_ns = interval_later(*end_ns, work->event->end_ns);
     }
-
-out:
-    free(ends_ns);
-    return status;
 }
 
 /* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
@@ -226,10 +218,8 @@ static void advance(struct sweep *sweep, const struct trace_event *next)
         sweep->cursor_ns = next->start_ns;
 }
 
-static enum status sweep_over(struct sweep *sweep)
+static void sweep_over(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
         enum host_doing doing;
@@ -239,33 +229,28 @@ static enum status sweep_over(struct sweep *sweep)
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
         if (doing == HOST_LOGGING)
-            TRY(intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns));
+            intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns);
         if (sweep->depth < DEPTH)
             sweep->stack[sweep->depth++] = (struct open_event){ event, doing };
     }
     advance(sweep, NULL);
     intervals_merge(&sweep->activity->logging);
-
-out:
-    return status;
 }
 
 /* The loop runs on the thread that marks steps or, where nothing marks them, on the one that launches most. */
-static enum status find_loop(struct host_activity *activity, const struct timeline *timeline)
+static void find_loop(struct host_activity *activity, struct arena *scratch,
+                      const struct timeline *timeline)
 {
     const struct trace_file *trace = timeline->trace;
-    enum status status = STATUS_OK;
-    int64_t most = 0, step, *launches = calloc((size_t)trace->track_count + 1, sizeof *launches);
+    int64_t most = 0, step, *launches = ARENA_NEW(scratch, int64_t, trace->track_count);
 
-    if (launches == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)trace->track_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if ((event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
             name_is_step(trace_file_name(trace, event->name), &step)) {
             activity->has_loop = true;
             activity->loop = event->track;
-            goto out;
+            return;
         }
     }
     for (int64_t i = 0; i < timeline->work_count; i++)
@@ -279,99 +264,54 @@ static enum status find_loop(struct host_activity *activity, const struct timeli
             activity->has_loop = true;
             activity->loop = (uint32_t)i;
         }
-
-out:
-    free(launches);
-    return status;
-}
-
-/* Returns the room that was not used. If realloc() fails, the larger array simply stays. */
-static void give_back(struct host_activity *activity)
-{
-    void *waits =
-        realloc(activity->waits, ((size_t)activity->wait_count + 1) * sizeof *activity->waits);
-    void *items = realloc(activity->items, ((size_t)activity->count + 1) * sizeof *activity->items);
-
-    activity->waits = waits != NULL ? waits : activity->waits;
-    activity->items = items != NULL ? items : activity->items;
-}
-
-static enum status copy_intervals(struct intervals *to, const struct intervals *from)
-{
-    static const struct intervals none = { 0 };
-
-    return intervals_without(to, from, &none);
 }
 
 /* First uses leave out what is in captures that come again. */
-static enum status claim(struct host_activity *activity, const struct first_uses *uses,
-                         const struct captures *captures)
+static void claim(struct host_activity *activity, const struct first_uses *uses,
+                  const struct captures *captures)
 {
-    enum status status = STATUS_OK;
+    static const struct intervals none = { 0 };
 
     if (captures->again)
-        TRY(copy_intervals(&activity->captures, &captures->taken));
-    TRY(intervals_without(&activity->first_uses, &uses->times, &activity->captures));
-
-out:
-    return status;
+        intervals_without(&activity->captures, &captures->taken, &none);
+    intervals_without(&activity->first_uses, &uses->times, &activity->captures);
 }
 
-enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
-                               const struct first_uses *uses, const struct captures *captures)
+struct host_activity host_activity_of(struct arena *arena, const struct timeline *timeline,
+                                      const struct first_uses *uses,
+                                      const struct captures *captures)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    enum status status = STATUS_OK;
-    struct sweep *sweep = calloc(1, sizeof *sweep);
-
-    memset(activity, 0, sizeof *activity);
-    if (sweep == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the host's activity");
-    sweep->trace = trace;
-    sweep->timeline = timeline;
-    sweep->activity = activity;
-    sweep->work_of = calloc((size_t)trace->event_count + 1, sizeof *sweep->work_of);
-    sweep->awaits = calloc((size_t)trace->event_count + 1, sizeof *sweep->awaits);
-    sweep->named = calloc((size_t)names + 1, sizeof *sweep->named);
-    activity->waits = malloc(((size_t)timeline->host_count + 1) * sizeof *activity->waits);
+    struct arena *scratch = arena_scratch(arena);
     /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
      * memory. */
-    activity->items = malloc((2 * (size_t)timeline->host_count + 1) * sizeof *activity->items);
-    if (sweep->work_of == NULL || sweep->awaits == NULL || sweep->named == NULL ||
-        activity->waits == NULL || activity->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
-             (long long)timeline->host_count);
-    for (uint32_t i = 0; i < names; i++) sweep->named[i] = by_name(trace_file_name(trace, i));
+    struct host_activity activity = {
+        .items = ARENA_NEW(arena, struct host_segment, 2 * timeline->host_count),
+        .waits = ARENA_NEW(arena, const struct trace_event *, timeline->host_count),
+        .first_uses.arena = arena,
+        .captures.arena = arena,
+        .pauses.arena = arena,
+        .logging.arena = arena,
+    };
+    struct sweep sweep = { .trace = trace,
+                           .timeline = timeline,
+                           .activity = &activity,
+                           .work_of = ARENA_NEW(scratch, uint32_t, trace->event_count),
+                           .awaits = ARENA_NEW(scratch, bool, trace->event_count),
+                           .named = ARENA_NEW(scratch, struct named, names) };
+
+    for (uint32_t i = 0; i < names; i++) sweep.named[i] = by_name(trace_file_name(trace, i));
     for (int64_t i = timeline->work_count; i-- > 0;)
         if (timeline->work[i].call != NULL)
-            sweep->work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
-    TRY(find_awaited(sweep));
-    activity->launches_wait = launches_wait(timeline);
-    TRY(sweep_over(sweep));
-    give_back(activity);
-    TRY(find_loop(activity, timeline));
-    TRY(claim(activity, uses, captures));
-
-out:
-    if (sweep != NULL) {
-        free(sweep->work_of);
-        free(sweep->awaits);
-        free(sweep->named);
-    }
-    free(sweep);
-    return status;
-}
-
-void host_activity_release(struct host_activity *activity)
-{
-    free(activity->items);
-    free(activity->waits);
-    intervals_release(&activity->first_uses);
-    intervals_release(&activity->captures);
-    intervals_release(&activity->pauses);
-    intervals_release(&activity->logging);
-    memset(activity, 0, sizeof *activity);
+            sweep.work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
+    find_awaited(&sweep, scratch);
+    activity.launches_wait = launches_wait(timeline);
+    sweep_over(&sweep);
+    find_loop(&activity, scratch, timeline);
+    claim(&activity, uses, captures);
+    arena_close(scratch);
+    return activity;
 }
 
 /* --- Questions --- */
@@ -392,44 +332,37 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
     return low;
 }
 
-static enum status visit_events(const struct host_activity *activity, uint32_t track,
-                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
-                                void *context);
+static void visit_events(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                         int64_t end_ns, host_piece_visit *visit, void *context);
 
 /* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
  * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
-static enum status visit_outside(const struct host_activity *activity, uint32_t track,
-                                 int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
-                                 void *context)
+static void visit_outside(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                          int64_t end_ns, host_piece_visit *visit, void *context)
 {
     if (start_ns >= end_ns)
-        return STATUS_OK;
+        return;
     if (activity->has_loop && activity->loop != track)
-        return visit_events(activity, activity->loop, start_ns, end_ns, visit, context);
-    return visit(context, start_ns, end_ns, HOST_OUTSIDE);
+        visit_events(activity, activity->loop, start_ns, end_ns, visit, context);
+    else
+        visit(context, start_ns, end_ns, HOST_OUTSIDE);
 }
 
 /* The pieces that events show. */
-static enum status visit_events(const struct host_activity *activity, uint32_t track,
-                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
-                                void *context)
+static void visit_events(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                         int64_t end_ns, host_piece_visit *visit, void *context)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = first_after(activity, track, start_ns); i < activity->count; i++) {
         const struct host_segment *segment = &activity->items[i];
         int64_t from = segment->start_ns > start_ns ? segment->start_ns : start_ns;
         int64_t to = segment->end_ns < end_ns ? segment->end_ns : end_ns;
         if (segment->track != track || from >= to)
             break;
-        TRY(visit_outside(activity, track, start_ns, from, visit, context));
-        TRY(visit(context, from, to, segment->doing));
+        visit_outside(activity, track, start_ns, from, visit, context);
+        visit(context, from, to, segment->doing);
         start_ns = to;
     }
-    TRY(visit_outside(activity, track, start_ns, end_ns, visit, context));
-
-out:
-    return status;
+    visit_outside(activity, track, start_ns, end_ns, visit, context);
 }
 
 struct telling_apart {
@@ -460,12 +393,10 @@ static struct interval next_claim(const struct host_activity *activity, int64_t 
     return next;
 }
 
-static enum status tell_apart(void *context, int64_t start_ns, int64_t end_ns,
-                              enum host_doing doing)
+static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
     const struct telling_apart *telling = context;
     bool is_overhead = doing == HOST_OUTSIDE || doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
-    enum status status = STATUS_OK;
 
     while (is_overhead && start_ns < end_ns) {
         enum host_doing claimed = doing;
@@ -473,39 +404,34 @@ static enum status tell_apart(void *context, int64_t start_ns, int64_t end_ns,
         int64_t from_ns = interval_earlier(interval_later(start_ns, claim.start_ns), end_ns);
         int64_t to_ns = interval_earlier(claim.end_ns, end_ns);
         if (start_ns < from_ns)
-            TRY(telling->visit(telling->context, start_ns, from_ns, doing));
+            telling->visit(telling->context, start_ns, from_ns, doing);
         if (from_ns < to_ns)
-            TRY(telling->visit(telling->context, from_ns, to_ns, claimed));
+            telling->visit(telling->context, from_ns, to_ns, claimed);
         start_ns = to_ns;
     }
     if (!is_overhead)
-        TRY(telling->visit(telling->context, start_ns, end_ns, doing));
-
-out:
-    return status;
+        telling->visit(telling->context, start_ns, end_ns, doing);
 }
 
-enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
-                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
-                                void *context)
+void host_activity_visit(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                         int64_t end_ns, host_piece_visit *visit, void *context)
 {
     struct telling_apart telling = { activity, visit, context };
 
-    return visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
+    visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
 }
 
-static enum status add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
     int64_t *ns = context;
 
     ns[doing] += end_ns - start_ns;
-    return STATUS_OK;
 }
 
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
 {
-    (void)host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
+    host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
 }
 
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,

@@ -52,23 +52,21 @@ struct host_activity {
     int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
 };
 
-/* Without pauses, which pauses_find() adds. OUT_OF_MEMORY. The timeline and its trace must live longer.
- * Release in every case. */
-enum status host_activity_make(struct host_activity *activity, const struct timeline *timeline,
-                               const struct first_uses *uses, const struct captures *captures);
-void host_activity_release(struct host_activity *activity);
+/* Without pauses, which pauses_find() adds. The timeline and its trace must live longer. */
+struct host_activity host_activity_of(struct arena *arena, const struct timeline *timeline,
+                                      const struct first_uses *uses,
+                                      const struct captures *captures);
 
 /* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by what
  * the loop's thread did then, since a thread that only helps sleeps in between. */
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
 
-/* Visits the same time piece by piece, in order. A visitor that does not return OK ends the visits. */
-typedef enum status host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
-                                     enum host_doing doing);
-enum status host_activity_visit(const struct host_activity *activity, uint32_t track,
-                                int64_t start_ns, int64_t end_ns, host_piece_visit *visit,
-                                void *context);
+/* Visits the same time piece by piece, in order. */
+typedef void host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
+                              enum host_doing doing);
+void host_activity_visit(const struct host_activity *activity, uint32_t track, int64_t start_ns,
+                         int64_t end_ns, host_piece_visit *visit, void *context);
 
 /* The wait of that thread which contains the moment, at its end too; NULL: it did not wait. */
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,

@@ -288,13 +288,12 @@ static struct idle_time split(struct sweep *sweep, const struct gap *gap)
     return time;
 }
 
-static enum status show(const struct sweep *sweep, const struct gap *gap,
-                        const struct idle_time *time)
+static void show(const struct sweep *sweep, const struct gap *gap, const struct idle_time *time)
 {
     struct idle_gap shown = { gap->start_ns, gap->end_ns, gap->before, gap->work, *time };
 
-    return sweep->visit != NULL && time->idle_ns > 0 ? sweep->visit(sweep->context, &shown)
-                                                     : STATUS_OK;
+    if (sweep->visit != NULL && time->idle_ns > 0)
+        sweep->visit(sweep->context, &shown);
 }
 
 static void take(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
@@ -321,10 +320,9 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 
 /* The window stands for one turn of a loop, so the idle time at its end and at its start is one gap. If the
  * host waited when the first half began, both halves are drained. */
-static enum status take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
-                             int64_t end_ns)
+static void take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
+                      int64_t end_ns)
 {
-    enum status status = STATUS_OK;
     struct idle *idle = sweep->idle;
     struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL, last };
     struct gap head = { idle->start_ns, interval_later(first->event->start_ns, idle->start_ns),
@@ -334,10 +332,10 @@ static enum status take_ends(struct sweep *sweep, const struct work *first, cons
     if (ends_by_itself(sweep, end_ns)) {
         idle->start_ns = head.end_ns;
         idle->end_ns = end_ns;
-        goto out;
+        return;
     }
-    TRY(show(sweep, &tail, &both));
-    TRY(show(sweep, &head, &more));
+    show(sweep, &tail, &both);
+    show(sweep, &head, &more);
     if (both.drained_count > 0)
         for (int i = 0; i < HOST_DOING_COUNT; i++) {
             more.drained_ns[i] += more.free_ns[i];
@@ -345,38 +343,26 @@ static enum status take_ends(struct sweep *sweep, const struct work *first, cons
         }
     add(&both, &more);
     take(sweep, &both, &tail);
-
-out:
-    return status;
 }
 
-static enum status take_whole(struct sweep *sweep, int64_t start_ns, int64_t end_ns)
+static void take_whole(struct sweep *sweep, int64_t start_ns, int64_t end_ns)
 {
-    enum status status = STATUS_OK;
     struct gap gap = { start_ns, end_ns, NULL, NULL };
     struct idle_time time = split(sweep, &gap);
 
-    TRY(show(sweep, &gap, &time));
+    show(sweep, &gap, &time);
     take(sweep, &time, &gap);
-
-out:
-    return status;
 }
 
 /* A host that computes itself has no device that could be idle: each step is one gap. */
-static enum status take_steps(struct sweep *sweep)
+static void take_steps(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < sweep->steps->count; i++) {
         const struct trace_event *step = sweep->steps->items[i].event;
-        TRY(take_whole(sweep, step->start_ns, step->end_ns));
+        take_whole(sweep, step->start_ns, step->end_ns);
     }
     if (sweep->steps->count == 0 && sweep->idle->start_ns < sweep->idle->end_ns)
-        TRY(take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns));
-
-out:
-    return status;
+        take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns);
 }
 
 static int by_length(const void *left, const void *right)
@@ -424,30 +410,22 @@ static void sum_host(struct sweep *sweep)
                               idle->host_ns);
 }
 
-static enum status find_pace(struct idle *idle, int count)
+static void find_pace(struct idle *idle, struct arena *scratch, int count)
 {
     static const enum host_doing doings[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,
                                               HOST_LAUNCHING, HOST_COPYING,  HOST_CAPTURING,
                                               HOST_WORKING };
-    double *free_ns = calloc((size_t)count + 1, sizeof *free_ns);
-    enum status status = STATUS_OK;
+    double *free_ns = ARENA_NEW(scratch, double, count);
 
-    if (free_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
     for (int step = 0; step < count; step++)
         for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
             free_ns[step] += (double)idle->steps[step].free_ns[doings[i]];
     if (count >= IDLE_STEPS_LEAST)
         idle->paced_ns = count * stats_median(free_ns, count);
-
-out:
-    free(free_ns);
-    return status;
 }
 
-static enum status sweep_over(struct sweep *sweep)
+static void sweep_over(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = sweep->timeline;
     const struct work *first = NULL, *last = NULL; /* that ends last so far */
     int64_t end_ns = 0;
@@ -462,7 +440,7 @@ static enum status sweep_over(struct sweep *sweep)
         } else if (work->event->start_ns > end_ns) {
             struct gap gap = { end_ns, work->event->start_ns, work, last };
             struct idle_time time = split(sweep, &gap);
-            TRY(show(sweep, &gap, &time));
+            show(sweep, &gap, &time);
             take(sweep, &time, &gap);
             end_ns = work->event->start_ns;
         }
@@ -474,67 +452,50 @@ static enum status sweep_over(struct sweep *sweep)
         sweep->last_call = work->call;
     }
     if (first != NULL)
-        TRY(take_ends(sweep, first, last, end_ns));
+        take_ends(sweep, first, last, end_ns);
     else if (timeline->host_alone)
-        TRY(take_steps(sweep));
-
-out:
-    return status;
+        take_steps(sweep);
 }
 
-static enum status make(struct idle *idle, struct sweep *sweep)
+static struct idle find(struct arena *arena, struct sweep *sweep)
 {
     const struct timeline *timeline = sweep->timeline;
     const struct steps *steps = sweep->steps;
-    enum status status = STATUS_OK;
+    struct arena *scratch = arena_scratch(arena);
+    struct idle idle = { .steps = ARENA_NEW(arena, struct idle_time, steps->count),
+                         .loadings = ARENA_NEW(arena, double, steps->count) };
 
-    memset(idle, 0, sizeof *idle);
-    sweep->idle = idle;
-    find_window(idle, timeline, steps, sweep->activity);
-    idle->steps = calloc((size_t)steps->count + 1, sizeof *idle->steps);
-    sweep->queued = malloc(((size_t)timeline->work_count + 1) * sizeof *sweep->queued);
-    idle->loadings = calloc((size_t)steps->count + 1, sizeof *idle->loadings);
-    if (idle->steps == NULL || idle->loadings == NULL || sweep->queued == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the idle time of %lld steps",
-             (long long)steps->count);
-    TRY(sweep_over(sweep));
-    idle->busy_ns = sweep->busy_ns;
-    sort_loadings(idle, (int)steps->count);
-    idle->late_ns = late(sweep->queued, sweep->queued_count);
+    sweep->idle = &idle;
+    sweep->queued = ARENA_NEW(scratch, int64_t, timeline->work_count);
+    find_window(&idle, timeline, steps, sweep->activity);
+    sweep_over(sweep);
+    idle.busy_ns = sweep->busy_ns;
+    sort_loadings(&idle, (int)steps->count);
+    idle.late_ns = late(sweep->queued, sweep->queued_count);
     sum_host(sweep);
-    TRY(find_pace(idle, (int)steps->count));
-
-out:
-    free(sweep->queued);
-    return status;
+    find_pace(&idle, scratch, (int)steps->count);
+    arena_close(scratch);
+    return idle;
 }
 
-enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
-                      const struct host_activity *activity)
+struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
+                    const struct host_activity *activity)
 {
     struct sweep sweep = { .timeline = timeline, .steps = steps, .activity = activity };
 
-    return make(idle, &sweep);
+    return find(arena, &sweep);
 }
 
-enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
-                       const struct host_activity *activity, idle_gap_visit *visit, void *context)
+void idle_visit(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
+                const struct host_activity *activity, idle_gap_visit *visit, void *context)
 {
-    struct idle again;
+    struct arena *scratch = arena_scratch(arena);
     struct sweep sweep = { .timeline = timeline,
                            .steps = steps,
                            .activity = activity,
                            .visit = visit,
                            .context = context };
-    enum status status = make(&again, &sweep);
 
-    idle_release(&again);
-    return status;
-}
-
-void idle_release(struct idle *idle)
-{
-    free(idle->steps);
-    free(idle->loadings);
-    memset(idle, 0, sizeof *idle);
+    find(scratch, &sweep);
+    arena_close(scratch);
 }

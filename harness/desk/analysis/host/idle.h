@@ -102,16 +102,14 @@ struct idle_gap {
     struct idle_time time;             /* of this gap alone, without what could be hidden */
 };
 
-typedef enum status idle_gap_visit(void *context, const struct idle_gap *gap);
+typedef void idle_gap_visit(void *context, const struct idle_gap *gap);
 
-/* Visits every gap that idle_make() counts, by time; but the end of the window comes before its
- * start. OUT_OF_MEMORY, or what the visitor returned, which ends the visits. */
-enum status idle_visit(const struct timeline *timeline, const struct steps *steps,
-                       const struct host_activity *activity, idle_gap_visit *visit, void *context);
+/* Visits every gap that idle_of() counts, by time; but the end of the window comes before its
+ * start. */
+void idle_visit(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
+                const struct host_activity *activity, idle_gap_visit *visit, void *context);
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status idle_make(struct idle *idle, const struct timeline *timeline, const struct steps *steps,
-                      const struct host_activity *activity);
-void idle_release(struct idle *idle);
+struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
+                    const struct host_activity *activity);
 
 #endif

@@ -3,9 +3,6 @@
 
 #include "harness/base/sort.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { DEPTH = 1024 }; /* deeper ones are left out */
 
 struct open_event {
@@ -104,46 +101,28 @@ static int by_time(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-enum status pause_table_make(struct pause_table *table, const struct timeline *timeline,
-                             const struct host_activity *host)
+struct pause_table pause_table_of(struct arena *arena, const struct timeline *timeline,
+                                  const struct host_activity *host)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    enum status status = STATUS_OK;
-    struct sweep *sweep = calloc(1, sizeof *sweep);
+    struct pause_table table = { .count = 0 };
+    struct sweep sweep = { .timeline = timeline, .table = &table };
+    struct arena *scratch;
 
-    memset(table, 0, sizeof *table);
-    if (sweep == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for pauses");
     if (host->pauses.count == 0)
-        goto out;
-    TRY(timeline_idle_within(timeline, &host->pauses, &table->times));
-    sweep->timeline = timeline;
-    sweep->table = table;
-    sweep->row_of = calloc((size_t)names + 1, sizeof *sweep->row_of);
-    sweep->asked = calloc((size_t)timeline->trace->track_count + 1, sizeof *sweep->asked);
-    table->rows = malloc(((size_t)names + 1) * sizeof *table->rows);
-    if (sweep->row_of == NULL || sweep->asked == NULL || table->rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
+        return table;
+    scratch = arena_scratch(arena);
+    table.times = timeline_idle_within(arena, timeline, &host->pauses);
+    table.rows = ARENA_NEW(arena, struct pause_row, names);
+    sweep.row_of = ARENA_NEW(scratch, int64_t, names);
+    sweep.asked = ARENA_NEW(scratch, bool, timeline->trace->track_count);
     if (host->has_loop)
-        sweep->asked[host->loop] = true;
+        sweep.asked[host->loop] = true;
     for (int64_t i = 0; i < timeline->work_count; i++)
         if (timeline->work[i].call != NULL)
-            sweep->asked[timeline->work[i].call->track] = true;
-    sweep_over(sweep);
-    sort_items(table->rows, table->count, sizeof *table->rows, by_time);
-
-out:
-    if (sweep != NULL) {
-        free(sweep->row_of);
-        free(sweep->asked);
-    }
-    free(sweep);
-    return status;
-}
-
-void pause_table_release(struct pause_table *table)
-{
-    free(table->rows);
-    intervals_release(&table->times);
-    memset(table, 0, sizeof *table);
+            sweep.asked[timeline->work[i].call->track] = true;
+    sweep_over(&sweep);
+    sort_items(table.rows, table.count, sizeof *table.rows, by_time);
+    arena_close(scratch);
+    return table;
 }

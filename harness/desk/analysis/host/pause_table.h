@@ -20,9 +20,7 @@ struct pause_table {
     struct intervals times; /* the parts of pauses in which no device worked; merged */
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status pause_table_make(struct pause_table *table, const struct timeline *timeline,
-                             const struct host_activity *host);
-void pause_table_release(struct pause_table *table);
+struct pause_table pause_table_of(struct arena *arena, const struct timeline *timeline,
+                                  const struct host_activity *host);
 
 #endif

@@ -84,14 +84,11 @@ static void collect(struct search *search)
 }
 
 /* Launches that overlap, and calls of the driver within those of the runtime, have no time between them. */
-static enum status find_border(struct search *search)
+static void find_border(struct search *search, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
-    int64_t count = 0, end_ns, *lengths = malloc((size_t)search->count * sizeof *lengths);
+    int64_t count = 0, end_ns, *lengths = ARENA_NEW(scratch, int64_t, search->count);
     int64_t border;
 
-    if (lengths == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)search->count);
     end_ns = search->launches[0].end_ns;
     for (int64_t i = 1; i < search->count; i++) {
         if (search->launches[i].start_ns >= end_ns)
@@ -102,10 +99,6 @@ static enum status find_border(struct search *search)
     border = count > 0 ? interval_earlier(lengths[count / 2], PAUSE_SURE_NS) * PAUSE_TIMES : 0;
     search->host->pause_ns =
         interval_later(PAUSE_LEAST_NS, interval_earlier(PAUSE_SURE_NS, border));
-
-out:
-    free(lengths);
-    return status;
 }
 
 /* How much of a time has no cause of its own. */
@@ -119,22 +112,16 @@ static int64_t unexplained_ns(const struct search *search, uint32_t track, int64
 }
 
 /* Adds a time if it is longer than `border_ns`. */
-static enum status take(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
-                        int64_t border_ns)
+static void take(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
+                 int64_t border_ns)
 {
-    enum status status = STATUS_OK;
-
     if (end_ns - start_ns > border_ns &&
         unexplained_ns(search, track, start_ns, end_ns) > border_ns)
-        TRY(intervals_add(&search->pauses, start_ns, end_ns));
-
-out:
-    return status;
+        intervals_add(&search->pauses, start_ns, end_ns);
 }
 
-static enum status find(struct search *search, const struct steps *steps)
+static void find(struct search *search, const struct steps *steps)
 {
-    enum status status = STATUS_OK;
     const struct trace_event *last = NULL;
     int64_t end_ns =
         steps->count > 0 ? steps->items[0].event->start_ns : search->launches[0].start_ns;
@@ -142,71 +129,49 @@ static enum status find(struct search *search, const struct steps *steps)
     for (int64_t i = 0; i < search->count; i++) {
         const struct launch *launch = &search->launches[i];
         int64_t begins_ns = interval_later(end_ns, launch->begins_ns);
-        TRY(take(search, launch->track, end_ns, begins_ns, search->host->pause_ns));
-        TRY(take(search, launch->track, begins_ns, launch->start_ns, PAUSE_SURE_NS));
+        take(search, launch->track, end_ns, begins_ns, search->host->pause_ns);
+        take(search, launch->track, begins_ns, launch->start_ns, PAUSE_SURE_NS);
         end_ns = interval_later(end_ns, launch->end_ns);
     }
     if (steps->count > 0) {
         last = steps->items[steps->count - 1].event;
-        TRY(take(search, last->track, end_ns, last->end_ns, search->host->pause_ns));
+        take(search, last->track, end_ns, last->end_ns, search->host->pause_ns);
     }
-
-out:
-    return status;
 }
 
 /* First uses and captures stay what they are. */
-static enum status keep(struct search *search)
+static void keep(struct search *search)
 {
-    enum status status = STATUS_OK;
-    struct intervals rest = { 0 };
+    struct intervals rest = { .arena = search->pauses.arena };
 
     intervals_merge(&search->pauses);
-    TRY(intervals_without(&rest, &search->pauses, &search->host->first_uses));
-    TRY(intervals_without(&search->host->pauses, &rest, &search->host->captures));
-
-out:
-    intervals_release(&rest);
-    return status;
+    intervals_without(&rest, &search->pauses, &search->host->first_uses);
+    intervals_without(&search->host->pauses, &rest, &search->host->captures);
 }
 
-enum status pauses_find(struct host_activity *host, const struct timeline *timeline,
-                        const struct steps *steps)
+void pauses_find(struct host_activity *host, struct arena *arena, const struct timeline *timeline,
+                 const struct steps *steps)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    enum status status = STATUS_OK;
-    struct search *search = calloc(1, sizeof *search);
+    struct arena *scratch = arena_scratch(arena);
+    struct search search = { .timeline = timeline,
+                             .host = host,
+                             .pauses.arena = scratch,
+                             .launches = ARENA_NEW(scratch, struct launch, timeline->host_count),
+                             .has_work = ARENA_NEW(scratch, bool, trace->event_count),
+                             .launches_by_name = ARENA_NEW(scratch, bool, names) };
 
-    if (search == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for pauses");
-    search->timeline = timeline;
-    search->host = host;
-    search->launches = malloc(((size_t)timeline->host_count + 1) * sizeof *search->launches);
-    search->has_work = calloc((size_t)trace->event_count + 1, sizeof *search->has_work);
-    search->launches_by_name = calloc((size_t)names + 1, sizeof *search->launches_by_name);
-    if (search->launches == NULL || search->has_work == NULL || search->launches_by_name == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host",
-             (long long)timeline->host_count);
     for (uint32_t i = 0; i < names; i++)
-        search->launches_by_name[i] = name_is_launch(trace_file_name(trace, i));
+        search.launches_by_name[i] = name_is_launch(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->work_count; i++)
         if (timeline->work[i].call != NULL)
-            search->has_work[timeline->work[i].call - trace->events] = true;
-    collect(search);
-    if (search->count > 0) {
-        TRY(find_border(search));
-        TRY(find(search, steps));
-        TRY(keep(search));
+            search.has_work[timeline->work[i].call - trace->events] = true;
+    collect(&search);
+    if (search.count > 0) {
+        find_border(&search, scratch);
+        find(&search, steps);
+        keep(&search);
     }
-
-out:
-    if (search != NULL) {
-        intervals_release(&search->pauses);
-        free(search->launches);
-        free(search->has_work);
-        free(search->launches_by_name);
-    }
-    free(search);
-    return status;
+    arena_close(scratch);
 }

@@ -25,8 +25,8 @@ enum {
     PAUSE_SURE_NS = 20 * LAUNCH_LONG_CALL_NS,
 };
 
-/* Sets host->pauses and host->pause_ns, once. OUT_OF_MEMORY. */
-enum status pauses_find(struct host_activity *host, const struct timeline *timeline,
-                        const struct steps *steps);
+/* Sets host->pauses and host->pause_ns, once. */
+void pauses_find(struct host_activity *host, struct arena *arena, const struct timeline *timeline,
+                 const struct steps *steps);
 
 #endif

@@ -1,8 +1,6 @@
 /* A hash table with open addressing, at most half full. */
 #include "harness/desk/analysis/host/triple_table.h"
 
-#include <stdlib.h>
-
 static uint32_t hash_of(struct triple triple)
 {
     uint64_t hash = ((uint64_t)triple.a << 32 | triple.b) * UINT64_C(0x9e3779b97f4a7c15);
@@ -13,7 +11,7 @@ static uint32_t hash_of(struct triple triple)
 
 static uint32_t *slot_of(const struct triple_table *table, struct triple triple)
 {
-    uint32_t mask = 2 * table->room - 1, slot = hash_of(triple) & mask;
+    uint32_t mask = (uint32_t)(2 * table->room - 1), slot = hash_of(triple) & mask;
 
     for (; table->slots[slot] != 0; slot = (slot + 1) & mask) {
         const struct triple *known = &table->items[table->slots[slot] - 1];
@@ -23,49 +21,23 @@ static uint32_t *slot_of(const struct triple_table *table, struct triple triple)
     return &table->slots[slot];
 }
 
-static enum status grow(struct triple_table *table)
+static void grow(struct triple_table *table)
 {
-    enum status status = STATUS_OK;
-    uint32_t room = table->room > 0 ? 2 * table->room : 64;
-    struct triple *items = realloc(table->items, room * sizeof *items);
-    uint32_t *slots = calloc(2 * (size_t)room, sizeof *slots);
-
-    if (items != NULL)
-        table->items = items;
-    if (items == NULL || slots == NULL) {
-        free(slots);
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u places of a program", room);
-    }
-    free(table->slots);
-    table->slots = slots;
-    table->room = room;
+    table->items = arena_grow(table->arena, table->items, &table->room, sizeof *table->items);
+    table->slots = ARENA_NEW(table->arena, uint32_t, 2 * table->room);
     for (uint32_t i = 0; i < table->count; i++) *slot_of(table, table->items[i]) = i + 1;
-
-out:
-    return status;
 }
 
-enum status triple_table_add(struct triple_table *table, struct triple triple, uint32_t *number)
+uint32_t triple_table_add(struct triple_table *table, struct triple triple)
 {
-    enum status status = STATUS_OK;
     uint32_t *slot;
 
     if (table->count == table->room)
-        TRY(grow(table));
+        grow(table);
     slot = slot_of(table, triple);
     if (*slot == 0) {
         table->items[table->count++] = triple;
         *slot = table->count;
     }
-    *number = *slot - 1;
-
-out:
-    return status;
-}
-
-void triple_table_release(struct triple_table *table)
-{
-    free(table->items);
-    free(table->slots);
-    *table = (struct triple_table){ .items = NULL };
+    return *slot - 1;
 }

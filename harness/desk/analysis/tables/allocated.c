@@ -3,8 +3,6 @@
 
 #include "harness/base/sort.h"
 
-#include <stdlib.h>
-
 static int by_time(const void *left, const void *right)
 {
     const struct allocated_moment *a = left, *b = right;
@@ -12,47 +10,36 @@ static int by_time(const void *left, const void *right)
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
 }
 
-enum status allocated_make(struct allocated *allocated, const struct trace_file *trace)
+struct allocated allocated_of(struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
+    struct allocated allocated = { .count = 0 };
     struct allocated_bytes sum = { 0, 0 };
 
-    *allocated = (struct allocated){ NULL, 0 };
     if (trace->block_count == 0)
-        goto out;
-    allocated->moments = malloc(((size_t)trace->block_count + 1) * sizeof *allocated->moments);
-    if (allocated->moments == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld allocations", (long long)trace->block_count);
+        return allocated;
+    allocated.moments = ARENA_NEW(arena, struct allocated_moment, trace->block_count + 1);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        struct allocated_moment *moment = &allocated->moments[allocated->count];
-        if (event->kind != EVENT_KIND_MEMORY || allocated->count == trace->block_count)
+        struct allocated_moment *moment = &allocated.moments[allocated.count];
+        if (event->kind != EVENT_KIND_MEMORY || allocated.count == trace->block_count)
             continue;
         *moment = (struct allocated_moment){ .at_ns = event->start_ns };
         if (trace->blocks[event->detail].on_device)
             moment->before.device = event->bytes;
         else
             moment->before.host = event->bytes;
-        allocated->count++;
+        allocated.count++;
     }
-    sort_items(allocated->moments, allocated->count, sizeof *allocated->moments, by_time);
-    for (int64_t i = 0; i <= allocated->count; i++) {
+    sort_items(allocated.moments, allocated.count, sizeof *allocated.moments, by_time);
+    for (int64_t i = 0; i <= allocated.count; i++) {
         struct allocated_bytes own = { 0, 0 };
-        if (i < allocated->count)
-            own = allocated->moments[i].before;
-        allocated->moments[i].before = sum;
+        if (i < allocated.count)
+            own = allocated.moments[i].before;
+        allocated.moments[i].before = sum;
         sum.host = (int64_t)((uint64_t)sum.host + (uint64_t)own.host);
         sum.device = (int64_t)((uint64_t)sum.device + (uint64_t)own.device);
     }
-
-out:
-    return status;
-}
-
-void allocated_release(struct allocated *allocated)
-{
-    free(allocated->moments);
-    *allocated = (struct allocated){ NULL, 0 };
+    return allocated;
 }
 
 /* The first moment at or after `at_ns`, or after it. */

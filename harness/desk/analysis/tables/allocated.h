@@ -3,7 +3,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 #define HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 
-#include "harness/base/status.h"
+#include "harness/base/arena.h"
 #include "harness/desk/trace/trace_file.h"
 
 struct allocated_bytes {
@@ -20,9 +20,7 @@ struct allocated {
     int64_t count;
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status allocated_make(struct allocated *allocated, const struct trace_file *trace);
-void allocated_release(struct allocated *allocated);
+struct allocated allocated_of(struct arena *arena, const struct trace_file *trace);
 
 /* Both moments count. */
 struct allocated_bytes allocated_within(const struct allocated *allocated, int64_t start_ns,

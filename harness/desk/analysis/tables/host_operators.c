@@ -123,29 +123,23 @@ static void sum_medians(struct host_operators *operators, struct self_time *rows
     }
 }
 
-enum status host_operators_make(struct host_operators *operators, const struct timeline *timeline,
-                                int64_t start_ns, int64_t end_ns)
+struct host_operators host_operators_of(struct arena *arena, const struct timeline *timeline,
+                                        int64_t start_ns, int64_t end_ns)
 {
-    enum status status = STATUS_OK;
-    struct operator_sweep *sweep = calloc(1, sizeof *sweep);
-    struct self_time *rows = malloc(((size_t)timeline->host_count + 1) * sizeof *rows);
+    struct arena *scratch = arena_scratch(arena);
+    struct host_operators operators = { .count = 0 };
+    struct operator_sweep sweep = { .timeline = timeline,
+                                    .operators = &operators,
+                                    .rows = ARENA_NEW(scratch, struct self_time,
+                                                      timeline->host_count) };
 
-    *operators = (struct host_operators){ .count = 0 };
-    if (sweep == NULL || rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)timeline->host_count);
-    sweep->timeline = timeline;
-    sweep->operators = operators;
-    sweep->rows = rows;
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&
             event->start_ns < end_ns)
-            take_operator(sweep, event);
+            take_operator(&sweep, event);
     }
-    sum_medians(operators, rows, timeline->trace);
-
-out:
-    free(rows);
-    free(sweep);
-    return status;
+    sum_medians(&operators, sweep.rows, timeline->trace);
+    arena_close(scratch);
+    return operators;
 }

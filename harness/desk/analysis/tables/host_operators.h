@@ -29,8 +29,8 @@ struct host_operators {
     double elementwise_ns; /* sum of their median self times */
 };
 
-/* Counts those that begin from `start_ns` to before `end_ns`. OUT_OF_MEMORY. */
-enum status host_operators_make(struct host_operators *operators, const struct timeline *timeline,
-                                int64_t start_ns, int64_t end_ns);
+/* Counts those that begin from `start_ns` to before `end_ns`. */
+struct host_operators host_operators_of(struct arena *arena, const struct timeline *timeline,
+                                        int64_t start_ns, int64_t end_ns);
 
 #endif

@@ -119,38 +119,28 @@ static int by_total(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-enum status kernels_make(struct kernels *kernels, const struct timeline *timeline)
+struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
-    size_t names = trace_file_name_count(timeline->trace);
-    struct means *means = calloc(names, sizeof *means);
-    struct kernel_row *rows = calloc(names, sizeof *rows);
+    uint32_t names = trace_file_name_count(timeline->trace);
+    struct arena *scratch = arena_scratch(arena);
+    struct means *means = ARENA_NEW(scratch, struct means, names);
+    struct kernel_row *rows = ARENA_NEW(arena, struct kernel_row, names);
+    struct kernels kernels = { .rows = rows };
 
-    *kernels = (struct kernels){ .rows = rows };
-    if (means == NULL || rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu names of kernels", names);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         uint32_t name = timeline->work[i].event->name;
         take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
     }
     take_small(rows, timeline);
-    for (size_t i = 0; i < names; i++) {
+    for (uint32_t i = 0; i < names; i++) {
         struct kernel_row row = rows[i];
         if (row.count == 0)
             continue;
         row.blocks_per_sm = mean_of(&means[i].blocks);
         row.occupancy_percent = mean_of(&means[i].occupancy);
-        rows[kernels->count++] = row;
+        rows[kernels.count++] = row;
     }
-    qsort(rows, (size_t)kernels->count, sizeof *rows, by_total);
-
-out:
-    free(means);
-    return status;
-}
-
-void kernels_release(struct kernels *kernels)
-{
-    free(kernels->rows);
-    *kernels = (struct kernels){ NULL, 0 };
+    qsort(rows, (size_t)kernels.count, sizeof *rows, by_total);
+    arena_close(scratch);
+    return kernels;
 }

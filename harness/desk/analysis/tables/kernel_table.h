@@ -35,8 +35,6 @@ struct kernels {
     int64_t count;
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status kernels_make(struct kernels *kernels, const struct timeline *timeline);
-void kernels_release(struct kernels *kernels);
+struct kernels kernels_of(struct arena *arena, const struct timeline *timeline);
 
 #endif

@@ -5,7 +5,6 @@
 #include "harness/base/sort.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int by_device_and_time(const void *left, const void *right)
 {
@@ -24,15 +23,12 @@ static const struct event_block *block_of(const struct trace_file *trace,
     return &trace->blocks[point->event->detail];
 }
 
-static enum status find_points(struct memory_curve *memory, const struct trace_file *trace)
+static void find_points(struct memory_curve *memory, struct arena *arena,
+                        const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
     bool on_device = false;
 
-    memory->points = malloc(((size_t)trace->block_count + 1) * sizeof *memory->points);
-    if (memory->points == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld points of a curve",
-             (long long)trace->block_count);
+    memory->points = ARENA_NEW(arena, struct memory_point, trace->block_count);
     for (int64_t i = 0; i < trace->block_count; i++)
         on_device = on_device || trace->blocks[i].on_device;
     for (int64_t i = 0; i < trace->event_count; i++) {
@@ -43,9 +39,6 @@ static enum status find_points(struct memory_curve *memory, const struct trace_f
             (struct memory_point){ .device = trace->blocks[event->detail].device, .event = event };
     }
     sort_items(memory->points, memory->point_count, sizeof *memory->points, by_device_and_time);
-
-out:
-    return status;
 }
 
 static bool is_first(const struct memory_curve *memory, int64_t i)
@@ -53,24 +46,18 @@ static bool is_first(const struct memory_curve *memory, int64_t i)
     return i == 0 || memory->points[i].device != memory->points[i - 1].device;
 }
 
-static enum status find_devices(struct memory_curve *memory)
+static void find_devices(struct memory_curve *memory, struct arena *arena)
 {
-    enum status status = STATUS_OK;
-    size_t count = 0;
+    int64_t count = 0;
 
     for (int64_t i = 0; i < memory->point_count; i++) count += is_first(memory, i);
-    memory->devices = calloc(count + 1, sizeof *memory->devices);
-    if (memory->devices == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu devices", count);
+    memory->devices = ARENA_NEW(arena, struct memory_device, count);
     for (int64_t i = 0; i < memory->point_count; i++) {
         if (is_first(memory, i))
             memory->devices[memory->device_count++] =
                 (struct memory_device){ .device = memory->points[i].device, .first_point = i };
         memory->devices[memory->device_count - 1].point_count++;
     }
-
-out:
-    return status;
 }
 
 /* A broken trace may overflow a sum, so it is made to wrap, which is defined. */
@@ -119,42 +106,29 @@ static int by_share_of_peak(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static enum status add_categories(struct memory_curve *memory, struct memory_device *device,
-                                  const struct category_now *now, size_t names)
+static void add_categories(struct memory_device *device, struct arena *arena,
+                           const struct category_now *now, uint32_t names)
 {
-    enum status status = STATUS_OK;
-    struct memory_category *grown;
     int64_t count = 0;
 
-    for (size_t i = 0; i < names; i++) count += now[i].seen;
-    grown =
-        realloc(memory->categories, (size_t)(memory->category_count + count + 1) * sizeof *grown);
-    if (grown == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld categories", (long long)count);
-    memory->categories = grown;
-    device->first_category = memory->category_count;
-    device->category_count = count;
-    for (size_t i = 0; i < names; i++)
+    for (uint32_t i = 0; i < names; i++) count += now[i].seen;
+    device->categories = ARENA_NEW(arena, struct memory_category, count);
+    for (uint32_t i = 0; i < names; i++)
         if (now[i].seen)
-            grown[memory->category_count++] =
-                (struct memory_category){ (uint32_t)i, now[i].at_peak, now[i].peak };
-    qsort(grown + device->first_category, (size_t)count, sizeof *grown, by_share_of_peak);
-
-out:
-    return status;
+            device->categories[device->category_count++] =
+                (struct memory_category){ i, now[i].at_peak, now[i].peak };
+    qsort(device->categories, (size_t)count, sizeof *device->categories, by_share_of_peak);
 }
 
 /* The peak is first reached at a point; categories are as they stood then. */
-static enum status find_categories(struct memory_curve *memory, struct memory_device *device,
-                                   const struct trace_file *trace)
+static void find_categories(const struct memory_curve *memory, struct memory_device *device,
+                            struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
-    size_t names = trace_file_name_count(trace);
-    struct category_now *now = calloc(names, sizeof *now);
+    uint32_t names = trace_file_name_count(trace);
+    struct arena *scratch = arena_scratch(arena);
+    struct category_now *now = ARENA_NEW(scratch, struct category_now, names);
     bool peak_seen = false;
 
-    if (now == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu categories", names);
     for (int64_t i = 0; i < device->point_count; i++) {
         const struct memory_point *point = &memory->points[device->first_point + i];
         const struct event_block *block = block_of(trace, point);
@@ -171,37 +145,23 @@ static enum status find_categories(struct memory_curve *memory, struct memory_de
                 point[1].allocated == device->peak)
                 continue;
             peak_seen = true;
-            for (size_t name = 0; name < names; name++) now[name].at_peak = now[name].now;
+            for (uint32_t name = 0; name < names; name++) now[name].at_peak = now[name].now;
         }
     }
-    TRY(add_categories(memory, device, now, names));
-
-out:
-    free(now);
-    return status;
+    add_categories(device, arena, now, names);
+    arena_close(scratch);
 }
 
-enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace)
+struct memory_curve memory_curve_of(struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
+    struct memory_curve memory = { .point_count = 0 };
 
-    memset(memory, 0, sizeof *memory);
-    TRY(find_points(memory, trace));
-    TRY(find_devices(memory));
-    for (int64_t i = 0; i < memory->device_count; i++) {
-        struct memory_device *device = &memory->devices[i];
-        follow(device, memory->points + device->first_point, trace);
-        TRY(find_categories(memory, device, trace));
+    find_points(&memory, arena, trace);
+    find_devices(&memory, arena);
+    for (int64_t i = 0; i < memory.device_count; i++) {
+        struct memory_device *device = &memory.devices[i];
+        follow(device, memory.points + device->first_point, trace);
+        find_categories(&memory, device, arena, trace);
     }
-
-out:
-    return status;
-}
-
-void memory_curve_release(struct memory_curve *memory)
-{
-    free(memory->points);
-    free(memory->devices);
-    free(memory->categories);
-    memset(memory, 0, sizeof *memory);
+    return memory;
 }

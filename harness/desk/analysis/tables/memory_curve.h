@@ -7,7 +7,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 
-#include "harness/base/status.h"
+#include "harness/base/arena.h"
 #include "harness/desk/trace/trace_file.h"
 
 struct memory_point {
@@ -29,7 +29,8 @@ struct memory_device {
     int64_t peak, peak_at_ns;
     int64_t reserved_at_peak, reserved_peak; /* -1: unknown */
     int64_t first, last;                     /* allocated at both ends of the curve */
-    int64_t first_category, category_count;  /* in memory.categories, largest at the peak first */
+    struct memory_category *categories;      /* the largest at the peak first */
+    int64_t category_count;
 };
 
 struct memory_curve {
@@ -37,13 +38,10 @@ struct memory_curve {
     int64_t point_count;
     struct memory_device *devices;
     int64_t device_count;
-    struct memory_category *categories;
-    int64_t category_count;
 };
 
-/* Memory of the host counts only if the trace has none of a device; its number is -1. OUT_OF_MEMORY.
- * `trace` must live longer. Release in every case. */
-enum status memory_curve_make(struct memory_curve *memory, const struct trace_file *trace);
-void memory_curve_release(struct memory_curve *memory);
+/* Memory of the host counts only if the trace has none of a device; its number is -1.
+ * `trace` must live longer. */
+struct memory_curve memory_curve_of(struct arena *arena, const struct trace_file *trace);
 
 #endif

@@ -2,7 +2,6 @@
 #include "harness/desk/analysis/tables/memory_samples.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct memory_point *points_of(const struct memory_curve *memory,
@@ -53,52 +52,29 @@ static void follow(struct memory_samples *samples, const struct memory_point *po
     }
 }
 
-enum status memory_samples_make(struct memory_samples *samples, const struct memory_curve *memory,
-                                const struct memory_device *device, const struct trace_file *trace,
-                                int64_t most)
+struct memory_samples memory_samples_of(struct arena *arena, const struct memory_curve *memory,
+                                        const struct memory_device *device,
+                                        const struct trace_file *trace, int64_t most)
 {
     const struct memory_point *points = points_of(memory, device);
-    size_t names = trace_file_name_count(trace), count = (size_t)device->point_count,
-           categories = (size_t)device->category_count;
-    bool *stays = calloc(count + 1, sizeof *stays);
-    int *numbers = malloc((names + 1) * sizeof *numbers);
-    double *now = calloc(categories + 1, sizeof *now);
-    enum status status = STATUS_OK;
+    uint32_t names = trace_file_name_count(trace);
+    int64_t count = device->point_count, categories = device->category_count;
+    struct arena *scratch = arena_scratch(arena);
+    bool *stays = ARENA_NEW(scratch, bool, count);
+    int *numbers = ARENA_NEW(scratch, int, names);
+    double *now = ARENA_NEW(scratch, double, categories);
+    struct memory_samples samples = { .category_count = categories };
 
-    *samples = (struct memory_samples){ .category_count = device->category_count };
-    if (stays == NULL || numbers == NULL || now == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu points of a curve", count);
-    if (count == 0)
-        goto out;
-    choose(stays, points, device->point_count, most);
-    for (size_t i = 0; i < count; i++) samples->count += stays[i];
-    samples->start_ns = points[0].event->start_ns;
-    samples->at_ns = calloc((size_t)samples->count, sizeof *samples->at_ns);
-    samples->allocated = calloc((size_t)samples->count, sizeof *samples->allocated);
-    samples->reserved = calloc((size_t)samples->count, sizeof *samples->reserved);
-    samples->categories =
-        calloc((categories + 1) * (size_t)samples->count, sizeof *samples->categories);
-    if (samples->at_ns == NULL || samples->allocated == NULL || samples->reserved == NULL ||
-        samples->categories == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld points of a curve",
-             (long long)samples->count);
-    for (size_t i = 0; i < names; i++) numbers[i] = -1;
-    for (size_t i = 0; i < categories; i++)
-        numbers[memory->categories[device->first_category + (int64_t)i].name] = (int)i;
-    follow(samples, points, device->point_count, trace, stays, numbers, now);
-
-out:
-    free(stays);
-    free(numbers);
-    free(now);
-    return status;
-}
-
-void memory_samples_release(struct memory_samples *samples)
-{
-    free(samples->at_ns);
-    free(samples->allocated);
-    free(samples->reserved);
-    free(samples->categories);
-    *samples = (struct memory_samples){ .count = 0 };
+    choose(stays, points, count, most);
+    for (int64_t i = 0; i < count; i++) samples.count += stays[i];
+    samples.start_ns = count > 0 ? points[0].event->start_ns : 0;
+    samples.at_ns = ARENA_NEW(arena, double, samples.count);
+    samples.allocated = ARENA_NEW(arena, double, samples.count);
+    samples.reserved = ARENA_NEW(arena, double, samples.count);
+    samples.categories = ARENA_NEW(arena, double, categories *samples.count);
+    for (uint32_t i = 0; i < names; i++) numbers[i] = -1;
+    for (int64_t i = 0; i < categories; i++) numbers[device->categories[i].name] = (int)i;
+    follow(&samples, points, count, trace, stays, numbers, now);
+    arena_close(scratch);
+    return samples;
 }

@@ -13,15 +13,14 @@ struct memory_samples {
     int64_t start_ns; /* of the first; the others' times count from there */
     /* [count], after each point; numbers of nanoseconds and bytes. */
     double *at_ns, *allocated;
-    double *reserved;   /* NAN: unknown */
-    double *categories; /* [category_count][count], as the device's in memory.categories; bytes */
+    double *reserved;       /* NAN: unknown */
+    double *categories;     /* [category_count][count], as the device's categories; bytes */
     int64_t category_count; /* categories that the trace has not stated yet have 0 */
 };
 
-/* At most `most` points, an even number of at least 2. OUT_OF_MEMORY. Release in every case. */
-enum status memory_samples_make(struct memory_samples *samples, const struct memory_curve *memory,
-                                const struct memory_device *device, const struct trace_file *trace,
-                                int64_t most);
-void memory_samples_release(struct memory_samples *samples);
+/* At most `most` points, an even number of at least 2. */
+struct memory_samples memory_samples_of(struct arena *arena, const struct memory_curve *memory,
+                                        const struct memory_device *device,
+                                        const struct trace_file *trace, int64_t most);
 
 #endif

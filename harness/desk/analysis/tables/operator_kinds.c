@@ -423,14 +423,10 @@ static void add_to(struct operator_kind *kind, const struct operator_kind *more)
     kind->bytes = intervals_sum_ns(kind->bytes, more->bytes);
 }
 
-static enum status find_keys(const struct gathering *gathering, struct key **found)
+static struct key *find_keys(const struct gathering *gathering, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
-    struct key *keys = malloc(((size_t)gathering->count + 1) * sizeof *keys);
+    struct key *keys = ARENA_NEW(scratch, struct key, gathering->count);
 
-    *found = keys;
-    if (keys == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)gathering->count);
     for (int64_t i = 0; i < gathering->count; i++) {
         const struct counted *item = &gathering->items[i];
         const struct trace_event *event =
@@ -442,9 +438,7 @@ static enum status find_keys(const struct gathering *gathering, struct key **fou
                                 .item = i };
     }
     qsort(keys, (size_t)gathering->count, sizeof *keys, by_key);
-
-out:
-    return status;
+    return keys;
 }
 
 /* Whether key number `i` is not of the same kind as the one before it. */
@@ -476,18 +470,15 @@ static int64_t row_named(const struct operator_kinds *kinds, const struct operat
 }
 
 /* Turns items of events into rows of them. */
-static enum status find_rows(const struct operator_kinds *kinds, const struct gathering *gathering,
-                             const struct key *keys)
+static void find_rows(const struct operator_kinds *kinds, const struct gathering *gathering,
+                      const struct key *keys, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = gathering->timeline->trace;
     int64_t *rows, row = NONE;
 
     if (gathering->item_of == NULL)
-        return STATUS_OK;
-    rows = malloc(((size_t)gathering->count + 1) * sizeof *rows);
-    if (rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)gathering->count);
+        return;
+    rows = ARENA_NEW(scratch, int64_t, gathering->count);
     for (int64_t i = 0; i < gathering->count; i++) {
         struct operator_kind like = { .dims = keys[i].dims };
         if (is_new(keys, i)) {
@@ -499,25 +490,18 @@ static enum status find_rows(const struct operator_kinds *kinds, const struct ga
     for (int64_t i = 0; i < trace->event_count; i++)
         if (gathering->item_of[i] != NONE)
             gathering->item_of[i] = rows[gathering->item_of[i]];
-
-out:
-    free(rows);
-    return status;
 }
 
-static enum status group(struct operator_kinds *kinds, const struct gathering *gathering)
+static struct operator_kinds group(struct arena *arena, struct arena *scratch,
+                                   const struct gathering *gathering)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = gathering->timeline->trace;
-    struct key *keys = NULL;
-    size_t different = 1;
+    struct key *keys = find_keys(gathering, scratch);
+    struct operator_kinds kinds = { .count = 0 };
+    int64_t different = 0;
 
-    TRY(find_keys(gathering, &keys));
     for (int64_t i = 0; i < gathering->count; i++) different += is_new(keys, i);
-    kinds->rows = calloc(different, sizeof *kinds->rows);
-    if (kinds->rows == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for kinds of %lld operators",
-             (long long)gathering->count);
+    kinds.rows = ARENA_NEW(arena, struct operator_kind, different);
     for (int64_t i = 0; i < gathering->count; i++) {
         const struct counted *item = &gathering->items[keys[i].item];
         struct operator_kind one = { .dims = keys[i].dims,
@@ -528,103 +512,64 @@ static enum status group(struct operator_kinds *kinds, const struct gathering *g
                                      .bytes = item->bytes };
         if (is_new(keys, i)) {
             kind_name(one.name, trace_file_name(trace, keys[i].name), keys[i].backward);
-            kinds->rows[kinds->count++] = one;
+            kinds.rows[kinds.count++] = one;
         } else {
-            add_to(&kinds->rows[kinds->count - 1], &one);
+            add_to(&kinds.rows[kinds.count - 1], &one);
         }
-        kinds->device_ns = intervals_sum_ns(kinds->device_ns, one.device_ns);
-        kinds->host_ns = intervals_sum_ns(kinds->host_ns, one.host_ns);
+        kinds.device_ns = intervals_sum_ns(kinds.device_ns, one.device_ns);
+        kinds.host_ns = intervals_sum_ns(kinds.host_ns, one.host_ns);
     }
-    qsort(kinds->rows, (size_t)kinds->count, sizeof *kinds->rows, by_name);
-    kinds->count = merge(kinds->rows, kinds->count);
-    qsort(kinds->rows, (size_t)kinds->count, sizeof *kinds->rows, by_time);
-    TRY(find_rows(kinds, gathering, keys));
-
-out:
-    free(keys);
-    return status;
+    qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_name);
+    kinds.count = merge(kinds.rows, kinds.count);
+    qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_time);
+    find_rows(&kinds, gathering, keys, scratch);
+    return kinds;
 }
 
-/* Before anything else: NONE for every event. */
-static enum status want_items(struct gathering *gathering, const struct trace_file *trace)
+/* NONE for every event. */
+static int64_t *no_items(struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
-    size_t size = ((size_t)trace->event_count + 1) * sizeof *gathering->item_of;
+    int64_t *item_of = ARENA_NEW(arena, int64_t, trace->event_count);
 
-    gathering->item_of = malloc(size);
-    if (gathering->item_of == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events", (long long)trace->event_count);
-    for (int64_t i = 0; i < trace->event_count; i++) gathering->item_of[i] = NONE;
-
-out:
-    return status;
+    for (int64_t i = 0; i < trace->event_count; i++) item_of[i] = NONE;
+    return item_of;
 }
 
-/* What is needed until all items are found and joined: most of the memory. */
-static void release_search(struct gathering *gathering)
+/* What only the search needs, until all items are found and joined, is most of the memory. */
+static void search(struct gathering *gathering, struct arena *scratch, int64_t operators,
+                   const struct replayed *replayed)
 {
-    free(gathering->roles);
-    free(gathering->device_ns);
-    free(gathering->candidates);
-    free(gathering->run);
-    gathering->roles = NULL;
-    gathering->device_ns = gathering->candidates = gathering->run = NULL;
+    const struct trace_file *trace = gathering->timeline->trace;
+    uint32_t names = trace_file_name_count(trace);
+    struct arena *own = arena_scratch(scratch);
+
+    gathering->roles = ARENA_NEW(own, enum role, names);
+    gathering->device_ns = ARENA_NEW(own, int64_t, trace->event_count);
+    gathering->candidates = ARENA_NEW(own, int64_t, operators);
+    gathering->run = ARENA_NEW(own, int64_t, operators);
+    for (uint32_t i = 0; i < names; i++) gathering->roles[i] = role_of(trace_file_name(trace, i));
+    find_items(gathering);
+    add_replayed(gathering, replayed);
+    join_nodes(gathering);
+    arena_close(own);
 }
 
-enum status operator_kinds_make(struct operator_kinds *kinds, const struct timeline *timeline,
-                                int64_t **row_of)
+struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
+                                        int64_t **row_of)
 {
-    enum status status = STATUS_OK;
-    const struct trace_file *trace = timeline->trace;
-    size_t names = (size_t)trace_file_name_count(trace) + 1, operators = 1;
-    struct gathering *gathering = calloc(1, sizeof *gathering);
-    struct replayed replayed = { NULL, 0, NULL };
+    struct arena *scratch = arena_scratch(arena);
+    struct replayed replayed = replayed_of(scratch, timeline);
+    struct gathering gathering = { .timeline = timeline };
+    struct operator_kinds kinds;
+    int64_t operators = replayed.count;
 
-    *kinds = (struct operator_kinds){ .rows = NULL };
-    if (row_of != NULL)
-        *row_of = NULL;
-    TRY(replayed_make(&replayed, timeline));
-    operators += (size_t)replayed.count;
     for (int64_t i = 0; i < timeline->host_count; i++)
         operators += timeline->host[i]->kind == EVENT_KIND_OPERATOR;
-    if (gathering == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for kinds of %zu operators", operators);
-    gathering->timeline = timeline;
+    gathering.items = ARENA_NEW(scratch, struct counted, operators);
     if (row_of != NULL)
-        TRY(want_items(gathering, trace));
-    gathering->roles = calloc(names, sizeof *gathering->roles);
-    gathering->device_ns = calloc((size_t)trace->event_count + 1, sizeof *gathering->device_ns);
-    gathering->items = malloc(operators * sizeof *gathering->items);
-    gathering->candidates = malloc(operators * sizeof *gathering->candidates);
-    gathering->run = malloc(operators * sizeof *gathering->run);
-    if (gathering->roles == NULL || gathering->device_ns == NULL || gathering->items == NULL ||
-        gathering->candidates == NULL || gathering->run == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for kinds of %zu operators", operators);
-    for (uint32_t i = 0; i + 1 < names; i++)
-        gathering->roles[i] = role_of(trace_file_name(trace, i));
-    find_items(gathering);
-    add_replayed(gathering, &replayed);
-    join_nodes(gathering);
-    release_search(gathering);
-    TRY(group(kinds, gathering));
-    if (row_of != NULL) {
-        *row_of = gathering->item_of;
-        gathering->item_of = NULL;
-    }
-
-out:
-    replayed_release(&replayed);
-    if (gathering != NULL) {
-        release_search(gathering);
-        free(gathering->item_of);
-        free(gathering->items);
-    }
-    free(gathering);
-    return status;
-}
-
-void operator_kinds_release(struct operator_kinds *kinds)
-{
-    free(kinds->rows);
-    *kinds = (struct operator_kinds){ .rows = NULL };
+        *row_of = gathering.item_of = no_items(arena, timeline->trace);
+    search(&gathering, scratch, operators, &replayed);
+    kinds = group(arena, scratch, &gathering);
+    arena_close(scratch);
+    return kinds;
 }

@@ -32,11 +32,9 @@ struct operator_kinds {
     int64_t device_ns, host_ns; /* of all of them */
 };
 
-/* `row_of`, which may be NULL, becomes an array by event of the trace, the caller's to free: the row of an operator
- * that counts, of a call in one, and of what is annotated of a launched graph (replayed.h); -1: of none.
- * OUT_OF_MEMORY. Release in every case. */
-enum status operator_kinds_make(struct operator_kinds *kinds, const struct timeline *timeline,
-                                int64_t **row_of);
-void operator_kinds_release(struct operator_kinds *kinds);
+/* `row_of`, which may be NULL, becomes an array by event of the trace, the row of an operator that counts, of a call in
+ * one, and of what is annotated of a launched graph (replayed.h); -1: of none. */
+struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
+                                        int64_t **row_of);
 
 #endif

@@ -35,28 +35,22 @@ static int by_flops(const void *left, const void *right)
     return (a->flops > b->flops) - (a->flops < b->flops);
 }
 
-static enum status find_stated(struct stated **stated, int64_t *count,
-                               const struct trace_file *trace)
+static struct stated *find_stated(struct arena *scratch, int64_t *count,
+                                  const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
+    struct stated *stated = ARENA_NEW(scratch, struct stated, trace->operator_count);
 
     *count = 0;
-    *stated = malloc(((size_t)trace->operator_count + 1) * sizeof **stated);
-    if (*stated == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators",
-             (long long)trace->operator_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL &&
             trace->operators[event->detail].flops > 0)
-            (*stated)[(*count)++] =
+            stated[(*count)++] =
                 (struct stated){ .event = event,
                                  .flops = (double)trace->operators[event->detail].flops };
     }
-    sort_items(*stated, *count, sizeof **stated, by_place);
-
-out:
-    return status;
+    sort_items(stated, *count, sizeof *stated, by_place);
+    return stated;
 }
 
 /* The last operator that begins on the call's thread before the call, if it has not ended then. */
@@ -79,16 +73,13 @@ static struct stated *around(struct stated *stated, int64_t count, const struct 
     return &stated[low - 1];
 }
 
-static enum status count_products(struct stated *stated, int64_t count,
-                                  const struct timeline *timeline)
+static void count_products(struct stated *stated, int64_t count, struct arena *scratch,
+                           const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    bool *is_product = calloc((size_t)names + 1, sizeof *is_product);
+    bool *is_product = ARENA_NEW(scratch, bool, names);
 
-    if (is_product == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     for (uint32_t i = 0; i < names; i++) is_product[i] = name_is_product(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
@@ -101,10 +92,6 @@ static enum status count_products(struct stated *stated, int64_t count,
             one->ns += (double)(work->event->end_ns - work->event->start_ns);
         }
     }
-
-out:
-    free(is_product);
-    return status;
 }
 
 /* Leaves kinds, by ascending work. */
@@ -131,33 +118,28 @@ static int64_t gather(struct stated *stated, int64_t count)
     return kinds;
 }
 
-enum status products_fixed_ns(double *fixed_ns, const struct timeline *timeline, double count_least)
+double products_fixed_ns(struct arena *arena, const struct timeline *timeline, double count_least)
 {
-    enum status status = STATUS_OK;
-    struct stated *stated = NULL;
-    const struct stated *shortest = NULL, *largest = NULL;
+    struct arena *scratch = arena_scratch(arena);
     int64_t count;
+    struct stated *stated = find_stated(scratch, &count, timeline->trace);
+    struct stated shortest = { .count = 0 }, largest = { .count = 0 };
     double least_ns, more_ns;
 
-    *fixed_ns = NAN;
-    TRY(find_stated(&stated, &count, timeline->trace));
-    TRY(count_products(stated, count, timeline));
+    count_products(stated, count, scratch, timeline);
     count = gather(stated, count);
     for (int64_t i = 0; i < count; i++) {
         const struct stated *kind = &stated[i];
         if (kind->count < count_least)
             continue;
-        if (shortest == NULL || kind->ns / kind->count < shortest->ns / shortest->count)
-            shortest = kind;
-        largest = kind;
+        if (shortest.count == 0 || kind->ns / kind->count < shortest.ns / shortest.count)
+            shortest = *kind;
+        largest = *kind;
     }
-    if (shortest == NULL || !(largest->flops >= WORK_RATIO_LEAST * shortest->flops))
-        goto out;
-    least_ns = shortest->ns / shortest->count;
-    more_ns = largest->ns / largest->count - least_ns;
-    *fixed_ns = fmax(0, least_ns - shortest->flops * more_ns / (largest->flops - shortest->flops));
-
-out:
-    free(stated);
-    return status;
+    arena_close(scratch);
+    if (shortest.count == 0 || !(largest.flops >= WORK_RATIO_LEAST * shortest.flops))
+        return NAN;
+    least_ns = shortest.ns / shortest.count;
+    more_ns = largest.ns / largest.count - least_ns;
+    return fmax(0, least_ns - shortest.flops * more_ns / (largest.flops - shortest.flops));
 }

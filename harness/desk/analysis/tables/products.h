@@ -11,8 +11,7 @@
 
 /* The fixed time of a product, computed from two kinds: the one that takes the least time, and the one that
  * computes the most. A kind is all products of equal work, if there are at least `count_least` of them. NAN:
- * the trace states no work of its products, or their work hardly differs. OUT_OF_MEMORY. */
-enum status products_fixed_ns(double *fixed_ns, const struct timeline *timeline,
-                              double count_least);
+ * the trace states no work of its products, or their work hardly differs. */
+double products_fixed_ns(struct arena *arena, const struct timeline *timeline, double count_least);
 
 #endif

@@ -22,13 +22,14 @@ struct open_span {
 };
 
 struct sweep {
+    struct arena *arena, *scratch;
     const struct timeline *timeline;
     int64_t *device_ns; /* by event: the work that a call caused */
     bool *is_hidden;    /* by name */
     int64_t *row_of;    /* by name and kind: number + 1; 0: none yet */
     struct span_row *rows;
     int *open_of_row;
-    int64_t count, room;
+    int64_t count, room, open_room;
     struct allocated allocated;
     struct replayed replayed;
     struct open_span stack[SPANS_DEPTH];
@@ -48,44 +49,19 @@ static void take_bytes(int64_t *sum, int64_t bytes)
 
 /* --- Rows --- */
 
-static enum status grow(struct sweep *sweep)
+static int64_t find_row(struct sweep *sweep, uint32_t name, enum row_kind kind)
 {
-    enum status status = STATUS_OK;
-    int64_t room = sweep->room > 0 ? 2 * sweep->room : 256;
-    struct span_row *rows = realloc(sweep->rows, (size_t)room * sizeof *rows);
-    int *open;
-
-    if (rows != NULL)
-        sweep->rows = rows;
-    open = realloc(sweep->open_of_row, (size_t)room * sizeof *open);
-    if (open != NULL)
-        sweep->open_of_row = open;
-    if (rows == NULL || open == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld operators", (long long)room);
-    sweep->room = room;
-
-out:
-    return status;
-}
-
-static enum status find_row(struct sweep *sweep, uint32_t name, enum row_kind kind, int64_t *number)
-{
-    enum status status = STATUS_OK;
     int64_t *row = &sweep->row_of[(int64_t)name * KINDS + kind];
 
     if (*row == 0) {
-        if (sweep->count == sweep->room)
-            TRY(grow(sweep));
-        sweep->open_of_row[sweep->count] = 0;
+        ARENA_ROOM(sweep->arena, sweep->rows, sweep->count, sweep->room);
+        ARENA_ROOM(sweep->scratch, sweep->open_of_row, sweep->count, sweep->open_room);
         sweep->rows[sweep->count] = (struct span_row){ .name = name,
                                                        .is_phase = kind == ROW_ANNOTATION,
                                                        .is_call = kind == ROW_CALL };
         *row = ++sweep->count;
     }
-    *number = *row - 1;
-
-out:
-    return status;
+    return *row - 1;
 }
 
 /* --- The sweep --- */
@@ -129,9 +105,8 @@ static void take_stated(struct sweep *sweep, struct span_row *row, const struct 
         row->moved_bytes = intervals_sum_ns(row->moved_bytes, event->bytes);
 }
 
-static enum status open_span(struct sweep *sweep, const struct trace_event *event)
+static void open_span(struct sweep *sweep, const struct trace_event *event)
 {
-    enum status status = STATUS_OK;
     struct allocated_bytes memory;
     struct span_row *row;
     int64_t number, ns = event->end_ns - event->start_ns;
@@ -141,8 +116,8 @@ static enum status open_span(struct sweep *sweep, const struct trace_event *even
     bool outermost;
 
     if (sweep->depth == SPANS_DEPTH)
-        goto out;
-    TRY(find_row(sweep, event->name, kind, &number));
+        return;
+    number = find_row(sweep, event->name, kind);
     memory = allocated_within(&sweep->allocated, event->start_ns, event->end_ns);
     outermost = sweep->open_of_row[number] == 0;
     row = &sweep->rows[number];
@@ -161,9 +136,6 @@ static enum status open_span(struct sweep *sweep, const struct trace_event *even
     sweep->open_of_row[number]++;
     sweep->stack[sweep->depth++] =
         (struct open_span){ .event = event, .row = number, .outermost = outermost };
-
-out:
-    return status;
 }
 
 static void take_work(struct sweep *sweep, const struct trace_event *call)
@@ -186,10 +158,8 @@ static void take_work(struct sweep *sweep, const struct trace_event *call)
     }
 }
 
-static enum status sweep_over(struct sweep *sweep)
+static void sweep_over(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
         if (sweep->is_hidden[event->name])
@@ -197,34 +167,24 @@ static enum status sweep_over(struct sweep *sweep)
         close_spans(sweep, event);
         if (trace_event_is_call(event))
             take_work(sweep, event);
-        TRY(open_span(sweep, event));
+        open_span(sweep, event);
     }
     close_spans(sweep, NULL);
-
-out:
-    return status;
 }
 
 /* The work of graphs has no time on the host. */
-static enum status add_replayed(struct sweep *sweep)
+static void add_replayed(struct sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < sweep->replayed.count; i++) {
         const struct replayed_span *span = &sweep->replayed.items[i];
-        struct span_row *row;
-        int64_t number;
-        TRY(find_row(sweep, span->event->name, span->is_phase ? ROW_ANNOTATION : ROW_OPERATOR,
-                     &number));
-        row = &sweep->rows[number];
+        int64_t number =
+            find_row(sweep, span->event->name, span->is_phase ? ROW_ANNOTATION : ROW_OPERATOR);
+        struct span_row *row = &sweep->rows[number];
         row->count++;
         row->replayed_count++;
         row->device_total_ns = intervals_sum_ns(row->device_total_ns, span->total_ns);
         row->device_self_ns = intervals_sum_ns(row->device_self_ns, span->self_ns);
     }
-
-out:
-    return status;
 }
 
 static void collect_work(struct sweep *sweep)
@@ -254,52 +214,29 @@ static int by_device_time(const void *left, const void *right)
     return (2 * a->is_call + a->is_phase) - (2 * b->is_call + b->is_phase);
 }
 
-enum status spans_make(struct spans *spans, const struct timeline *timeline)
+struct spans spans_of(struct arena *arena, const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
-    size_t names = (size_t)trace_file_name_count(trace) + 1;
-    struct sweep *sweep = calloc(1, sizeof *sweep);
+    uint32_t names = trace_file_name_count(trace);
+    struct arena *scratch = arena_scratch(arena);
+    struct sweep sweep = { .arena = arena,
+                           .scratch = scratch,
+                           .timeline = timeline,
+                           .device_ns = ARENA_NEW(scratch, int64_t, trace->event_count),
+                           .is_hidden = ARENA_NEW(scratch, bool, names),
+                           .row_of = ARENA_NEW(scratch, int64_t, (int64_t)names * KINDS),
+                           .allocated = allocated_of(scratch, trace),
+                           .replayed = replayed_of(scratch, timeline) };
 
-    *spans = (struct spans){ NULL, 0, false };
-    if (sweep == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
-    sweep->timeline = timeline;
-    sweep->device_ns = calloc((size_t)trace->event_count + 1, sizeof *sweep->device_ns);
-    sweep->is_hidden = calloc(names, sizeof *sweep->is_hidden);
-    sweep->row_of = calloc(names * KINDS, sizeof *sweep->row_of);
-    if (sweep->device_ns == NULL || sweep->is_hidden == NULL || sweep->row_of == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu operators", names);
-    for (uint32_t i = 0; i + 1 < names; i++)
-        sweep->is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
-    TRY(allocated_make(&sweep->allocated, trace));
-    TRY(replayed_make(&sweep->replayed, timeline));
-    collect_work(sweep);
-    TRY(sweep_over(sweep));
-    TRY(add_replayed(sweep));
-    if (sweep->count > 0)
-        qsort(sweep->rows, (size_t)sweep->count, sizeof *sweep->rows, by_device_time);
-    *spans = (struct spans){ sweep->rows, sweep->count, sweep->allocated.count > 0 };
-    sweep->rows = NULL;
-
-out:
-    if (sweep != NULL) {
-        allocated_release(&sweep->allocated);
-        replayed_release(&sweep->replayed);
-        free(sweep->device_ns);
-        free(sweep->is_hidden);
-        free(sweep->row_of);
-        free(sweep->rows);
-        free(sweep->open_of_row);
-    }
-    free(sweep);
-    return status;
-}
-
-void spans_release(struct spans *spans)
-{
-    free(spans->rows);
-    *spans = (struct spans){ NULL, 0, false };
+    for (uint32_t i = 0; i < names; i++)
+        sweep.is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
+    collect_work(&sweep);
+    sweep_over(&sweep);
+    add_replayed(&sweep);
+    if (sweep.count > 0)
+        qsort(sweep.rows, (size_t)sweep.count, sizeof *sweep.rows, by_device_time);
+    arena_close(scratch);
+    return (struct spans){ sweep.rows, sweep.count, sweep.allocated.count > 0 };
 }
 
 const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,

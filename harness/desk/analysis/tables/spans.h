@@ -58,9 +58,7 @@ struct spans {
     bool has_memory; /* the trace says what was allocated */
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status spans_make(struct spans *spans, const struct timeline *timeline);
-void spans_release(struct spans *spans);
+struct spans spans_of(struct arena *arena, const struct timeline *timeline);
 
 /* The row of that name that the host called; NULL: none. `begins`: the first row, thus the longest, whose name begins so. */
 const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,

@@ -2,9 +2,6 @@
 
 #include "harness/desk/analysis/names/event_names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The name of a call tells what it does. A trace has far fewer names than calls, so each name is looked at
  * once. */
 enum does { DOES_OTHER, DOES_BEGIN, DOES_END, DOES_INSTANTIATE };
@@ -17,10 +14,8 @@ static enum does by_name(const char *name)
                                      : DOES_OTHER;
 }
 
-static enum status find(struct captures *captures, const struct timeline *timeline,
-                        const enum does *does)
+static void find(struct captures *captures, const struct timeline *timeline, const enum does *does)
 {
-    enum status status = STATUS_OK;
     const struct trace_event *begun = NULL;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
@@ -30,12 +25,12 @@ static enum status find(struct captures *captures, const struct timeline *timeli
         if (!trace_event_is_call(event))
             continue;
         if (does[event->name] == DOES_INSTANTIATE) {
-            TRY(intervals_add(&captures->taken, event->start_ns, event->end_ns));
+            intervals_add(&captures->taken, event->start_ns, event->end_ns);
             captures->instantiated++;
         }
         if (does[event->name] == DOES_END && begun != NULL) {
-            TRY(intervals_add(&captures->times, begun->start_ns, event->end_ns));
-            TRY(intervals_add(&captures->taken, begun->start_ns, event->end_ns));
+            intervals_add(&captures->times, begun->start_ns, event->end_ns);
+            intervals_add(&captures->taken, begun->start_ns, event->end_ns);
             captures->count++;
         }
         if (does[event->name] == DOES_BEGIN)
@@ -45,36 +40,21 @@ static enum status find(struct captures *captures, const struct timeline *timeli
     }
     intervals_merge(&captures->times);
     intervals_merge(&captures->taken);
-
-out:
-    return status;
 }
 
-enum status captures_make(struct captures *captures, const struct timeline *timeline,
-                          const struct steps *steps)
+struct captures captures_of(struct arena *arena, const struct timeline *timeline,
+                            const struct steps *steps)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    enum does *does = malloc(((size_t)names + 1) * sizeof *does);
-    enum status status = STATUS_OK;
+    struct arena *scratch = arena_scratch(arena);
+    enum does *does = ARENA_NEW(scratch, enum does, names);
+    struct captures captures = { .times.arena = arena, .taken.arena = arena };
 
-    memset(captures, 0, sizeof *captures);
-    if (does == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(timeline->trace, i));
-    TRY(find(captures, timeline, does));
-    captures->again = captures->count >= CAPTURES_REPEAT && steps->count > 0 &&
-                      captures->count * 5 >= steps->count;
-    if (captures->taken.count > 0)
-        TRY(timeline_idle_within(timeline, &captures->taken, &captures->idle));
-
-out:
-    free(does);
-    return status;
-}
-
-void captures_release(struct captures *captures)
-{
-    intervals_release(&captures->times);
-    intervals_release(&captures->taken);
-    intervals_release(&captures->idle);
+    find(&captures, timeline, does);
+    captures.again =
+        captures.count >= CAPTURES_REPEAT && steps->count > 0 && captures.count * 5 >= steps->count;
+    captures.idle = timeline_idle_within(arena, timeline, &captures.taken);
+    arena_close(scratch);
+    return captures;
 }

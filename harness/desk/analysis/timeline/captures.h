@@ -23,9 +23,7 @@ struct captures {
 
 enum { CAPTURES_REPEAT = 8 }; /* fewer do not show whether something comes again */
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status captures_make(struct captures *captures, const struct timeline *timeline,
-                          const struct steps *steps);
-void captures_release(struct captures *captures);
+struct captures captures_of(struct arena *arena, const struct timeline *timeline,
+                            const struct steps *steps);
 
 #endif

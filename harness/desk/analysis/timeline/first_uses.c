@@ -4,9 +4,6 @@
 
 #include "harness/desk/analysis/names/event_names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* How calls and spans of one name count. */
 enum first { FIRST_NOTHING, FIRST_LOAD, FIRST_COMPILATION };
 
@@ -65,24 +62,18 @@ static int64_t begin_of(const struct timeline *timeline, const struct trace_even
 }
 
 /* Adds a time, and remembers what took the longest. */
-static enum status take(struct first_uses *uses, int64_t start_ns, const struct trace_event *event,
-                        const struct trace_event *kernel)
+static void take(struct first_uses *uses, int64_t start_ns, const struct trace_event *event,
+                 const struct trace_event *kernel)
 {
-    enum status status = STATUS_OK;
-
-    TRY(intervals_add(&uses->times, start_ns, event->end_ns));
+    intervals_add(&uses->times, start_ns, event->end_ns);
     if (uses->longest == NULL || duration_ns(event) > duration_ns(uses->longest)) {
         uses->longest = event;
         uses->kernel = kernel;
     }
-
-out:
-    return status;
 }
 
-static enum status find_launches(struct search *search)
+static void find_launches(struct search *search)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = search->timeline;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
@@ -92,18 +83,14 @@ static enum status find_launches(struct search *search)
         search->seen[work->event->name] = true;
         if (work->call == NULL || duration_ns(work->call) < FIRST_USE_LONG_NS)
             continue;
-        TRY(take(search->uses, begin_of(timeline, work->call), work->call, work->event));
+        take(search->uses, begin_of(timeline, work->call), work->call, work->event);
         search->uses->launches++;
     }
-
-out:
-    return status;
 }
 
 /* Compilations nest, and the outermost comes first. */
-static enum status find_by_name(struct search *search)
+static void find_by_name(struct search *search)
 {
-    enum status status = STATUS_OK;
     const struct timeline *timeline = search->timeline;
     const struct trace_event *outer = NULL;
 
@@ -111,35 +98,27 @@ static enum status find_by_name(struct search *search)
         const struct trace_event *event = timeline->host[i];
         enum first first = search->firsts[event->name];
         if (first == FIRST_LOAD && trace_event_is_call(event)) {
-            TRY(take(search->uses, begin_of(timeline, event), event, NULL));
+            take(search->uses, begin_of(timeline, event), event, NULL);
             search->uses->loads++;
         }
         if (first != FIRST_COMPILATION || trace_event_is_call(event) ||
             (outer != NULL && outer->track == event->track && event->end_ns <= outer->end_ns))
             continue;
         outer = event;
-        TRY(take(search->uses, event->start_ns, event, NULL));
+        take(search->uses, event->start_ns, event, NULL);
         search->uses->compilations++;
     }
-
-out:
-    return status;
 }
 
-static enum status find_captures(struct first_uses *uses, const struct captures *captures)
+static void find_captures(struct first_uses *uses, const struct captures *captures)
 {
-    enum status status = STATUS_OK;
-
     if (captures->again)
-        goto out;
+        return;
     for (int64_t i = 0; i < captures->taken.count; i++)
-        TRY(intervals_add(&uses->times, captures->taken.items[i].start_ns,
-                          captures->taken.items[i].end_ns));
+        intervals_add(&uses->times, captures->taken.items[i].start_ns,
+                      captures->taken.items[i].end_ns);
     uses->captures = captures->count;
     uses->instantiated = captures->instantiated;
-
-out:
-    return status;
 }
 
 static enum first by_name(const char *name)
@@ -149,34 +128,22 @@ static enum first by_name(const char *name)
                                    : FIRST_NOTHING;
 }
 
-enum status first_uses_make(struct first_uses *uses, const struct timeline *timeline,
-                            const struct captures *captures)
+struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
+                                const struct captures *captures)
 {
     uint32_t names = trace_file_name_count(timeline->trace);
-    struct search search = { uses, timeline, calloc((size_t)names + 1, sizeof *search.seen),
-                             calloc((size_t)names + 1, sizeof *search.firsts) };
-    enum status status = STATUS_OK;
+    struct arena *scratch = arena_scratch(arena);
+    struct first_uses uses = { .times.arena = arena };
+    struct search search = { &uses, timeline, ARENA_NEW(scratch, bool, names),
+                             ARENA_NEW(scratch, enum first, names) };
 
-    memset(uses, 0, sizeof *uses);
-    if (search.seen == NULL || search.firsts == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     for (uint32_t i = 0; i < names; i++)
         search.firsts[i] = by_name(trace_file_name(timeline->trace, i));
-    TRY(find_launches(&search));
-    TRY(find_by_name(&search));
-    TRY(find_captures(uses, captures));
-    intervals_merge(&uses->times);
-    if (uses->times.count > 0)
-        TRY(timeline_idle_within(timeline, &uses->times, &uses->idle));
-
-out:
-    free(search.seen);
-    free(search.firsts);
-    return status;
-}
-
-void first_uses_release(struct first_uses *uses)
-{
-    intervals_release(&uses->times);
-    intervals_release(&uses->idle);
+    find_launches(&search);
+    find_by_name(&search);
+    find_captures(&uses, captures);
+    intervals_merge(&uses.times);
+    uses.idle = timeline_idle_within(arena, timeline, &uses.times);
+    arena_close(scratch);
+    return uses;
 }

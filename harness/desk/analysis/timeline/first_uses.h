@@ -26,9 +26,7 @@ struct first_uses {
     struct intervals idle;  /* the part of `times` in which no device worked; merged */
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status first_uses_make(struct first_uses *uses, const struct timeline *timeline,
-                            const struct captures *captures);
-void first_uses_release(struct first_uses *uses);
+struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
+                                const struct captures *captures);
 
 #endif

@@ -3,40 +3,20 @@
 
 #include "harness/base/sort.h"
 
-#include <stdlib.h>
-
-void intervals_release(struct intervals *intervals)
+void intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns)
 {
-    free(intervals->items);
-    *intervals = (struct intervals){ NULL, 0, 0 };
-}
-
-enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns)
-{
-    enum status status = STATUS_OK;
-
     if (start_ns >= end_ns)
-        goto out;
+        return;
     if (intervals->count > 0) {
         struct interval *last = &intervals->items[intervals->count - 1];
         if (start_ns <= last->end_ns && end_ns >= last->start_ns) {
             last->start_ns = interval_earlier(last->start_ns, start_ns);
             last->end_ns = interval_later(last->end_ns, end_ns);
-            goto out;
+            return;
         }
     }
-    if (intervals->count == intervals->room) {
-        int64_t room = intervals->room > 0 ? 2 * intervals->room : 64;
-        struct interval *items = realloc(intervals->items, (size_t)room * sizeof *items);
-        if (items == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld intervals", (long long)room);
-        intervals->items = items;
-        intervals->room = room;
-    }
+    ARENA_ROOM(intervals->arena, intervals->items, intervals->count, intervals->room);
     intervals->items[intervals->count++] = (struct interval){ start_ns, end_ns };
-
-out:
-    return status;
 }
 
 static int by_start(const void *left, const void *right)
@@ -63,23 +43,18 @@ void intervals_merge(struct intervals *intervals)
     intervals->count = last + 1;
 }
 
-enum status intervals_without(struct intervals *rest, const struct intervals *all,
-                              const struct intervals *taken)
+void intervals_without(struct intervals *rest, const struct intervals *all,
+                       const struct intervals *taken)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < all->count; i++) {
         int64_t start_ns = all->items[i].start_ns, end_ns = all->items[i].end_ns;
         for (int64_t j = intervals_after(taken, start_ns);
              j < taken->count && taken->items[j].start_ns < end_ns; j++) {
-            TRY(intervals_add(rest, start_ns, taken->items[j].start_ns));
+            intervals_add(rest, start_ns, taken->items[j].start_ns);
             start_ns = taken->items[j].end_ns;
         }
-        TRY(intervals_add(rest, start_ns, end_ns));
+        intervals_add(rest, start_ns, end_ns);
     }
-
-out:
-    return status;
 }
 
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns)

@@ -5,7 +5,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 
-#include "harness/base/status.h"
+#include "harness/base/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,23 +24,22 @@ static inline int64_t interval_earlier(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* Start with zeros. */
+/* Start with zeros and `arena` set. */
 struct intervals {
+    struct arena *arena;
     struct interval *items;
     int64_t count, room;
 };
 
-void intervals_release(struct intervals *intervals);
-
-/* Appends an interval, or widens the last one if they touch; an empty one is left out. OUT_OF_MEMORY. */
-enum status intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns);
+/* Appends an interval, or widens the last one if they touch; an empty one is left out. */
+void intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns);
 
 /* Makes the list merged. */
 void intervals_merge(struct intervals *intervals);
 
-/* Adds to `rest` what is in `all` and not in `taken`, both merged. OUT_OF_MEMORY. */
-enum status intervals_without(struct intervals *rest, const struct intervals *all,
-                              const struct intervals *taken);
+/* Adds to `rest` what is in `all` and not in `taken`, both merged. */
+void intervals_without(struct intervals *rest, const struct intervals *all,
+                       const struct intervals *taken);
 
 /* The first that ends after a moment; `count`: none. */
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns);

@@ -6,7 +6,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* When a launch was issued. */
 struct issue {
@@ -38,15 +37,13 @@ static bool was_queued(const struct work *work)
 /* A launch is in its stream's queue from its call until its work begins, so a queue is longest just before
  * work begins. Issues and work are both sorted by time, so one cursor per stream is enough. `seen` marks
  * the calls that have work; each mark is removed at the call's first work, because a graph is one launch. */
-static enum status find_deepest(struct launches *launches, const struct timeline *timeline,
-                                struct issue *issues, int64_t count, bool *seen)
+static void find_deepest(struct launches *launches, struct arena *scratch,
+                         const struct timeline *timeline, struct issue *issues, int64_t count,
+                         bool *seen)
 {
-    enum status status = STATUS_OK;
-    size_t streams = (size_t)timeline->trace->track_count + 1;
-    struct stream_sweep *progress = calloc(streams, sizeof *progress);
+    struct stream_sweep *progress =
+        ARENA_NEW(scratch, struct stream_sweep, timeline->trace->track_count);
 
-    if (progress == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu streams", streams);
     sort_items(issues, count, sizeof *issues, by_stream_and_time);
     for (int64_t i = count; i-- > 0;) progress[issues[i].stream].next = i;
     for (int64_t i = 0; i < timeline->work_count; i++) {
@@ -66,10 +63,6 @@ static enum status find_deepest(struct launches *launches, const struct timeline
             launches->queue_max = now->issued - now->begun;
         now->begun++;
     }
-
-out:
-    free(progress);
-    return status;
 }
 
 static void take(struct launches *launches, const struct work *work)
@@ -127,18 +120,16 @@ static int64_t beyond_mean(const struct launches *launches, int64_t late_ns, int
 /* Counts launches without work; `seen` marks the calls that have work. A driver call inside a runtime call
  * is the same launch, and its work may name either of them; the outer call comes first. Launches into a
  * graph that is being captured are left out: they cause no work themselves. */
-static enum status count_lost(struct launches *launches, const struct timeline *timeline,
-                              const struct captures *captures, const bool *seen)
+static void count_lost(struct launches *launches, struct arena *scratch,
+                       const struct timeline *timeline, const struct captures *captures,
+                       const bool *seen)
 {
     const struct trace_file *trace = timeline->trace;
     uint32_t names = trace_file_name_count(trace);
-    bool *launches_work = malloc((size_t)names + 1);
+    bool *launches_work = ARENA_NEW(scratch, bool, names);
     const struct trace_event *outer = NULL;
     bool has_work = true;
-    enum status status = STATUS_OK;
 
-    if (launches_work == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
     for (uint32_t i = 0; i < names; i++)
         launches_work[i] = name_is_launch(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->host_count; i++) {
@@ -155,10 +146,6 @@ static enum status count_lost(struct launches *launches, const struct timeline *
         has_work = seen[event - trace->events];
     }
     launches->lost_count += !has_work;
-
-out:
-    free(launches_work);
-    return status;
 }
 
 static int by_length(const void *left, const void *right)
@@ -168,53 +155,46 @@ static int by_length(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-enum status launches_make(struct launches *launches, const struct timeline *timeline,
-                          const struct captures *captures)
+struct launches launches_of(struct arena *arena, const struct timeline *timeline,
+                            const struct captures *captures)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
-    bool *seen = calloc((size_t)trace->event_count + 1, sizeof *seen);
-    struct issue *issues = malloc(((size_t)timeline->work_count + 1) * sizeof *issues);
-    int64_t *calls = malloc(((size_t)timeline->work_count + 1) * sizeof *calls);
-    bool *known = calloc((size_t)trace_file_name_count(trace) + 1, sizeof *known);
+    struct arena *scratch = arena_scratch(arena);
+    bool *seen = ARENA_NEW(scratch, bool, trace->event_count);
+    struct issue *issues = ARENA_NEW(scratch, struct issue, timeline->work_count);
+    int64_t *calls = ARENA_NEW(scratch, int64_t, timeline->work_count);
+    bool *known = ARENA_NEW(scratch, bool, trace_file_name_count(trace));
+    struct launches launches = { .count = 0 };
     int64_t count = 0, late_ns = 0, long_ns = 0;
 
-    memset(launches, 0, sizeof *launches);
-    if (seen == NULL || issues == NULL || calls == NULL || known == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld launches", (long long)timeline->work_count);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         int64_t call_ns;
         if (work->call == NULL) {
-            launches->orphan_count++;
+            launches.orphan_count++;
             continue;
         }
-        launches->work_count++;
+        launches.work_count++;
         if (seen[work->call - trace->events])
             continue;
         seen[work->call - trace->events] = true;
-        take(launches, work);
+        take(&launches, work);
         call_ns = work->call->end_ns - work->call->start_ns;
-        calls[launches->count - 1] = call_ns;
+        calls[launches.count - 1] = call_ns;
         if (call_ns > LAUNCH_LONG_CALL_NS)
             long_ns = intervals_sum_ns(long_ns, call_ns);
         if (is_late(trace, work, known)) {
-            launches->late_call_count++;
+            launches.late_call_count++;
             late_ns = intervals_sum_ns(late_ns, call_ns);
         }
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
-    qsort(calls, (size_t)launches->count, sizeof *calls, by_length);
-    launches->call_median_ns = launches->count > 0 ? calls[launches->count / 2] : 0;
-    launches->late_call_ns = beyond_mean(launches, late_ns, long_ns);
-    TRY(count_lost(launches, timeline, captures, seen));
-    TRY(find_deepest(launches, timeline, issues, count, seen));
-
-out:
-    free(known);
-    free(calls);
-    free(seen);
-    free(issues);
-    return status;
+    qsort(calls, (size_t)launches.count, sizeof *calls, by_length);
+    launches.call_median_ns = launches.count > 0 ? calls[launches.count / 2] : 0;
+    launches.late_call_ns = beyond_mean(&launches, late_ns, long_ns);
+    count_lost(&launches, scratch, timeline, captures, seen);
+    find_deepest(&launches, scratch, timeline, issues, count, seen);
+    arena_close(scratch);
+    return launches;
 }

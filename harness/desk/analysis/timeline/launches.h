@@ -40,8 +40,7 @@ struct launches {
  * took most of the call. */
 bool launch_is_held(const struct work *work);
 
-/* OUT_OF_MEMORY. */
-enum status launches_make(struct launches *launches, const struct timeline *timeline,
-                          const struct captures *captures);
+struct launches launches_of(struct arena *arena, const struct timeline *timeline,
+                            const struct captures *captures);
 
 #endif

@@ -6,7 +6,6 @@
 #include "harness/desk/analysis/timeline/phases.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* If sizes differ by less, it is not known how time grows with them. */
@@ -56,32 +55,25 @@ static bool is_in_backward(const struct sweep *sweep, const struct trace_event *
            (!sweep->marked && call->track != sweep->steps->items[0].event->track);
 }
 
-static enum status find_backward(struct sweep *sweep)
+static void find_backward(struct sweep *sweep, struct arena *scratch)
 {
     static const char node[] = "autograd::engine::evaluate_function";
     const struct trace_file *trace = sweep->timeline->trace;
     uint32_t names = trace_file_name_count(trace), loop = sweep->steps->items[0].event->track;
-    bool *is_node = calloc((size_t)names + 1, sizeof *is_node);
-    enum status status = STATUS_OK;
+    bool *is_node = ARENA_NEW(scratch, bool, names);
 
-    if (is_node == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %u names", names);
-    TRY(phases_collect(&sweep->backward, PHASE_BACKWARD, sweep->timeline, sweep->steps));
+    sweep->backward = phase_times(scratch, PHASE_BACKWARD, sweep->timeline, sweep->steps);
     sweep->marked = sweep->backward.count > 0;
     if (sweep->marked)
-        goto out;
+        return;
     for (uint32_t i = 0; i < names; i++)
         is_node[i] = strncmp(trace_file_name(trace, i), node, sizeof node - 1) == 0;
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (event->kind == EVENT_KIND_OPERATOR && event->track == loop && is_node[event->name])
-            TRY(intervals_add(&sweep->backward, event->start_ns, event->end_ns));
+            intervals_add(&sweep->backward, event->start_ns, event->end_ns);
     }
     intervals_merge(&sweep->backward);
-
-out:
-    free(is_node);
-    return status;
 }
 
 static void take_size(struct sweep *sweep, struct sized one)
@@ -128,36 +120,35 @@ static double fixed_ns(const struct sweep *sweep)
                 fmax(0, (double)small->ns - per_byte * (double)small->bytes));
 }
 
-enum status messages_make(struct messages *messages, const struct timeline *timeline,
-                          const struct steps *steps)
+struct messages messages_of(struct arena *arena, const struct timeline *timeline,
+                            const struct steps *steps)
 {
-    struct sweep sweep = { .messages = messages,
+    struct messages messages = { .fixed_ns = NAN, .shortest_ns = NAN };
+    struct arena *scratch;
+    struct sweep sweep = { .messages = &messages,
                            .timeline = timeline,
                            .steps = steps,
                            .smallest = { INT64_MAX, INT64_MAX },
                            .largest = { -1, INT64_MAX },
                            .shortest_ns = INT64_MAX };
-    enum status status = STATUS_OK;
 
-    *messages = (struct messages){ .fixed_ns = NAN, .shortest_ns = NAN };
     if (steps->count == 0 || timeline->all.kind_ns[WORK_COMMUNICATION] == 0)
-        goto out;
-    TRY(find_backward(&sweep));
+        return messages;
+    scratch = arena_scratch(arena);
+    find_backward(&sweep, scratch);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         bool in_backward = is_in_backward(&sweep, work->call);
         if (work->kind == WORK_COMMUNICATION && work->call != NULL)
             take_message(&sweep, work, in_backward);
         else if (work->kind == WORK_COMPUTATION && in_backward)
-            messages->backward_ns = intervals_sum_ns(messages->backward_ns,
-                                                     work->event->end_ns - work->event->start_ns);
+            messages.backward_ns =
+                intervals_sum_ns(messages.backward_ns, work->event->end_ns - work->event->start_ns);
     }
     if (sweep.largest.bytes >= 0) {
-        messages->shortest_ns = (double)sweep.shortest_ns;
-        messages->fixed_ns = fixed_ns(&sweep);
+        messages.shortest_ns = (double)sweep.shortest_ns;
+        messages.fixed_ns = fixed_ns(&sweep);
     }
-
-out:
-    intervals_release(&sweep.backward);
-    return status;
+    arena_close(scratch);
+    return messages;
 }

@@ -41,8 +41,7 @@ struct messages {
 /* By the collective's name in PyTorch ("_reduce_scatter_base"), or else in the kernel's. */
 enum message_kind message_kind_of(const char *collective, const char *kernel);
 
-/* OUT_OF_MEMORY. Needs no release. */
-enum status messages_make(struct messages *messages, const struct timeline *timeline,
-                          const struct steps *steps);
+struct messages messages_of(struct arena *arena, const struct timeline *timeline,
+                            const struct steps *steps);
 
 #endif

@@ -5,7 +5,6 @@
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[PHASE_COUNT] = {
@@ -42,20 +41,16 @@ static bool is_phase_of(const struct trace_file *trace, const struct trace_event
            phase_of_name(trace_file_name(trace, event->name), phase);
 }
 
-static enum status collect(struct intervals *lists, const struct trace_file *trace, uint32_t track)
+static void collect(struct intervals *lists, const struct trace_file *trace, uint32_t track)
 {
-    enum status status = STATUS_OK;
     enum phase phase;
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (is_phase_of(trace, event, track, &phase))
-            TRY(intervals_add(&lists[phase], event->start_ns, event->end_ns));
+            intervals_add(&lists[phase], event->start_ns, event->end_ns);
     }
     for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&lists[i]);
-
-out:
-    return status;
 }
 
 /* How often the phase began in each step. */
@@ -69,22 +64,20 @@ static void count_times(struct phases *phases, const struct intervals *list, uin
     }
 }
 
-enum status phases_collect(struct intervals *times, enum phase phase,
-                           const struct timeline *timeline, const struct steps *steps)
+struct intervals phase_times(struct arena *arena, enum phase phase, const struct timeline *timeline,
+                             const struct steps *steps)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
+    struct intervals times = { .arena = arena };
     enum phase found;
 
     for (int64_t i = 0; steps->count > 0 && i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (is_phase_of(trace, event, steps->items[0].event->track, &found) && found == phase)
-            TRY(intervals_add(times, event->start_ns, event->end_ns));
+            intervals_add(&times, event->start_ns, event->end_ns);
     }
-    intervals_merge(times);
-
-out:
-    return status;
+    intervals_merge(&times);
+    return times;
 }
 
 static void take_work(struct phases *phases, const struct intervals *lists, uint32_t track,
@@ -112,47 +105,36 @@ static void take_means(struct phases *phases)
         }
 }
 
-enum status phases_make(struct phases *phases, const struct timeline *timeline,
+struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps)
 {
-    enum status status = STATUS_OK;
-    struct intervals lists[PHASE_COUNT];
+    struct phases phases = { .step_count = steps->count };
+    struct intervals lists[PHASE_COUNT] = { 0 };
+    struct arena *scratch;
     uint32_t track = steps->count > 0 ? steps->items[0].event->track : 0;
 
-    memset(lists, 0, sizeof lists);
-    memset(phases, 0, sizeof *phases);
-    phases->steps = calloc((size_t)steps->count + 1, sizeof *phases->steps);
-    if (phases->steps == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the phases of %lld steps",
-             (long long)steps->count);
-    phases->step_count = steps->count;
+    phases.steps = arena_alloc(arena, steps->count, sizeof *phases.steps);
     if (steps->count == 0)
-        goto out;
-    TRY(collect(lists, timeline->trace, track));
+        return phases;
+    scratch = arena_scratch(arena);
+    for (int i = 0; i < PHASE_COUNT; i++) lists[i].arena = scratch;
+    collect(lists, timeline->trace, track);
     for (int i = 0; i < PHASE_COUNT; i++) {
-        phases->seen[i] = lists[i].count > 0;
+        phases.seen[i] = lists[i].count > 0;
         for (int64_t step = 0; step < steps->count; step++)
             if (steps->items[step].event->track == track)
-                phases->steps[step][i].host_ns =
+                phases.steps[step][i].host_ns =
                     intervals_within_ns(&lists[i], steps->items[step].event->start_ns,
                                         steps->items[step].event->end_ns);
-        count_times(phases, &lists[i], track, steps, i);
+        count_times(&phases, &lists[i], track, steps, i);
     }
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         int64_t step = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
         if (step >= 0 && steps->items[step].event->track == track)
-            take_work(phases, lists, track, step, work);
+            take_work(&phases, lists, track, step, work);
     }
-    take_means(phases);
-
-out:
-    for (int i = 0; i < PHASE_COUNT; i++) intervals_release(&lists[i]);
-    return status;
-}
-
-void phases_release(struct phases *phases)
-{
-    free(phases->steps);
-    memset(phases, 0, sizeof *phases);
+    take_means(&phases);
+    arena_close(scratch);
+    return phases;
 }

@@ -42,14 +42,13 @@ struct phases {
     struct phase_mean means[PHASE_COUNT]; /* zeros without steps */
 };
 
-/* The thread is that of the first step. OUT_OF_MEMORY. Release in every case. */
-enum status phases_make(struct phases *phases, const struct timeline *timeline,
+/* The thread is that of the first step. */
+struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps);
-void phases_release(struct phases *phases);
 
-/* Adds when the thread of the first step was in that phase, merged. OUT_OF_MEMORY. */
-enum status phases_collect(struct intervals *times, enum phase phase,
-                           const struct timeline *timeline, const struct steps *steps);
+/* When the thread of the first step was in that phase; merged. */
+struct intervals phase_times(struct arena *arena, enum phase phase, const struct timeline *timeline,
+                             const struct steps *steps);
 
 /* The phase that an annotation of that name is; false: none. */
 bool phase_of_name(const char *name, enum phase *phase);

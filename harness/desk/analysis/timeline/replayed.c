@@ -6,8 +6,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/phases.h"
 
-#include <stdlib.h>
-
 static bool is_replayed(const struct trace_event *event)
 {
     return event->kind == EVENT_KIND_GPU_ANNOTATION && event->correlation != 0;
@@ -97,42 +95,30 @@ static void take_work(struct replayed *replayed, const struct trace_file *trace,
     }
 }
 
-enum status replayed_make(struct replayed *replayed, const struct timeline *timeline)
+struct replayed replayed_of(struct arena *arena, const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
+    struct replayed replayed = { .count = 0 };
     const struct trace_file *trace = timeline->trace;
-    size_t count = 0;
+    int64_t count = 0;
 
-    *replayed = (struct replayed){ NULL, 0, NULL };
     for (int64_t i = 0; i < trace->event_count; i++) count += is_replayed(&trace->events[i]);
     if (count == 0)
-        goto out;
-    replayed->items = calloc(count, sizeof *replayed->items);
-    replayed->work_ns = calloc((size_t)trace->event_count, sizeof *replayed->work_ns);
-    if (replayed->items == NULL || replayed->work_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu spans of graphs", count);
+        return replayed;
+    replayed.items = ARENA_NEW(arena, struct replayed_span, count);
+    replayed.work_ns = ARENA_NEW(arena, int64_t, trace->event_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         enum phase phase;
         if (is_replayed(event))
-            replayed->items[replayed->count++] = (struct replayed_span){
+            replayed.items[replayed.count++] = (struct replayed_span){
                 .event = event,
                 .is_phase = phase_of_name(trace_file_name(trace, event->name), &phase)
             };
     }
-    sort_items(replayed->items, replayed->count, sizeof *replayed->items, by_place);
-    find_parents(replayed);
+    sort_items(replayed.items, replayed.count, sizeof *replayed.items, by_place);
+    find_parents(&replayed);
     for (int64_t i = 0; i < timeline->work_count; i++)
         if (timeline->work[i].call != NULL)
-            take_work(replayed, trace, &timeline->work[i]);
-
-out:
-    return status;
-}
-
-void replayed_release(struct replayed *replayed)
-{
-    free(replayed->items);
-    free(replayed->work_ns);
-    *replayed = (struct replayed){ NULL, 0, NULL };
+            take_work(&replayed, trace, &timeline->work[i]);
+    return replayed;
 }

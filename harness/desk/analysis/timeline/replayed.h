@@ -20,9 +20,7 @@ struct replayed {
         work_ns; /* by event: of a launch, the work that is in any of them; NULL where there are none */
 };
 
-/* OUT_OF_MEMORY. Release in every case. */
-enum status replayed_make(struct replayed *replayed, const struct timeline *timeline);
-void replayed_release(struct replayed *replayed);
+struct replayed replayed_of(struct arena *arena, const struct timeline *timeline);
 
 /* The innermost operator or phase that a work is in; NULL: none. */
 const struct replayed_span *replayed_find(const struct replayed *replayed, const struct work *work);

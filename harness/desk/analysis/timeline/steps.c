@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const part_names[STEP_PART_COUNT] = {
     "kernel", "copy", "memset", "communication", "runtime", "data_loading", "host", "other",
@@ -38,7 +37,7 @@ static enum step_part host_part(const struct timeline *timeline, const struct tr
     return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
 }
 
-static enum status collect(struct intervals *parts, const struct timeline *timeline)
+static void collect(struct intervals *parts, const struct timeline *timeline)
 {
     static const enum step_part of_work[WORK_KIND_COUNT] = {
         [WORK_COMPUTATION] = STEP_KERNEL,
@@ -46,20 +45,16 @@ static enum status collect(struct intervals *parts, const struct timeline *timel
         [WORK_MEMSET] = STEP_MEMSET,
         [WORK_COMMUNICATION] = STEP_COMMUNICATION,
     };
-    enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        TRY(intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns));
+        intervals_add(&parts[of_work[work->kind]], work->event->start_ns, work->event->end_ns);
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        TRY(intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns));
+        intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns);
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
-
-out:
-    return status;
 }
 
 /* Goes through the step from moment to moment: the first part that is under way counts, until it ends or a
@@ -107,16 +102,13 @@ static int by_start(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static enum status find_steps(struct steps *steps, const struct trace_file *trace)
+static void find_steps(struct steps *steps, struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
     int64_t count = 0, number;
 
     for (int64_t i = 0; i < trace->event_count; i++)
         count += is_step(trace, &trace->events[i], &number);
-    steps->items = calloc((size_t)count + 1, sizeof *steps->items);
-    if (steps->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld steps", (long long)count);
+    steps->items = ARENA_NEW(arena, struct step, count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (is_step(trace, event, &number))
@@ -125,9 +117,6 @@ static enum status find_steps(struct steps *steps, const struct trace_file *trac
             };
     }
     qsort(steps->items, (size_t)steps->count, sizeof *steps->items, by_start);
-
-out:
-    return status;
 }
 
 static void take_means(struct steps *steps)
@@ -139,25 +128,18 @@ static void take_means(struct steps *steps)
     }
 }
 
-static enum status summarise(struct steps *steps)
+static void summarise(struct steps *steps, struct arena *scratch)
 {
-    enum status status = STATUS_OK;
     int count = (int)steps->count;
-    double *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
+    double *lengths = ARENA_NEW(scratch, double, count);
 
-    if (lengths == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %d steps", count);
     if (count == 0)
-        goto out;
+        return;
     for (int i = 0; i < count; i++) lengths[i] = (double)steps->items[i].duration_ns;
     steps->mean_ns = stats_mean(lengths, count);
     steps->min_ns = (int64_t)stats_percentile(lengths, count, 0);
     steps->median_ns = stats_median(lengths, count);
     steps->max_ns = (int64_t)stats_percentile(lengths, count, 100);
-
-out:
-    free(lengths);
-    return status;
 }
 
 int64_t steps_last_begun(const struct steps *steps, int64_t at_ns)
@@ -202,32 +184,24 @@ static void reach(struct steps *steps, const struct trace_file *trace, const str
         steps->items[i].work_end_ns = work->event->end_ns;
 }
 
-enum status steps_make(struct steps *steps, const struct timeline *timeline)
+struct steps steps_of(struct arena *arena, const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
-    struct intervals parts[STEP_OTHER];
+    struct steps steps = { .count = 0 };
+    struct intervals parts[STEP_OTHER] = { 0 };
+    struct arena *scratch = arena_scratch(arena);
 
-    memset(steps, 0, sizeof *steps);
-    memset(parts, 0, sizeof parts);
-    TRY(find_steps(steps, timeline->trace));
-    TRY(summarise(steps));
-    if (steps->count > 0)
-        TRY(collect(parts, timeline));
-    for (int64_t i = 0; i < steps->count; i++) {
-        break_down(&steps->items[i], parts);
-        steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
+    find_steps(&steps, arena, timeline->trace);
+    summarise(&steps, scratch);
+    for (int part = 0; part < STEP_OTHER; part++) parts[part].arena = scratch;
+    if (steps.count > 0)
+        collect(parts, timeline);
+    for (int64_t i = 0; i < steps.count; i++) {
+        break_down(&steps.items[i], parts);
+        steps.items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps.items[i]);
     }
     for (int64_t i = 0; i < timeline->work_count; i++)
-        reach(steps, timeline->trace, &timeline->work[i]);
-    take_means(steps);
-
-out:
-    for (int part = 0; part < STEP_OTHER; part++) intervals_release(&parts[part]);
-    return status;
-}
-
-void steps_release(struct steps *steps)
-{
-    free(steps->items);
-    memset(steps, 0, sizeof *steps);
+        reach(&steps, timeline->trace, &timeline->work[i]);
+    take_means(&steps);
+    arena_close(scratch);
+    return steps;
 }

@@ -46,9 +46,8 @@ struct steps {
     int64_t min_ns, max_ns;
 };
 
-/* OUT_OF_MEMORY. The timeline and its trace must live longer. Release in every case. */
-enum status steps_make(struct steps *steps, const struct timeline *timeline);
-void steps_release(struct steps *steps);
+/* The timeline and its trace must live longer. */
+struct steps steps_of(struct arena *arena, const struct timeline *timeline);
 
 /* The last step that has begun by that moment, whether or not it has ended. -1: none. */
 int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);

@@ -36,22 +36,17 @@ static int by_place(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static enum status find_host_events(struct timeline *timeline, const struct trace_file *trace)
+static void find_host_events(struct timeline *timeline, struct arena *arena,
+                             const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
-    int64_t room = 1;
+    int64_t room = 0;
 
     for (int64_t i = 0; i < trace->event_count; i++) room += is_host(trace, &trace->events[i]);
-    timeline->host = malloc((size_t)room * sizeof *timeline->host);
-    if (timeline->host == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld events of the host", (long long)room);
+    timeline->host = ARENA_NEW(arena, const struct trace_event *, room);
     for (int64_t i = 0; i < trace->event_count; i++)
         if (is_host(trace, &trace->events[i]))
             timeline->host[timeline->host_count++] = &trace->events[i];
     sort_items(timeline->host, timeline->host_count, sizeof *timeline->host, by_place);
-
-out:
-    return status;
 }
 
 /* --- Joining work with its calls --- */
@@ -122,44 +117,38 @@ static enum work_kind kind_of(const struct trace_file *trace, const struct trace
     return name_is_communication(name) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
-static enum status collect_calls(struct calls *calls, const struct timeline *timeline)
+static struct calls find_calls(struct arena *scratch, const struct timeline *timeline)
 {
-    enum status status = STATUS_OK;
+    struct calls calls = { .count = 0 };
     int64_t count = 0;
 
     for (int64_t i = 0; i < timeline->host_count; i++)
         count += trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0;
-    calls->items = malloc((size_t)(count + 1) * sizeof *calls->items);
-    if (calls->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld calls", (long long)count);
+    calls.items = ARENA_NEW(scratch, const struct trace_event *, count);
     for (int64_t i = 0; i < timeline->host_count; i++)
         if (trace_event_is_call(timeline->host[i]) && timeline->host[i]->correlation != 0)
-            calls->items[calls->count++] = timeline->host[i];
-    sort_items(calls->items, calls->count, sizeof *calls->items, by_correlation);
-
-out:
-    return status;
+            calls.items[calls.count++] = timeline->host[i];
+    sort_items(calls.items, calls.count, sizeof *calls.items, by_correlation);
+    return calls;
 }
 
-static enum status collect(struct timeline *timeline)
+static void collect(struct timeline *timeline, struct arena *arena)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
-    struct calls calls = { NULL, 0, 0 };
+    struct arena *scratch = arena_scratch(arena);
+    struct calls calls;
     int64_t work_count = 0;
     bool called = false;
 
-    TRY(find_host_events(timeline, trace));
-    TRY(collect_calls(&calls, timeline));
+    find_host_events(timeline, arena, trace);
+    calls = find_calls(scratch, timeline);
     for (int64_t i = 0; i < timeline->host_count; i++)
         called = called || trace_event_is_call(timeline->host[i]);
     for (int64_t i = 0; i < trace->event_count; i++)
         work_count += trace_event_is_device_work(&trace->events[i]);
     timeline->host_alone =
         trace->event_count > 0 && work_count == 0 && !called && trace->device_count == 0;
-    timeline->work = malloc((size_t)(work_count + 1) * sizeof *timeline->work);
-    if (timeline->work == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld rows of device work", (long long)work_count);
+    timeline->work = ARENA_NEW(arena, struct work, work_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (trace_event_is_device_work(event))
@@ -169,10 +158,7 @@ static enum status collect(struct timeline *timeline)
             };
     }
     sort_items(timeline->work, timeline->work_count, sizeof *timeline->work, by_time);
-
-out:
-    free(calls.items);
-    return status;
+    arena_close(scratch);
 }
 
 /* --- Devices and streams --- */
@@ -187,16 +173,14 @@ static int by_number(const void *left, const void *right)
 }
 
 /* The streams that have work, sorted, each once. */
-static enum status find_streams(struct timeline *timeline)
+static void find_streams(struct timeline *timeline, struct arena *arena)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *trace = timeline->trace;
-    bool *used = calloc((size_t)trace->track_count + 1, sizeof *used);
+    struct arena *scratch = arena_scratch(arena);
+    bool *used = ARENA_NEW(scratch, bool, trace->track_count);
 
-    timeline->streams = calloc((size_t)trace->track_count + 1, sizeof *timeline->streams);
-    timeline->devices = calloc((size_t)trace->track_count + 1, sizeof *timeline->devices);
-    if (used == NULL || timeline->streams == NULL || timeline->devices == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld streams", (long long)trace->track_count);
+    timeline->streams = ARENA_NEW(arena, struct track_usage, trace->track_count);
+    timeline->devices = ARENA_NEW(arena, struct track_usage, trace->track_count);
     for (int64_t i = 0; i < timeline->work_count; i++) used[timeline->work[i].event->track] = true;
     for (int64_t i = 0; i < trace->track_count; i++)
         if (used[i])
@@ -208,10 +192,7 @@ static enum status find_streams(struct timeline *timeline)
         if (i == 0 || timeline->streams[i].device != timeline->streams[i - 1].device)
             timeline->devices[timeline->device_count++] =
                 (struct track_usage){ .device = timeline->streams[i].device, .stream = -1 };
-
-out:
-    free(used);
-    return status;
+    arena_close(scratch);
 }
 
 static int by_device(const void *left, const void *right)
@@ -242,16 +223,14 @@ static struct place find_place(const struct timeline *timeline, struct measuring
                            &measuring[timeline->stream_count + (device - timeline->devices)] };
 }
 
-static enum status measure(struct timeline *timeline)
+static void measure(struct timeline *timeline, struct arena *arena)
 {
-    enum status status = STATUS_OK;
     struct measuring all = { .usage = &timeline->all };
-    size_t tracks = (size_t)timeline->trace->track_count + 1;
-    struct place *places = calloc(tracks, sizeof *places);
-    struct measuring *measuring = calloc(2 * tracks, sizeof *measuring);
+    int64_t tracks = timeline->trace->track_count;
+    struct arena *scratch = arena_scratch(arena);
+    struct place *places = ARENA_NEW(scratch, struct place, tracks);
+    struct measuring *measuring = ARENA_NEW(scratch, struct measuring, 2 * tracks);
 
-    if (places == NULL || measuring == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %zu streams", tracks);
     for (int64_t i = 0; i < timeline->stream_count; i++)
         measuring[i].usage = &timeline->streams[i].usage;
     for (int64_t i = 0; i < timeline->device_count; i++)
@@ -268,11 +247,7 @@ static enum status measure(struct timeline *timeline)
     usage_finish(&timeline->all);
     for (int64_t i = 0; i < timeline->stream_count; i++) usage_finish(&timeline->streams[i].usage);
     for (int64_t i = 0; i < timeline->device_count; i++) usage_finish(&timeline->devices[i].usage);
-
-out:
-    free(places);
-    free(measuring);
-    return status;
+    arena_close(scratch);
 }
 
 const struct event_device *timeline_device(const struct timeline *timeline)
@@ -288,51 +263,28 @@ const struct event_device *timeline_device(const struct timeline *timeline)
     return trace->device_count > 0 ? &trace->devices[0] : NULL;
 }
 
-enum status timeline_make(struct timeline *timeline, const struct trace_file *trace)
+struct timeline timeline_of(struct arena *arena, const struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
+    struct timeline timeline = { .trace = trace };
 
-    *timeline = (struct timeline){ .trace = trace };
-    TRY(collect(timeline));
-    TRY(find_streams(timeline));
-    TRY(measure(timeline));
-
-out:
-    return status;
+    collect(&timeline, arena);
+    find_streams(&timeline, arena);
+    measure(&timeline, arena);
+    return timeline;
 }
 
-void timeline_release(struct timeline *timeline)
+struct intervals timeline_idle_within(struct arena *arena, const struct timeline *timeline,
+                                      const struct intervals *times)
 {
-    free(timeline->host);
-    free(timeline->work);
-    free(timeline->devices);
-    free(timeline->streams);
-    *timeline = (struct timeline){ .trace = NULL };
-}
+    struct arena *scratch = arena_scratch(arena);
+    struct intervals idle = { .arena = arena }, busy = { .arena = scratch };
 
-enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
-                                 struct intervals *idle)
-{
-    enum status status = STATUS_OK;
-    struct intervals busy = { 0 };
-
-    for (int64_t i = 0; i < timeline->work_count; i++)
-        TRY(intervals_add(&busy, timeline->work[i].event->start_ns,
-                          timeline->work[i].event->end_ns));
+    if (times->count > 0)
+        for (int64_t i = 0; i < timeline->work_count; i++)
+            intervals_add(&busy, timeline->work[i].event->start_ns,
+                          timeline->work[i].event->end_ns);
     intervals_merge(&busy);
-    for (int64_t i = 0; i < times->count; i++) {
-        const struct interval *stretch = &times->items[i];
-        int64_t at_ns = stretch->start_ns;
-        for (int64_t j = intervals_after(&busy, at_ns);
-             j < busy.count && busy.items[j].start_ns < stretch->end_ns; j++) {
-            TRY(intervals_add(idle, at_ns, busy.items[j].start_ns));
-            at_ns = busy.items[j].end_ns;
-        }
-        TRY(intervals_add(idle, at_ns, stretch->end_ns));
-    }
-    intervals_merge(idle);
-
-out:
-    intervals_release(&busy);
-    return status;
+    intervals_without(&idle, times, &busy);
+    arena_close(scratch);
+    return idle;
 }

@@ -28,17 +28,15 @@ struct timeline {
     bool host_alone; /* no device is described, called or at work: the host computes itself */
 };
 
-/* OUT_OF_MEMORY. `trace` must live longer. Release in every case. */
-enum status timeline_make(struct timeline *timeline, const struct trace_file *trace);
-void timeline_release(struct timeline *timeline);
+/* `trace` must live longer. */
+struct timeline timeline_of(struct arena *arena, const struct trace_file *trace);
 
 /* The device that did most of the work, or without work the first that the trace describes. NULL:
  * it is not described. */
 const struct event_device *timeline_device(const struct timeline *timeline);
 
-/* Adds the part of `times`, which are merged, in which no device worked; `idle` is then merged.
- * OUT_OF_MEMORY. */
-enum status timeline_idle_within(const struct timeline *timeline, const struct intervals *times,
-                                 struct intervals *idle);
+/* The part of `times`, which are merged, in which no device worked; merged. */
+struct intervals timeline_idle_within(struct arena *arena, const struct timeline *timeline,
+                                      const struct intervals *times);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
-#include "harness/base/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@ static const double CHANCE = 0.01, INTERVAL = 0.05;
 static const double MAD_FACTOR = 1.4826;
 
 struct making {
+    struct arena *scratch;
     struct step_change *change;
     const struct time_parts *sides;
     const struct summary *const *summaries;
@@ -116,14 +116,12 @@ static int by_lost(const void *left, const void *right)
 }
 
 /* Rounds each part's time per unit so that they sum to the step's. */
-static enum status round_side(struct making *making, const struct match *matches, int side)
+static void round_side(struct making *making, const struct match *matches, int side)
 {
-    enum status status = STATUS_OK;
     struct step_change *change = making->change;
-    struct rounded *rounded = NULL;
+    struct rounded *rounded = ARENA_NEW(making->scratch, struct rounded, change->count);
     int64_t left = llround((double)making->sides[side].window_ns / making->units[side]);
 
-    TRY(rows_make(&rounded, change->count));
     change->step_ns[side] = left;
     for (int64_t i = 0; i < change->count; i++) {
         const struct time_part *part = matches[i].part[side];
@@ -135,10 +133,6 @@ static enum status round_side(struct making *making, const struct match *matches
     qsort(rounded, (size_t)change->count, sizeof *rounded, by_lost);
     for (int64_t i = 0; i < left && i < change->count; i++)
         change->parts[rounded[i].row].ns[side]++;
-
-out:
-    free(rounded);
-    return status;
 }
 
 /* --- Noise --- */
@@ -297,16 +291,14 @@ static double blocks_of_side(const struct making *making, int side)
     return sum > 0 ? sum / making->units[side] : NAN;
 }
 
-static enum status find_pace(struct making *making, const struct match *matches)
+static void find_pace(struct making *making, const struct match *matches)
 {
-    enum status status = STATUS_OK;
     struct step_change *change = making->change;
     struct device_pace *pace = &change->pace;
-    double *logs = NULL, sums_ns[SIDES] = { 0 };
+    double *logs = ARENA_NEW(making->scratch, double, change->count), sums_ns[SIDES] = { 0 };
     double middle;
     int others = 0;
 
-    TRY(rows_make(&logs, change->count));
     for (int64_t i = 0; i < change->count; i++)
         for (int side = 0; side < SIDES; side++)
             if (change->parts[i].kind == PART_COMPUTATION)
@@ -318,7 +310,7 @@ static enum status find_pace(struct making *making, const struct match *matches)
         }
     if (pace->parts < PACE_PARTS_LEAST) {
         pace->parts = 0;
-        goto out;
+        return;
     }
     middle = stats_median(logs, pace->parts);
     for (int i = 0; i < pace->parts; i++) logs[i] = fabs(logs[i] - middle);
@@ -326,16 +318,12 @@ static enum status find_pace(struct making *making, const struct match *matches)
     pace->spread = MAD_FACTOR * stats_median(logs, pace->parts);
     if (pace->spread > PACE_SPREAD_MOST) {
         pace->parts = 0;
-        goto out;
+        return;
     }
     pace->blocks = blocks_of_side(making, SIDE_NEW) / blocks_of_side(making, SIDE_BASE);
     pace->other_work = change->per_sample || 2 * others >= pace->parts ||
                        fabs(log(pace->blocks)) >= log(1 + STEP_CHANGE_LEAST);
     pace->change_ns = llround(sums_ns[SIDE_BASE] * (pace->factor - 1));
-
-out:
-    free(logs);
-    return status;
 }
 
 /* --- What stands out --- */
@@ -426,42 +414,34 @@ static void find_noises(struct making *making, const struct match *matches)
     }
 }
 
-enum status step_change_make(struct step_change *change, const struct time_parts sides[SIDES],
-                             const struct summary *const summaries[SIDES])
+struct step_change step_change_of(struct arena *arena, const struct time_parts sides[SIDES],
+                                  const struct summary *const summaries[SIDES])
 {
-    enum status status = STATUS_OK;
-    struct making making = { .change = change, .sides = sides, .summaries = summaries };
     int64_t room = sides[SIDE_BASE].count + sides[SIDE_NEW].count;
-    struct match *matches = NULL;
+    struct arena *scratch = arena_scratch(arena);
+    struct match *matches = ARENA_NEW(scratch, struct match, room);
+    struct step_change change = { .parts = ARENA_NEW(arena, struct part_change, room) };
+    struct making making = {
+        .scratch = scratch, .change = &change, .sides = sides, .summaries = summaries
+    };
 
-    *change = (struct step_change){ .parts = NULL };
-    TRY(rows_make(&matches, room));
-    TRY(rows_make(&change->parts, room));
     find_units(&making);
-    change->count = match_parts(matches, sides);
-    for (int64_t i = 0; i < change->count; i++) describe(&making, &change->parts[i], &matches[i]);
-    for (int side = 0; side < SIDES; side++) TRY(round_side(&making, matches, side));
-    change->change_ns = change->step_ns[SIDE_NEW] - change->step_ns[SIDE_BASE];
-    for (int64_t i = 0; i < change->count; i++)
-        change->parts[i].change_ns = change->parts[i].ns[SIDE_NEW] - change->parts[i].ns[SIDE_BASE];
-    TRY(find_pace(&making, matches));
+    change.count = match_parts(matches, sides);
+    for (int64_t i = 0; i < change.count; i++) describe(&making, &change.parts[i], &matches[i]);
+    for (int side = 0; side < SIDES; side++) round_side(&making, matches, side);
+    change.change_ns = change.step_ns[SIDE_NEW] - change.step_ns[SIDE_BASE];
+    for (int64_t i = 0; i < change.count; i++)
+        change.parts[i].change_ns = change.parts[i].ns[SIDE_NEW] - change.parts[i].ns[SIDE_BASE];
+    find_pace(&making, matches);
     find_noises(&making, matches);
-    judge(change);
-    qsort(change->parts, (size_t)change->count, sizeof *change->parts, by_change);
-
-out:
-    free(matches);
-    return status;
+    judge(&change);
+    qsort(change.parts, (size_t)change.count, sizeof *change.parts, by_change);
+    arena_close(scratch);
+    return change;
 }
 
 void step_change_withdraw(struct step_change *change)
 {
     change->differs = change->pace.stands_out = false;
     for (int64_t i = 0; i < change->count; i++) change->parts[i].stands_out = false;
-}
-
-void step_change_release(struct step_change *change)
-{
-    free(change->parts);
-    *change = (struct step_change){ .parts = NULL };
 }

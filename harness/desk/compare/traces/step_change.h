@@ -73,10 +73,9 @@ struct step_change {
     struct device_pace pace;
 };
 
-/* The parts and summaries must live longer. OUT_OF_MEMORY. Release in every case. */
-enum status step_change_make(struct step_change *change, const struct time_parts sides[SIDES],
-                             const struct summary *const summaries[SIDES]);
-void step_change_release(struct step_change *change);
+/* The parts and summaries must live longer. */
+struct step_change step_change_of(struct arena *arena, const struct time_parts sides[SIDES],
+                                  const struct summary *const summaries[SIDES]);
 
 /* The step does not differ after all, by what else is known of it. */
 void step_change_withdraw(struct step_change *change);

@@ -273,13 +273,27 @@ void trace_change_doubts(char *text, size_t size, const struct trace_change *cha
 
 /* --- Both files --- */
 
+struct reading {
+    struct trace_change *change;
+    int side;
+};
+
+static void split_side(struct arena *arena, void *context)
+{
+    struct reading *reading = context;
+    struct trace_change *change = reading->change;
+
+    change->parts[reading->side] = time_parts_of(arena, &change->sides[reading->side].summaries[0]);
+}
+
 static enum status read_side(struct trace_change *change, const char *const paths[SIDES], int side)
 {
     enum status status = STATUS_OK;
     struct diagnosis *diagnosis = &change->sides[side];
+    struct reading reading = { change, side };
 
     TRY(diagnosis_make(diagnosis, &paths[side], 1, NULL, NULL));
-    TRY(time_parts_make(&change->parts[side], &diagnosis->summaries[0]));
+    TRY(arena_run(diagnosis->arenas[0], split_side, &reading));
     if (change->parts[side].window_ns == 0)
         FAIL(STATUS_BAD_INPUT,
              "%s shows no work of a device and no operators: there is nothing to compare",
@@ -289,16 +303,22 @@ out:
     return status;
 }
 
+static void compare_steps(struct arena *arena, void *context)
+{
+    struct trace_change *change = context;
+    const struct summary *const summaries[SIDES] = { change->sides[SIDE_BASE].summaries,
+                                                     change->sides[SIDE_NEW].summaries };
+
+    change->step = step_change_of(arena, change->parts, summaries);
+}
+
 enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])
 {
     enum status status = STATUS_OK;
 
     memset(change, 0, sizeof *change);
     for (int side = 0; side < SIDES; side++) TRY(read_side(change, paths, side));
-    TRY(step_change_make(
-        &change->step, change->parts,
-        (const struct summary *const[SIDES]){ change->sides[SIDE_BASE].summaries,
-                                              change->sides[SIDE_NEW].summaries }));
+    TRY(arena_run(change->sides[SIDE_NEW].arenas[0], compare_steps, change));
     TRY(compare_ours(change));
     if (!change->confirmed)
         step_change_withdraw(&change->step);
@@ -316,10 +336,6 @@ void trace_change_release(struct trace_change *change)
         for (int side = 0; side < SIDES; side++) free(change->differences[i].side[side]);
     }
     free(change->differences);
-    step_change_release(&change->step);
-    for (int side = 0; side < SIDES; side++) {
-        time_parts_release(&change->parts[side]);
-        diagnosis_release(&change->sides[side]);
-    }
+    for (int side = 0; side < SIDES; side++) diagnosis_release(&change->sides[side]);
     memset(change, 0, sizeof *change);
 }

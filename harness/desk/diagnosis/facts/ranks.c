@@ -3,7 +3,6 @@
 #include "harness/base/figures/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct rank_figures figures_of(const struct summary *summary, bool by_step)
@@ -123,26 +122,18 @@ static void find_slow(struct slow_rank *slow, struct rank_figures *figures, int6
             fmin(next_ns - slow->least_ns, median(figures, count, EXPOSED, slow->which, room));
 }
 
-enum status ranks_compare(struct slow_rank *slow, struct rank_figures *figures,
-                          const struct summary *ranks, int64_t count)
+struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
+                              const struct summary *ranks, int64_t count)
 {
-    struct rank_figures *own = calloc((size_t)count + 1, sizeof *own);
-    double *room = calloc((size_t)count + 1, sizeof *room);
+    struct slow_rank slow = { .which = -1, .part = STEP_PART_COUNT };
+    struct arena *scratch = arena_scratch(arena);
     bool by_step = all_have_steps(ranks, count);
-    enum status status = STATUS_OK;
 
-    *slow = (struct slow_rank){ .which = -1, .part = STEP_PART_COUNT };
-    if (own == NULL || room == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to compare %lld ranks", (long long)count);
     for (int64_t i = 0; i < count; i++)
-        own[i] = figures_of(&ranks[i], by_step && ranks[i].steps.count > 0);
-    find_slow(slow, own, count, room);
-    for (int64_t i = 0; figures != NULL && i < count; i++) figures[i] = own[i];
-
-out:
-    free(own);
-    free(room);
-    return status;
+        figures[i] = figures_of(&ranks[i], by_step && ranks[i].steps.count > 0);
+    find_slow(&slow, figures, count, ARENA_NEW(scratch, double, count));
+    arena_close(scratch);
+    return slow;
 }
 
 const char *slow_rank_does(const struct slow_rank *slow)

@@ -37,9 +37,9 @@ struct slow_rank {
     double part_ns, part_typical_ns;
 };
 
-/* `figures`: of all ranks; NULL: not wanted. OUT_OF_MEMORY. */
-enum status ranks_compare(struct slow_rank *slow, struct rank_figures *figures,
-                          const struct summary *ranks, int64_t count);
+/* Also sets the figures of all ranks. */
+struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
+                              const struct summary *ranks, int64_t count);
 
 /* Whether a rank is as slow as the slow one: it is that one, or near. */
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures);

@@ -3,6 +3,7 @@
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
 
+#include "harness/base/status.h"
 #include "harness/desk/analysis/host/call_place.h"
 #include "harness/desk/diagnosis/rules/headline.h"
 
@@ -63,6 +64,9 @@ struct findings {
 
 const struct finding *findings_find(const struct findings *findings,
                                     const char *id); /* NULL: it is not among them */
-void findings_release(struct findings *findings);
+
+/* The items alone, for whoever needs them longer than the trace's memory is there. OUT_OF_MEMORY. */
+enum status findings_copy(struct findings *copy, const struct findings *findings);
+void findings_release(struct findings *copy);
 
 #endif

@@ -4,7 +4,6 @@
 #include "harness/base/figures/statistics.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 const struct idle_time *facts_idle(const struct facts *facts)
 {
@@ -124,13 +123,14 @@ static bool idle_is_uneven(const struct facts *facts)
 static double typical_wait_ns(const struct facts *facts)
 {
     const struct phases *phases = &facts->summary->phases;
-    double *waits = calloc((size_t)phases->step_count + 1, sizeof *waits), typical = NAN;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    double *waits = ARENA_NEW(scratch, double, phases->step_count), typical = NAN;
 
-    for (int64_t i = 0; waits != NULL && i < phases->step_count; i++)
+    for (int64_t i = 0; i < phases->step_count; i++)
         waits[i] = (double)phases->steps[i][PHASE_DATA].host_ns;
-    if (waits != NULL && phases->step_count > 0)
+    if (phases->step_count > 0)
         typical = stats_median(waits, (int)phases->step_count);
-    free(waits);
+    arena_close(scratch);
     return typical;
 }
 

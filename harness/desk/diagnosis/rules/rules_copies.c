@@ -174,46 +174,42 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 
 /* --- Copies on the device --- */
 
-/* Time in which the device copies to itself and computes nothing. A message to other ranks beside such a copy hides
+/* Time per step in which the device copies to itself and computes nothing. A message to other ranks beside such a copy hides
  * nothing of it: what is computed next waits for the copy. */
-static enum status find_uncovered(struct intervals *uncovered, const struct facts *facts)
+static double uncovered_ns(const struct facts *facts)
 {
     const struct timeline *timeline = &facts->summary->timeline;
-    struct intervals copying = { .items = NULL }, computing = { .items = NULL };
-    enum status status = STATUS_OK;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct intervals copying = { .arena = scratch }, computing = { .arena = scratch },
+                     uncovered = { .arena = scratch };
+    double ns = 0;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         const struct trace_event *event = work->event;
         if (work->kind == WORK_COMPUTATION)
-            TRY(intervals_add(&computing, event->start_ns, event->end_ns));
+            intervals_add(&computing, event->start_ns, event->end_ns);
         else if (work->kind == WORK_COPY &&
                  strstr(trace_file_name(timeline->trace, event->name), "DtoD") != NULL)
-            TRY(intervals_add(&copying, event->start_ns, event->end_ns));
+            intervals_add(&copying, event->start_ns, event->end_ns);
     }
     intervals_merge(&copying);
     intervals_merge(&computing);
-    TRY(intervals_without(uncovered, &copying, &computing));
-
-out:
-    intervals_release(&copying);
-    intervals_release(&computing);
-    return status;
+    intervals_without(&uncovered, &copying, &computing);
+    for (int64_t i = 0; i < uncovered.count; i++)
+        ns += (double)(uncovered.items[i].end_ns - uncovered.items[i].start_ns) / facts->steps;
+    arena_close(scratch);
+    return ns;
 }
 
-/* Without memory there is no such finding. */
 static bool judge_device_copies(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_of(facts, "DtoD");
-    struct intervals uncovered = { .items = NULL };
-    double ns = 0;
+    double ns;
 
     if (!(copies.count > 0))
         return false;
-    if (find_uncovered(&uncovered, facts) == STATUS_OK)
-        for (int64_t i = 0; i < uncovered.count; i++)
-            ns += (double)(uncovered.items[i].end_ns - uncovered.items[i].start_ns) / facts->steps;
-    intervals_release(&uncovered);
+    ns = uncovered_ns(facts);
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g copies %s from the device to itself, of %s in all; nothing is computed during "
              "%s of them, in %s",

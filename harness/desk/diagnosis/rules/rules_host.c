@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- Waits in the loop --- */
@@ -250,15 +249,14 @@ static bool measure_steps(struct step_figures *figures, const struct facts *fact
 static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
 {
     int64_t steps = facts->summary->steps.count;
-    double *values =
-        steps >= FACTS_STEPS_TO_REPEAT ? calloc((size_t)steps * 3, sizeof *values) : NULL;
-    struct step_figures figures;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct step_figures figures = { ARENA_NEW(scratch, double, steps),
+                                    ARENA_NEW(scratch, double, steps),
+                                    ARENA_NEW(scratch, double, steps), 0 };
     bool found = false;
 
-    if (values == NULL)
-        return false;
-    figures = (struct step_figures){ values, values + steps, values + 2 * steps, 0 };
-    if (facts->summary->first_uses.times.count == 0 && measure_steps(&figures, facts)) {
+    if (steps >= FACTS_STEPS_TO_REPEAT && facts->summary->first_uses.times.count == 0 &&
+        measure_steps(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
         found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
@@ -273,7 +271,7 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
             quantity_time(stats_median(figures.length, figures.count)).text,
             quantity_time(stats_percentile(figures.length, figures.count, 100)).text);
     }
-    free(values);
+    arena_close(scratch);
     finding_informs(finding);
     return found;
 }

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The exposed loading that would be hidden if the host did not wait for the device. */
@@ -62,36 +61,29 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     return true;
 }
 
-/* A wait counts for the step that it is in; idle time, for the one that it begins in. `values` has room for three
- * per step. */
-static struct epoch_borders find_borders_in(const struct facts *facts, double *values)
+/* A wait counts for the step that it is in; idle time, for the one that it begins in. */
+static struct epoch_borders find_borders(const struct facts *facts)
 {
     const struct steps *steps = &facts->summary->steps;
     int64_t count = steps->count;
-    double *sorted = values + count, *calls = sorted + count;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    double *values = ARENA_NEW(scratch, double, count), *sorted = ARENA_NEW(scratch, double, count),
+           *calls = ARENA_NEW(scratch, double, count);
+    struct epoch_borders borders;
 
     for (int64_t i = 0; i < count; i++) {
         values[i] = sorted[i] = (double)steps->items[i].part_ns[STEP_DATA_LOADING];
         calls[i] = (double)facts->summary->phases.steps[i][PHASE_DATA].times;
     }
     stats_sort(sorted, (int)count);
-    return epoch_borders_find(&(struct step_waits){ .wait_ns = values,
-                                                    .sorted = sorted,
-                                                    .calls = calls,
-                                                    .usual_calls = stats_median(calls, (int)count),
-                                                    .count = count,
-                                                    .step_ns = facts->median_step_ns });
-}
-
-/* Without memory no border is found. */
-static struct epoch_borders find_borders(const struct facts *facts)
-{
-    struct epoch_borders borders = { .found = false };
-    double *values = calloc((size_t)facts->summary->steps.count * 3, sizeof *values);
-
-    if (values != NULL)
-        borders = find_borders_in(facts, values);
-    free(values);
+    borders =
+        epoch_borders_find(&(struct step_waits){ .wait_ns = values,
+                                                 .sorted = sorted,
+                                                 .calls = calls,
+                                                 .usual_calls = stats_median(calls, (int)count),
+                                                 .count = count,
+                                                 .step_ns = facts->median_step_ns });
+    arena_close(scratch);
     return borders;
 }
 

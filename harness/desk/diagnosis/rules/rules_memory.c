@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The bytes that may be allocated on a device; 0: unknown. */
@@ -43,7 +42,7 @@ static int64_t activations_at_peak(const struct facts *facts, const struct memor
 
     *by_category = device->category_count > 0;
     for (int64_t i = 0; i < device->category_count; i++) {
-        const struct memory_category *category = &memory->categories[device->first_category + i];
+        const struct memory_category *category = &device->categories[i];
         if (strcmp(trace_file_name(facts->summary->trace, category->name), "activations") == 0)
             return category->at_peak;
     }
@@ -243,15 +242,14 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
 }
 
 /* The host's events are sorted by thread, so a step in which several threads allocate comes up several
- * times: `has` marks the steps that were counted. If it is NULL, there was no memory for it, and nothing is
- * counted. */
-static struct allocations count_allocations(const struct facts *facts, bool *has)
+ * times: `has` marks the steps that were counted. */
+static struct allocations allocations(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
+    struct arena *scratch = arena_scratch(summary->arena);
+    bool *has = ARENA_NEW(scratch, bool, summary->steps.count);
     struct allocations all = { 0 };
 
-    if (has == NULL)
-        return all;
     for (int64_t i = 0; i < summary->timeline.host_count; i++) {
         const struct trace_event *event = summary->timeline.host[i];
         const char *name = trace_file_name(summary->trace, event->name);
@@ -266,15 +264,7 @@ static struct allocations count_allocations(const struct facts *facts, bool *has
             has[step] = true;
         }
     }
-    return all;
-}
-
-static struct allocations allocations(const struct facts *facts)
-{
-    bool *has = calloc((size_t)facts->summary->steps.count + 1, sizeof *has);
-    struct allocations all = count_allocations(facts, has);
-
-    free(has);
+    arena_close(scratch);
     return all;
 }
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- One rank --- */
@@ -12,16 +11,14 @@
 /* How long this rank waits for the slow one, which is another finding; 0: none is slow. */
 static double waits_ns(const struct facts *facts)
 {
-    struct rank_figures *figures = calloc((size_t)facts->rank_count, sizeof *figures);
     int64_t which = facts->summary - facts->ranks;
-    struct slow_rank slow;
-    double ns = 0;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct rank_figures *figures = ARENA_NEW(scratch, struct rank_figures, facts->rank_count);
+    struct slow_rank slow = slow_rank_of(scratch, figures, facts->ranks, facts->rank_count);
+    double ns =
+        slow_rank_matters(&slow) && figures[which].is_compared ? figures[which].waits_ns : 0;
 
-    if (figures != NULL &&
-        ranks_compare(&slow, figures, facts->ranks, facts->rank_count) == STATUS_OK &&
-        slow_rank_matters(&slow) && figures[which].is_compared)
-        ns = figures[which].waits_ns;
-    free(figures);
+    arena_close(scratch);
     return ns;
 }
 
@@ -207,11 +204,13 @@ static int64_t stated_state(const struct facts *facts)
     const struct memory_curve *memory = &facts->summary->memory;
     int64_t most = 0;
 
-    for (int64_t i = 0; i < memory->category_count; i++)
-        if (strcmp(trace_file_name(facts->summary->trace, memory->categories[i].name),
-                   "optimizer") == 0 &&
-            memory->categories[i].at_peak > most)
-            most = memory->categories[i].at_peak;
+    for (int64_t i = 0; i < memory->device_count; i++)
+        for (int64_t j = 0; j < memory->devices[i].category_count; j++) {
+            const struct memory_category *category = &memory->devices[i].categories[j];
+            const char *name = trace_file_name(facts->summary->trace, category->name);
+            if (strcmp(name, "optimizer") == 0 && category->at_peak > most)
+                most = category->at_peak;
+        }
     return most;
 }
 
@@ -283,12 +282,11 @@ static void name_near(char *text, size_t size, const struct facts *facts,
 /* The ranks share one step, and so a share of it: a rank that sees a longer one loses no more. */
 static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
-    struct rank_figures *figures = calloc((size_t)facts->rank_count, sizeof *figures);
-    struct slow_rank slow;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct rank_figures *figures = ARENA_NEW(scratch, struct rank_figures, facts->rank_count);
+    struct slow_rank slow = slow_rank_of(scratch, figures, facts->ranks, facts->rank_count);
     char near[240], does[160] = "";
-    bool found = figures != NULL &&
-                 ranks_compare(&slow, figures, facts->ranks, facts->rank_count) == STATUS_OK &&
-                 slow_rank_matters(&slow);
+    bool found = slow_rank_matters(&slow);
 
     if (found) {
         name_near(near, sizeof near, facts, &slow, figures);
@@ -304,7 +302,7 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
                  quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
         found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
     }
-    free(figures);
+    arena_close(scratch);
     return found;
 }
 

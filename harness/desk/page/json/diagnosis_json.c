@@ -1,6 +1,5 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 
-#include "harness/base/rows.h"
 #include "harness/desk/analysis/tables/roofline.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/json/memory_json.h"
@@ -9,7 +8,6 @@
 #include "harness/text/catalogue.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
 
@@ -142,20 +140,17 @@ static void add_parts(struct json *json, cJSON *to, const struct steps *steps)
         json_number(json, parts, step_part_name((enum step_part)part), steps->mean_part_ns[part]);
 }
 
-static void add_durations(struct json *json, cJSON *to, const struct steps *steps)
+static void add_durations(struct json *json, cJSON *to, struct arena *arena,
+                          const struct steps *steps)
 {
-    double *durations = calloc((size_t)steps->count + 1, sizeof *durations);
+    double *durations = ARENA_NEW(arena, double, steps->count);
 
-    if (durations == NULL) {
-        json->out_of_memory = true;
-        return;
-    }
     for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
     json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
-    free(durations);
 }
 
-static void add_steps(struct json *json, cJSON *object, const struct summary *summary)
+static void add_steps(struct json *json, cJSON *object, struct arena *arena,
+                      const struct summary *summary)
 {
     const struct steps *steps = &summary->steps;
     const struct trace_cost *cost = &summary->trace->cost;
@@ -169,7 +164,7 @@ static void add_steps(struct json *json, cJSON *object, const struct summary *su
     json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
     json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
     add_parts(json, to, steps);
-    add_durations(json, to, steps);
+    add_durations(json, to, arena, steps);
 }
 
 static void add_phases(struct json *json, cJSON *object, const struct phases *phases)
@@ -211,30 +206,23 @@ static void add_span(struct json *json, cJSON *array, const struct summary *summ
 }
 
 /* Operators and calls, or annotations. */
-static enum status add_spans(struct json *json, cJSON *object, const struct summary *summary,
-                             const char *counted, const char *name, bool phases,
-                             const struct table_choice *choice)
+static void add_spans(struct json *json, cJSON *object, struct arena *arena,
+                      const struct summary *summary, bool phases, const struct table_choice *choice)
 {
-    enum status status = STATUS_OK;
     const struct spans *spans = &summary->spans;
-    const struct span_row **sorted = NULL;
+    const struct span_row **sorted = ARENA_NEW(arena, const struct span_row *, spans->count);
     cJSON *array;
     int64_t left = choice->rows > 0 ? choice->rows : OPERATORS_MOST, count = 0;
 
-    TRY(rows_make(&sorted, spans->count));
     spans_sort(sorted, spans, choice->order);
     for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
-    json_integer(json, object, counted, count);
-    array = json_array(json, object, name);
+    json_integer(json, object, phases ? "annotation_count" : "operator_count", count);
+    array = json_array(json, object, phases ? "annotations" : "operators");
     for (int64_t i = 0; i < spans->count && left > 0; i++)
         if (sorted[i]->is_phase == phases) {
             add_span(json, array, summary, sorted[i]);
             left--;
         }
-
-out:
-    free(sorted);
-    return status;
 }
 
 static void add_kinds(struct json *json, cJSON *object, const struct summary *summary,
@@ -358,57 +346,64 @@ static void add_thresholds(struct json *json, cJSON *to, const struct findings *
     }
 }
 
-static enum status add_trace(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
-                             int which, int timeline_steps)
+struct writing {
+    struct json json;
+    cJSON *traces;
+    const struct diagnosis *diagnosis;
+    int which, timeline_steps;
+};
+
+static void add_trace(struct arena *arena, void *context)
 {
+    struct writing *writing = context;
+    struct json *json = &writing->json;
+    const struct diagnosis *diagnosis = writing->diagnosis;
+    int which = writing->which;
     const struct summary *summary = &diagnosis->summaries[which];
-    cJSON *object = json_object(json, array, NULL);
-    enum status status = STATUS_OK;
+    const struct findings *findings = &diagnosis->findings[which];
+    struct arena *scratch = arena_scratch(arena);
+    cJSON *object = json_object(json, writing->traces, NULL);
 
     json_text(json, object, "file", diagnosis->paths[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     add_origin(json, object, &diagnosis->facts[which]);
     add_usage(json, object, &summary->timeline.all);
     add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
-    add_steps(json, object, summary);
+    add_steps(json, object, scratch, summary);
     add_phases(json, object, &summary->phases);
     add_launches(json, object, &summary->launches);
     add_kernels(json, object, summary);
-    TRY(add_spans(json, object, summary, "operator_count", "operators", false, &diagnosis->tables));
-    TRY(add_spans(json, object, summary, "annotation_count", "annotations", true,
-                  &diagnosis->tables));
+    add_spans(json, object, scratch, summary, false, &diagnosis->tables);
+    add_spans(json, object, scratch, summary, true, &diagnosis->tables);
     add_kinds(json, object, summary, &diagnosis->tables);
-    TRY(memory_json(json, object, summary));
-    TRY(gaps_json(json, object, summary));
-    if (timeline_steps > 0)
-        TRY(timeline_json(json, object, summary, timeline_steps));
-    headline_json(json, object, &diagnosis->findings[which].headline);
-    add_thresholds(json, object, &diagnosis->findings[which]);
-    json_text(json, object, "healthy",
-              diagnosis->findings[which].healthy[0] != '\0' ? diagnosis->findings[which].healthy
-                                                            : NULL);
-    findings_json(json, object, "findings", &diagnosis->findings[which]);
-
-out:
-    return status;
+    memory_json(json, object, scratch, summary);
+    gaps_json(json, object, scratch, summary);
+    if (writing->timeline_steps > 0)
+        timeline_json(json, object, scratch, summary, writing->timeline_steps);
+    headline_json(json, object, &findings->headline);
+    add_thresholds(json, object, findings);
+    json_text(json, object, "healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL);
+    findings_json(json, object, "findings", findings);
+    arena_close(scratch);
 }
 
 enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
                            char **text)
 {
-    struct json json = { false };
-    cJSON *root = json_object(&json, NULL, NULL), *array;
+    struct writing writing = { .diagnosis = diagnosis, .timeline_steps = timeline_steps };
+    struct json *json = &writing.json;
+    cJSON *root = json_object(json, NULL, NULL);
     enum status status = STATUS_OK;
 
     *text = NULL;
-    json_integer(&json, root, "schema", SCHEMA);
-    json_bool(&json, root, "is_run", diagnosis->run_count > 0);
-    ranks_json(&json, root, diagnosis);
-    array = json_array(&json, root, "traces");
-    for (int i = 0; i < diagnosis->count; i++)
-        if (only < 0 || i == only)
-            TRY(add_trace(&json, array, diagnosis, i, timeline_steps));
-    TRY(json_print(&json, root, text));
+    json_integer(json, root, "schema", SCHEMA);
+    json_bool(json, root, "is_run", diagnosis->run_count > 0);
+    ranks_json(json, root, diagnosis);
+    writing.traces = json_array(json, root, "traces");
+    for (writing.which = 0; writing.which < diagnosis->count; writing.which++)
+        if (only < 0 || writing.which == only)
+            TRY(arena_run(diagnosis->arenas[writing.which], add_trace, &writing));
+    TRY(json_print(json, root, text));
 
 out:
     cJSON_Delete(root);

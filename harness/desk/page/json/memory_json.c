@@ -17,8 +17,7 @@ static void add_categories(struct json *json, cJSON *object, const struct summar
     cJSON *array = json_array(json, object, "categories");
 
     for (int64_t i = 0; i < device->category_count; i++) {
-        const struct memory_category *category =
-            &summary->memory.categories[device->first_category + i];
+        const struct memory_category *category = &device->categories[i];
         cJSON *of_category = json_object(json, array, NULL);
         json_text(json, of_category, "name", trace_file_name(summary->trace, category->name));
         json_integer(json, of_category, "at_peak_bytes", category->at_peak);
@@ -28,19 +27,17 @@ static void add_categories(struct json *json, cJSON *object, const struct summar
     }
 }
 
-static enum status add_device(struct json *json, cJSON *array, const struct summary *summary,
-                              const struct memory_device *device)
+static void add_device(struct json *json, cJSON *array, struct arena *arena,
+                       const struct summary *summary, const struct memory_device *device)
 {
     const struct event_device *about = trace_file_device(summary->trace, device->device);
     cJSON *object = json_object(json, array, NULL), *curve;
-    struct memory_samples samples;
-    enum status status = STATUS_OK;
+    struct memory_samples samples =
+        memory_samples_of(arena, &summary->memory, device, summary->trace, MEMORY_JSON_POINTS);
     int64_t limit = about == NULL                    ? 0
                     : about->memory_budget_bytes > 0 ? about->memory_budget_bytes
                                                      : about->memory_bytes;
 
-    TRY(memory_samples_make(&samples, &summary->memory, device, summary->trace,
-                            MEMORY_JSON_POINTS));
     json_integer(json, object, "device", device->device);
     json_bool(json, object, "stated", device->stated);
     bytes(json, object, "limit_bytes", limit > 0 ? limit : -1);
@@ -57,20 +54,12 @@ static enum status add_device(struct json *json, cJSON *array, const struct summ
     json_numbers(json, curve, "at_ns", samples.at_ns, samples.count, DIGITS);
     json_numbers(json, curve, "allocated_bytes", samples.allocated, samples.count, DIGITS);
     json_numbers(json, curve, "reserved_bytes", samples.reserved, samples.count, DIGITS);
-
-out:
-    memory_samples_release(&samples);
-    return status;
 }
 
-enum status memory_json(struct json *json, cJSON *to, const struct summary *summary)
+void memory_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary)
 {
     cJSON *array = json_array(json, to, "memory");
-    enum status status = STATUS_OK;
 
     for (int64_t i = 0; i < summary->memory.device_count; i++)
-        TRY(add_device(json, array, summary, &summary->memory.devices[i]));
-
-out:
-    return status;
+        add_device(json, array, arena, summary, &summary->memory.devices[i]);
 }

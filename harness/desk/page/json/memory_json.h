@@ -8,7 +8,7 @@
 
 enum { MEMORY_JSON_POINTS = 400 };
 
-/* OUT_OF_MEMORY. */
-enum status memory_json(struct json *json, cJSON *to, const struct summary *summary);
+/* Runs within arena_run(). */
+void memory_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary);
 
 #endif

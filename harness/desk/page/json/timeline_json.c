@@ -1,14 +1,11 @@
 #include "harness/desk/page/json/timeline_json.h"
 
-#include "harness/base/rows.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/desk/page/longest_gaps.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DIGITS = 15 }; /* of a double: nanoseconds stay whole */
 
@@ -19,11 +16,10 @@ static const char *work_name(const struct summary *summary, const struct work *w
     return work != NULL ? trace_file_name(summary->trace, work->event->name) : NULL;
 }
 
-static enum status add_gap(struct json *json, cJSON *array, const struct summary *summary,
-                           const struct idle_gap *gap)
+static void add_gap(struct json *json, cJSON *array, struct arena *arena,
+                    const struct summary *summary, const struct idle_gap *gap)
 {
-    enum status status = STATUS_OK;
-    struct call_place place;
+    struct call_place place = finding_place_of_gap(arena, summary, gap);
     cJSON *object = json_object(json, array, NULL), *causes;
     int64_t step = steps_find(&summary->steps, gap->start_ns);
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
@@ -42,24 +38,15 @@ static enum status add_gap(struct json *json, cJSON *array, const struct summary
     json_text(json, object, "after", work_name(summary, gap->after));
     json_text(json, object, "call",
               call != NULL ? trace_file_name(summary->trace, call->name) : NULL);
-    TRY(finding_place_of_gap(&place, summary, gap));
     place_json(json, object, "where", &place);
-
-out:
-    return status;
 }
 
-enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary)
+void gaps_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary)
 {
     cJSON *array = json_array(json, to, "gaps");
-    struct longest_gaps gaps;
-    enum status status = STATUS_OK;
+    struct longest_gaps gaps = longest_gaps_of(arena, summary);
 
-    TRY(longest_gaps_make(&gaps, summary));
-    for (int i = 0; i < gaps.count; i++) TRY(add_gap(json, array, summary, &gaps.items[i]));
-
-out:
-    return status;
+    for (int i = 0; i < gaps.count; i++) add_gap(json, array, arena, summary, &gaps.items[i]);
 }
 
 /* --- Bars --- */
@@ -169,16 +156,18 @@ static void add_row(struct json *json, cJSON *array, struct drawing *drawing,
     }
 }
 
-enum status timeline_json(struct json *json, cJSON *to, const struct summary *summary, int steps)
+void timeline_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
+                   int steps)
 {
-    struct drawing drawing = { .summary = summary };
+    struct drawing drawing = {
+        .summary = summary,
+        .excerpt = excerpt_of(arena, summary, steps),
+        .places = ARENA_NEW(arena, int, trace_file_name_count(summary->trace)),
+    };
     const struct excerpt *excerpt = &drawing.excerpt;
     cJSON *object = json_object(json, to, "timeline"), *array;
-    enum status status = STATUS_OK;
 
-    TRY(excerpt_make(&drawing.excerpt, summary, steps));
-    TRY(rows_make(&drawing.places, trace_file_name_count(summary->trace)));
-    TRY(rows_make(&drawing.column, excerpt->bar_count));
+    drawing.column = ARENA_NEW(arena, double, excerpt->bar_count);
     json_integer(json, object, "start_ns", excerpt->start_ns);
     json_integer(json, object, "end_ns", excerpt->end_ns);
     array = json_array(json, object, "steps");
@@ -190,10 +179,4 @@ enum status timeline_json(struct json *json, cJSON *to, const struct summary *su
     array = json_array(json, object, "rows");
     for (int64_t i = 0; i < excerpt->row_count; i++)
         add_row(json, array, &drawing, &excerpt->rows[i]);
-
-out:
-    free(drawing.places);
-    free(drawing.column);
-    excerpt_release(&drawing.excerpt);
-    return status;
 }

@@ -6,10 +6,11 @@
 #include "harness/desk/analysis/summary.h"
 #include "harness/text/json.h"
 
-/* OUT_OF_MEMORY. */
-enum status gaps_json(struct json *json, cJSON *to, const struct summary *summary);
+/* Both run within arena_run(). */
+void gaps_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary);
 
-/* `steps` steps are drawn, at least one. OUT_OF_MEMORY. */
-enum status timeline_json(struct json *json, cJSON *to, const struct summary *summary, int steps);
+/* `steps` steps are drawn, at least one. */
+void timeline_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
+                   int steps);
 
 #endif

@@ -9,14 +9,11 @@
 #include <string.h>
 
 /* The findings of all ranks are those of the run. */
-static void take_findings(struct variant_diagnosis *to, struct diagnosis *diagnosis)
+static enum status take_findings(struct variant_diagnosis *to, const struct diagnosis *diagnosis)
 {
-    struct findings *from =
-        diagnosis->run_count > 0 ? &diagnosis->run.findings : &diagnosis->findings[0];
-
     to->busy_share = diagnosis_busy_share(diagnosis, 0);
-    to->findings = *from;
-    memset(from, 0, sizeof *from);
+    return findings_copy(&to->findings, diagnosis->run_count > 0 ? &diagnosis->run.findings
+                                                                 : &diagnosis->findings[0]);
 }
 
 /* The path of the trace of rank `rank`; the first one's is `tracing->file`. */
@@ -55,7 +52,7 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder,
         paths[rank] = names[rank];
     }
     TRY(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
-    take_findings(to, &diagnosis);
+    TRY(take_findings(to, &diagnosis));
 
 out:
     diagnosis_release(&diagnosis);
