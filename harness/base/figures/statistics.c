@@ -6,7 +6,7 @@
 
 #define WANTED_COVERAGE 0.95
 
-static int ascending(const void *left, const void *right)
+static int by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
 
@@ -15,7 +15,7 @@ static int ascending(const void *left, const void *right)
 
 void stats_sort(double *values, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    qsort(values, (size_t)count, sizeof *values, by_value);
 }
 
 /* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which has
@@ -41,15 +41,30 @@ static double between(double low, double high, double share)
     return low == high ? low : low + (high - low) * share;
 }
 
+double stats_sorted_percentile(const double *ascending, int count, double percent)
+{
+    double place = percent / 100 * (count - 1), share;
+    int below = (int)place;
+
+    for (int i = 0; i < count; i++)
+        if (isnan(ascending[i]))
+            return NAN;
+    if (count == 0 || !(place >= 0 && place <= count - 1))
+        return NAN;
+    share = place - below;
+    return share > 0 ? between(ascending[below], ascending[below + 1], share) : ascending[below];
+}
+
+double stats_sorted_median(const double *ascending, int count)
+{
+    return stats_sorted_percentile(ascending, count, 50);
+}
+
 double stats_percentile(const double *values, int count, double percent)
 {
-    double *order = sorted(values, count), place = percent / 100 * (count - 1), result = NAN;
+    double *order = sorted(values, count);
+    double result = order != NULL ? stats_sorted_percentile(order, count, percent) : (double)NAN;
 
-    if (order != NULL && place >= 0 && place <= count - 1) {
-        int below = (int)place;
-        double share = place - below;
-        result = share > 0 ? between(order[below], order[below + 1], share) : order[below];
-    }
     free(order);
     return result;
 }

@@ -26,6 +26,10 @@ double stats_percentile(const double *values, int count, double percent);
 /* Ascending, in place. */
 void stats_sort(double *values, int count);
 
+/* The same figures of a series that is ascending, which need no memory. */
+double stats_sorted_median(const double *ascending, int count);
+double stats_sorted_percentile(const double *ascending, int count, double percent);
+
 /* An interval that holds the true median with probability `coverage`. */
 struct confidence_interval {
     double low, high;

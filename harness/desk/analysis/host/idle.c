@@ -26,7 +26,7 @@ struct sweep {
     int64_t credit_at_ns;       /* when the longest of them ended */
     enum host_doing credit_for; /* what it was for */
     int64_t busy_credit_ns;     /* the value of busy_ns then */
-    int64_t *queued;            /* short gaps before queued work of eager launches */
+    int64_t *queued; /* short gaps before queued work of eager launches; NULL: not wanted */
     int64_t queued_count;
     const struct trace_event *last_call;
     idle_gap_visit *visit; /* NULL: none */
@@ -268,7 +268,7 @@ static void take_queued(struct sweep *sweep, struct idle_time *time, const struc
     time->queued_ns = time->idle_ns;
     if (time->idle_ns >= IDLE_DEVICE_WAIT_NS)
         time->stalled_ns = time->idle_ns;
-    else if (gap->work->call != sweep->last_call)
+    else if (sweep->queued != NULL && gap->work->call != sweep->last_call)
         sweep->queued[sweep->queued_count++] = time->idle_ns;
 }
 
@@ -392,22 +392,21 @@ static void sort_loadings(struct idle *idle, int count)
 
 /* The calls, in the order of their work. One that was made before that of earlier work, for another stream, is
  * part of the time up to that one. */
-static void sum_host(struct sweep *sweep)
+static void sum_host(struct idle *idle, const struct timeline *timeline,
+                     const struct host_activity *activity)
 {
-    struct idle *idle = sweep->idle;
     int64_t at_ns = idle->start_ns;
 
-    for (int64_t i = 0; i < sweep->timeline->work_count; i++) {
-        const struct trace_event *call = sweep->timeline->work[i].call;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct trace_event *call = timeline->work[i].call;
         int64_t end_ns = call != NULL ? interval_earlier(call->end_ns, idle->end_ns) : at_ns;
         if (end_ns <= at_ns)
             continue;
-        host_activity_between(sweep->activity, call->track, at_ns, end_ns, idle->host_ns);
+        host_activity_between(activity, call->track, at_ns, end_ns, idle->host_ns);
         at_ns = end_ns;
     }
-    if (sweep->activity->has_loop && at_ns < idle->end_ns)
-        host_activity_between(sweep->activity, sweep->activity->loop, at_ns, idle->end_ns,
-                              idle->host_ns);
+    if (activity->has_loop && at_ns < idle->end_ns)
+        host_activity_between(activity, activity->loop, at_ns, idle->end_ns, idle->host_ns);
 }
 
 static void find_pace(struct idle *idle, struct arena *scratch, int count)
@@ -420,8 +419,9 @@ static void find_pace(struct idle *idle, struct arena *scratch, int count)
     for (int step = 0; step < count; step++)
         for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
             free_ns[step] += (double)idle->steps[step].free_ns[doings[i]];
+    stats_sort(free_ns, count);
     if (count >= IDLE_STEPS_LEAST)
-        idle->paced_ns = count * stats_median(free_ns, count);
+        idle->paced_ns = count * stats_sorted_median(free_ns, count);
 }
 
 static void sweep_over(struct sweep *sweep)
@@ -457,33 +457,33 @@ static void sweep_over(struct sweep *sweep)
         take_steps(sweep);
 }
 
-static struct idle find(struct arena *arena, struct sweep *sweep)
+static void find_gaps(struct idle *idle, struct arena *arena, struct sweep *sweep)
 {
-    const struct timeline *timeline = sweep->timeline;
-    const struct steps *steps = sweep->steps;
-    struct arena *scratch = arena_scratch(arena);
-    struct idle idle = { .steps = ARENA_NEW(arena, struct idle_time, steps->count),
-                         .loadings = ARENA_NEW(arena, double, steps->count) };
-
-    sweep->idle = &idle;
-    sweep->queued = ARENA_NEW(scratch, int64_t, timeline->work_count);
-    find_window(&idle, timeline, steps, sweep->activity);
+    *idle = (struct idle){ .steps = ARENA_NEW(arena, struct idle_time, sweep->steps->count) };
+    sweep->idle = idle;
+    find_window(idle, sweep->timeline, sweep->steps, sweep->activity);
     sweep_over(sweep);
-    idle.busy_ns = sweep->busy_ns;
-    sort_loadings(&idle, (int)steps->count);
-    idle.late_ns = late(sweep->queued, sweep->queued_count);
-    sum_host(sweep);
-    find_pace(&idle, scratch, (int)steps->count);
-    arena_close(scratch);
-    return idle;
+    idle->busy_ns = sweep->busy_ns;
 }
 
 struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
                     const struct host_activity *activity)
 {
-    struct sweep sweep = { .timeline = timeline, .steps = steps, .activity = activity };
+    struct arena *scratch = arena_scratch(arena);
+    struct sweep sweep = { .timeline = timeline,
+                           .steps = steps,
+                           .activity = activity,
+                           .queued = ARENA_NEW(scratch, int64_t, timeline->work_count) };
+    struct idle idle;
 
-    return find(arena, &sweep);
+    find_gaps(&idle, arena, &sweep);
+    idle.loadings = ARENA_NEW(arena, double, steps->count);
+    sort_loadings(&idle, (int)steps->count);
+    idle.late_ns = late(sweep.queued, sweep.queued_count);
+    sum_host(&idle, timeline, activity);
+    find_pace(&idle, scratch, (int)steps->count);
+    arena_close(scratch);
+    return idle;
 }
 
 void idle_visit(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
@@ -495,7 +495,8 @@ void idle_visit(struct arena *arena, const struct timeline *timeline, const stru
                            .activity = activity,
                            .visit = visit,
                            .context = context };
+    struct idle again;
 
-    find(scratch, &sweep);
+    find_gaps(&again, scratch, &sweep);
     arena_close(scratch);
 }

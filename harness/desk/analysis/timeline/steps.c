@@ -137,9 +137,10 @@ static void summarise(struct steps *steps, struct arena *scratch)
         return;
     for (int i = 0; i < count; i++) lengths[i] = (double)steps->items[i].duration_ns;
     steps->mean_ns = stats_mean(lengths, count);
-    steps->min_ns = (int64_t)stats_percentile(lengths, count, 0);
-    steps->median_ns = stats_median(lengths, count);
-    steps->max_ns = (int64_t)stats_percentile(lengths, count, 100);
+    stats_sort(lengths, count);
+    steps->min_ns = (int64_t)lengths[0];
+    steps->median_ns = stats_sorted_median(lengths, count);
+    steps->max_ns = (int64_t)lengths[count - 1];
 }
 
 int64_t steps_last_begun(const struct steps *steps, int64_t at_ns)

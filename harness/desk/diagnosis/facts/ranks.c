@@ -59,7 +59,8 @@ static double median(const struct rank_figures *figures, int64_t count, int figu
     for (int64_t i = 0; i < count; i++)
         if (figures[i].is_compared && i != without)
             room[taken++] = figure_of(&figures[i], figure);
-    return taken > 0 ? stats_median(room, taken) : NAN;
+    stats_sort(room, taken);
+    return taken > 0 ? stats_sorted_median(room, taken) : NAN;
 }
 
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures)

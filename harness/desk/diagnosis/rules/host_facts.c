@@ -38,7 +38,7 @@ double facts_typical_loading_ns(const struct facts *facts)
 {
     if (!facts->has_steps)
         return facts_doing_ns(facts, HOST_LOADING);
-    return stats_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
+    return stats_sorted_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
 }
 
 /* If a loop waits for the device before it loads, a step takes the sum of both. Without the wait it would
@@ -128,8 +128,9 @@ static double typical_wait_ns(const struct facts *facts)
 
     for (int64_t i = 0; i < phases->step_count; i++)
         waits[i] = (double)phases->steps[i][PHASE_DATA].host_ns;
+    stats_sort(waits, (int)phases->step_count);
     if (phases->step_count > 0)
-        typical = stats_median(waits, (int)phases->step_count);
+        typical = stats_sorted_median(waits, (int)phases->step_count);
     arena_close(scratch);
     return typical;
 }

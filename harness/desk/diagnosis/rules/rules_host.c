@@ -262,14 +262,15 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
         found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
                 stats_deviation(figures.explained, figures.count) <
                     stats_deviation(figures.length, figures.count) / 2;
+        stats_sort(figures.length, figures.count);
         snprintf(
             finding->evidence, sizeof finding->evidence,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
             "less, the longest %s, for the same work, and neither loading nor logging, saving, "
             "allocating or messages explain it",
             figures.count, 100 * cv,
-            quantity_time(stats_median(figures.length, figures.count)).text,
-            quantity_time(stats_percentile(figures.length, figures.count, 100)).text);
+            quantity_time(stats_sorted_median(figures.length, figures.count)).text,
+            quantity_time(stats_sorted_percentile(figures.length, figures.count, 100)).text);
     }
     arena_close(scratch);
     finding_informs(finding);

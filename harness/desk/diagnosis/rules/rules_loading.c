@@ -68,21 +68,23 @@ static struct epoch_borders find_borders(const struct facts *facts)
     int64_t count = steps->count;
     struct arena *scratch = arena_scratch(facts->summary->arena);
     double *values = ARENA_NEW(scratch, double, count), *sorted = ARENA_NEW(scratch, double, count),
-           *calls = ARENA_NEW(scratch, double, count);
+           *calls = ARENA_NEW(scratch, double, count),
+           *sorted_calls = ARENA_NEW(scratch, double, count);
     struct epoch_borders borders;
 
     for (int64_t i = 0; i < count; i++) {
         values[i] = sorted[i] = (double)steps->items[i].part_ns[STEP_DATA_LOADING];
-        calls[i] = (double)facts->summary->phases.steps[i][PHASE_DATA].times;
+        calls[i] = sorted_calls[i] = (double)facts->summary->phases.steps[i][PHASE_DATA].times;
     }
     stats_sort(sorted, (int)count);
-    borders =
-        epoch_borders_find(&(struct step_waits){ .wait_ns = values,
-                                                 .sorted = sorted,
-                                                 .calls = calls,
-                                                 .usual_calls = stats_median(calls, (int)count),
-                                                 .count = count,
-                                                 .step_ns = facts->median_step_ns });
+    stats_sort(sorted_calls, (int)count);
+    borders = epoch_borders_find(
+        &(struct step_waits){ .wait_ns = values,
+                              .sorted = sorted,
+                              .calls = calls,
+                              .usual_calls = stats_sorted_median(sorted_calls, (int)count),
+                              .count = count,
+                              .step_ns = facts->median_step_ns });
     arena_close(scratch);
     return borders;
 }
