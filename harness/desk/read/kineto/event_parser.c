@@ -19,6 +19,7 @@ struct event_parser {
     /* Strings with escapes are unescaped into here; `most` is what all of a text may need. */
     char *copy;
     size_t copy_room, copy_length, most;
+    bool lacks_memory;                /* for it, once at least */
     uint64_t of_length[NAME_LENGTHS]; /* a bit per row of `arguments` whose name is that long */
 };
 
@@ -39,6 +40,7 @@ static char *room_to_unescape(struct event_parser *parser)
         free(parser->copy);
         parser->copy = malloc(parser->most);
         parser->copy_room = parser->copy != NULL ? parser->most : 0;
+        parser->lacks_memory = parser->lacks_memory || parser->copy == NULL;
     }
     return parser->copy != NULL ? parser->copy + parser->copy_length : NULL;
 }
@@ -388,6 +390,11 @@ struct event_parser *event_parser_open(void)
     for (size_t i = 0; parser != NULL && i < ARRAY_SIZE(arguments); i++)
         parser->of_length[strlen(arguments[i].name)] |= UINT64_C(1) << i;
     return parser;
+}
+
+bool event_parser_lacks_memory(const struct event_parser *parser)
+{
+    return parser->lacks_memory;
 }
 
 void event_parser_close(struct event_parser *parser)

@@ -79,6 +79,9 @@ struct event_parser;
 struct event_parser *event_parser_open(void);
 void event_parser_close(struct event_parser *parser);
 
+/* True if a text was taken for broken because there was no memory to unescape it. */
+bool event_parser_lacks_memory(const struct event_parser *parser);
+
 /* Parses the event that begins at `bytes`, which are at most `most` and end in '\0', with JSON_SCAN_PADDING
  * readable bytes from there on. If a key comes twice, its last value counts. Bare NaN and Infinity are read as
  * null. NULL: `fields` are set, and *end is behind the event's last bracket. Otherwise the reason why this is

@@ -161,6 +161,8 @@ static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text,
         TRY(read_ahead_next(text, &bytes, &count));
         TRY(splitter_feed(&reader.splitter, bytes, count));
     } while (count > 0);
+    if (event_parser_lacks_memory(reader.parser))
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
     kineto_events_settle(&reader.events);
     TRY(judge(&reader, path, read_ahead_damage(text)));
 
