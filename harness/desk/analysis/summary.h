@@ -2,7 +2,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_SUMMARY_H
 #define HARNESS_DESK_ANALYSIS_SUMMARY_H
 
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 #include "harness/desk/analysis/host/call_tree.h"
 #include "harness/desk/analysis/host/idle.h"
 #include "harness/desk/analysis/host/pause_table.h"

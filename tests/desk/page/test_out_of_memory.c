@@ -1,7 +1,7 @@
 /* Memory that cannot be had, one allocation after the other: of the reader, of the analysis and the findings, and of
  * what is printed. Each is one sentence, nothing leaks, and the other trace is judged all the same. The linker puts
  * these functions before those of the C library and of arena.c. */
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -2,7 +2,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_HOST_TRIPLE_TABLE_H
 #define HARNESS_DESK_ANALYSIS_HOST_TRIPLE_TABLE_H
 
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 
 #include <stdint.h>
 

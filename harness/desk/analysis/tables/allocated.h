@@ -3,7 +3,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 #define HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 #include "harness/desk/trace/trace_file.h"
 
 struct allocated_bytes {

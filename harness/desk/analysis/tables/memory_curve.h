@@ -7,7 +7,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 #include "harness/desk/trace/trace_file.h"
 
 struct memory_point {

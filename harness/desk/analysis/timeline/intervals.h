@@ -5,7 +5,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  *
  * Under AddressSanitizer what is not handed out is poisoned, with a gap behind every array, and an array that grows
  * always moves: so accesses beyond an end, or through a pointer from before, are found as they are with malloc(). */
-#include "harness/base/arena.h"
+#include "harness/base/system/arena.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
  * work must hold nothing else that wants to be released: no file, no lock, no malloc().
  *
  * An arena and its scratch arenas belong to one thread at a time. */
-#ifndef HARNESS_BASE_ARENA_H
-#define HARNESS_BASE_ARENA_H
+#ifndef HARNESS_BASE_SYSTEM_ARENA_H
+#define HARNESS_BASE_SYSTEM_ARENA_H
 
 #include "harness/base/status.h"
 
