@@ -4,7 +4,9 @@
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/trace/trace_rows.h"
 
-enum { EVENTS_MAX = 50000000 };
+#include <malloc.h>
+
+enum { EVENTS_MAX = 50000000, MMAP_THRESHOLD = 128 << 10 };
 
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits)
@@ -17,6 +19,9 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     size_t count;
 
     *trace = NULL;
+    /* glibc raises this with each large block that is freed, and keeps what is freed below it: qsort()'s copies and
+     * tables that have grown would stay beside the trace. */
+    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     TRY(read_ahead_open(&text, path));
     TRY(read_ahead_peek(text, &bytes, &count));
     TRY(trace_rows_open(&rows, events_max));
