@@ -41,7 +41,7 @@ ROUNDS, STEPS = 6, 12
 SEED = 1  # of weights and samples (twins/loop.py, twins/data.py)
 COVERAGE = 1 - 2 * 0.5 ** ROUNDS  # of the range of that many pairs (harness/base/figures/statistics.h)
 SIZES = {"width": (64, 96, 128), "blocks": (1, 2, 3), "batch": (8, 16, 32), "tokens": (32, 48, 64)}
-# Where nothing is wrong, operators are large: a host that computes small ones by itself is held back by their number.
+# If nothing is wrong, operators are large: a host that computes small ones by itself is held back by their number.
 LARGE = {"width": (128, 192, 256), "blocks": (1, 2, 3), "batch": (16, 32), "tokens": (64, 96, 128)}
 
 # --- What is drawn ---

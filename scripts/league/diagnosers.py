@@ -1,4 +1,4 @@
-"""What can take part: a diagnoser is a command that gets the path of a trace and names causes.
+"""The diagnosers that take part: each is a command that gets the path of a trace and names causes.
 
 Its answer is a line per cause, the most important first: a word, and maybe a number, the factor by which a step gets
 shorter without that cause. No line, or the word "healthy", says that nothing is wrong. A line that begins with # is no

@@ -1,4 +1,4 @@
-"""What the rules of others look at: a trace's rows of device work and of the host, with the union of their times."""
+"""The input of other tools' rules: a trace's rows of device work and of the host, with the union of their times."""
 import gzip
 import json
 

@@ -1,4 +1,4 @@
-"""What an answer is worth.
+"""The worth of an answer.
 
 - The first three causes of an answer count. Findings that may be there without the bottleneck, too (`left_behind`), are
   neither right nor wrong: they are taken out first.

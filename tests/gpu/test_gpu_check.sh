@@ -204,7 +204,7 @@ cat "$1"/kernels/*.kernel.c "$1"/kernels/*/*.kernel.c | sed -nE 's/^KERNEL_[A-Z_
 ! grep -vFf "$work/filters" "$work/kernels" >"$work/said" || complain "initcheck leaves out these kernels"
 [ -s "$work/filters" ] || complain "initcheck has no filters"
 
-# What gpu_figures.py makes of bench's rows: their names as Google Benchmark's form has them, and a row that
+# Tables that gpu_figures.py makes of bench's rows: their names as Google Benchmark's form has them, and a row that
 # is missing is said to be missing.
 if command -v python3 >/dev/null; then
     cat >"$work/bench.json" <<'END'
@@ -236,7 +236,7 @@ fi
 
 # --- Cut off ---
 
-# What makes figures of a step's files may hang, and is told to end like a step.
+# The script that makes figures of a step's files may hang, and is ended like a step.
 if command -v python3 >/dev/null; then
     # shellcheck disable=SC2016 # for the stand-in's shell
     printf '#!/bin/sh\ncase $1 in -*) exit 0 ;; esac\n: >"$0.began"\nexec tail -f /dev/null\n' >"$work/bin/python3"

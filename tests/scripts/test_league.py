@@ -136,7 +136,7 @@ def answers_are_scored(folder):
     meant = {"right": (1, 1, 1, 0), "neutral": (1, 1, 1, 0), "wrong": (0, 0.0, 0, 1), "half": (0.5, 0.75, 0, 0.5)}
     for name, shares in meant.items():
         check(tuple(found[name].values()) == shares, f"{name}: {found[name]}, not {shares}")
-    # Of one bottleneck each: 1.5 is right, 2.2 of 2 is 10% off. Memory has no time to gain.
+    # Items of one bottleneck each: 1.5 is right, 2.2 of 2 is 10% off. Memory has no time to gain.
     check(scores[0]["gain_error"]["of"] == 2 and math.isclose(scores[0]["gain_error"]["median"], 0.05),
           "the gain of right", scores[0]["gain_error"])
     check(math.isclose(scores[3]["gain_error"]["median"], 1.0), "3x of 1.5x is 100% off", scores[3]["gain_error"])

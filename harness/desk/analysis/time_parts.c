@@ -61,7 +61,7 @@ static int64_t find_part(struct splitting *splitting, enum part_kind kind, const
     return parts->count++;
 }
 
-/* Where each step begins on the device: with the first computation that was launched in it. One that launched none
+/* Finds the begin of each step on the device: with the first computation that was launched in it. One that launched none
  * begins with its annotation. None begins before the one before it. */
 static void find_steps(struct splitting *splitting)
 {
@@ -233,7 +233,7 @@ static void find_operators(struct splitting *splitting)
 
 /* --- The window --- */
 
-/* What of the piece no earlier one has taken, of its own kind or of those that come first. */
+/* Takes the part of the piece that no earlier one has taken, of its own kind or of those that come first. */
 static void take_piece(struct splitting *splitting, const struct piece *piece, int64_t *until_ns,
                        struct intervals *own)
 {
@@ -270,7 +270,7 @@ static void take_kind(struct splitting *splitting, enum part_kind kind)
 
 /* --- Idle time --- */
 
-/* What the host did just before it launched is launching. */
+/* Time just before a launch counts as launching. */
 static const char *cause_of(enum host_doing doing)
 {
     return host_doing_name(doing == HOST_OUTSIDE || doing == HOST_OPERATOR ? HOST_LAUNCHING

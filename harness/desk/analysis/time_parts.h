@@ -1,4 +1,4 @@
-/* Where the time of a step went, as parts that sum to it exactly, with each part's time in every
+/* The time of a step, as parts that sum to it exactly, with each part's time in every
  * step.
  *
  * The window of `idle` (idle.h) is split. Each moment goes to the first of these that is going on:

@@ -24,7 +24,7 @@
 
 enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
 
-/* Where runs are compared. */
+/* The place in the distribution of repetitions at which runs are compared. */
 enum compare_place { PLACE_BEST, PLACE_MIDDLE, PLACES };
 
 /* The runs of one side; all arrays are the caller's. */

@@ -15,7 +15,7 @@ struct facts;
 struct summary;
 struct trace_file;
 
-/* What its tables show. Zeros: as many rows as is usual, by the time on the device. */
+/* The rows of its tables. Zeros: as many rows as is usual, by the time on the device. */
 struct table_choice {
     enum span_order order; /* of operators, annotations and calls */
     int rows;              /* of each table, at most; 0: as is usual; INT_MAX: all */
@@ -33,7 +33,7 @@ struct diagnosis {
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     struct table_choice tables; /* the caller's, zeros at first */
 
-    /* Of a run only. */
+    /* Set for a run only. */
     struct slow_rank slow;
     struct rank_figures *ranks; /* [run_count] */
     struct run_findings run;

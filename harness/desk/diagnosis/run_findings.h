@@ -8,7 +8,7 @@
 
 struct facts;
 
-/* Which ranks have a finding. */
+/* The ranks that have a finding. */
 struct finding_spread {
     int64_t which;            /* that of the finding: the rank that it costs most */
     int64_t count;            /* of the ranks that have it */

@@ -72,7 +72,7 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
     return figure;
 }
 
-/* What a healthy machine does not reach, in units of the noise, among `tests` figures of a fleet. */
+/* A bound that no healthy machine reaches, in units of the noise, among `tests` figures of a fleet. */
 static double critical(int count, int tests)
 {
     double freedom = MAD_EFFICIENCY * (count - 1);

@@ -1,4 +1,4 @@
-/* Which of many machines that should be alike is the odd one.
+/* Finds the odd one among many machines that should be alike.
  *
  * Machines of a kind (the same device and processor) are compared, figure by figure. How much slower a
  * machine is than the median is the logarithm of their ratio, so that rates and times are treated alike. The

@@ -157,7 +157,7 @@ static void cell_dims(char text[NAME_SIZE], const char *dims)
         strcpy(text, "-");
 }
 
-/* What calls state of their work, over the time that it took. */
+/* The rate of work: as calls state it, over the time that it took. */
 static void cell_rate(char text[QUANTITY_SIZE], int64_t stated, double ns, const char *unit)
 {
     quantity_print(text, stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);

@@ -82,7 +82,7 @@ static char small(char letter)
 
 /* --- Cells --- */
 
-/* Where a bar begins and ends, clipped to the drawing; a bar of no width gets one cell. */
+/* The cells in which a bar begins and ends, clipped to the drawing; a bar of no width gets one cell. */
 static void cells_of(const struct drawing *drawing, const struct excerpt_bar *bar, int cells,
                      int *from, int *to)
 {

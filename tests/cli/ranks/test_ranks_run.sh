@@ -82,7 +82,7 @@ END
     says out "skipped"
     says out "install openmpi-bin"
 
-    # What a rank says last is the reason.
+    # The last words of a rank are the reason.
     case_name="a rank that fails"
     CHOKEPOINT_FAIL=copy:30 $run --out="$folder/fails" >"$folder/out" 2>"$folder/err"
     says out "failed"

@@ -232,7 +232,7 @@ def naive_attention(plan, size, rng):
     return dataclasses.replace(plan, forward=plan.forward + extra * parts, backward=plan.backward + backward * parts)
 
 
-# What the advice of a finding changes in any loop, whatever was planted there.
+# Changes that the advice of a finding makes in any loop, whatever was planted there.
 REMEDIES = {
     "data_loading": dict(workers=8, load_time=1.0, slow_every=0, epoch=0),
     "data_jitter": dict(slow_every=0),

@@ -61,7 +61,7 @@ struct idle {
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
-    /* What the host did in the window in all, from call to call, whether the device was idle or
+    /* Time of the host in the window, by its doing, from call to call, whether the device was idle or
      * not. */
     int64_t host_ns[HOST_DOING_COUNT];
 

@@ -11,7 +11,7 @@
  * Time with a cause of its own (loading, logging, saving, copies, allocations, waits, first uses, captures)
  * is no pause, and does not make one longer.
  *
- * Where the host computes itself, operators take the place of launches. */
+ * If the host computes itself, operators take the place of launches. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_PAUSES_H
 #define HARNESS_DESK_ANALYSIS_HOST_PAUSES_H
 

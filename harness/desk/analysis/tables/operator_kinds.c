@@ -375,7 +375,7 @@ static void join_nodes(struct gathering *gathering)
 
 /* --- Kinds --- */
 
-/* What an item has in common with others of its kind, before numbers in names are left out. */
+/* The key that an item shares with others of its kind, before numbers in names are left out. */
 struct key {
     uint32_t name, dims;
     bool backward;
@@ -535,7 +535,7 @@ static int64_t *no_items(struct arena *arena, const struct trace_file *trace)
     return item_of;
 }
 
-/* What only the search needs, until all items are found and joined, is most of the memory. */
+/* The search needs most of the memory, and only until all items are found and joined. */
 static void search(struct gathering *gathering, struct arena *scratch, int64_t operators,
                    const struct replayed *replayed)
 {

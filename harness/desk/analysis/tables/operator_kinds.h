@@ -1,4 +1,4 @@
-/* Which kind of layer takes the time: operators grouped by kind, shape, and forward or backward.
+/* The kinds of layers that take the time: operators grouped by kind, shape, and forward or backward.
  *
  * Counted are operators that are in no other ("aten::linear", not the aten::addmm in it), and nodes of the
  * backward pass ("autograd::engine::evaluate_function: AddmmBackward0"). A node is the backward pass of the

@@ -1,4 +1,4 @@
-/* What bounds an operator: the device's arithmetic or its memory. */
+/* The bound of an operator: the device's arithmetic or its memory. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_ROOFLINE_H
 

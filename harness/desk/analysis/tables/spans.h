@@ -34,7 +34,7 @@ struct span_row {
     int64_t moved_bytes; /* likewise, that they must read and write at least */
 };
 
-/* What rows are ordered by, the largest first. PyTorch's names for it (sort_by) are those of spans_order(). */
+/* The figure that rows are ordered by, the largest first. PyTorch's names for it (sort_by) are those of spans_order(). */
 enum span_order {
     SPANS_BY_DEFAULT, /* the total time on the device; without device work, that on the host */
     SPANS_BY_SELF_DEVICE_TIME_TOTAL,

@@ -1,9 +1,9 @@
 /* Messages between ranks: what they do with tensors, how large they are, and which of them backward sends.
  *
- * What reduces gradients is launched in backward, while or after they are computed: in the phase "backward", or,
- * where no such phase is marked, from another thread than the loop's, as PyTorch runs backward, or in a node of its
- * autograd engine. Where the model
- * itself is split (tensor parallelism), forward sends as many messages as backward.
+ * Collectives that reduce gradients are launched in backward, while or after these are computed: in the phase
+ * "backward", or, if no such phase is marked, from another thread than the loop's, as PyTorch runs backward, or in a
+ * node of its autograd engine. If the model itself is split (tensor parallelism), forward sends as many messages as
+ * backward.
  *
  * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size tells what
  * sending it takes: a time that every message has, and one that grows with its bytes (Hockney's line; products.h
@@ -33,7 +33,7 @@ struct messages {
     struct message_sum backward[MESSAGE_COUNT], elsewhere[MESSAGE_COUNT];
     int64_t backward_ns; /* computation that backward launched: a sum of durations */
 
-    /* Of reductions in backward whose size is stated, apart from what grows with their bytes; at most the shortest.
+    /* Times of reductions in backward whose size is stated, apart from what grows with their bytes; at most the shortest.
      * NAN: there are none. */
     double fixed_ns, shortest_ns;
 };

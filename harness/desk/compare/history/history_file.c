@@ -266,7 +266,7 @@ enum status history_file_read(struct history_file *history, const char *path)
     if (descriptor < 0)
         FAIL(STATUS_IO, "%s cannot be opened: %s%s", path, strerror(errno),
              errno == ENOENT ? "; history add makes it" : "");
-    lock(descriptor, LOCK_SH); /* Where there are no locks, half a line may be seen. */
+    lock(descriptor, LOCK_SH); /* Without locks, half a line may be seen. */
     TRY(read_text(descriptor, path, &text, &bytes));
     TRY(parse(history, &known, text, bytes, 0));
 

@@ -281,7 +281,7 @@ static bool has_other_kernel(const struct part_change *part)
            strcmp(kernels[SIDE_BASE], kernels[SIDE_NEW]) != 0;
 }
 
-/* Of all kernels' grids, per unit; NaN: not known. */
+/* Blocks of all kernels' grids, per unit; NaN: not known. */
 static double blocks_of_side(const struct making *making, int side)
 {
     const struct steps *steps = &making->summaries[side]->steps;

@@ -39,8 +39,8 @@ void trace_change_release(struct trace_change *change);
 /* Both files state untraced steps. */
 bool trace_change_has_untraced(const struct trace_change *change);
 
-/* Where the step differs and no part stands out: the finding that is new where it is longer, or gone where it is
- * shorter, and costs the most time, if that is STEP_CHANGE_LEAST of a step; else NULL. */
+/* If the step differs and no part stands out: the finding that is new if it is longer, or gone if it is shorter, and
+ * costs the most time, at least STEP_CHANGE_LEAST of a step; else NULL. */
 const struct finding *trace_change_cause(const struct trace_change *change);
 
 /* Finding number `i` of a side, if the other one has none of its kind; else NULL. Information is none. */

@@ -38,7 +38,7 @@ static int64_t steps_since(int64_t step, int64_t border, int64_t epoch)
 
 /* --- Marked --- */
 
-/* Where most steps do not call, a loop skips its loader, or only some waits are recorded. */
+/* If most steps do not call, a loop skips its loader, or only some waits are recorded. */
 static bool is_marked(const struct step_waits *waits, int64_t step)
 {
     return waits->usual_calls >= 1 && waits->calls[step] == waits->usual_calls + 1;

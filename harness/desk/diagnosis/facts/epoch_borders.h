@@ -6,7 +6,7 @@
  * rank-sum test (Wilcoxon, "Individual comparisons by ranking methods", 1945), and if two thirds of all waiting
  * are in the first halves of the epochs, in which the loader gets ahead again.
  *
- * Where nothing is marked, as with shards that a loader reads one after the other, borders are told by their
+ * If nothing is marked, as with shards that a loader reads one after the other, borders are told by their
  * distances: epochs are equally long, so all long waits, which add up to two thirds, come at equal distances, and
  * none that would be in the trace is missing. The chance is the part of all ways to place as many waits that look
  * like this. It is a third for two waits, so those prove nothing.

@@ -28,10 +28,10 @@ struct slow_rank {
     double step_ns;    /* of the run: the median */
     double least_ns;   /* communication of the slow rank */
     double typical_ns; /* and of the others, the median */
-    /* What a step would gain if the slow rank, and those near, were as fast as the next one: no more than the
+    /* The gain of a step if the slow rank, and those near, were as fast as the next one: no more than the
      * others' exposed communication. */
     double lost_ns;
-    /* What the slow rank does meanwhile: the part of its steps that is longer than the others' by half of their wait
+    /* The slow rank's doing while the others wait: the part of its steps that is longer than the others' by half of their wait
      * or more, its time, and the median of the others'. STEP_PART_COUNT: no part is, or nothing marks steps. */
     enum step_part part;
     double part_ns, part_typical_ns;
@@ -44,7 +44,7 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
 /* Whether a rank is as slow as the slow one: it is that one, or near. */
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures);
 
-/* What it does in that part, to follow its name: "loads data or waits for it"; NULL: not known. */
+/* A clause on that part, to follow the rank's name: "loads data or waits for it"; NULL: not known. */
 const char *slow_rank_does(const struct slow_rank *slow);
 
 /* A loss below this share of a step is within the spread of ranks that are alike. */

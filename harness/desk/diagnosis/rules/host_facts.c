@@ -119,7 +119,7 @@ static bool idle_is_uneven(const struct facts *facts)
             few_wait_for_most(facts));
 }
 
-/* Of the host, whether the device works meanwhile or not. */
+/* The host's median wait, whether or not the device works at the same time. */
 static double typical_wait_ns(const struct facts *facts)
 {
     const struct phases *phases = &facts->summary->phases;

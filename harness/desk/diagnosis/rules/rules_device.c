@@ -18,7 +18,7 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
     return false;
 }
 
-/* What kernels in types of 16 bits and less, or on matrix units, have in their names. Those of Composable Kernel name
+/* Parts of the names of kernels in types of 16 bits and less, or on matrix units. Kernels of Composable Kernel name
  * the type of sums as well, so they do not tell. */
 static bool names_short_type(const char *name)
 {
@@ -219,7 +219,7 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     return finding_costs(finding, facts, 0.5 * share.ns * (alone ? 1 : facts_device_share(facts)));
 }
 
-/* Where a step has several updates, one would do. A single one may take 15% of a step. */
+/* If a step has several updates, one would do. A single one may take 15% of a step. */
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
 {
     const double good = 0.15;
@@ -250,8 +250,8 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
     return finding_costs(finding, facts, lost * (alone ? 1 : facts_device_share(facts)));
 }
 
-/* Where operators are all that the trace shows, what is done with the scores between two products: masks,
- * scales, a softmax. A fused operator does that too, in registers. */
+/* If the trace shows operators alone: work on the scores between two products, which is masks, scales and a
+ * softmax. A fused operator does that too, in registers. */
 static bool judge_naive_operators(struct finding *finding, const struct facts *facts)
 {
     const struct host_operators *operators = &facts->summary->operators;

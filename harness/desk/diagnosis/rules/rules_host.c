@@ -53,7 +53,7 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
                          facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
 }
 
-/* What waits put off, without waits whose reason is at fault itself; per step. */
+/* Time that waits put off, per step, without waits whose reason is at fault itself. */
 struct waited {
     double own_ns;
     double shared_ns; /* loading and other work that are at fault themselves */
@@ -181,8 +181,7 @@ static void name_work(struct finding *finding, const struct facts *facts)
                  quantity_time(unnamed).text);
 }
 
-/* Where the host waits for the device, and the device's work would cover what the host does then, the wait is
- * at fault. */
+/* If the host waits for the device, and the device's work would cover the host's, the wait is at fault. */
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;

@@ -135,7 +135,7 @@ static double short_share(const struct facts *facts)
     return launches->count > 0 ? (double)launches->short_count / (double)launches->count : 0;
 }
 
-/* Where graphs launch most of the work, "capture the step" is no advice. */
+/* If graphs launch most of the work, "capture the step" is no advice. */
 static bool graphs_do_most(const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;

@@ -160,7 +160,7 @@ static struct growth growth_of(const struct facts *facts, const struct memory_de
     return growth;
 }
 
-/* What is kept by each step may be a number, for a curve of the loss. Growth matters if it doubles the peak
+/* Each step may keep a number, for a curve of the loss. Growth matters if it doubles the peak
  * within so many steps. */
 static const double GROWTH_STEPS = 1e5;
 

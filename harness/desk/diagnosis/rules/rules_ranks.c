@@ -22,7 +22,7 @@ static double waits_ns(const struct facts *facts)
     return ns;
 }
 
-/* What reduces gradients in backward, per step, where the trace states its size. */
+/* Collectives that reduce gradients in backward, per step, if the trace states their size. */
 struct reductions {
     double count, bytes;
 };
@@ -198,7 +198,7 @@ static int optimizer_states(const struct facts *facts)
     return states;
 }
 
-/* What the allocator says that the optimizer has at the peak; 0: it does not say. */
+/* The optimizer's bytes at the peak, as the allocator states them; 0: it does not. */
 static int64_t stated_state(const struct facts *facts)
 {
     const struct memory_curve *memory = &facts->summary->memory;

@@ -308,7 +308,7 @@ out:
 
 /* --- Events --- */
 
-/* What an event has besides its name, track and times. */
+/* Adds all that an event has besides its name, track and times. */
 static enum status add_details(struct kineto_events *events, const struct event_fields *fields,
                                struct trace_event *event)
 {
