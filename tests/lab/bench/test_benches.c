@@ -1,8 +1,8 @@
 /* What benches are made of, and that each of the list passes its own check and gives all back. */
 #include "benches/benches.h"
+#include "benches/parts/operand.h"
 #include "benches/roofs.h"
 #include "harness/lab/bench/bench_measure.h"
-#include "benches/parts/operand.h"
 #include "harness/lab/device/driver.h"
 #include "tests/fixtures/lab/training_fixture.h"
 
