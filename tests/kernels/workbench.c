@@ -413,7 +413,8 @@ void workbench_expect(struct workbench *bench, struct tensor *tensor, const doub
                       const double *sizes, double limit, const char *file, int line)
 {
     double unit = workbench_unit(bench, tensor->element);
-    double least = unit == 0x1p-11 ? 0x1p-25 : 0; /* of subnormal numbers, which gradients are */
+    double normal = unit == 0x1p-11 ? 0x1p-14 : 0x1p-126;
+    double least = unit * normal; /* of subnormal numbers, which gradients are */
     double scale = root_mean_square(reference, tensor->count);
     double allowed_scale = sizes ? root_mean_square(sizes, tensor->count) : scale;
     double error_squares = 0, worst = 0;
