@@ -1,7 +1,7 @@
 /* The log: which lines are in it, who forces them to disk, and how it ends on a full disk. */
 #include "scenarios/training/step/parts/line_log.h"
-#include "tests/fixtures/scratch_disk.h"
 #include "tests/fixtures/lab/training_fixture.h"
+#include "tests/fixtures/scratch_disk.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Saving the training state: what is in the file, when it is written, what it costs, how it fails. */
 #include "scenarios/training/step/state.h"
-#include "tests/fixtures/scratch_disk.h"
 #include "tests/fixtures/lab/training_fixture.h"
+#include "tests/fixtures/scratch_disk.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * allocator counted, and change no result. */
 #include "harness/lab/record/kineto.h"
 #include "tests/fixtures/kineto_file.h"
-#include "tests/fixtures/trace_folder.h"
 #include "tests/fixtures/lab/training_fixture.h"
+#include "tests/fixtures/trace_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Recording a trace of one configuration, and stopping that. */
 #include "harness/lab/experiment/child/trace_run.h"
 
+#include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/scratch_disk.h"
 #include "tests/fixtures/trace_folder.h"
-#include "tests/fixtures/lab/training_fixture.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The trace file: made-up rows come out exactly, and what can fail leaves no half of a file. */
 #include "harness/lab/record/kineto.h"
-#include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/kineto_file.h"
+#include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/trace_folder.h"
 
 #include <signal.h>
