@@ -1,6 +1,6 @@
 /* The verdict on one row: faster, same, slower, or undecided.
  *
- * The change is new over base, each the geometric mean of its runs (sides.h). From the noise of a run
+ * The change is new over base, each the geometric mean of its runs (row_sides.h). From the noise of a run
  * follow, by Student's t, an interval of 95% and a verdict:
  * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes it in
  *   one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is no change

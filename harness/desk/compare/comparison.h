@@ -1,7 +1,7 @@
 /* Compares one set of benchmark files with another, row by row.
  *
  * A row is gathered by its name from all files of a side; each file that has a value of it is one run
- * (sides.h), and compared_row.h explains the verdicts. Files of different devices or clocks are
+ * (row_sides.h), and compared_row.h explains the verdicts. Files of different devices or clocks are
  * refused; a row whose files did different work (workload.h) has no change. */
 #ifndef HARNESS_DESK_COMPARE_COMPARISON_H
 #define HARNESS_DESK_COMPARE_COMPARISON_H
