@@ -22,6 +22,7 @@ static const struct command_word variables[] = {
 };
 
 static const struct command_set commands_here = {
+    .name = "chokepoint-desk",
     .text = "Reads traces of training and results of benchmarks: what slows the training down, and "
             "what became slower.",
     .commands = commands,

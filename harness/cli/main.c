@@ -43,6 +43,7 @@ static const struct command_word variables[] = {
 };
 
 static const struct command_set commands_here = {
+    .name = "chokepoint",
     .text = "Reproduces what slows down training on GPUs, one bottleneck at a time: the same "
             "training step with one thing wrong (before) and with it fixed (after).",
     .commands = commands,

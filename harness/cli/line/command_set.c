@@ -17,18 +17,29 @@ static void print_two(FILE *stream, int column, const char *name, const char *te
     wrap_print(stream, column, column, wrap_width(stream), text);
 }
 
+/* The column of the second of two, beside the longest first one that has a second. */
+static int second_column(const struct command_word *words)
+{
+    int column = 0;
+
+    for (; words->name != NULL; words++)
+        if (words->text[0] != '\0' && (int)strlen(words->name) + 4 > column)
+            column = (int)strlen(words->name) + 4;
+    return column;
+}
+
 static void print_help(const struct command_set *set, FILE *stream)
 {
-    int width = wrap_width(stream);
+    int width = wrap_width(stream), column = second_column(set->examples);
 
-    fputs("Usage: chokepoint COMMAND [OPTION...]\n\n", stream);
+    fprintf(stream, "Usage: %s COMMAND [OPTION...]\n\n", set->name);
     wrap_print(stream, 0, 0, width, set->text);
     fputs("\nCommands:\n", stream);
     for (int i = 0; i < set->command_count; i++)
         print_two(stream, 12, set->commands[i]->name, set->commands[i]->text);
     fputs("\nExamples:\n", stream);
     for (const struct command_word *example = set->examples; example->name != NULL; example++)
-        print_two(stream, 37, example->name, example->text);
+        print_two(stream, column, example->name, example->text);
     fputs("\nEnvironment:\n", stream);
     for (const struct command_word *word = set->variables; word->name != NULL; word++)
         print_two(stream, 27, word->name, word->text);
@@ -136,7 +147,7 @@ enum status command_set_run(const struct command_set *set, int argc, char **argv
         goto out;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        puts("chokepoint " CHOKEPOINT_VERSION);
+        printf("%s %s\n", set->name, CHOKEPOINT_VERSION);
         goto out;
     }
     command = find_command(set, argv[1]);

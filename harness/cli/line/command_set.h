@@ -12,6 +12,7 @@ struct command_word {
 };
 
 struct command_set {
+    const char *name;                      /* the program\'s */
     const char *text;                      /* what it does */
     const struct command *const *commands; /* [command_count], in the order of the help */
     int command_count;
