@@ -97,7 +97,33 @@ def made_trace(path, rank=None, communication=300):
     pathlib.Path(path).write_text(json.dumps(trace))
 
 
+def made_step_trace(path, device, pace):
+    """Ten steps of five kernels, each of which takes `pace` times as long as on a device of pace 1."""
+    events = []
+    for step in range(10):
+        at, busy = 2000 * step, 2000 * step + 100
+        events += [event("user_annotation", f"ProfilerStep#{step}", at, 2000),
+                   event("user_annotation", "forward", at + 2, 900)]
+        for kernel, length in enumerate((100, 120, 140, 160, 180)):
+            number = 10 * step + kernel + 1
+            length = (length + step % 3) * pace
+            events += [event("cuda_runtime", "cudaLaunchKernel", at + 10 + 10 * kernel, 5, correlation=number),
+                       event("kernel", f"kernel_{kernel}", busy, length, thread=7, process=0, correlation=number,
+                             grid=[8, 1, 1], block=[128, 1, 1])]
+            busy += length + 1
+    pathlib.Path(path).write_text(json.dumps({"traceEvents": events, "deviceProperties": [
+        {"id": 0, "name": device, "computeMajor": 8, "computeMinor": 0, "numSms": 108, "totalGlobalMem": 1 << 30}]}))
+
+
+def explain_a_slower_device(folder):
+    sides = [os.path.join(folder, f"{name}.json") for name in ("fast", "slow")]
+    made_step_trace(sides[0], "NVIDIA H200", 1)
+    made_step_trace(sides[1], "NVIDIA A100", 1.5)
+    see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json", *sides)
+
+
 def diagnose_all(folder):
+    explain_a_slower_device(folder)
     made = os.path.join(folder, "made.json")
     made_trace(made)
     diagnose(made, "--timeline=2")
