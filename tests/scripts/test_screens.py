@@ -168,6 +168,8 @@ program = os.path.abspath(program)
 traces = os.path.abspath(os.environ.get("CHOKEPOINT_TRACES") or
                          os.path.join(os.path.dirname(__file__), "../../../shared/traces"))
 with tempfile.TemporaryDirectory() as place:
+    # doctor prints it, and the path of the tests' own may be too long for a narrow screen.
+    os.environ["CHOKEPOINT_CACHE"] = os.path.join(place, "cache")
     check_all(place)
 for failure in failures:
     print(failure)
