@@ -42,7 +42,7 @@ struct arena {
     char *free;
     size_t free_bytes;
 
-    /* Of the root only. */
+    /* Used by the root only. */
     jmp_buf *out; /* of the innermost arena_run(); NULL: none */
     int64_t lacked_count;
     size_t lacked_size;

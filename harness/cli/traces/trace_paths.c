@@ -90,7 +90,7 @@ static enum status add_folder(struct trace_paths *paths, const char *folder)
     if (access(result, F_OK) != 0)
         return add_files(paths, folder);
     result_traces_in(name, folder);
-    TRY(join(traces, folder, name[0] != '\0' ? name : "traces"));
+    TRY(join(traces, folder, name[0] != '\0' ? name : RESULT_TRACES));
     if (!is_folder(traces))
         FAIL(STATUS_BAD_INPUT, "%s has no traces beside it: it was made with --no-trace or --aa",
              result);
@@ -112,7 +112,7 @@ static enum status add_file(struct trace_paths *paths, const char *path)
         return add(paths, path);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     slash = strrchr(folder, '/');
-    if (strcmp(slash != NULL ? slash + 1 : folder, "traces") != 0)
+    if (strcmp(slash != NULL ? slash + 1 : folder, RESULT_TRACES) != 0)
         return add(paths, path);
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - folder) + 1 : 2,
              slash != NULL ? path : "./");
