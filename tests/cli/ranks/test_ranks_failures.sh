@@ -86,6 +86,8 @@ begins()
     case_name=$1
     shift
     seed=$((seed + 1))
+    # The shell empties the file in the background, perhaps after somebody has read the words of the case before.
+    : >"$folder/out"
     "$@" --seed=$seed >"$folder/out" 2>"$folder/err" &
     running=$!
 }
