@@ -55,7 +55,6 @@ static bool decays(int tensor)
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -65,13 +64,11 @@ static enum status run(struct bench_work *work, int64_t iterations)
     }
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_set(struct bench_work *work, int copy)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     const struct optimizer_config config = { .form = (enum optimizer_form)work->bench->variant,
                                              .rate = RATE,
@@ -102,8 +99,7 @@ static enum status open_set(struct bench_work *work, int copy)
     TRY(optimizer_open(&set->optimizer, &config, set->parameters, own->tensors, NULL,
                        own->allocator, work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The first update of weight w, in double precision: m and v are the gradient and its square, less what
@@ -124,21 +120,21 @@ static enum status check(struct bench_work *work)
     int tensor = 0;
     int64_t end = elements_of(own, 0);
 
-    TRY(rows_make(&before, own->elements));
+    TRY_OUT(rows_make(&before, own->elements));
     for (int64_t i = 0; i < own->elements; i++) {
         before[i] = operand_value(weights, i);
         squares += pow(operand_value(&own->gradient, i), 2);
     }
     scale = fmin(1, MAX_NORM / (sqrt(squares) + 1e-6));
-    TRY(run(work, 1));
-    TRY(operand_read(weights, work));
-    TRY(operand_read(&own->value, work));
+    TRY_OUT(run(work, 1));
+    TRY_OUT(operand_read(weights, work));
+    TRY_OUT(operand_read(&own->value, work));
     for (int64_t i = 0; i < own->elements; i++) {
         while (i >= end) end += elements_of(own, ++tensor);
-        TRY(operand_check(
+        TRY_OUT(operand_check(
             weights, work->bench->name, i,
             updated(before[i], scale * operand_value(&own->gradient, i), decays(tensor)), 1e-6));
-        TRY(operand_check(&own->value, work->bench->name, i, operand_value(weights, i), 0));
+        TRY_OUT(operand_check(&own->value, work->bench->name, i, operand_value(weights, i), 0));
     }
 
 out:
@@ -168,7 +164,6 @@ static void count_work(struct bench_work *work)
 static enum status set_up(struct bench_work *work)
 {
     enum { STATE = 3 * sizeof(float) }; /* master and moments of an element */
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     enum dtype dtype = work->bench->dtype;
 
@@ -187,8 +182,7 @@ static enum status set_up(struct bench_work *work)
     TRY(check(work));
     count_work(work);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

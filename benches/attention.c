@@ -47,7 +47,6 @@ static enum status heads_product(struct bench_work *work, const struct operand *
 
 static enum status run_naive(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -60,13 +59,11 @@ static enum status run_naive(struct bench_work *work, int64_t iterations)
     }
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_tiled(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++)
@@ -77,8 +74,7 @@ static enum status run_tiled(struct bench_work *work, int64_t iterations)
                    .heads = HEADS, .tokens = own->tokens));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct attention_shape shape_of(const struct bench_work *work)
@@ -94,7 +90,6 @@ static struct attention_shape shape_of(const struct bench_work *work)
 
 static enum status run_fused(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     const struct fused_attention attention = { .shape = shape_of(work),
                                                .scale = own->scale,
@@ -108,8 +103,7 @@ static enum status run_fused(struct bench_work *work, int64_t iterations)
     for (int64_t i = 0; i < iterations; i++) TRY(device_attention(work->stream, &attention));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static double score(const struct own *own, int64_t head, int64_t query, int64_t key)
@@ -129,7 +123,6 @@ static double score(const struct own *own, int64_t head, int64_t query, int64_t 
 static enum status check_query(const struct bench_work *work, int64_t head, int64_t query)
 {
     enum { WIDTH_MOST = 128 };
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     double limit = work->bench->dtype == DTYPE_F32 ? 1e-5 : 0x1p-8;
     double sum = 0, y[WIDTH_MOST] = { 0 };
@@ -144,13 +137,11 @@ static enum status check_query(const struct bench_work *work, int64_t head, int6
         TRY(operand_check(&own->y, "attention", (head * own->tokens + query) * own->width + i,
                           y[i] / sum, limit));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_operands(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     struct operand *const inputs[] = { &own->q, &own->k, &own->v, &own->y };
     const struct device_properties *device = device_properties(work->device);
@@ -166,14 +157,12 @@ static enum status open_operands(struct bench_work *work)
                                (struct kernel_extent){ .elements = matrix });
     work->flops = kernel_flops(KERNEL_tiled_attention_forward, matrix * own->tokens);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check(struct bench_work *work)
 {
     enum { QUERIES = 8 };
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     TRY(work->bench->run(work, 1));
@@ -183,13 +172,11 @@ static enum status check(struct bench_work *work)
         TRY(check_query(work, random_below(&work->random, HEADS),
                         random_below(&work->random, (uint32_t)own->tokens)));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_workspace(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     struct attention_shape shape = shape_of(work);
     size_t bytes;
@@ -198,14 +185,12 @@ static enum status open_workspace(struct bench_work *work)
     if (bytes > 0)
         TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The naive form's scores are written, read and written by the softmax, and read. */
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     enum dtype dtype = work->bench->dtype;
     int64_t queries = HEADS * work->argument, scores = queries * work->argument;
@@ -222,8 +207,7 @@ static enum status set_up(struct bench_work *work)
         TRY(open_workspace(work));
     TRY(check(work));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static const char *lack_library(const struct bench *bench, const struct device_properties *device)

@@ -23,7 +23,6 @@ static bool goes(const struct bench_work *work, enum way way)
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
 
@@ -41,8 +40,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
     TRY(stream_synchronize(work->stream));
     TRY(stream_synchronize(own->second));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void fill(struct bench_work *work, unsigned char *bytes)
@@ -58,7 +56,6 @@ static void fill(struct bench_work *work, unsigned char *bytes)
 /* One copy each way, onto zeros: then there must be what was at the source. */
 static enum status check(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
 
@@ -70,18 +67,16 @@ static enum status check(struct bench_work *work)
     if (goes(work, D2H) && memcmp(own->back, own->host, bytes) != 0)
         FAIL(STATUS_INTERNAL, "a copy of %zu bytes to the host changed them", bytes);
     if (!goes(work, H2D) && !goes(work, D2D))
-        goto out;
+        return STATUS_OK;
     TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, own->back, own->device[0], bytes));
     if (memcmp(own->back, own->host, bytes) != 0)
         FAIL(STATUS_INTERNAL, "a copy of %zu bytes to the device changed them", bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
     enum bench_memory host = goes(work, PAGEABLE) ? BENCH_PAGEABLE : BENCH_PINNED;
@@ -100,8 +95,7 @@ static enum status set_up(struct bench_work *work)
     TRY(check(work));
     work->bytes = work->argument * (goes(work, D2D) ? 2 : goes(work, H2D) + goes(work, D2H));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

@@ -31,7 +31,6 @@ struct own {
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     struct gemm gemm = {
         .a = own->a.device,
@@ -55,8 +54,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
     }
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Some elements, drawn at random, against the sum in double precision. A product of two values from -1
@@ -66,7 +64,6 @@ out:
 static enum status check(struct bench_work *work)
 {
     enum { SAMPLES = 64 };
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     int64_t n = own->n, k = own->k;
     double size = fmax(1, sqrt((double)k) / 3);
@@ -83,8 +80,7 @@ static enum status check(struct bench_work *work)
         TRY(operand_check(&own->c, "a matrix product", row * n + column, sum, limit));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The role whose model is that wide; the heavy one where none is. */
@@ -105,7 +101,6 @@ static int64_t state_bytes(const struct role_sizes *role)
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     enum weights weights = (enum weights)work->bench->variant;
     enum dtype dtype = work->bench->dtype;
@@ -130,8 +125,7 @@ static enum status set_up(struct bench_work *work)
     work->flops = 2 * m * n * k;
     work->bytes = (m * n + m * k + k * n) * (int64_t)dtype_bytes(dtype);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static const char *lack_tf32(const struct bench *bench, const struct device_properties *device)

@@ -21,15 +21,13 @@ struct own {
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++)
         TRY(jpeg_decode_square(own->decoder, own->file, own->file_bytes, "the bench's picture",
                                (int)work->argument, own->decoded));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void paint(struct bench_work *work)
@@ -52,7 +50,6 @@ static void paint(struct bench_work *work)
 static enum status check(const struct bench_work *work)
 {
     enum { LIMIT = 10 };
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     int64_t count = work->argument * work->argument * CHANNELS;
     double off = 0;
@@ -63,13 +60,11 @@ static enum status check(const struct bench_work *work)
         FAIL(STATUS_INTERNAL, "the decoded picture is off by %.1f levels in the mean, not %d", off,
              LIMIT);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     int64_t bytes = work->argument * work->argument * CHANNELS;
 
@@ -84,8 +79,7 @@ static enum status set_up(struct bench_work *work)
     TRY(check(work));
     work->items = 1;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

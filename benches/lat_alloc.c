@@ -36,8 +36,6 @@ static enum status give_back(struct bench_work *work, void *block)
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < iterations; i++) {
         void *block;
         TRY(take(work, &block));
@@ -45,15 +43,13 @@ static enum status run(struct bench_work *work, int64_t iterations)
     }
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The memory is there: it counts as used, and its last bytes keep what is written to them. */
 static enum status check(struct bench_work *work, void *block, int64_t used_before)
 {
     enum { LAST = 64 };
-    enum status status = STATUS_OK;
     struct memory_info info;
     unsigned char read[LAST];
 
@@ -67,8 +63,7 @@ static enum status check(struct bench_work *work, void *block, int64_t used_befo
     for (int i = 0; i < LAST; i++)
         TRY(value_check("memory", work->argument - LAST + i, read[i], 0x5a, 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
@@ -79,14 +74,14 @@ static enum status set_up(struct bench_work *work)
     void *block;
 
     own->mode = (enum allocation_mode)work->bench->variant;
-    TRY(device_memory_info(work->device, &info));
+    TRY_OUT(device_memory_info(work->device, &info));
     if (own->mode == ALLOCATION_CACHING)
-        TRY(allocator_open(&own->allocator, work->stream,
-                           &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
-    TRY(take(work, &block));
+        TRY_OUT(allocator_open(&own->allocator, work->stream,
+                               &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
+    TRY_OUT(take(work, &block));
     status = check(work, block, info.used);
     freed = give_back(work, block);
-    TRY(status != STATUS_OK ? status : freed);
+    TRY_OUT(status != STATUS_OK ? status : freed);
 
 out:
     return status;

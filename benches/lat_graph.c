@@ -9,36 +9,29 @@ struct own {
 
 static enum status launch_all(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < work->argument; i++) TRY(tiny_kernel_launch(&own->kernel, work));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_eager(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < iterations; i++) TRY(launch_all(work));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_graph(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) TRY(graph_launch(work->stream, own->graph));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A capture must be ended even when something in it failed; the first error is the one to report. */
@@ -48,7 +41,7 @@ static enum status capture(struct bench_work *work)
     struct own *own = work->own;
     struct status_error error;
 
-    TRY(graph_begin(work->stream));
+    TRY_OUT(graph_begin(work->stream));
     status = launch_all(work);
     if (status != STATUS_OK)
         error = *status_last();
@@ -56,7 +49,7 @@ static enum status capture(struct bench_work *work)
     if (status != STATUS_OK)
         status_raise(&error);
     else
-        TRY(ended);
+        TRY_OUT(ended);
 
 out:
     return status;
@@ -64,7 +57,6 @@ out:
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     work->items = work->argument;
@@ -74,8 +66,7 @@ static enum status set_up(struct bench_work *work)
     TRY(work->bench->run(work, 1));
     TRY(tiny_kernel_check(&own->kernel, work, work->argument));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

@@ -22,7 +22,6 @@ struct own {
 static enum status run_enqueue(struct bench_work *work, int64_t iterations)
 {
     enum { ROOM = 64 };
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t done = 0; done < iterations;) {
@@ -33,8 +32,7 @@ static enum status run_enqueue(struct bench_work *work, int64_t iterations)
         done += group;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The value of a number that the device writes meanwhile. */
@@ -46,7 +44,6 @@ static float look(const float *number)
 /* A kernel that fails never writes its number: after a while the stream is asked. */
 static enum status wait_for(const float *number, float value, struct stream *stream, int64_t begin)
 {
-    enum status status = STATUS_OK;
     const int64_t patience_ns = 100000000;
 
     while (look(number) != value) {
@@ -57,14 +54,12 @@ static enum status wait_for(const float *number, float value, struct stream *str
             FAIL(STATUS_INTERNAL, "a kernel is done, and its result is not seen");
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_start(struct bench_work *work, int64_t iterations)
 {
     enum { STARTS_MOST = 1 << 24 }; /* the integers that a float counts */
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -79,13 +74,11 @@ static enum status run_start(struct bench_work *work, int64_t iterations)
         TRY(stream_synchronize(work->stream));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_sync(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -93,26 +86,22 @@ static enum status run_sync(struct bench_work *work, int64_t iterations)
         TRY(stream_synchronize(work->stream));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_back_to_back(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) TRY(tiny_kernel_launch(&own->kernel, work));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
 {
     enum { LAUNCHES = 100 };
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     TRY(tiny_kernel_open(&own->kernel, work, ROW_MULTIPLE));
@@ -120,14 +109,12 @@ static enum status set_up(struct bench_work *work)
     TRY(tiny_kernel_check(&own->kernel, work, LAUNCHES));
     work->items = 1;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The check is that the number is seen at all. */
 static enum status set_up_start(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     void *seen;
 
@@ -138,8 +125,7 @@ static enum status set_up_start(struct bench_work *work)
     for (int64_t i = 0; i < ROW_MULTIPLE; i++)
         TRY(value_check("a launch", i, (double)look(own->seen + i), (double)own->starts, 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 #define LAT_LAUNCH(name_, text_, set_up_, manual)                                                  \

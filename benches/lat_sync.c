@@ -28,14 +28,12 @@ static enum status wait_device(struct bench_work *work)
 
 static enum status wait_event(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
 
     TRY(event_record(own->event, work->stream));
     TRY(event_synchronize(own->event));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status wait_spin(struct bench_work *work)
@@ -43,7 +41,7 @@ static enum status wait_spin(struct bench_work *work)
     enum status status = STATUS_OK;
     const struct own *own = work->own;
 
-    TRY(event_record(own->event, work->stream));
+    TRY_OUT(event_record(own->event, work->stream));
     while ((status = event_query(own->event)) == STATUS_NOT_READY) continue;
 
 out:
@@ -72,7 +70,6 @@ static const struct {
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -80,25 +77,20 @@ static enum status run(struct bench_work *work, int64_t iterations)
         TRY(ways[work->bench->variant].wait(work));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_idle(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < iterations; i++) TRY(wait_event(work));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* After each wait the stream has nothing left to do. */
 static enum status set_up(struct bench_work *work)
 {
     enum { LAUNCHES = 3 };
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     int64_t elements = ways[work->bench->variant].elements;
 
@@ -116,8 +108,7 @@ static enum status set_up(struct bench_work *work)
         TRY(value_check("a number that was read back", 0, (double)own->read,
                         operand_value(&own->kernel.sum, 0), 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

@@ -20,7 +20,6 @@ struct own {
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++) {
@@ -29,8 +28,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
         loader_return(own->loader, batch);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status alloc_batch(void *context, size_t bytes, void **memory)
@@ -52,15 +50,15 @@ static enum status find_sample(struct own *own, const void *input, int32_t label
     char *loaded = NULL;
     bool is_found = false;
 
-    TRY(rows_make(&loaded, bytes));
-    TRY(sample_reader_open(&reader, own->dataset));
+    TRY_OUT(rows_make(&loaded, bytes));
+    TRY_OUT(sample_reader_open(&reader, own->dataset));
     for (uint32_t i = 0; !is_found && i < dataset_count(own->dataset, SPLIT_TRAIN); i++) {
         int32_t its_label, length;
-        TRY(sample_load(reader, SPLIT_TRAIN, i, loaded, &its_label, &length));
+        TRY_OUT(sample_load(reader, SPLIT_TRAIN, i, loaded, &its_label, &length));
         is_found = its_label == label && memcmp(loaded, input, bytes) == 0;
     }
     if (!is_found)
-        FAIL(STATUS_INTERNAL, "the loader gave a sample that is not in its data set");
+        FAIL_OUT(STATUS_INTERNAL, "the loader gave a sample that is not in its data set");
 
 out:
     sample_reader_close(reader);
@@ -77,11 +75,11 @@ static enum status check(struct own *own)
     const unsigned char *memory;
     const int32_t *labels;
 
-    TRY(loader_next(own->loader, &batch));
+    TRY_OUT(loader_next(own->loader, &batch));
     memory = batch->memory;
     labels = (const int32_t *)(const void *)(memory + layout.labels_offset);
-    TRY(find_sample(own, memory, labels[0]));
-    TRY(find_sample(own, memory + (BATCH - 1) * layout.sample_bytes, labels[BATCH - 1]));
+    TRY_OUT(find_sample(own, memory, labels[0]));
+    TRY_OUT(find_sample(own, memory + (BATCH - 1) * layout.sample_bytes, labels[BATCH - 1]));
 
 out:
     if (batch != NULL)
@@ -91,7 +89,6 @@ out:
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     const struct dataset_config data = { .kind = DATA_IMAGES,
                                          .image_size = IMAGE_SIZE,
@@ -109,8 +106,7 @@ static enum status set_up(struct bench_work *work)
     TRY(check(own));
     work->items = BATCH;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

@@ -612,7 +612,6 @@ static int64_t rows_of(const struct bench_work *work)
 /* The operands' bytes and the kernel's row in kernels/kernels.h must agree. */
 static enum status count_work(struct bench_work *work, int64_t operand_bytes)
 {
-    enum status status = STATUS_OK;
     const struct memory_kernel *kernel = kernel_of(work);
     const int64_t rows = rows_of(work), elements = rows * kernel->width;
     const bool sums_columns = kernel->operands[Y] == PARTS;
@@ -630,13 +629,11 @@ static enum status count_work(struct bench_work *work, int64_t operand_bytes)
         FAIL(STATUS_INTERNAL, "%s: kernels/kernels.h says %lld bytes, but its operands have %lld",
              work->bench->name, (long long)work->bytes, (long long)operand_bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_operands(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     const struct memory_kernel *kernel = kernel_of(work);
     const enum dtype dtype = work->bench->dtype;
@@ -671,25 +668,21 @@ static enum status open_operands(struct bench_work *work)
                              extents[extent].count));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     const struct memory_kernel *kernel = kernel_of(work);
 
     for (int64_t i = 0; i < iterations; i++) TRY(kernel->launch(work, operands_next(work)));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_row(const struct bench_work *work, int64_t row)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     const struct operand *y = &own->operands[Y];
     const struct memory_kernel *kernel = kernel_of(work);
@@ -700,13 +693,11 @@ static enum status check_row(const struct bench_work *work, int64_t row)
     for (int64_t i = 0; i < count; i++)
         TRY(operand_check(y, work->bench->name, row * count + i, expected[i], kernel->limit));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct own *own = work->own;
     const int64_t rows = rows_of(work);
     const int64_t step = operand_check_step(rows * kernel_of(work)->width);
@@ -717,8 +708,7 @@ static enum status set_up(struct bench_work *work)
     for (int64_t row = 0; row < rows; row += step) TRY(check_row(work, row));
     TRY(check_row(work, rows - 1));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* N counts units of so many elements. */

@@ -26,7 +26,6 @@ static size_t bytes_of(const struct bench_work *work)
 
 static enum status copy(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
 
     for (int64_t i = 0; i < iterations; i++)
@@ -34,24 +33,19 @@ static enum status copy(struct bench_work *work, int64_t iterations)
                                 bytes_of(work)));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status copy_and_wait(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
-
     for (int64_t i = 0; i < iterations; i++) TRY(copy(work, 1));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* There and back, onto zeros. */
 static enum status check(struct bench_work *work, unsigned char *host, unsigned char *back)
 {
-    enum status status = STATUS_OK;
     const struct own *own = work->own;
     size_t bytes = bytes_of(work);
     uint64_t bits;
@@ -69,13 +63,11 @@ static enum status check(struct bench_work *work, unsigned char *host, unsigned 
         FAIL(STATUS_INTERNAL, "a copy of %zu bytes to device %d and back changed them", bytes,
              own->peer);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *device = device_properties(work->device);
     struct own *own = work->own;
     size_t bytes = bytes_of(work);
@@ -90,8 +82,7 @@ static enum status set_up(struct bench_work *work)
     TRY(check(work, memory[2], memory[3]));
     work->bytes = work->argument;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tear_down(struct bench_work *work)

@@ -111,8 +111,6 @@ enum variant variant_find(const char *name)
 /* "a,b" and "1,2": a to 1, and b to 2. */
 static enum status set_each(struct training_config *config, const char *names, const char *values)
 {
-    enum status status = STATUS_OK;
-
     while (*names != '\0') {
         char name[64], value[64];
         size_t name_length = strcspn(names, ","), value_length = strcspn(values, ",");
@@ -125,8 +123,7 @@ static enum status set_each(struct training_config *config, const char *names, c
         values += value_length + (values[value_length] == ',');
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
@@ -135,9 +132,9 @@ enum status scenario_config(const struct scenario *scenario, enum variant varian
     enum status status = STATUS_OK;
 
     knobs_defaults(config);
-    TRY(knobs_apply(config, scenario->base));
-    TRY(set_each(config, scenario->knob,
-                 variant == VARIANT_BEFORE ? scenario->before : scenario->after));
+    TRY_OUT(knobs_apply(config, scenario->base));
+    TRY_OUT(set_each(config, scenario->knob,
+                     variant == VARIANT_BEFORE ? scenario->before : scenario->after));
 
 out:
     if (status != STATUS_OK)

@@ -111,7 +111,6 @@ static void fill(struct operand *operand, struct random *random)
 enum status operand_open(struct operand *operand, struct bench_work *work, enum dtype dtype,
                          int64_t count)
 {
-    enum status status = STATUS_OK;
     size_t bytes = (size_t)count * dtype_bytes(dtype);
     void *device;
 
@@ -127,8 +126,7 @@ enum status operand_open(struct operand *operand, struct bench_work *work, enum 
                         bytes));
     TRY(stream_synchronize(work->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void *operand_at(const struct operand *operand, int64_t copy)
@@ -166,12 +164,9 @@ int64_t operand_check_step(int64_t count)
 enum status value_check(const char *what, int64_t index, double value, double expected,
                         double limit)
 {
-    enum status status = STATUS_OK;
-
     if (!(fabs(value - expected) <= limit))
         FAIL(STATUS_INTERNAL, "%s computes wrongly: element %" PRId64 " is %.9g, not %.9g", what,
              index, value, expected);
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -4,15 +4,12 @@
 
 enum status tiny_kernel_open(struct tiny_kernel *kernel, struct bench_work *work, int64_t count)
 {
-    enum status status = STATUS_OK;
-
     TRY(operand_open(&kernel->sum, work, DTYPE_F32, count));
     TRY(operand_open(&kernel->start, work, DTYPE_F32, count));
     TRY(operand_open(&kernel->term, work, DTYPE_F32, count));
     memcpy(kernel->start.host, kernel->sum.host, (size_t)count * sizeof(float));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_work *work)
@@ -24,7 +21,6 @@ enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_wo
 /* Each addition is off by at most half a unit in the last place of a sum that is at most launches + 1. */
 enum status tiny_kernel_check(struct tiny_kernel *kernel, struct bench_work *work, int64_t launches)
 {
-    enum status status = STATUS_OK;
     double n = (double)launches;
 
     TRY(operand_read(&kernel->sum, work));
@@ -33,6 +29,5 @@ enum status tiny_kernel_check(struct tiny_kernel *kernel, struct bench_work *wor
                           operand_value(&kernel->start, i) + n * operand_value(&kernel->term, i),
                           n * (n + 1) * 0x1p-24));
 
-out:
-    return status;
+    return STATUS_OK;
 }

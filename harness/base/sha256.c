@@ -105,10 +105,10 @@ enum status sha256_file(const char *path, char text[SHA256_TEXT])
     FILE *file = fopen(path, "rb");
 
     if (file == NULL)
-        FAIL(STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot open %.300s: %s", path, strerror(errno));
     while ((count = fread(buffer, 1, sizeof buffer, file)) > 0) sha256_add(&hash, buffer, count);
     if (ferror(file))
-        FAIL(STATUS_IO, "cannot read %.300s: %s", path, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot read %.300s: %s", path, strerror(errno));
     sha256_print(&hash, text);
 
 out:

@@ -77,8 +77,20 @@ void status_forward(const struct status_bridge *bridge);
 /* In a plugin that another plugin has failed: takes over the failure, which only the program has, and returns its code. */
 enum status status_fetch(void);
 
-/* Both need a local `enum status status` and a label `out`. */
+/* TRY and FAIL return the failure at once, from a function that returns enum status. */
 #define TRY(call)                                                                                  \
+    do {                                                                                           \
+        enum status status_of_call = (call);                                                       \
+        if (status_of_call != STATUS_OK) {                                                         \
+            status_expression(#call);                                                              \
+            return status_of_call;                                                                 \
+        }                                                                                          \
+    } while (0)
+
+#define FAIL(code, ...) return status_fail(code, __FILE__, __LINE__, __VA_ARGS__)
+
+/* The same for a function that has to release something: both need a local `enum status status` and a label `out`. */
+#define TRY_OUT(call)                                                                              \
     do {                                                                                           \
         status = (call);                                                                           \
         if (status != STATUS_OK) {                                                                 \
@@ -87,7 +99,7 @@ enum status status_fetch(void);
         }                                                                                          \
     } while (0)
 
-#define FAIL(code, ...)                                                                            \
+#define FAIL_OUT(code, ...)                                                                        \
     do {                                                                                           \
         status = status_fail(code, __FILE__, __LINE__, __VA_ARGS__);                               \
         goto out;                                                                                  \

@@ -127,11 +127,11 @@ enum status json_print(const struct json *json, const cJSON *root, char **text)
     if (!json->out_of_memory && root != NULL)
         printed = cJSON_Print(root);
     if (printed == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
     length = strlen(printed);
     longer = realloc(printed, length + 2);
     if (longer == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left to write the results as JSON");
     printed = NULL;
     memcpy(longer + length, "\n", 2);
     *text = longer;

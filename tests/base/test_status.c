@@ -7,20 +7,17 @@
 
 static enum status inner(int value)
 {
-    enum status status = STATUS_OK;
-
     if (value < 0)
         FAIL(STATUS_BAD_INPUT, "value %d is negative; give 0 or more", value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status outer(int value)
 {
     enum status status = STATUS_OK;
 
-    TRY(inner(value));
+    TRY_OUT(inner(value));
 
 out:
     if (status != STATUS_OK)

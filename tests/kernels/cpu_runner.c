@@ -33,13 +33,13 @@ static enum status launch(void *context, enum kernel kernel, enum dtype dtype, l
     void *copy = NULL; /* Of exactly its size, so that a sanitizer sees a read beyond it. */
 
     if (kernels[kernel].by_dtype[dtype] == NULL)
-        FAIL(STATUS_UNSUPPORTED, "no kernel %s for %d", kernels[kernel].name, (int)dtype);
+        FAIL_OUT(STATUS_UNSUPPORTED, "no kernel %s for %d", kernels[kernel].name, (int)dtype);
     if (count % step != 0)
-        FAIL(STATUS_BAD_USAGE, "%s: %ld elements is not a multiple of %ld", kernels[kernel].name,
-             count, step);
+        FAIL_OUT(STATUS_BAD_USAGE, "%s: %ld elements is not a multiple of %ld",
+                 kernels[kernel].name, count, step);
     copy = malloc(size);
     if (copy == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "%zu bytes of arguments", size);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "%zu bytes of arguments", size);
     memcpy(copy, arguments, size);
 
     long per_piece = (count / step + pieces - 1) / pieces * step;

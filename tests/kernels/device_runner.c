@@ -4,14 +4,12 @@
 static enum status launch(void *context, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size)
 {
-    enum status status = STATUS_OK;
     struct stream *stream = context;
 
     TRY(device_launch(stream, kernel, dtype, count, arguments, size));
     TRY(stream_synchronize(stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status alloc(void *context, size_t bytes, void **memory)

@@ -28,69 +28,59 @@ static enum status launch(struct bench *bench)
 /* The host's part alone: a burst that the queue has room for. */
 static enum status enqueue(struct bench *bench, double *ns)
 {
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
 
     for (int i = 0; i < BURST; i++) TRY(launch(bench));
     *ns = (double)(clock_ns() - start_ns) / BURST;
     TRY(stream_synchronize(bench->stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status launch_and_synchronize(struct bench *bench, double *ns)
 {
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
 
     TRY(launch(bench));
     TRY(stream_synchronize(bench->stream));
     *ns = (double)(clock_ns() - start_ns);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Host and worker together: many times what the queue holds. */
 static enum status back_to_back(struct bench *bench, double *ns)
 {
     enum { LAUNCHES = 8192 };
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
 
     for (int i = 0; i < LAUNCHES; i++) TRY(launch(bench));
     TRY(stream_synchronize(bench->stream));
     *ns = (double)(clock_ns() - start_ns) / LAUNCHES;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status replay(struct bench *bench, double *ns)
 {
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
 
     TRY(graph_launch(bench->stream, bench->graph));
     TRY(stream_synchronize(bench->stream));
     *ns = (double)(clock_ns() - start_ns) / NODES;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status copy_four_bytes(struct bench *bench, double *ns)
 {
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
     float value;
 
     TRY(device_copy(bench->stream, COPY_DEVICE_TO_HOST, &value, bench->x, sizeof value));
     *ns = (double)(clock_ns() - start_ns);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int by_value(const void *a, const void *b)
@@ -102,7 +92,6 @@ static int by_value(const void *a, const void *b)
 
 static enum status report(struct bench *bench, const char *name, measure_fn *measure)
 {
-    enum status status = STATUS_OK;
     double ns[REPETITIONS];
 
     for (int i = -10; i < REPETITIONS; i++) /* ten to warm up */
@@ -112,8 +101,7 @@ static enum status report(struct bench *bench, const char *name, measure_fn *mea
            (ns[REPETITIONS / 2 - 1] + ns[REPETITIONS / 2]) / 2, ns[REPETITIONS / 10],
            ns[REPETITIONS * 9 / 10]);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run(const char *name, bool doorbell)
@@ -133,16 +121,17 @@ static enum status run(const char *name, bool doorbell)
     struct device *device = NULL;
     struct bench bench = { NULL };
 
-    TRY(device_open(&device, name, &options));
+    TRY_OUT(device_open(&device, name, &options));
     printf("%s, doorbell %s: launch_ns %.1f\n", device_properties(device)->name,
            doorbell ? "on" : "off", device_properties(device)->launch_ns);
-    TRY(stream_create(device, &bench.stream));
-    TRY(device_alloc(device, NULL, ALLOCATE_DIRECT, ELEMENTS * sizeof *bench.x, (void **)&bench.x));
-    TRY(graph_begin(bench.stream));
-    for (int i = 0; i < NODES; i++) TRY(launch(&bench));
-    TRY(graph_end(bench.stream, &bench.graph));
+    TRY_OUT(stream_create(device, &bench.stream));
+    TRY_OUT(
+        device_alloc(device, NULL, ALLOCATE_DIRECT, ELEMENTS * sizeof *bench.x, (void **)&bench.x));
+    TRY_OUT(graph_begin(bench.stream));
+    for (int i = 0; i < NODES; i++) TRY_OUT(launch(&bench));
+    TRY_OUT(graph_end(bench.stream, &bench.graph));
     for (size_t i = 0; i < ARRAY_SIZE(measures); i++)
-        TRY(report(&bench, measures[i].name, measures[i].measure));
+        TRY_OUT(report(&bench, measures[i].name, measures[i].measure));
 
 out:
     graph_destroy(bench.graph);

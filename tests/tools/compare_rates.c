@@ -118,12 +118,13 @@ static enum status compare_all(int counts[COMPARE_VERDICTS], const struct machin
 
     draw_runs(runs, count, rows, factor, machine, random);
     for (int place = 0; place < PLACES; place++)
-        TRY(learn(&noise[place], runs, count, rows, (enum compare_place)place));
+        TRY_OUT(learn(&noise[place], runs, count, rows, (enum compare_place)place));
     for (int i = 0; i < rows; i++) {
         struct compared_row row = { .name = "row" };
         for (int side = 0; side < SIDES; side++)
             for (int j = 0; j < count; j++) values[side][j] = &runs[side][j].rows[i];
-        TRY(compare_runs(&row, values[SIDE_BASE], count, values[SIDE_NEW], count, noise, &rule));
+        TRY_OUT(
+            compare_runs(&row, values[SIDE_BASE], count, values[SIDE_NEW], count, noise, &rule));
         counts[row.verdict]++;
     }
 
@@ -135,7 +136,6 @@ out:
 static enum status print_rates(const struct machine *machine, int trials, int rows, int count,
                                double factor, struct random *random)
 {
-    enum status status = STATUS_OK;
     int counts[COMPARE_VERDICTS] = { 0 };
 
     for (int i = 0; i < trials; i++) TRY(compare_all(counts, machine, count, rows, factor, random));
@@ -145,8 +145,7 @@ static enum status print_rates(const struct machine *machine, int trials, int ro
            100.0 * counts[COMPARE_SLOWER] / trials / rows,
            100.0 * counts[COMPARE_UNDECIDED] / trials / rows);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status print_table(const int *rows, int row_counts, int trials)
@@ -154,7 +153,6 @@ static enum status print_table(const int *rows, int row_counts, int trials)
     static const int sizes[] = { 1, 3, 5, 8 };
     static const double factors[] = { 1, 1.03, 1.1 };
     struct random random = random_seed(1, 0);
-    enum status status = STATUS_OK;
 
     printf("%d comparisons each, %d repetitions per run, runs in turns, threshold 5%%\n\n"
            "machine     rows  runs  change   faster    same   slower  undecided\n",
@@ -166,8 +164,7 @@ static enum status print_table(const int *rows, int row_counts, int trials)
                     TRY(print_rates(&machines[m], (trials + rows[r] - 1) / rows[r], rows[r],
                                     sizes[s], factors[f], &random));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Files --- */
@@ -192,8 +189,6 @@ static void scale(struct benchmark_file *file, double factor)
 
 static enum status read_files(struct measured *measured, char **paths, int count)
 {
-    enum status status = STATUS_OK;
-
     for (; measured->count < count; measured->count++)
         for (int i = 0; i < PLANTED; i++) {
             struct benchmark_file *file = &measured->files[i][measured->count];
@@ -201,8 +196,7 @@ static enum status read_files(struct measured *measured, char **paths, int count
             scale(file, planted[i]);
         }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Pair p is taken where bit p of `pairs` is set; the earlier of its files is new where bit p of `turned`
@@ -225,7 +219,7 @@ static enum status compare_pairs(int counts[COMPARE_VERDICTS], const struct meas
         base[sides[SIDE_BASE].count++] = measured->files[0][2 * pair + !later];
         after[sides[SIDE_NEW].count++] = measured->files[factor][2 * pair + later];
     }
-    TRY(comparison_make(&comparison, sides, &rule, NULL, NULL));
+    TRY_OUT(comparison_make(&comparison, sides, &rule, NULL, NULL));
     for (int i = 0; i < COMPARE_VERDICTS; i++) counts[i] += comparison.counts[i];
 
 out:
@@ -236,7 +230,6 @@ out:
 /* All ways to choose `runs` pairs and to turn each. */
 static enum status print_rates_of_files(const struct measured *measured, int runs, int factor)
 {
-    enum status status = STATUS_OK;
     int counts[COMPARE_VERDICTS] = { 0 }, comparisons = 0;
     double all = 0;
 
@@ -256,8 +249,7 @@ static enum status print_rates_of_files(const struct measured *measured, int run
            100 * counts[COMPARE_SAME] / all, 100 * counts[COMPARE_SLOWER] / all,
            100 * counts[COMPARE_UNDECIDED] / all);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status print_table_of_files(char **paths, int count)
@@ -265,13 +257,13 @@ static enum status print_table_of_files(char **paths, int count)
     static struct measured measured;
     enum status status = STATUS_OK;
 
-    TRY(read_files(&measured, paths, count));
+    TRY_OUT(read_files(&measured, paths, count));
     printf("%d files of %d rows, threshold 5%%\n\n"
            "comparisons  runs  change   faster    same   slower  undecided\n",
            count, measured.files[0][0].count);
     for (int runs = 1; runs <= count / 2; runs++)
         for (int factor = 0; factor < PLANTED; factor++)
-            TRY(print_rates_of_files(&measured, runs, factor));
+            TRY_OUT(print_rates_of_files(&measured, runs, factor));
 
 out:
     for (int i = 0; i < count; i++)

@@ -80,8 +80,8 @@ static enum status run(const char *path)
     struct trace_file *trace = NULL;
     struct arena *arena = arena_open();
 
-    TRY(trace_file_read(&trace, path, NULL));
-    TRY(arena_run(arena, put, trace));
+    TRY_OUT(trace_file_read(&trace, path, NULL));
+    TRY_OUT(arena_run(arena, put, trace));
 
 out:
     arena_close(arena);

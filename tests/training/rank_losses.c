@@ -30,15 +30,15 @@ static enum status train(const char *settings)
     double state;
 
     knobs_defaults(&config);
-    TRY(knobs_apply(&config, settings));
-    TRY(device_open(&device, test_device_name(), NULL));
-    TRY(knobs_resolve(&config, device_properties(device)));
-    TRY(training_open(&training, device, &config));
-    TRY(training_run(training, STEPS / 2));
-    TRY(training_window(training, STEPS / 2, &window));
-    TRY(training_losses(training, 0, STEPS, losses));
+    TRY_OUT(knobs_apply(&config, settings));
+    TRY_OUT(device_open(&device, test_device_name(), NULL));
+    TRY_OUT(knobs_resolve(&config, device_properties(device)));
+    TRY_OUT(training_open(&training, device, &config));
+    TRY_OUT(training_run(training, STEPS / 2));
+    TRY_OUT(training_window(training, STEPS / 2, &window));
+    TRY_OUT(training_losses(training, 0, STEPS, losses));
     state = (double)optimizer_state_bytes(training->optimizer);
-    TRY(ranks_sum(&state, 1));
+    TRY_OUT(ranks_sum(&state, 1));
     if (ranks_rank() == 0)
         print(losses, &window, state);
 
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     if (atoi(argv[1]) > 1)
-        TRY(ranks_join(atoi(argv[1])));
-    TRY(train(argv[2]));
+        TRY_OUT(ranks_join(atoi(argv[1])));
+    TRY_OUT(train(argv[2]));
     ranks_leave();
 
 out:

@@ -26,12 +26,12 @@ static enum status open_run_close(struct device *device, const char *settings)
     double accuracy;
     enum status status = STATUS_OK;
 
-    TRY(training_open(&training, device, &config));
-    TRY(training_run(training, 4));
-    TRY(training_losses(training, 0, 4, losses));
-    TRY(training_window(training, 3, &window));
-    TRY(training_evaluate(training, &accuracy));
-    TRY(training_pause(training));
+    TRY_OUT(training_open(&training, device, &config));
+    TRY_OUT(training_run(training, 4));
+    TRY_OUT(training_losses(training, 0, 4, losses));
+    TRY_OUT(training_window(training, 3, &window));
+    TRY_OUT(training_evaluate(training, &accuracy));
+    TRY_OUT(training_pause(training));
 
 out:
     training_window_release(&window);

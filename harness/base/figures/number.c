@@ -10,7 +10,6 @@
 enum status number_integer(int64_t *number, const char *option, const char *text, int64_t least,
                            int64_t most)
 {
-    enum status status = STATUS_OK;
     char *end;
 
     errno = 0;
@@ -23,13 +22,11 @@ enum status number_integer(int64_t *number, const char *option, const char *text
              text, least, most);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status number_unsigned(uint64_t *number, const char *option, const char *text)
 {
-    enum status status = STATUS_OK;
     char *end;
 
     errno = 0;
@@ -38,8 +35,7 @@ enum status number_unsigned(uint64_t *number, const char *option, const char *te
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give a whole number from 0 to %" PRIu64, option, text,
              UINT64_MAX);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 bool number_read_bytes(const char *text, int64_t *bytes)
@@ -68,18 +64,14 @@ bool number_read_bytes(const char *text, int64_t *bytes)
 
 enum status number_bytes(int64_t *bytes, const char *option, const char *text)
 {
-    enum status status = STATUS_OK;
-
     if (!number_read_bytes(text, bytes))
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give bytes above 0, as in 512MiB or 2G", option, text);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status number_seconds(double *seconds, const char *option, const char *text, double most)
 {
-    enum status status = STATUS_OK;
     char *end;
 
     errno = 0;
@@ -87,8 +79,7 @@ enum status number_seconds(double *seconds, const char *option, const char *text
     if (errno != 0 || end == text || *end != '\0' || !(*seconds > 0 && *seconds <= most))
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give seconds above 0, at most %g", option, text, most);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status number_duration(double *seconds, const char *option, const char *text, double most)
@@ -97,7 +88,6 @@ enum status number_duration(double *seconds, const char *option, const char *tex
         const char *suffix;
         double seconds;
     } units[] = { { "s", 1 }, { "m", 60 }, { "h", 3600 } };
-    enum status status = STATUS_OK;
     char *end;
     double value = strtod(text, &end);
 
@@ -109,6 +99,5 @@ enum status number_duration(double *seconds, const char *option, const char *tex
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give a duration, as in 90s, 10m or 1h, at most %gh",
              option, text, most / 3600);
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -138,9 +138,10 @@ enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const ch
 
     /* Renaming would replace a device such as /dev/null. */
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        FAIL(STATUS_IO, "cannot write %s: it exists and is not a file; choose another name", path);
+        FAIL_OUT(STATUS_IO, "cannot write %s: it exists and is not a file; choose another name",
+                 path);
     if (strlen(path) + 1 + LETTERS + sizeof ATOMIC_FILE_END > PATH_MAX)
-        FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
+        FAIL_OUT(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
     sweep(path);
     *descriptor = open_temporary(temporary, path);
     if (*descriptor < 0)
@@ -183,7 +184,7 @@ static enum status write_temporary(char temporary[PATH_MAX], int *descriptor, co
 {
     enum status status = STATUS_OK;
 
-    TRY(atomic_file_open(temporary, descriptor, path));
+    TRY_OUT(atomic_file_open(temporary, descriptor, path));
     if (!write_all(*descriptor, text, bytes)) {
         int error = errno;
         atomic_file_discard(temporary, *descriptor);
@@ -196,46 +197,38 @@ out:
 
 enum status atomic_file_write(const char *path, const char *text, size_t bytes)
 {
-    enum status status = STATUS_OK;
     char temporary[PATH_MAX];
     int descriptor;
 
     TRY(write_temporary(temporary, &descriptor, path, text, bytes));
     TRY(atomic_file_finish(temporary, path, descriptor));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status atomic_file_try(const char *path, const char *text, size_t bytes)
 {
-    enum status status = STATUS_OK;
     char temporary[PATH_MAX];
     int descriptor;
 
     TRY(write_temporary(temporary, &descriptor, path, text, bytes));
     atomic_file_discard(temporary, descriptor);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* ENOENT cannot be helped by creating a folder here. */
 static enum status create_one(const char *path)
 {
-    enum status status = STATUS_OK;
-
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         FAIL(STATUS_IO, "cannot create the folder %s: %s; %s", path, strerror(errno),
              errno == ENOENT ? "choose another folder" : atomic_file_advice(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status atomic_file_create_folder(const char *path)
 {
-    enum status status = STATUS_OK;
     char part[PATH_MAX];
     struct stat there;
 
@@ -252,6 +245,5 @@ enum status atomic_file_create_folder(const char *path)
     if (stat(part, &there) == 0 && !S_ISDIR(there.st_mode))
         FAIL(STATUS_IO, "%s exists and is not a folder; choose another folder", part);
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -36,8 +36,8 @@ enum status atomic_file_create_folder(const char *path);
 /* Advice for this errno of a file that was to be written. */
 const char *atomic_file_advice(int error);
 
-/* IO, with the place of the caller, who has a `status` and an `out:` as for FAIL(). */
+/* IO, with the place of the caller, who has a `status` and an `out:` as for FAIL_OUT(). */
 #define ATOMIC_FILE_FAIL(path, error)                                                              \
-    FAIL(STATUS_IO, "cannot write %s: %s; %s", path, strerror(error), atomic_file_advice(error))
+    FAIL_OUT(STATUS_IO, "cannot write %s: %s; %s", path, strerror(error), atomic_file_advice(error))
 
 #endif

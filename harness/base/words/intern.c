@@ -55,7 +55,6 @@ static size_t find_slot(const struct intern *intern, const char *bytes, size_t l
 
 static enum status grow_slots(struct intern *intern)
 {
-    enum status status = STATUS_OK;
     size_t count = intern->slot_count > 0 ? 2 * intern->slot_count : 512;
     uint32_t *slots;
 
@@ -69,19 +68,15 @@ static enum status grow_slots(struct intern *intern)
     intern->slots = slots;
     intern->slot_count = count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status intern_open(struct intern **opened, size_t longest)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(opened, 1));
     (*opened)->longest = longest;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void intern_close(struct intern *intern)
@@ -107,7 +102,6 @@ static size_t kept(const struct intern *intern, const char *bytes, size_t length
 
 enum status intern_add(struct intern *intern, const char *bytes, size_t length, uint32_t *number)
 {
-    enum status status = STATUS_OK;
     uint32_t hash;
     size_t slot;
     char *text;
@@ -127,8 +121,7 @@ enum status intern_add(struct intern *intern, const char *bytes, size_t length, 
     }
     *number = intern->slots[slot] - 1;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int64_t intern_find(const struct intern *intern, const char *text)

@@ -25,7 +25,7 @@ static enum status print(const struct fleet_command *command)
         root = json_object(&json, NULL, NULL);
         fleet_json(&json, root, &command->fleet, command->files.skipped,
                    command->files.skipped_count);
-        TRY(json_print(&json, root, &text));
+        TRY_OUT(json_print(&json, root, &text));
         fputs(text, stdout);
     } else {
         fleet_page(&page, &command->fleet, command->files.skipped, command->files.skipped_count);
@@ -39,7 +39,6 @@ out:
 
 static enum status run_fleet(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct fleet_command *command = context;
 
     if (command->flags.argument_count == 0)
@@ -54,8 +53,7 @@ static enum status run_fleet(void *context, int *exit_code)
              command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
     *exit_code = command->fleet.out_count > 0 ? 1 : 0;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void release(void *context)

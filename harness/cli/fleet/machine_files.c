@@ -13,15 +13,12 @@
 
 static enum status add_path(struct machine_files *files, const char *folder, const char *name)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&files->paths, files->count + 1, &files->room));
     TRY(text_make(&files->paths[files->count], "%s%s%s", folder, folder[0] != '\0' ? "/" : "",
                   name));
     files->count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_folder(const char *path)
@@ -46,16 +43,16 @@ static enum status add_folder(struct machine_files *files, const char *folder, c
     int count = scandir(folder, &entries, is_shown, versionsort);
 
     if (count < 0 && depth == 0)
-        FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
+        FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         free(inner);
-        TRY(text_make(&inner, "%s/%s", folder, name));
+        TRY_OUT(text_make(&inner, "%s/%s", folder, name));
         if (depth == 0 && is_folder(inner))
-            TRY(add_folder(files, inner, command, 1));
+            TRY_OUT(add_folder(files, inner, command, 1));
         else if (ends_in(name, ".json") &&
                  (depth == 0 || strncmp(name, command, strlen(command)) == 0))
-            TRY(add_path(files, folder, name));
+            TRY_OUT(add_path(files, folder, name));
     }
 
 out:
@@ -68,8 +65,6 @@ out:
 enum status machine_files_find(struct machine_files *files, const char *command,
                                const char *const *arguments, int count)
 {
-    enum status status = STATUS_OK;
-
     *files = (struct machine_files){ .paths = NULL };
     for (int i = 0; i < count; i++) {
         int before = files->count;
@@ -83,8 +78,7 @@ enum status machine_files_find(struct machine_files *files, const char *command,
                  arguments[i], command);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void keep_skipped(void *context, const char *path)
@@ -98,14 +92,11 @@ static void keep_skipped(void *context, const char *path)
 
 enum status machine_files_read(struct machine_files *files, node_reader *read, struct fleet *fleet)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(&files->skipped, files->count));
     TRY(fleet_make(fleet, read, (const char *const *)files->paths, files->count, keep_skipped,
                    files));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void machine_files_release(struct machine_files *files)

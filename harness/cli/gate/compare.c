@@ -39,7 +39,6 @@ static enum status take_new(void *context, const struct option_row *row, const c
 /* Without --new the two files are BASE and NEW. */
 static enum status split_sides(struct compare *compare)
 {
-    enum status status = STATUS_OK;
     int count = compare->flags.argument_count;
 
     if (compare->base_count < 0 && count > 2)
@@ -56,15 +55,12 @@ static enum status split_sides(struct compare *compare)
              "the files to compare are missing: chokepoint compare BASE NEW, or BASE... --new "
              "NEW...");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A file counted twice looks like two runs that agree perfectly. */
 static enum status refuse_twice(const struct compare *compare)
 {
-    enum status status = STATUS_OK;
-
     for (int side = 0; side < SIDES; side++)
         for (int i = 0; i < compare->counts[side]; i++)
             for (int j = 0; j < i; j++)
@@ -73,14 +69,11 @@ static enum status refuse_twice(const struct compare *compare)
                          "%s is given twice on one side: it would count as two runs",
                          compare->paths[side][i]);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_sides(struct compare *compare)
 {
-    enum status status = STATUS_OK;
-
     for (int side = 0; side < SIDES; side++) {
         TRY(rows_make(&compare->sides[side].files, compare->counts[side]));
         for (int i = 0; i < compare->counts[side]; i++) {
@@ -90,8 +83,7 @@ static enum status read_sides(struct compare *compare)
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_wanted(void *context, const char *name)
@@ -109,7 +101,7 @@ static enum status print(const struct compare *compare, const struct comparison 
     char *text = NULL;
 
     if (compare->flags.format == FORMAT_JSON) {
-        TRY(comparison_json(comparison, compare->sides, remarks, &text));
+        TRY_OUT(comparison_json(comparison, compare->sides, remarks, &text));
         fputs(text, stdout);
     } else {
         comparison_page(&page, comparison, remarks);
@@ -122,16 +114,13 @@ out:
 
 static enum status explain_sides(const struct compare *compare)
 {
-    enum status status = STATUS_OK;
-
     if (compare->counts[SIDE_BASE] > 1 || compare->counts[SIDE_NEW] > 1)
         FAIL(STATUS_BAD_USAGE, "--explain takes one trace, or one result, per side");
     TRY(compare_explain(
         &compare->flags, &compare->filter,
         (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] }));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void prepare(void *context)
@@ -152,21 +141,21 @@ static enum status run_compare(void *context, int *exit_code)
     const struct compare_gate gate = { .allow_missing = compare->allow_missing,
                                        .strict = compare->flags.strict };
 
-    TRY(split_sides(compare));
+    TRY_OUT(split_sides(compare));
     if (compare->explain)
         return explain_sides(compare);
-    TRY(refuse_twice(compare));
-    TRY(read_sides(compare));
+    TRY_OUT(refuse_twice(compare));
+    TRY_OUT(read_sides(compare));
     if (!compare->force)
-        TRY(compare_check(compare->sides));
-    TRY(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
+        TRY_OUT(compare_check(compare->sides));
+    TRY_OUT(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
     compare_find_causes(
         &comparison,
         (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },
         compare->counts);
     compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
     remarks.passes = comparison_passes(&comparison, &gate, remarks.why, sizeof remarks.why);
-    TRY(print(compare, &comparison, &remarks));
+    TRY_OUT(print(compare, &comparison, &remarks));
     *exit_code = remarks.passes ? 0 : 1;
 
 out:

@@ -59,7 +59,7 @@ static enum status explain(struct explaining *explaining, const char *base, cons
     enum status status = STATUS_OK;
     struct trace_change change;
 
-    TRY(trace_change_make(&change, (const char *const[SIDES]){ base, new }));
+    TRY_OUT(trace_change_make(&change, (const char *const[SIDES]){ base, new }));
     if (explaining->array != NULL)
         trace_change_json(&explaining->json, explaining->array, &change);
     else
@@ -89,12 +89,12 @@ static enum status explain_all(struct explaining *explaining, const struct filte
             explaining->failed++;
             status = STATUS_OK;
         }
-        TRY(status);
+        TRY_OUT(status);
     }
     if (explaining->explained + explaining->failed == 0)
-        FAIL(STATUS_BAD_INPUT,
-             "no trace of base is wanted and has the name of one of new: give two traces, or "
-             "results of the same scenarios");
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "no trace of base is wanted and has the name of one of new: give two traces, or "
+                 "results of the same scenarios");
 
 out:
     return status;
@@ -105,7 +105,7 @@ static enum status print_json(struct explaining *explaining, cJSON *root)
     enum status status = STATUS_OK;
     char *text = NULL;
 
-    TRY(json_print(&explaining->json, root, &text));
+    TRY_OUT(json_print(&explaining->json, root, &text));
     fputs(text, stdout);
 
 out:
@@ -127,13 +127,13 @@ enum status compare_explain(const struct flags *flags, const struct filter *filt
         explaining.array = json_array(&explaining.json, root, "explanations");
     }
     for (int side = 0; side < SIDES; side++)
-        TRY(trace_paths_make(&paths[side], &sides[side], 1, NULL, NULL));
-    TRY(explain_all(&explaining, filter, paths));
+        TRY_OUT(trace_paths_make(&paths[side], &sides[side], 1, NULL, NULL));
+    TRY_OUT(explain_all(&explaining, filter, paths));
     if (root != NULL)
-        TRY(print_json(&explaining, root));
+        TRY_OUT(print_json(&explaining, root));
     if (explaining.failed > 0)
-        FAIL(STATUS_BAD_INPUT, "%d of %d pairs of traces could not be explained", explaining.failed,
-             explaining.failed + explaining.explained);
+        FAIL_OUT(STATUS_BAD_INPUT, "%d of %d pairs of traces could not be explained",
+                 explaining.failed, explaining.failed + explaining.explained);
 
 out:
     cJSON_Delete(root);

@@ -27,15 +27,12 @@ typedef enum status history_action(const struct history_command *command, const 
 static enum status read_results(struct benchmark_file *files, int *count,
                                 const struct history_command *command)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 2; i < command->flags.argument_count; i++) {
         TRY(benchmark_file_read(&files[*count], command->flags.arguments[i], command->metric));
         ++*count;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add(const struct history_command *command, const char *path, int *exit_code)
@@ -47,12 +44,12 @@ static enum status add(const struct history_command *command, const char *path, 
     struct benchmark_file *files;
 
     (void)exit_code;
-    TRY(rows_make(&files, command->flags.argument_count));
+    TRY_OUT(rows_make(&files, command->flags.argument_count));
     if (command->flags.argument_count < 3)
-        FAIL(STATUS_BAD_USAGE,
-             "the results to add are missing: chokepoint history add FILE RESULT...");
-    TRY(read_results(files, &count, command));
-    TRY(history_file_add(path, files, count, command->metric, command->commit, &added));
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "the results to add are missing: chokepoint history add FILE RESULT...");
+    TRY_OUT(read_results(files, &count, command));
+    TRY_OUT(history_file_add(path, files, count, command->metric, command->commit, &added));
     page_paragraph(&page, INK_PLAIN, "%s: %d row%s added, %d there already, %d without a value",
                    path, added.added, added.added == 1 ? "" : "s", added.known, added.unmeasured);
     if (added.differing > 0)
@@ -68,7 +65,7 @@ static enum status add(const struct history_command *command, const char *path, 
             "that run again.",
             added.cut);
     if (added.added + added.known == 0)
-        FAIL(STATUS_BAD_INPUT, "no row has a value of %.60s", command->metric);
+        FAIL_OUT(STATUS_BAD_INPUT, "no row has a value of %.60s", command->metric);
 
 out:
     for (int i = 0; i < count; i++) benchmark_file_release(&files[i]);
@@ -95,22 +92,22 @@ static enum status report(const struct history_command *command, const char *pat
     char *text = NULL, damages[400];
 
     if (command->flags.argument_count > 2)
-        FAIL(STATUS_BAD_USAGE, "one history at a time: %.100s is too much",
-             command->flags.arguments[2]);
-    TRY(history_file_read(&file, path));
+        FAIL_OUT(STATUS_BAD_USAGE, "one history at a time: %.100s is too much",
+                 command->flags.arguments[2]);
+    TRY_OUT(history_file_read(&file, path));
     history_file_damages(&file, damages, sizeof damages);
     if (file.count == 0 && file.damaged > 0)
-        FAIL(STATUS_BAD_INPUT, "%s has no run, but %s", path, damages);
-    TRY(history_make(&history, &file, &command->rule, is_wanted, (void *)&command->filter));
+        FAIL_OUT(STATUS_BAD_INPUT, "%s has no run, but %s", path, damages);
+    TRY_OUT(history_make(&history, &file, &command->rule, is_wanted, (void *)&command->filter));
     *is_slower = history.counts[HISTORY_SLOWER] > 0;
     if (command->flags.format == FORMAT_JSON) {
-        TRY(history_json(&history, &file, &text));
+        TRY_OUT(history_json(&history, &file, &text));
         fputs(text, stdout);
     } else {
         print(&page, &history);
     }
     if (file.damaged > 0)
-        FAIL(STATUS_BAD_INPUT, "%s has %s; the other lines were read", path, damages);
+        FAIL_OUT(STATUS_BAD_INPUT, "%s has %s; the other lines were read", path, damages);
 
 out:
     free(text);
@@ -154,7 +151,6 @@ static enum status run_history(void *context, int *exit_code)
         history_action *run;
     } actions[] = { { "add", add }, { "show", show }, { "check", check } };
     const char *names[ARRAY_SIZE(actions)];
-    enum status status = STATUS_OK;
     const struct history_command *command = context;
     char advice[NEAREST_ADVICE];
 
@@ -169,9 +165,6 @@ static enum status run_history(void *context, int *exit_code)
     nearest_advice(advice, command->flags.arguments[0], names, ARRAY_SIZE(names));
     FAIL(STATUS_BAD_USAGE, "history cannot %.60s%s; give add, show or check",
          command->flags.arguments[0], advice);
-
-out:
-    return status;
 }
 
 static void release(void *context)

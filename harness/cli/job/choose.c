@@ -5,7 +5,6 @@
 
 static enum status choose_scenario(const struct scenario **scenario, const char *name)
 {
-    enum status status = STATUS_OK;
     char advice[NEAREST_ADVICE];
 
     *scenario = scenario_find(name);
@@ -14,15 +13,12 @@ static enum status choose_scenario(const struct scenario **scenario, const char 
         FAIL(STATUS_BAD_USAGE, "there is no scenario %.60s%s", name[0] != '\0' ? name : "\"\"",
              advice);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status choose_only(const struct scenario **scenario, const struct flags *flags,
                         const char *command)
 {
-    enum status status = STATUS_OK;
-
     if (flags->argument_count == 0)
         FAIL(STATUS_BAD_USAGE, "a scenario is missing; %s list shows them",
              program_invocation_name);
@@ -34,8 +30,7 @@ enum status choose_only(const struct scenario **scenario, const struct flags *fl
              command, flags->arguments[0]);
     TRY(choose_scenario(scenario, flags->arguments[0]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 bool choice_is_several(const char *name)
@@ -45,7 +40,6 @@ bool choice_is_several(const char *name)
 
 enum status choice_add(struct choice *choice, const char *name)
 {
-    enum status status = STATUS_OK;
     bool all = strcmp(name, "all") == 0, core = strcmp(name, "core") == 0;
     enum group group = group_find(name);
     const struct scenario *scenario = NULL;
@@ -57,8 +51,7 @@ enum status choice_add(struct choice *choice, const char *name)
             (group != GROUP_NONE && scenarios[i]->group == group))
             choice->chosen[i] = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int choice_count(const struct choice *choice)

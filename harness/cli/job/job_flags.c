@@ -17,7 +17,6 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
 
 enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario)
 {
-    enum status status = STATUS_OK;
     const struct protocol protocol = flags_protocol(flags);
 
     if (flags->ranks > 0 && protocol_ranks(&protocol, scenario) == 1)
@@ -26,8 +25,7 @@ enum status flags_check_ranks(const struct flags *flags, const struct scenario *
              "ranks",
              flags->ranks, scenario->name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct protocol flags_protocol(const struct flags *flags)
@@ -50,7 +48,6 @@ struct protocol flags_protocol(const struct flags *flags)
 /* One folder has many names, and results are compared by what they name. */
 enum status flags_take_data(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     char *data = member;
 
     if (value[0] == '\0')
@@ -58,8 +55,7 @@ enum status flags_take_data(void *member, const struct option_row *row, const ch
     if (realpath(value, data) == NULL) /* whoever reads it says what is wrong with it */
         snprintf(data, PATH_MAX, "%s", value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status flags_take_seed(void *member, const struct option_row *row, const char *value)

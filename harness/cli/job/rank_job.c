@@ -17,7 +17,6 @@ enum { COMMAND_BYTES = 64 << 10, WORDS = 512 };
 /* The arguments of this process, each ended by a zero byte, from argv[1] on. */
 static enum status read_arguments(char *bytes, const char **words, int *count, int most)
 {
-    enum status status = STATUS_OK;
     FILE *file = fopen("/proc/self/cmdline", "re");
     size_t length;
 
@@ -33,8 +32,7 @@ static enum status read_arguments(char *bytes, const char **words, int *count, i
         words[(*count)++] = bytes + at;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The first rank writes records to its standard output. */
@@ -61,18 +59,18 @@ static enum status become_launcher(int ranks, int output)
     const char **words = NULL;
     int count = 0;
 
-    TRY(rows_make(&launcher, 1));
-    TRY(rows_make(&bytes, COMMAND_BYTES + 1));
-    TRY(rows_make(&words, WORDS));
-    TRY(launcher_find(launcher, ranks));
+    TRY_OUT(rows_make(&launcher, 1));
+    TRY_OUT(rows_make(&bytes, COMMAND_BYTES + 1));
+    TRY_OUT(rows_make(&words, WORDS));
+    TRY_OUT(launcher_find(launcher, ranks));
     while (launcher->words[count] != NULL) {
         words[count] = launcher->words[count];
         count++;
     }
     if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
-        FAIL(STATUS_IO, "cannot read /proc/self/exe: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot read /proc/self/exe: %s", strerror(errno));
     words[count++] = program;
-    TRY(read_arguments(bytes, words, &count, WORDS));
+    TRY_OUT(read_arguments(bytes, words, &count, WORDS));
     words[without_descriptor(words, count)] = NULL;
     /* Open MPI gives its ranks a terminal in any case. */
     if (!isatty(output))
@@ -83,7 +81,7 @@ static enum status become_launcher(int ranks, int output)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     fflush(stdout);
     execv(launcher->path, (char **)words); /* exec's type is older than const */
-    FAIL(STATUS_IO, "cannot start %s: %s", launcher->path, strerror(errno));
+    FAIL_OUT(STATUS_IO, "cannot start %s: %s", launcher->path, strerror(errno));
 
 out:
     free(launcher);
@@ -94,8 +92,6 @@ out:
 
 enum status rank_job_enter(int ranks, int output)
 {
-    enum status status = STATUS_OK;
-
     if (ranks == 1)
         return STATUS_OK;
     if (!ranks_are_started())
@@ -104,6 +100,5 @@ enum status rank_job_enter(int ranks, int output)
     if (ranks_rank() > 0 && freopen("/dev/null", "w", stdout) == NULL)
         FAIL(STATUS_IO, "cannot open /dev/null: %s", strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -13,14 +13,15 @@ static enum status check_count(const struct training_config *config,
     struct dataset *dataset = NULL;
     uint32_t count;
 
-    TRY(dataset_open(&dataset, &config->data));
+    TRY_OUT(dataset_open(&dataset, &config->data));
     count = dataset_count(dataset, SPLIT_TRAIN);
     if (count < (uint32_t)config->model.batch)
-        FAIL(STATUS_BAD_INPUT,
-             "--data=%.200s: %s trains on %d images per step, and the folder has %u to train on "
-             "(%u of %u files can be decoded, one in ten is held out); add %u or more",
-             config->data.folder, scenario->name, config->model.batch, count, images->images,
-             images->images + images->damaged, (uint32_t)config->model.batch - count);
+        FAIL_OUT(
+            STATUS_BAD_INPUT,
+            "--data=%.200s: %s trains on %d images per step, and the folder has %u to train on "
+            "(%u of %u files can be decoded, one in ten is held out); add %u or more",
+            config->data.folder, scenario->name, config->model.batch, count, images->images,
+            images->images + images->damaged, (uint32_t)config->model.batch - count);
 
 out:
     dataset_close(dataset);
@@ -47,7 +48,7 @@ static enum status check_scenario(struct run_data *data, const struct scenario *
     status = protocol_config(protocol, scenario, VARIANT_BEFORE, device, &config);
     if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED)
         return STATUS_OK; /* The scenario will be skipped, and say so itself. */
-    TRY(status);
+    TRY_OUT(status);
     if (config.data.kind != DATA_IMAGES) {
         note_without(data, scenario);
         goto out;
@@ -55,14 +56,14 @@ static enum status check_scenario(struct run_data *data, const struct scenario *
     if (pixels > 0)
         config.data.jpeg_pixels = pixels;
     if (protocol->data == NULL) {
-        TRY(generated_images_try(config.data.jpeg_pixels, config.data.uneven));
+        TRY_OUT(generated_images_try(config.data.jpeg_pixels, config.data.uneven));
         goto out;
     }
     status = own_images_get(path, protocol->data, config.data.jpeg_pixels, &data->images);
     if (status != STATUS_OK)
         status_context("--data=%.60s", protocol->data);
-    TRY(status);
-    TRY(check_count(&config, scenario, &data->images));
+    TRY_OUT(status);
+    TRY_OUT(check_count(&config, scenario, &data->images));
 
 out:
     return status;
@@ -80,7 +81,7 @@ enum status run_data_check(struct run_data *data, const struct choice *choice,
         progress_show(&progress, 0, "reading the images in %s", protocol->data);
     for (int i = 0; i < CHOICE_MAX; i++)
         if (choice->chosen[i])
-            TRY(check_scenario(data, scenarios[i], pixels[i], protocol, device));
+            TRY_OUT(check_scenario(data, scenarios[i], pixels[i], protocol, device));
 
 out:
     progress_clear(&progress);

@@ -61,7 +61,6 @@ static const struct command *find_command(const struct command_set *set, const c
 
 static enum status unknown_command(const struct command_set *set, const char *name)
 {
-    enum status status = STATUS_OK;
     static const char *const options[] = { "--help", "--version" };
     const char *names[COMMANDS_MAX], *near;
     char advice[NEAREST_ADVICE];
@@ -76,9 +75,6 @@ static enum status unknown_command(const struct command_set *set, const char *na
         FAIL(STATUS_BAD_USAGE, "there is no option %.60s; did you mean %s?", name, near);
     FAIL(STATUS_BAD_USAGE, "%.60s comes before a command: options follow it, as in %s run %.60s",
          name, program_invocation_name, name);
-
-out:
-    return status;
 }
 
 enum status command_execute(const struct command *command, int argc, char **argv, int *exit_code)
@@ -89,9 +85,9 @@ enum status command_execute(const struct command *command, int argc, char **argv
     struct given_option *given = NULL;
     bool helped;
 
-    TRY(rows_make_bytes(&context, 1, command->context_size));
-    TRY(rows_make(&arguments, argc));
-    TRY(rows_make(&given, argc));
+    TRY_OUT(rows_make_bytes(&context, 1, command->context_size));
+    TRY_OUT(rows_make(&arguments, argc));
+    TRY_OUT(rows_make(&given, argc));
     *context = flags_default();
     context->arguments = arguments;
     context->given = given;
@@ -116,13 +112,10 @@ out:
 /* Output that could not be written is a failure like others: the disk may be full. */
 static enum status flush_output(void)
 {
-    enum status status = STATUS_OK;
-
     if (fflush(stdout) != 0 || ferror(stdout))
         FAIL(STATUS_IO, "cannot write to standard output: %s", strerror(errno != 0 ? errno : EIO));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code)
@@ -152,12 +145,12 @@ enum status command_set_run(const struct command_set *set, int argc, char **argv
     }
     command = find_command(set, argv[1]);
     if (command == NULL)
-        TRY(unknown_command(set, argv[1]));
+        TRY_OUT(unknown_command(set, argv[1]));
     status = command_execute(command, argc - 1, argv + 1, exit_code);
     if (status != STATUS_OK)
         status_context("%s", command->name);
     else
-        TRY(flush_output());
+        TRY_OUT(flush_output());
 
 out:
     return status;

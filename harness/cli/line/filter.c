@@ -2,7 +2,6 @@
 
 enum status filter_take(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     struct filter *filter = member;
     char text[160];
     int error;
@@ -19,8 +18,7 @@ enum status filter_take(void *member, const struct option_row *row, const char *
              text);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 bool filter_matches(const struct filter *filter, const char *name)

@@ -75,21 +75,16 @@ static void advise(char text[NEAREST_ADVICE], const struct option_row *rows, con
 static enum status no_such_option(const struct command *command, const char *word, const char *name,
                                   const char *note)
 {
-    enum status status = STATUS_OK;
     char advice[NEAREST_ADVICE];
 
     advise(advice, command->options, name);
     FAIL(STATUS_BAD_USAGE, "there is no option %.60s%s%s (%s %s --help)", word, note, advice,
          program_invocation_name, command->name);
-
-out:
-    return status;
 }
 
 /* `word` is the option that argp stopped at. */
 static enum status explain_bad_option(const struct command *command, const char *word)
 {
-    enum status status = STATUS_OK;
     const char *name = word + strspn(word, "-");
     size_t length = strcspn(name, "=");
     const struct option_row *row;
@@ -106,8 +101,7 @@ static enum status explain_bad_option(const struct command *command, const char 
         FAIL(STATUS_BAD_USAGE, "--%s is short for several options; write it out", bare);
     TRY(no_such_option(command, word, bare, ""));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out" where there is
@@ -115,7 +109,6 @@ out:
 static enum status take_single_dashes(const struct command *command, int argc, char **argv)
 {
     static char help[] = "--help", out_option[] = "--out";
-    enum status status = STATUS_OK;
     const struct option_row *row;
     int prefixed;
 
@@ -139,8 +132,7 @@ static enum status take_single_dashes(const struct command *command, int argc, c
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* argp takes its width from there, once, and would print 79 columns on any terminal. */
@@ -206,7 +198,7 @@ enum status options_parse(const struct command *command, struct flags *context, 
             .group = row->group,
         };
     *helped = false;
-    TRY(take_single_dashes(command, argc, argv));
+    TRY_OUT(take_single_dashes(command, argc, argv));
     snprintf(name, sizeof name, "chokepoint %s", command->name);
     argv[0] = name;
     error = argp_parse(&argp, argc, argv,
@@ -217,10 +209,10 @@ enum status options_parse(const struct command *command, struct flags *context, 
     if (status != STATUS_OK || parse.helped)
         goto out;
     if (error != 0)
-        FAIL(STATUS_BAD_USAGE, "the command line: %s", strerror(error));
+        FAIL_OUT(STATUS_BAD_USAGE, "the command line: %s", strerror(error));
     if (command->arguments == NULL && context->argument_count > 0)
-        FAIL(STATUS_BAD_USAGE, "%s takes options only; unexpected \"%.60s\"", command->name,
-             context->arguments[0]);
+        FAIL_OUT(STATUS_BAD_USAGE, "%s takes options only; unexpected \"%.60s\"", command->name,
+                 context->arguments[0]);
 
 out:
     return status;

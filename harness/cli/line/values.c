@@ -17,26 +17,21 @@ enum status value_text(void *member, const struct option_row *row, const char *v
 
 enum status value_boolean(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
-
     *(bool *)member = value == NULL || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
     if (!*(bool *)member && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give true or false", row->name, value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status value_count(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     int64_t number;
 
     TRY(number_integer(&number, row->name, value, (int64_t)row->least, (int64_t)row->most));
     *(int *)member = (int)number;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status value_unsigned(void *member, const struct option_row *row, const char *value)
@@ -61,7 +56,6 @@ enum status value_duration(void *member, const struct option_row *row, const cha
 
 enum status value_rate(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     double *rate = member;
     char *end;
 
@@ -69,13 +63,11 @@ enum status value_rate(void *member, const struct option_row *row, const char *v
     if (end == value || *end != '\0' || !(*rate > 0) || !isfinite(*rate))
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give a number per second, as in 1.5e12", row->name, value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status value_percent(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     double *share = member;
     char *end;
 
@@ -86,8 +78,7 @@ enum status value_percent(void *member, const struct option_row *row, const char
         FAIL(STATUS_BAD_USAGE, "--%s=%s: give percent from %g%% to %g%%, as in 3%%", row->name,
              value, row->least, row->most);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* "a|b|c" as "a, b or c". */
@@ -105,7 +96,6 @@ static void print_words(char *text, size_t size, const char *words)
 
 enum status value_choice(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     const char *word = row->value;
     size_t length = strlen(value);
     int number = (int)row->least;
@@ -116,11 +106,8 @@ enum status value_choice(void *member, const struct option_row *row, const char 
         if (strncmp(word, value, length) != 0 || (word[length] != '|' && word[length] != '\0'))
             continue;
         *(int *)member = number;
-        goto out;
+        return STATUS_OK;
     }
     print_words(words, sizeof words, row->value);
     FAIL(STATUS_BAD_USAGE, "--%s=%s: give %s", row->name, value, words);
-
-out:
-    return status;
 }

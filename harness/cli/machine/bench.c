@@ -62,7 +62,6 @@ static enum status take_filter(void *context, const struct option_row *row, cons
 /* "0.5", "0.5s", or iterations: "100x". */
 static enum status take_min_time(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     struct bench_settings *settings = member;
     size_t length = strlen(value);
     char number[32] = "";
@@ -72,13 +71,12 @@ static enum status take_min_time(void *member, const struct option_row *row, con
                length - (value[length - 1] == 's' || value[length - 1] == 'x' ? 1 : 0));
     if (length > 0 && value[length - 1] == 'x') {
         TRY(number_integer(&settings->iterations, row->name, number, 1, 1000000000));
-        goto out;
+        return STATUS_OK;
     }
     settings->iterations = 0;
     TRY(number_seconds(&settings->min_seconds, row->name, number, 600));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void choose(struct bench_command *command, const struct bench_row *row)
@@ -103,7 +101,6 @@ static void name_row(const struct bench_command *command, struct bench_row *row)
  * as they are. */
 static enum status choose_rows(struct bench_command *command)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(command->device);
 
     TRY(rows_make(&command->rows, bench_count * BENCH_ARGUMENTS));
@@ -126,8 +123,7 @@ static enum status choose_rows(struct bench_command *command)
         FAIL(STATUS_BAD_USAGE, "the filter matches no row%s; --benchmark_list_tests lists them",
              command->ranks > 1 ? " of several ranks" : "");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void list_text(int width, const char *name, const char *text)
@@ -184,7 +180,6 @@ static bool keeps_older(const struct bench_command *command)
 /* The file is replaced once a row is done or each was visited, then every few seconds. */
 static enum status show_progress(void *context, double share, bool round_ended)
 {
-    enum status status = STATUS_OK;
     struct bench_command *command = context;
 
     command->worth_keeping |= round_ended || rows_done(command) > 0;
@@ -198,8 +193,7 @@ static enum status show_progress(void *context, double share, bool round_ended)
     }
     progress_show(&command->progress, share, "%d rows, %.0f%% done", command->count, 100 * share);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool has_measured(const struct bench_command *command)
@@ -216,7 +210,7 @@ static enum status try_file(const char *file)
     enum status status = STATUS_OK;
 
     if (file != NULL)
-        TRY(atomic_file_try(file, "", 0));
+        TRY_OUT(atomic_file_try(file, "", 0));
 
 out:
     if (status != STATUS_OK)
@@ -236,11 +230,11 @@ static enum status measure(struct bench_command *command)
     options->all_repetitions = settings->repetitions > 0;
     if (command->interleaved)
         settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
-    TRY(try_file(options->file));
-    TRY(clocks_raise(command->device));
+    TRY_OUT(try_file(options->file));
+    TRY_OUT(clocks_raise(command->device));
     measure_roofs(command);
-    TRY(bench_output_open(&command->output, options, command->name_width, command->device,
-                          &command->roofs));
+    TRY_OUT(bench_output_open(&command->output, options, command->name_width, command->device,
+                              &command->roofs));
     command->progress = progress_start(1);
     command->progress.shown &= ranks_rank() == 0;
     interrupt_catch();
@@ -249,17 +243,17 @@ static enum status measure(struct bench_command *command)
     error = *status_last();
     progress_clear(&command->progress);
     if (!has_measured(command))
-        TRY(outcome);
+        TRY_OUT(outcome);
     apply_roofs(command);
     for (int i = 0; i < command->count; i++)
         command->failed += command->rows[i].status != STATUS_OK;
     if (outcome == STATUS_INTERRUPTED && keeps_older(command))
         command->output.options.file = NULL;
-    TRY(bench_against_place(&command->against, device_properties(command->device), command->rows,
-                            command->count));
-    TRY(bench_output_rows(&command->output, command->rows, command->count,
-                          &command->against.standings, command->against.where));
-    TRY(bench_output_end(&command->output));
+    TRY_OUT(bench_against_place(&command->against, device_properties(command->device),
+                                command->rows, command->count));
+    TRY_OUT(bench_output_rows(&command->output, command->rows, command->count,
+                              &command->against.standings, command->against.where));
+    TRY_OUT(bench_output_end(&command->output));
     if (outcome != STATUS_OK)
         status = status_raise(&error);
 
@@ -269,7 +263,6 @@ out:
 
 static enum status list(struct bench_command *command)
 {
-    enum status status = STATUS_OK;
     struct bench_output *output = &command->output;
 
     output->options = command->output_options;
@@ -278,8 +271,7 @@ static enum status list(struct bench_command *command)
     for (int i = 0; i < command->count; i++) list_row(command, &command->rows[i]);
     TRY(bench_output_end(output));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void prepare(void *context)
@@ -300,13 +292,14 @@ static enum status measure_rounds(struct bench_command *command, int *exit_code)
     enum status status = STATUS_OK;
 
     if (command->list || command->output_options.file != NULL || command->against.where != NULL)
-        FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
-                               "leave out --benchmark_list_tests, --benchmark_out and --against");
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "--rounds-of measures, and writes its files to the folder --out: "
+                 "leave out --benchmark_list_tests, --benchmark_out and --against");
     if (command->flags.argument_count > 2)
-        FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
-             command->flags.arguments[2]);
+        FAIL_OUT(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
+                 command->flags.arguments[2]);
     command->flags.format = command->output_options.format;
-    TRY(rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code));
+    TRY_OUT(rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code));
 
 out:
     return status;
@@ -315,8 +308,6 @@ out:
 /* Refuses options that only the rounds take, or only a measurement. */
 static enum status refuse_others(const struct bench_command *command)
 {
-    enum status status = STATUS_OK;
-
     TRY(rounds_of_refuse_options(&command->rounds_of));
     if (command->flags.argument_count > 0)
         FAIL(STATUS_BAD_USAGE, "bench takes options only; unexpected \"%.60s\"",
@@ -328,8 +319,7 @@ static enum status refuse_others(const struct bench_command *command)
         FAIL(STATUS_BAD_USAGE,
              "--against places what is measured: leave out --benchmark_list_tests");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void close_rows(struct bench_command *command)
@@ -346,9 +336,9 @@ static enum status check_ranks(struct bench_command *command)
 {
     enum status status = STATUS_OK;
 
-    TRY(flags_open_device(&command->device, &command->flags));
-    TRY(choose_rows(command));
-    TRY(device_check_ranks(command->device, command->ranks));
+    TRY_OUT(flags_open_device(&command->device, &command->flags));
+    TRY_OUT(choose_rows(command));
+    TRY_OUT(device_check_ranks(command->device, command->ranks));
 
 out:
     close_rows(command);
@@ -358,26 +348,22 @@ out:
 /* The first rank writes. */
 static enum status enter_ranks(struct bench_command *command)
 {
-    enum status status = STATUS_OK;
-
     if (command->ranks > 1 && !ranks_are_started())
         TRY(check_ranks(command));
     TRY(rank_job_enter(command->ranks, STDOUT_FILENO));
     if (ranks_rank() > 0)
         command->output_options.file = NULL;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_bench(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct bench_command *command = context;
 
     if (command->rounds_of.given) {
         TRY(measure_rounds(command, exit_code));
-        goto out;
+        return STATUS_OK;
     }
     TRY(refuse_others(command));
     TRY(bench_against_read(&command->against));
@@ -388,8 +374,7 @@ static enum status run_bench(void *context, int *exit_code)
     TRY(command->list ? list(command) : measure(command));
     *exit_code = command->failed > 0 ? 1 : 0;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void release(void *context)

@@ -10,15 +10,12 @@
 
 enum status bench_against_read(struct bench_against *against)
 {
-    enum status status = STATUS_OK;
-
     if (against->where == NULL)
-        goto out;
+        return STATUS_OK;
     TRY(machine_files_find(&against->files, "bench", &against->where, 1));
     TRY(machine_files_read(&against->files, node_read_bench, &against->fleet));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct own_figure figure_of(const struct bench_row *row)
@@ -50,13 +47,13 @@ enum status bench_against_place(struct bench_against *against,
 
     if (against->where == NULL)
         goto out;
-    TRY(rows_make(&figures, count));
+    TRY_OUT(rows_make(&figures, count));
     for (int i = 0; i < count; i++)
         if (rows[i].result.count > 0)
             figures[measured++] = figure_of(&rows[i]);
     machine_read(&machine, "");
     node_kind(kind, sizeof kind, device->name, machine.cpu_model);
-    TRY(machine_ranks_make(&against->standings, figures, measured, &against->fleet, kind));
+    TRY_OUT(machine_ranks_make(&against->standings, figures, measured, &against->fleet, kind));
 
 out:
     free(figures);

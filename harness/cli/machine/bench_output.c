@@ -27,8 +27,8 @@ static enum status save(struct bench_output *output, write_file *write)
     output->saved_ns = clock_ns();
     if (file == NULL)
         goto out;
-    TRY(json_print(&output->json, output->root, &text));
-    TRY(write(file, text, strlen(text)));
+    TRY_OUT(json_print(&output->json, output->root, &text));
+    TRY_OUT(write(file, text, strlen(text)));
 
 out:
     if (status == STATUS_IO)
@@ -95,7 +95,6 @@ enum status bench_output_open(struct bench_output *output,
                               const struct bench_output_options *options, int name_width,
                               struct device *device, const struct roofs *roofs)
 {
-    enum status status = STATUS_OK;
     /* Aggregates add theirs to the name. */
     int suffix = options->all_repetitions ? (int)strlen("_median") : 0;
 
@@ -113,8 +112,7 @@ enum status bench_output_open(struct bench_output *output,
     if (options->format == FORMAT_CONSOLE && ranks_rank() == 0)
         print_context(device, roofs);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void bench_output_close(struct bench_output *output)
@@ -203,7 +201,7 @@ enum status bench_output_end(struct bench_output *output)
 
     if (output->options.format != FORMAT_JSON)
         goto out;
-    TRY(json_print(&output->json, output->root, &text));
+    TRY_OUT(json_print(&output->json, output->root, &text));
     fputs(text, stdout);
 
 out:

@@ -84,7 +84,6 @@ static void check_environment(struct doctor *doctor)
 
 static enum status check_device(struct doctor *doctor)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(doctor->device);
     struct device_health *health = &doctor->health;
     struct cpu_times first, second;
@@ -111,8 +110,7 @@ static enum status check_device(struct doctor *doctor)
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
     pressure_check(&doctor->checks, &before, &after);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* JSON is one document at the end; for people, rows are printed as they are found. */
@@ -143,7 +141,7 @@ static enum status print_json(const struct doctor *doctor)
     device_links_json(&json, root, &doctor->links);
     if (doctor->against != NULL)
         machine_ranks_json(&json, root, "check", &doctor->standings);
-    TRY(json_print(&json, root, &text));
+    TRY_OUT(json_print(&json, root, &text));
     fputs(text, stdout);
 
 out:
@@ -155,15 +153,12 @@ out:
 /* The other machines are read before anything is measured: a name that is wrong is said at once. */
 static enum status read_others(struct doctor *doctor)
 {
-    enum status status = STATUS_OK;
-
     if (doctor->against == NULL)
-        goto out;
+        return STATUS_OK;
     TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
     TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status compare_with_others(struct doctor *doctor)
@@ -215,7 +210,7 @@ static enum status run_doctor(void *context, int *exit_code)
     struct doctor *doctor = context;
     int bad;
 
-    TRY(read_others(doctor));
+    TRY_OUT(read_others(doctor));
     opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
         return opened;
@@ -231,17 +226,17 @@ static enum status run_doctor(void *context, int *exit_code)
                    device_properties(doctor->device)->gemm_library);
     check_environment(doctor);
     if (opened == STATUS_OK)
-        TRY(check_device(doctor));
-    TRY(compare_with_others(doctor));
-    TRY(end_printing(doctor));
+        TRY_OUT(check_device(doctor));
+    TRY_OUT(compare_with_others(doctor));
+    TRY_OUT(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
-        FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
+        FAIL_OUT(opened, "there is no device to check: see the rows device and gpu_driver");
     bad = doctor->checks.counts[CHECK_FAIL] +
           (doctor->flags.strict ? doctor->checks.counts[CHECK_LOW] : 0);
     *exit_code = bad > 0 ? 1 : 0;
     if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
-        FAIL(STATUS_INTERRUPTED, "stopped by %s; the row soak_time has the time that was soaked",
-             interrupt_name());
+        FAIL_OUT(STATUS_INTERRUPTED,
+                 "stopped by %s; the row soak_time has the time that was soaked", interrupt_name());
 
 out:
     return status;

@@ -63,7 +63,7 @@ enum status doctor_soak(struct checks *checks, struct device *device, double sec
     };
 
     interrupt_catch();
-    TRY(soak_run(&soak, device, &plan));
+    TRY_OUT(soak_run(&soak, device, &plan));
     progress_clear(&progress);
     soak_check(checks, &soak, device_properties(device));
 

@@ -29,7 +29,7 @@ static enum status resolve_device(struct corpus *corpus)
     enum status status = STATUS_OK;
     struct device *device = NULL;
 
-    TRY(flags_open_device(&device, &corpus->flags));
+    TRY_OUT(flags_open_device(&device, &corpus->flags));
     corpus->device = *device_properties(device);
     corpus->health = device_health(device);
     device_name_print(corpus->device_name, sizeof corpus->device_name, &corpus->device);
@@ -42,14 +42,11 @@ out:
 
 static enum status draw(struct corpus *corpus)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(&corpus->items, corpus->count));
     TRY(corpus_draw(corpus->items, corpus->count, flags_seed(&corpus->flags), scenarios,
                     &corpus->device));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct protocol short_protocol(const struct corpus *corpus)
@@ -66,12 +63,12 @@ static enum status measure_items(struct corpus *corpus, struct corpus_order *ord
     struct progress progress = progress_start(corpus->count);
     struct corpus_measured *measured;
 
-    TRY(rows_make(&measured, 1));
+    TRY_OUT(rows_make(&measured, 1));
     order->progress = progress_update;
     order->context = &progress;
     for (int i = 0; i < corpus->count && interrupt_signal() == 0; i++) {
-        TRY(corpus_measure(measured, &corpus->items[i], order));
-        TRY(corpus_truth_add(corpus->truth, &corpus->items[i], measured));
+        TRY_OUT(corpus_measure(measured, &corpus->items[i], order));
+        TRY_OUT(corpus_truth_add(corpus->truth, &corpus->items[i], measured));
         progress_next(&progress);
     }
 
@@ -92,7 +89,7 @@ static enum status print(const struct corpus *corpus)
     if (counts.items == 0)
         goto out;
     if (corpus->flags.format == FORMAT_JSON) {
-        TRY(corpus_truth_text(corpus->truth, &text));
+        TRY_OUT(corpus_truth_text(corpus->truth, &text));
         fputs(text, stdout);
         goto out;
     }
@@ -117,7 +114,6 @@ out:
 
 static enum status interrupted(const struct corpus *corpus)
 {
-    enum status status = STATUS_OK;
     int items = corpus_truth_counts(corpus->truth).items;
 
     if (items == 0)
@@ -125,9 +121,6 @@ static enum status interrupted(const struct corpus *corpus)
              interrupt_name());
     FAIL(STATUS_INTERRUPTED, "stopped by %s; %d of %d items are in %s", interrupt_name(), items,
          corpus->count, corpus_truth_path(corpus->truth));
-
-out:
-    return status;
 }
 
 static enum status make(struct corpus *corpus)
@@ -142,7 +135,7 @@ static enum status make(struct corpus *corpus)
                                corpus->count, &order.protocol, &corpus->device, &corpus->health);
     if (status != STATUS_OK)
         status_context("--out=%.60s", corpus->flags.out);
-    TRY(status);
+    TRY_OUT(status);
     order.protocol.traces = corpus->flags.out;
     order.protocol.lock = corpus_truth_lock(corpus->truth);
     interrupt_catch();
@@ -167,7 +160,6 @@ static void prepare(void *context)
 
 static enum status run_corpus(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct corpus *corpus = context;
     struct corpus_counts counts;
 
@@ -181,8 +173,7 @@ static enum status run_corpus(void *context, int *exit_code)
     counts = corpus_truth_counts(corpus->truth);
     *exit_code = counts.items > counts.traces ? 1 : 0;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void release(void *context)

@@ -125,7 +125,6 @@ static enum status print_several(const struct page *page, const char *name,
     struct choice choice = { .chosen = { false } };
     bool findings = strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0;
     bool is_first = !page->markdown;
-    enum status status = STATUS_OK;
 
     if (strcmp(name, FINDINGS) != 0)
         TRY(choice_add(&choice, name));
@@ -135,8 +134,7 @@ static enum status print_several(const struct page *page, const char *name,
     if (findings)
         print_findings(page, &is_first);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The command --- */
@@ -144,7 +142,6 @@ out:
 /* A misspelt name may be near to a finding's. */
 static enum status refuse_name(const char *name)
 {
-    enum status status = STATUS_OK;
     const char *ids[FINDINGS_MOST], *near;
     const struct rule *rule;
     char advice[NEAREST_ADVICE];
@@ -159,15 +156,10 @@ static enum status refuse_name(const char *name)
         snprintf(advice, sizeof advice, "; chokepoint explain lists them");
     FAIL(STATUS_BAD_USAGE, "there is no scenario or finding %.60s%s",
          name[0] != '\0' ? name : "\"\"", advice);
-
-out:
-    return status;
 }
 
 static enum status list_all(const struct page *page, void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
-
     if (page->markdown)
         FAIL(STATUS_BAD_USAGE, "--format=markdown: name what is to be explained, or all");
     TRY(command_list.run(context, exit_code));
@@ -177,15 +169,13 @@ static enum status list_all(const struct page *page, void *context, int *exit_co
                "explain NAME says what a scenario teaches or a finding means; NAME may be all "
                "or findings.");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Some names are of a scenario and of a finding: then both are explained. */
 static enum status print_one(const struct page *page, const char *name,
                              const struct measured_before *measured)
 {
-    enum status status = STATUS_OK;
     const struct scenario *scenario = scenario_find(name);
     const struct rule *rule = rule_find(name);
 
@@ -198,13 +188,11 @@ static enum status print_one(const struct page *page, const char *name,
     if (rule != NULL)
         print_finding(page, rule);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_explain(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct explain *explain = context;
     const struct flags *flags = &explain->flags;
     struct page page =
@@ -213,7 +201,7 @@ static enum status run_explain(void *context, int *exit_code)
 
     if (name == NULL) {
         TRY(list_all(&page, context, exit_code));
-        goto out;
+        return STATUS_OK;
     }
     if (flags->argument_count > 1)
         FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
@@ -226,8 +214,7 @@ static enum status run_explain(void *context, int *exit_code)
     else
         TRY(print_one(&page, name, &explain->measured));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void release(void *context)

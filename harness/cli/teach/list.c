@@ -64,7 +64,7 @@ static enum status run_list(void *context, int *exit_code)
 
     (void)exit_code;
     if (flags->format == FORMAT_JSON) {
-        TRY(scenarios_json(&text));
+        TRY_OUT(scenarios_json(&text));
         fputs(text, stdout);
         goto out;
     }

@@ -35,8 +35,8 @@ static enum status print_trace(const struct page *page, const struct quiz_set *s
     struct diagnosis diagnosis = { .count = 0 };
     const char *const paths[] = { set->trace };
 
-    TRY(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
-    TRY(diagnosis_page(page, &diagnosis, &view));
+    TRY_OUT(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
+    TRY_OUT(diagnosis_page(page, &diagnosis, &view));
 
 out:
     diagnosis_release(&diagnosis);
@@ -91,7 +91,6 @@ static void read_answer(char answer[ANSWER_SIZE], enum quiz_question question)
 /* "b,c,1.8" */
 static enum status split_answers(char answers[QUIZ_QUESTIONS][ANSWER_SIZE], const char *text)
 {
-    enum status status = STATUS_OK;
     int count = 0;
 
     for (const char *rest = text; rest != NULL; count++) {
@@ -104,8 +103,7 @@ static enum status split_answers(char answers[QUIZ_QUESTIONS][ANSWER_SIZE], cons
         rest = rest[length] == ',' ? rest + length + 1 : NULL;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void print_marks(const struct page *page, const struct quiz_set *set,
@@ -129,7 +127,6 @@ static void print_marks(const struct page *page, const struct quiz_set *set,
 
 static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
 {
-    enum status status = STATUS_OK;
     struct page page = flags_page(&quiz->flags);
     char answers[QUIZ_QUESTIONS][ANSWER_SIZE] = { "" };
 
@@ -145,8 +142,7 @@ static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
     putchar('\n');
     lesson_scenario(&page, set->scenario, &quiz->measured);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Pages for a class --- */
@@ -155,7 +151,6 @@ out:
 static enum status write_file(const struct quiz *quiz, const char *name, FILE *stream,
                               char *const *text, const size_t *size)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
 
     if (fclose(stream) != 0)
@@ -164,8 +159,7 @@ static enum status write_file(const struct quiz *quiz, const char *name, FILE *s
         FAIL(STATUS_BAD_USAGE, "--out=%.60s...: too long a path", quiz->folder);
     TRY(atomic_file_write(path, *text, *size));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void page_name(char name[16], int number)
@@ -185,7 +179,7 @@ static enum status write_set(const struct quiz *quiz, int number)
     page_name(name, number);
     snprintf(title, sizeof title, "Trace %d", number + 1);
     if (stream == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the text of %s", name);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of %s", name);
     page = page_markdown(stream);
     page_title(&page, title);
     status = print_trace(&page, set);
@@ -234,10 +228,10 @@ static enum status write_key_json(const struct quiz *quiz, int count)
     json_unsigned(&json, root, "seed", flags_seed(&quiz->flags));
     array = json_array(&json, root, "sets");
     for (int i = 0; i < count; i++) add_key(&json, array, &quiz->sets.items[i], i);
-    TRY(json_print(&json, root, &text));
+    TRY_OUT(json_print(&json, root, &text));
     if (snprintf(path, sizeof path, "%s/key.json", quiz->folder) >= (int)sizeof path)
-        FAIL(STATUS_BAD_USAGE, "--out=%.60s...: too long a path", quiz->folder);
-    TRY(atomic_file_write(path, text, strlen(text)));
+        FAIL_OUT(STATUS_BAD_USAGE, "--out=%.60s...: too long a path", quiz->folder);
+    TRY_OUT(atomic_file_write(path, text, strlen(text)));
 
 out:
     cJSON_Delete(root);
@@ -258,7 +252,7 @@ static enum status write_key(const struct quiz *quiz, int count)
     struct page page;
 
     if (stream == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the text of key.md");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of key.md");
     page = page_markdown(stream);
     page_title(&page, "Key");
     page_table(&page, columns, ARRAY_SIZE(columns));
@@ -275,7 +269,7 @@ static enum status write_key(const struct quiz *quiz, int count)
             quiz_answer_right(right[question], sizeof right[0], set, (enum quiz_question)question);
         page_row(&page, columns, ARRAY_SIZE(columns), cells);
     }
-    TRY(write_file(quiz, "key.md", stream, &text, &size));
+    TRY_OUT(write_file(quiz, "key.md", stream, &text, &size));
 
 out:
     free(text);
@@ -284,7 +278,6 @@ out:
 
 static enum status write_sheet(const struct quiz *quiz)
 {
-    enum status status = STATUS_OK;
     int count = quiz->sheet < quiz->sets.count ? quiz->sheet : quiz->sets.count;
 
     TRY(atomic_file_create_folder(quiz->folder));
@@ -296,15 +289,13 @@ static enum status write_sheet(const struct quiz *quiz)
         printf("The result has no more than %d traces to ask about; %d were asked for.\n", count,
                quiz->sheet);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The command --- */
 
 static enum status run_quiz(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct quiz *quiz = context;
     const char *path = quiz->from != NULL ? quiz->from : quiz->flags.out;
 
@@ -318,8 +309,7 @@ static enum status run_quiz(void *context, int *exit_code)
     TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
     TRY(quiz->sheet > 0 ? write_sheet(quiz) : ask(quiz, &quiz->sets.items[0]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void release(void *context)

@@ -40,15 +40,12 @@ static void skip(void *context)
 static enum status find_rank(int *only, const struct diagnose *options,
                              const struct diagnosis *diagnosis)
 {
-    enum status status = STATUS_OK;
-
     *only = options->has_rank ? diagnosis_rank(diagnosis, options->rank) : -1;
     if (options->has_rank && *only < 0)
         FAIL(STATUS_BAD_USAGE, "--rank=%lld: none of the traces is of that rank",
              (long long)options->rank);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
@@ -60,12 +57,12 @@ static enum status print(const struct diagnose *options, const struct diagnosis 
     struct page page = flags_page(flags);
     char *text = NULL;
 
-    TRY(find_rank(&view.only, options, diagnosis));
+    TRY_OUT(find_rank(&view.only, options, diagnosis));
     if (flags->format == FORMAT_JSON) {
-        TRY(diagnosis_json(diagnosis, view.only, options->timeline, &text));
+        TRY_OUT(diagnosis_json(diagnosis, view.only, options->timeline, &text));
         fputs(text, stdout);
     } else {
-        TRY(diagnosis_page(&page, diagnosis, &view));
+        TRY_OUT(diagnosis_page(&page, diagnosis, &view));
     }
 
 out:
@@ -84,21 +81,21 @@ static enum status run_diagnose(void *context, int *exit_code)
 
     (void)exit_code;
     if (flags->argument_count == 0)
-        FAIL(STATUS_BAD_USAGE,
-             "a trace is missing: give files, folders of them, or - for standard input; %s run "
-             "writes some to chokepoint-result/traces",
-             program_invocation_name);
-    TRY(trace_paths_make(&paths, flags->arguments, flags->argument_count,
-                         flags->argument_count > 1 ? skip : NULL, &skipped));
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "a trace is missing: give files, folders of them, or - for standard input; %s run "
+                 "writes some to chokepoint-result/traces",
+                 program_invocation_name);
+    TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count,
+                             flags->argument_count > 1 ? skip : NULL, &skipped));
     if (paths.count > 0)
-        TRY(diagnosis_make(&diagnosis, paths.items, paths.count,
-                           paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+        TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
+                               paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
     if (diagnosis.count > 0)
-        TRY(print(options, &diagnosis));
+        TRY_OUT(print(options, &diagnosis));
     if (skipped > 0)
-        FAIL(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
-             paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
+        FAIL_OUT(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
+                 paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
 
 out:
     diagnosis_release(&diagnosis);
@@ -108,31 +105,25 @@ out:
 
 static enum status take_sort(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     char names[SORT_NAMES] = "";
 
     if (span_order_find(value, member))
-        goto out;
+        return STATUS_OK;
     for (int i = SPANS_BY_DEFAULT + 1; i < SPANS_ORDER_COUNT; i++)
         text_join(names, sizeof names, ", ", "%s", span_order_name((enum span_order)i));
     FAIL(STATUS_BAD_USAGE, "--%s=%s: PyTorch sorts by %s", row->name, value, names);
-
-out:
-    return status;
 }
 
 /* 0 stands for all rows. */
 static enum status take_top(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     int *rows = member;
 
     TRY(value_count(rows, row, value));
     if (*rows == 0)
         *rows = INT_MAX;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* One step, if none is given. */

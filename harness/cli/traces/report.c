@@ -18,7 +18,6 @@ static const char *const folders[FOLDERS] = { "scripts", "../share/chokepoint" }
 
 static enum status find_script(char path[PATH_MAX], const char *program)
 {
-    enum status status = STATUS_OK;
     int folder = (int)(strrchr(program, '/') - program);
 
     for (int i = 0; i < FOLDERS; i++)
@@ -29,9 +28,6 @@ static enum status find_script(char path[PATH_MAX], const char *program)
          "report.py is not in %.*s/scripts nor in %.*s/../share/chokepoint: build or install the "
          "program again",
          folder, program, folder, program);
-
-out:
-    return status;
 }
 
 static enum status run_report(void *context, int *exit_code)
@@ -45,17 +41,18 @@ static enum status run_report(void *context, int *exit_code)
 
     (void)exit_code;
     if (flags->argument_count == 0)
-        FAIL(STATUS_BAD_USAGE,
-             "a result or a trace is missing: give the folder of a run, or traces; %s run writes "
-             "chokepoint-result",
-             program_invocation_name);
+        FAIL_OUT(
+            STATUS_BAD_USAGE,
+            "a result or a trace is missing: give the folder of a run, or traces; %s run writes "
+            "chokepoint-result",
+            program_invocation_name);
     if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
-        FAIL(STATUS_IO, "/proc/self/exe cannot be read: %s", strerror(errno));
-    TRY(find_script(script, program));
+        FAIL_OUT(STATUS_IO, "/proc/self/exe cannot be read: %s", strerror(errno));
+    TRY_OUT(find_script(script, program));
     snprintf(program_flag, sizeof program_flag, "--program=%s", program);
     if (snprintf(out_flag, sizeof out_flag, "--out=%s", flags->out) >= (int)sizeof out_flag)
-        FAIL(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);
-    TRY(rows_make(&arguments, flags->argument_count + 8));
+        FAIL_OUT(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);
+    TRY_OUT(rows_make(&arguments, flags->argument_count + 8));
     arguments[count++] = "python3";
     arguments[count++] = script;
     arguments[count++] = program_flag;
@@ -63,8 +60,9 @@ static enum status run_report(void *context, int *exit_code)
     arguments[count++] = "--";
     for (int i = 0; i < flags->argument_count; i++) arguments[count++] = flags->arguments[i];
     execvp(arguments[0], (char *const *)arguments);
-    FAIL(STATUS_NO_LIBRARY, "python3 cannot be started: %s; scripts/setup.sh --report installs it",
-         strerror(errno));
+    FAIL_OUT(STATUS_NO_LIBRARY,
+             "python3 cannot be started: %s; scripts/setup.sh --report installs it",
+             strerror(errno));
 
 out:
     free(arguments);

@@ -20,15 +20,13 @@ static const char RESULT[] = "result.json";
 
 static enum status add(struct trace_paths *paths, const char *path)
 {
-    enum status status = STATUS_OK;
     char *copy;
 
     TRY(rows_grow(&paths->items, paths->count + 1, &paths->room));
     TRY(text_make(&copy, "%s", path));
     paths->items[paths->count++] = copy;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_folder(const char *path)
@@ -46,14 +44,11 @@ static int is_trace_name(const struct dirent *entry)
 
 static enum status join(char path[PATH_MAX], const char *folder, const char *name)
 {
-    enum status status = STATUS_OK;
-
     if (snprintf(path, PATH_MAX, "%s%s%s", folder, ends_in(folder, "/") ? "" : "/", name) >=
         PATH_MAX)
         FAIL(STATUS_BAD_INPUT, "%.60s.../%s is too long a path", folder, name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_files(struct trace_paths *paths, const char *folder)
@@ -64,14 +59,14 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
     int count = scandir(folder, &entries, is_trace_name, versionsort);
 
     if (count < 0)
-        FAIL(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
+        FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
     formats_endings(endings, trace_formats);
     if (count == 0)
-        FAIL(STATUS_BAD_INPUT, "the folder %s has no traces: no file in it ends in %s", folder,
-             endings);
+        FAIL_OUT(STATUS_BAD_INPUT, "the folder %s has no traces: no file in it ends in %s", folder,
+                 endings);
     for (int i = 0; i < count; i++) {
-        TRY(join(path, folder, entries[i]->d_name));
-        TRY(add(paths, path));
+        TRY_OUT(join(path, folder, entries[i]->d_name));
+        TRY_OUT(add(paths, path));
     }
 
 out:
@@ -83,7 +78,6 @@ out:
 /* A folder that `run` wrote has them below it. */
 static enum status add_folder(struct trace_paths *paths, const char *folder)
 {
-    enum status status = STATUS_OK;
     char result[PATH_MAX], traces[PATH_MAX], name[RESULT_TRACES_NAME];
 
     TRY(join(result, folder, RESULT));
@@ -96,15 +90,13 @@ static enum status add_folder(struct trace_paths *paths, const char *folder)
              result);
     TRY(add_files(paths, traces));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A run into a folder that has traces writes its own beside them, into "traces-2", and then removes the
  * others: so the name that was typed for the run before is looked up where this run's traces are. */
 static enum status add_file(struct trace_paths *paths, const char *path)
 {
-    enum status status = STATUS_OK;
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     char folder[PATH_MAX], below[PATH_MAX], moved[PATH_MAX], traces[RESULT_TRACES_NAME];
 
@@ -123,13 +115,11 @@ static enum status add_file(struct trace_paths *paths, const char *path)
     TRY(join(moved, below, name));
     TRY(add(paths, access(moved, F_OK) == 0 ? moved : path));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_argument(struct trace_paths *paths, const char *argument)
 {
-    enum status status = STATUS_OK;
     const char *slash = strrchr(argument, '/'), *name = slash != NULL ? slash + 1 : argument;
     char folder[PATH_MAX];
 
@@ -143,8 +133,7 @@ static enum status add_argument(struct trace_paths *paths, const char *argument)
         return add_folder(paths, folder);
     TRY(add_file(paths, argument));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,
@@ -160,7 +149,7 @@ enum status trace_paths_make(struct trace_paths *paths, const char *const *argum
             skip(context);
             status = STATUS_OK;
         }
-        TRY(status);
+        TRY_OUT(status);
     }
 
 out:

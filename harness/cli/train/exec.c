@@ -32,15 +32,12 @@ struct exec {
 
 static enum status take_descriptor(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
-
     TRY(value_count(member, row, value));
     if (fcntl(*(int *)member, F_GETFD) < 0)
         FAIL(STATUS_BAD_USAGE, "--%s=%s: this process has no such open descriptor", row->name,
              value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct protocol exec_protocol(const struct exec *exec)
@@ -55,7 +52,6 @@ static struct protocol exec_protocol(const struct exec *exec)
 
 static enum status trace_scenario(const struct exec *exec, const struct scenario *scenario)
 {
-    enum status status = STATUS_OK;
     struct tracing_order order = { .variant = exec->variant,
                                    .path = exec->trace,
                                    .step_time_us = exec->step_seconds * 1e6 };
@@ -75,8 +71,7 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
     if (written && exec->record_fd == STDOUT_FILENO)
         written_trace_print(stderr, traces);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status time_scenario(const struct exec *exec, const struct scenario *scenario)
@@ -93,7 +88,6 @@ static enum status time_scenario(const struct exec *exec, const struct scenario 
 /* The records come from the first rank. */
 static enum status enter_ranks(struct exec *exec, const struct scenario *scenario)
 {
-    enum status status = STATUS_OK;
     struct protocol protocol = exec_protocol(exec);
 
     TRY(flags_check_ranks(&exec->flags, scenario));
@@ -101,8 +95,7 @@ static enum status enter_ranks(struct exec *exec, const struct scenario *scenari
     if (ranks_rank() > 0)
         exec->record_fd = -1;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void prepare(void *context)
@@ -116,7 +109,6 @@ static void prepare(void *context)
 
 static enum status run_exec(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK;
     struct exec *exec = context;
     const struct scenario *scenario;
     struct own_scenario own;
@@ -131,8 +123,7 @@ static enum status run_exec(void *context, int *exit_code)
     TRY(enter_ranks(exec, scenario));
     TRY(exec->trace != NULL ? trace_scenario(exec, scenario) : time_scenario(exec, scenario));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 #define AT(member) .offset = offsetof(struct exec, member)

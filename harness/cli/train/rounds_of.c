@@ -60,8 +60,8 @@ static enum status words_add(struct words *words, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    TRY(rows_grow(&words->texts, words->count + 2, &words->room));
-    TRY(text_make_list(&words->texts[words->count], format, arguments));
+    TRY_OUT(rows_grow(&words->texts, words->count + 2, &words->room));
+    TRY_OUT(text_make_list(&words->texts[words->count], format, arguments));
     words->texts[++words->count] = NULL;
 
 out:
@@ -89,7 +89,6 @@ static bool was_given(const struct flags *flags, const char *name)
 /* The words that both programs are called with. */
 static enum status measuring_words(struct words *words, const struct rounds *rounds)
 {
-    enum status status = STATUS_OK;
     const struct rounds_of_command *command = rounds->command;
     const struct flags *flags = rounds->flags;
 
@@ -107,15 +106,13 @@ static enum status measuring_words(struct words *words, const struct rounds *rou
     for (int i = SIDES; i < flags->argument_count; i++)
         TRY(words_add(words, "%s", flags->arguments[i]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Before anything is measured --- */
 
 static enum status check_program(const char *program)
 {
-    enum status status = STATUS_OK;
     struct stat info;
 
     if (stat(program, &info) != 0)
@@ -126,8 +123,7 @@ static enum status check_program(const char *program)
     if (access(program, X_OK) != 0)
         FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", program, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Results of earlier rounds are neither lost nor counted. */
@@ -137,14 +133,15 @@ static enum status open_folder(const char *path)
     const struct dirent *entry;
     DIR *folder = NULL;
 
-    TRY(atomic_file_create_folder(path));
+    TRY_OUT(atomic_file_create_folder(path));
     folder = opendir(path);
     if (folder == NULL)
-        FAIL(STATUS_IO, "cannot read the folder: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot read the folder: %s", strerror(errno));
     while ((entry = readdir(folder)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            FAIL(STATUS_BAD_USAGE, "the folder is not empty (%.60s): name a new one for the rounds",
-                 entry->d_name);
+            FAIL_OUT(STATUS_BAD_USAGE,
+                     "the folder is not empty (%.60s): name a new one for the rounds",
+                     entry->d_name);
 
 out:
     if (folder != NULL)
@@ -156,7 +153,6 @@ out:
 
 static enum status prepare(struct rounds *rounds)
 {
-    enum status status = STATUS_OK;
     const struct flags *flags = rounds->flags;
 
     if (flags->argument_count < SIDES)
@@ -174,8 +170,7 @@ static enum status prepare(struct rounds *rounds)
     TRY(open_folder(flags->out));
     TRY(text_make(&rounds->unfinished, "%s/unfinished%s", flags->out, rounds->command->suffix));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- One run --- */
@@ -183,7 +178,6 @@ out:
 /* 1 says that a row, or a scenario, is not as it should be: the results say which. */
 static enum status judge_end(const struct process_report *report)
 {
-    enum status status = STATUS_OK;
     char end[80];
 
     process_describe(report, end, sizeof end);
@@ -195,8 +189,7 @@ static enum status judge_end(const struct process_report *report)
                  : STATUS_BAD_INPUT,
              "%s%s%s", end, report->last_words[0] != '\0' ? ": " : "", report->last_words);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Checks that the run wrote results, with at least one row. */
@@ -206,12 +199,13 @@ static enum status check_results(const char *path, const struct process_report *
     struct benchmark_file file = { .path = path };
 
     if (access(path, F_OK) != 0)
-        FAIL(STATUS_BAD_INPUT, "it wrote no results%s%s",
-             report->last_words[0] != '\0' ? ": " : "; is it a chokepoint?", report->last_words);
+        FAIL_OUT(STATUS_BAD_INPUT, "it wrote no results%s%s",
+                 report->last_words[0] != '\0' ? ": " : "; is it a chokepoint?",
+                 report->last_words);
     if (benchmark_file_read(&file, path, BENCHMARK_TIME) != STATUS_OK)
-        FAIL(STATUS_BAD_INPUT, "its results cannot be read: %s", status_last()->text);
+        FAIL_OUT(STATUS_BAD_INPUT, "its results cannot be read: %s", status_last()->text);
     if (file.count == 0)
-        FAIL(STATUS_BAD_INPUT, "its results have no row");
+        FAIL_OUT(STATUS_BAD_INPUT, "its results have no row");
 
 out:
     benchmark_file_release(&file);
@@ -232,15 +226,15 @@ static enum status measure_once(struct rounds *rounds, enum compare_side side)
     struct process_report report;
     int round = rounds->whole[side] + 1;
 
-    TRY(measuring_words(&words, rounds));
-    TRY(add_result(&result, rounds, side, round));
-    TRY(process_run(&(struct process){ .program = rounds->programs[side],
-                                       .arguments = (const char *const *)words.texts,
-                                       .stop = interrupt_flag(),
-                                       .line = ignore_line },
-                    &report));
-    TRY(judge_end(&report));
-    TRY(check_results(rounds->unfinished, &report));
+    TRY_OUT(measuring_words(&words, rounds));
+    TRY_OUT(add_result(&result, rounds, side, round));
+    TRY_OUT(process_run(&(struct process){ .program = rounds->programs[side],
+                                           .arguments = (const char *const *)words.texts,
+                                           .stop = interrupt_flag(),
+                                           .line = ignore_line },
+                        &report));
+    TRY_OUT(judge_end(&report));
+    TRY_OUT(check_results(rounds->unfinished, &report));
     if (rename(rounds->unfinished, result.texts[0]) != 0)
         ATOMIC_FILE_FAIL(result.texts[0], errno);
     rounds->whole[side]++;
@@ -264,7 +258,7 @@ static enum status measure(struct rounds *rounds)
         enum compare_side side = (enum compare_side)((run + round) % SIDES);
         progress_show(&rounds->progress, (double)run / (SIDES * rounds->rounds),
                       "round %d of %d: %s", round + 1, rounds->rounds, side_names[side]);
-        TRY(measure_once(rounds, side));
+        TRY_OUT(measure_once(rounds, side));
         progress_next(&rounds->progress);
     }
 
@@ -282,18 +276,18 @@ static enum status compare(const struct rounds *rounds, double threshold, int *e
     enum status status = STATUS_OK;
     struct words words = { .count = 0 };
 
-    TRY(words_add(&words, "%s", command_compare.name));
-    TRY(words_add(&words, "--format=%s", formats[rounds->flags->format]));
-    TRY(words_add(&words, "--color=%s", colors[rounds->flags->color]));
+    TRY_OUT(words_add(&words, "%s", command_compare.name));
+    TRY_OUT(words_add(&words, "--format=%s", formats[rounds->flags->format]));
+    TRY_OUT(words_add(&words, "--color=%s", colors[rounds->flags->color]));
     if (threshold > 0)
-        TRY(words_add(&words, "--threshold=%.17g%%", 100 * threshold));
+        TRY_OUT(words_add(&words, "--threshold=%.17g%%", 100 * threshold));
     for (int side = 0; side < SIDES; side++) {
         if (side == SIDE_NEW)
-            TRY(words_add(&words, "--new"));
+            TRY_OUT(words_add(&words, "--new"));
         for (int run = 1; run <= rounds->whole[side]; run++)
-            TRY(add_result(&words, rounds, side, run));
+            TRY_OUT(add_result(&words, rounds, side, run));
     }
-    TRY(command_execute(&command_compare, words.count, words.texts, exit_code));
+    TRY_OUT(command_execute(&command_compare, words.count, words.texts, exit_code));
 
 out:
     words_close(&words);
@@ -310,13 +304,13 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
                              .flags = flags,
                              .rounds = rounds_of->rounds > 0 ? rounds_of->rounds : ROUNDS };
 
-    TRY(prepare(&rounds));
+    TRY_OUT(prepare(&rounds));
     interrupt_catch();
     outcome = measure(&rounds);
     error = *status_last();
     if (outcome == STATUS_OK || (outcome == STATUS_INTERRUPTED && rounds.whole[SIDE_BASE] > 0 &&
                                  rounds.whole[SIDE_NEW] > 0))
-        TRY(compare(&rounds, rounds_of->threshold, exit_code));
+        TRY_OUT(compare(&rounds, rounds_of->threshold, exit_code));
     if (outcome != STATUS_OK) {
         *exit_code = outcome == STATUS_OUT_OF_MEMORY ? 2 : 0;
         status = status_raise(&error);
@@ -329,11 +323,8 @@ out:
 
 enum status rounds_of_refuse_options(const struct rounds_of *rounds_of)
 {
-    enum status status = STATUS_OK;
-
     if (rounds_of->rounds > 0 || rounds_of->threshold > 0)
         FAIL(STATUS_BAD_USAGE, "--rounds and --threshold belong to --rounds-of OLD NEW");
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -49,7 +49,7 @@ static enum status resolve_device(struct run *run)
     enum status status = STATUS_OK;
     struct device *device = NULL;
 
-    TRY(flags_open_device(&device, &run->flags));
+    TRY_OUT(flags_open_device(&device, &run->flags));
     run->device = *device_properties(device);
     run->health = device_health(device);
     device_name_print(run->device_name, sizeof run->device_name, &run->device);
@@ -82,8 +82,8 @@ static enum status measure_ceilings(struct run *run)
     struct device *device = NULL;
     struct status_error error;
 
-    TRY(flags_open_device(&device, &run->flags));
-    TRY(clocks_raise(device));
+    TRY_OUT(flags_open_device(&device, &run->flags));
+    TRY_OUT(clocks_raise(device));
     for (int i = 0; i < CHOICE_MAX; i++)
         for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i] && !interrupt_signal(); v++) {
             int peak = peak_of(run, scenarios[i], (enum variant)v);
@@ -92,7 +92,7 @@ static enum status measure_ceilings(struct run *run)
             roofs_measure_quickly(&run->roofs, peak, device);
             error = *status_last();
             if (run->roofs.flops_per_second[peak] < 0 || run->roofs.bytes_per_second < 0)
-                TRY(status_raise(&error));
+                TRY_OUT(status_raise(&error));
         }
 
 out:
@@ -122,7 +122,7 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
             experiment_run(result, scenario, protocol, progress_update, progress, interrupt_flag());
     if (status != STATUS_OK)
         scenario_result_release(result);
-    TRY(status);
+    TRY_OUT(status);
     run->count++;
     progress_next(progress);
     progress_clear(progress);
@@ -158,7 +158,6 @@ static struct protocol run_protocol(struct run *run)
 /* Says what the folder holds now. */
 static enum status interrupted(const struct run *run, int wanted)
 {
-    enum status status = STATUS_OK;
     const struct result_folder *folder = result_file_folder(run->file);
 
     if (result_file_written(run->file) > 0)
@@ -170,9 +169,6 @@ static enum status interrupted(const struct run *run, int wanted)
              interrupt_name(), folder->path, folder->date);
     FAIL(STATUS_INTERRUPTED, "stopped by %s before a scenario was complete; there are no results",
          interrupt_name());
-
-out:
-    return status;
 }
 
 static enum status run_scenarios(struct run *run)
@@ -182,14 +178,14 @@ static enum status run_scenarios(struct run *run)
     struct protocol protocol = run_protocol(run);
     struct progress progress = progress_start(wanted);
 
-    TRY(rows_make(&run->results, wanted));
+    TRY_OUT(rows_make(&run->results, wanted));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;
         protocol.jpeg_pixels = run->like.jpeg_pixels[i];
         set_ceilings(&protocol, run, scenarios[i]);
         if (!interrupt_signal())
-            TRY(run_scenario(run, scenarios[i], &protocol, &progress));
+            TRY_OUT(run_scenario(run, scenarios[i], &protocol, &progress));
         if (interrupt_signal())
             break;
     }
@@ -242,7 +238,7 @@ static enum status print_results(const struct run *run)
     char *text = NULL;
 
     if (run->flags.format == FORMAT_JSON) {
-        TRY(result_file_text(run->file, &text));
+        TRY_OUT(result_file_text(run->file, &text));
         fputs(text, stdout);
     } else if (run->count > 0) {
         run_table(&page, run->results, run->count);
@@ -320,8 +316,8 @@ static enum status open_output(struct run *run)
 {
     enum status status = STATUS_OK;
 
-    TRY(result_file_open(&run->file, run->flags.out, wants_traces(run), &run->device,
-                         &run->health));
+    TRY_OUT(result_file_open(&run->file, run->flags.out, wants_traces(run), &run->device,
+                             &run->health));
     announce(result_file_folder(run->file));
 
 out:
@@ -333,7 +329,6 @@ out:
 /* The core scenarios, or those of the result to be like, if none is named. */
 static enum status choose_scenarios(struct run *run)
 {
-    enum status status = STATUS_OK;
     const struct flags given = run->flags;
 
     for (int i = 0; i < run->flags.argument_count; i++)
@@ -346,8 +341,7 @@ static enum status choose_scenarios(struct run *run)
         if (run->choice.chosen[i])
             TRY(flags_check_ranks(&given, scenarios[i]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status measure_scenarios(struct run *run, int *exit_code)
@@ -356,13 +350,14 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
     struct protocol protocol;
     struct status_error error;
 
-    TRY(rounds_of_refuse_options(&run->rounds_of));
-    TRY(choose_scenarios(run));
-    TRY(resolve_device(run));
-    TRY(like_check_device(&run->like, &run->device));
+    TRY_OUT(rounds_of_refuse_options(&run->rounds_of));
+    TRY_OUT(choose_scenarios(run));
+    TRY_OUT(resolve_device(run));
+    TRY_OUT(like_check_device(&run->like, &run->device));
     protocol = flags_protocol(&run->flags);
-    TRY(run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
-    TRY(open_output(run));
+    TRY_OUT(
+        run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
+    TRY_OUT(open_output(run));
     interrupt_catch();
     if (measure_ceilings(run) != STATUS_OK)
         notice_once("no utilisation is stated, because how fast the device multiplies and copies "
@@ -370,9 +365,9 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
                     status_last()->text);
     outcome = run_scenarios(run);
     error = *status_last();
-    TRY(print_results(run)); /* of a run cut short too */
+    TRY_OUT(print_results(run)); /* of a run cut short too */
     if (outcome != STATUS_OK)
-        TRY(status_raise(&error));
+        TRY_OUT(status_raise(&error));
     announce_kept(run);
 
 out:

@@ -28,7 +28,6 @@ static bool was_measured(const cJSON *entry)
 /* Those that the file measured, where the command line names none. */
 static enum status choose_all(const struct like *like, struct choice *choice)
 {
-    enum status status = STATUS_OK;
     const cJSON *entry;
 
     cJSON_ArrayForEach(entry, benchmark_scenarios(like->result.root))
@@ -40,15 +39,13 @@ static enum status choose_all(const struct like *like, struct choice *choice)
         FAIL(STATUS_BAD_INPUT,
              "it has no scenario that was measured: give a result of chokepoint run");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Reads the settings of a scenario in the file. */
 static enum status read_settings(const struct like *like, const struct scenario *scenario,
                                  struct training_config *config)
 {
-    enum status status = STATUS_OK;
     const cJSON *entry = scenario_in(like, scenario->name);
     const cJSON *settings = cJSON_GetObjectItemCaseSensitive(entry, "settings");
     const char *text = json_text_of(settings, variant_name(VARIANT_BEFORE));
@@ -65,8 +62,7 @@ static enum status read_settings(const struct like *like, const struct scenario 
     knobs_defaults(config);
     TRY(knobs_apply(config, text));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Flags --- */
@@ -84,7 +80,6 @@ static bool is_folder(const char *given, const char *stored)
 static enum status take_flags(const struct like *like, const char *name,
                               const struct training_config *config, struct flags *flags)
 {
-    enum status status = STATUS_OK;
     const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(scenario_in(like, name), "protocol");
     const cJSON *memory = cJSON_GetObjectItemCaseSensitive(protocol, "device_memory");
     const char *data = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(protocol, "data"));
@@ -111,15 +106,12 @@ static enum status take_flags(const struct like *like, const char *name,
     flags->quick =
         flags->quick || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(protocol, "quick"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The same of ranks, which only some scenarios have. */
 static enum status take_ranks(const struct training_config *config, struct flags *flags)
 {
-    enum status status = STATUS_OK;
-
     if (config->ranks.count == 1)
         return STATUS_OK;
     if (flags->ranks > 0 && flags->ranks != config->ranks.count)
@@ -127,8 +119,7 @@ static enum status take_ranks(const struct training_config *config, struct flags
              flags->ranks);
     flags->ranks = config->ranks.count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status like_read(struct like *like, const char *path, struct flags *flags,
@@ -144,16 +135,16 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
         return status;
     }
     if (choice_count(choice) == 0)
-        TRY(choose_all(like, choice));
+        TRY_OUT(choose_all(like, choice));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!choice->chosen[i])
             continue;
-        TRY(read_settings(like, scenarios[i], &config));
+        TRY_OUT(read_settings(like, scenarios[i], &config));
         if (scenarios[i]->balance.kind != BALANCE_NONE)
             like->jpeg_pixels[i] = config.data.jpeg_pixels;
-        TRY(take_ranks(&config, flags));
+        TRY_OUT(take_ranks(&config, flags));
         if (first)
-            TRY(take_flags(like, scenarios[i]->name, &config, flags));
+            TRY_OUT(take_flags(like, scenarios[i]->name, &config, flags));
         first = false;
     }
 
@@ -165,11 +156,10 @@ out:
 
 enum status like_check_device(const struct like *like, const struct device_properties *device)
 {
-    enum status status = STATUS_OK;
     char kind[64];
 
     if (like->result.root == NULL)
-        goto out;
+        return STATUS_OK;
     benchmark_file_context(&like->result, "device", kind, sizeof kind);
     if (strcmp(kind, device->kind) != 0)
         FAIL(
@@ -178,8 +168,7 @@ enum status like_check_device(const struct like *like, const struct device_prope
             "same kind with --device",
             like->result.path, kind, device->name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void like_release(struct like *like)

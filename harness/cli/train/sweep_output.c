@@ -227,19 +227,17 @@ static void print_knee(const struct page *page, const struct knob_sweep *sweep,
 
 enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
 {
-    enum status status = STATUS_OK;
     struct knee knee;
 
     TRY(sweep_knee(sweep, &knee));
     (sweep->knobs > 1 ? print_grid : print_values)(page, sweep, &knee);
     if (!sweep_has_measured(sweep))
-        goto out;
+        return STATUS_OK;
     print_rounds(page, sweep);
     if (knee.enough >= 0 && sweep->row_count > 1)
         print_knee(page, sweep, &knee);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- JSON --- */
@@ -345,7 +343,7 @@ enum status sweep_print_json(const struct knob_sweep *sweep, struct device *devi
     struct machine machine;
     struct knee knee;
 
-    TRY(sweep_knee(sweep, &knee));
+    TRY_OUT(sweep_knee(sweep, &knee));
     machine_read(&machine, "");
     machine_context(&machine, &json, context);
     device_context(&json, context, device_properties(device), &health);

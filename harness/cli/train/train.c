@@ -52,7 +52,6 @@ struct train {
 /* One of the knob's words, or a folder. */
 static enum status take_data(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     struct training_config *config = member;
 
     if (strcmp(value, "images") == 0 || strcmp(value, "sequences") == 0 ||
@@ -63,21 +62,17 @@ static enum status take_data(void *member, const struct option_row *row, const c
     TRY(knob_set(config, row->name, "images"));
     snprintf(config->data.folder, sizeof config->data.folder, "%s", value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_folder(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
-
     if (value[0] == '\0' || strlen(value) >= FOLDER)
         FAIL(STATUS_BAD_USAGE, "--%s=%.60s: give the path of a folder, of at most %d bytes",
              row->name, value, FOLDER - 1);
     snprintf(member, FOLDER, "%s", value);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_sweep(void *member, const struct option_row *row, const char *value)
@@ -88,15 +83,13 @@ static enum status take_sweep(void *member, const struct option_row *row, const 
 
 static enum status take_knob(void *member, const struct option_row *row, const char *value)
 {
-    enum status status = STATUS_OK;
     char advice[256];
 
     knob_advice(row->name, advice, sizeof advice);
     if (knob_set(member, row->name, value) != STATUS_OK)
         FAIL(STATUS_BAD_USAGE, "--%s=%.60s: give %s", row->name, value, advice);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 #define AT(member) .offset = offsetof(struct train, member)
@@ -233,7 +226,6 @@ static enum status record_trace(struct train *train, const struct device_propert
                                 const struct measurement *measurement,
                                 const struct ceilings *ceilings, struct diagnosis *diagnosis)
 {
-    enum status status = STATUS_OK;
     const struct protocol protocol = flags_protocol(&train->flags);
     struct training_config config = train->config;
     struct trace_run run = { .name = "train",
@@ -252,8 +244,7 @@ static enum status record_trace(struct train *train, const struct device_propert
     TRY(trace_run_record(&run));
     TRY(diagnosis_make(diagnosis, &train->trace, 1, NULL, NULL));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void print_saved(const struct page *page, const char *folder, int64_t steps)
@@ -289,12 +280,12 @@ static enum status train_one(struct train *train, struct device **device, const 
     };
     char settings[SETTINGS];
 
-    TRY(knobs_resolve(&train->config, &properties));
-    TRY(knobs_print(&train->config, settings, sizeof settings));
+    TRY_OUT(knobs_resolve(&train->config, &properties));
+    TRY_OUT(knobs_print(&train->config, settings, sizeof settings));
     /* Opened once more by the training, but what is wrong with them is said before anything else. */
-    TRY(dataset_open(&dataset, &train->config.data));
+    TRY_OUT(dataset_open(&dataset, &train->config.data));
     if (train->config.saving.resume[0] != '\0')
-        TRY(state_check(&train->config, dataset));
+        TRY_OUT(state_check(&train->config, dataset));
     if (!is_json) {
         train_print_settings(page, &properties, settings);
         if (train->config.data.folder[0] != '\0')
@@ -302,7 +293,7 @@ static enum status train_one(struct train *train, struct device **device, const 
         fputc('\n', page->console.stream);
         fflush(stdout);
     }
-    TRY(measure_training(&measurement, *device, &train->config, &measure));
+    TRY_OUT(measure_training(&measurement, *device, &train->config, &measure));
     utilisation = measure_utilisation(&train->config, *device, &measurement);
     if (!is_json)
         train_print_summary(page, &measurement, &utilisation);
@@ -318,25 +309,26 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (diagnosis.count > 0)
         utilisation.busy_share = diagnosis_busy_share(&diagnosis, 0);
     if (is_json)
-        TRY(print_json_one(train, &properties, settings, &measurement, &utilisation,
-                           diagnosis.count > 0 ? &diagnosis : NULL));
+        TRY_OUT(print_json_one(train, &properties, settings, &measurement, &utilisation,
+                               diagnosis.count > 0 ? &diagnosis : NULL));
     if (measurement.save_error.status != STATUS_OK)
-        TRY(status_raise(&measurement.save_error));
+        TRY_OUT(status_raise(&measurement.save_error));
     if (measurement.log_error.status != STATUS_OK)
-        TRY(status_raise(&measurement.log_error));
+        TRY_OUT(status_raise(&measurement.log_error));
     if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
-        TRY(status_raise(&error));
+        TRY_OUT(status_raise(&error));
     if (!is_json && diagnosis.count > 0) {
         fputc('\n', stdout);
         written_trace_print(stdout, train->trace);
         diagnosis_brief(page, &diagnosis);
     }
     if (interrupt_signal() != 0) /* maybe only while the trace was recorded */
-        FAIL(STATUS_INTERRUPTED,
-             measurement.interrupted ? "stopped by %s; the figures are of the first %lld steps%s"
-                                     : "stopped by %s after all %lld steps were measured%s",
-             interrupt_name(), (long long)measurement.steps,
-             train->trace != NULL && diagnosis.count == 0 ? "; no trace was written" : "");
+        FAIL_OUT(STATUS_INTERRUPTED,
+                 measurement.interrupted
+                     ? "stopped by %s; the figures are of the first %lld steps%s"
+                     : "stopped by %s after all %lld steps were measured%s",
+                 interrupt_name(), (long long)measurement.steps,
+                 train->trace != NULL && diagnosis.count == 0 ? "; no trace was written" : "");
 
 out:
     dataset_close(dataset);
@@ -356,9 +348,9 @@ static enum status train_sweep(struct train *train, struct device *device, const
                             train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS);
     error = *status_last();
     if (outcome != STATUS_INTERRUPTED || !sweep_has_measured(&train->sweep))
-        TRY(outcome);
-    TRY(train->flags.format == FORMAT_JSON ? sweep_print_json(&train->sweep, device)
-                                           : sweep_print(page, &train->sweep));
+        TRY_OUT(outcome);
+    TRY_OUT(train->flags.format == FORMAT_JSON ? sweep_print_json(&train->sweep, device)
+                                               : sweep_print(page, &train->sweep));
     if (outcome != STATUS_OK)
         status = status_raise(&error);
 
@@ -382,15 +374,13 @@ static bool is_saved(const struct train *train)
 /* Learns before hours of training whether the state can be saved. */
 static enum status try_folder(const char *folder)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
 
     TRY(state_path(path, folder));
     TRY(atomic_file_create_folder(folder));
     TRY(atomic_file_try(path, "", 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* An error in the settings is said once, before there are ranks to say it. */
@@ -401,12 +391,13 @@ static enum status check_ranks(const struct train *train)
     struct device *device = NULL;
 
     if (train->sweep.knobs > 0 || train->trace != NULL)
-        FAIL(STATUS_BAD_USAGE,
-             "--ranks=%d is for one configuration without a trace: leave out --sweep and --trace",
-             config.ranks.count);
-    TRY(flags_open_device(&device, &train->flags));
-    TRY(knobs_resolve(&config, device_properties(device)));
-    TRY(device_check_ranks(device, config.ranks.count));
+        FAIL_OUT(
+            STATUS_BAD_USAGE,
+            "--ranks=%d is for one configuration without a trace: leave out --sweep and --trace",
+            config.ranks.count);
+    TRY_OUT(flags_open_device(&device, &train->flags));
+    TRY_OUT(knobs_resolve(&config, device_properties(device)));
+    TRY_OUT(device_check_ranks(device, config.ranks.count));
 
 out:
     device_close(device);
@@ -415,14 +406,11 @@ out:
 
 static enum status enter_ranks(const struct train *train)
 {
-    enum status status = STATUS_OK;
-
     if (train->config.ranks.count > 1 && !ranks_are_started())
         TRY(check_ranks(train));
     TRY(rank_job_enter(train->config.ranks.count, STDOUT_FILENO));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_train(void *context, int *exit_code)
@@ -434,34 +422,37 @@ static enum status run_train(void *context, int *exit_code)
 
     (void)exit_code;
     if (train->trace != NULL && train->sweep.knobs > 0)
-        FAIL(STATUS_BAD_USAGE,
-             "--trace records one configuration, --sweep trains several: leave one of them out");
+        FAIL_OUT(
+            STATUS_BAD_USAGE,
+            "--trace records one configuration, --sweep trains several: leave one of them out");
     if (is_saved(train) && train->sweep.knobs > 0)
-        FAIL(STATUS_BAD_USAGE,
-             "--save and --resume are for one configuration, --sweep trains several: leave one of "
-             "them out");
+        FAIL_OUT(
+            STATUS_BAD_USAGE,
+            "--save and --resume are for one configuration, --sweep trains several: leave one of "
+            "them out");
     if (train->ladder && (train->trace != NULL || train->sweep.knobs > 0 || is_saved(train) ||
                           train->steps > 0 || train->flags.repetitions > 0))
-        FAIL(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
-                               "--save, --resume, --steps "
-                               "and --repetitions");
+        FAIL_OUT(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
+                                   "--save, --resume, --steps "
+                                   "and --repetitions");
     if (train->ladder && train->config.ranks.count > 1)
-        FAIL(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
+        FAIL_OUT(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
     if (!train->ladder && train->budget_seconds > 0)
-        FAIL(STATUS_BAD_USAGE, "--time-budget is for --ladder: add it, or give --steps instead");
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "--time-budget is for --ladder: add it, or give --steps instead");
     if (train->trace != NULL)
-        TRY(written_trace_try(train->trace));
+        TRY_OUT(written_trace_try(train->trace));
     if (train->config.saving.folder[0] != '\0')
-        TRY(try_folder(train->config.saving.folder));
+        TRY_OUT(try_folder(train->config.saving.folder));
     if (train->ladder) {
-        TRY(train_ladder(&train->flags, &train->config,
-                         train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS));
+        TRY_OUT(train_ladder(&train->flags, &train->config,
+                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS));
         goto out;
     }
-    TRY(enter_ranks(train));
-    TRY(flags_open_device(&device, &train->flags));
-    TRY(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
-                               : train_one(train, &device, &page));
+    TRY_OUT(enter_ranks(train));
+    TRY_OUT(flags_open_device(&device, &train->flags));
+    TRY_OUT(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
+                                   : train_one(train, &device, &page));
 
 out:
     device_close(device);

@@ -262,7 +262,7 @@ static enum status read_device(struct device_properties *properties, const struc
     enum status status = STATUS_OK;
     struct device *device = NULL;
 
-    TRY(flags_open_device(&device, flags));
+    TRY_OUT(flags_open_device(&device, flags));
     *properties = *device_properties(device);
 
 out:
@@ -274,7 +274,6 @@ static enum status print_result(const struct printer *printer, const struct flag
                                 const struct ladder *ladder, const char *from,
                                 const struct status_error *error)
 {
-    enum status status = STATUS_OK;
     struct training_config resolved = ladder->config;
     char command[COMMAND], to[COMMAND];
 
@@ -286,8 +285,7 @@ static enum status print_result(const struct printer *printer, const struct flag
     else
         print_end(&printer->page, ladder, command);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct protocol protocol_of(const struct flags *flags, const struct training_config *config)
@@ -322,20 +320,20 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     char from[COMMAND];
     bool all_wrong = !ladder_is_set(config);
 
-    TRY(rows_make(&ladder, 1));
+    TRY_OUT(rows_make(&ladder, 1));
     ladder->config = *config;
     ladder->budget_seconds = budget_seconds;
-    TRY(read_device(&ladder->device, flags));
+    TRY_OUT(read_device(&ladder->device, flags));
     if (all_wrong)
         ladder_set_all_wrong(&ladder->config, &ladder->device);
     resolved = ladder->config;
-    TRY(knobs_resolve(&resolved, &ladder->device));
-    TRY(knobs_print(&resolved, from, sizeof from));
+    TRY_OUT(knobs_resolve(&resolved, &ladder->device));
+    TRY_OUT(knobs_print(&resolved, from, sizeof from));
     children.protocol = protocol_of(flags, config);
     children.progress = show_progress;
     children.progress_context = children.report_context = &printer;
     children.report = report;
-    TRY(ladder_children_open(&children));
+    TRY_OUT(ladder_children_open(&children));
     if (!printer.is_json)
         print_start(&printer.page, ladder, from, all_wrong);
     interrupt_catch();
@@ -343,7 +341,7 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     outcome = ladder_climb(ladder, &probe);
     error = *status_last();
     progress_clear(&printer.progress);
-    TRY(print_result(&printer, flags, ladder, from, outcome != STATUS_OK ? &error : NULL));
+    TRY_OUT(print_result(&printer, flags, ladder, from, outcome != STATUS_OK ? &error : NULL));
     if (outcome != STATUS_OK)
         status = status_raise(&error);
 

@@ -161,7 +161,7 @@ enum status train_print_json(struct json *json, cJSON *root)
     enum status status = STATUS_OK;
     char *text = NULL;
 
-    TRY(json_print(json, root, &text));
+    TRY_OUT(json_print(json, root, &text));
     fputs(text, stdout);
 
 out:

@@ -80,7 +80,6 @@ double benchmark_time_unit(const char *name)
 /* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes it for. */
 static enum status unit_of(const struct benchmark_file *file, const cJSON *entry, double *unit)
 {
-    enum status status = STATUS_OK;
     const char *name = json_text_of(entry, "time_unit");
 
     *unit = benchmark_time_unit(name[0] != '\0' ? name : "s");
@@ -89,8 +88,7 @@ static enum status unit_of(const struct benchmark_file *file, const cJSON *entry
              "%s: %.100s has the time unit \"%.20s\", which is none of ns, us, ms, s", file->path,
              json_text_of(entry, "name"), name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void lose(struct benchmark_row *row, const char *why, const char *message)
@@ -104,7 +102,6 @@ static void lose(struct benchmark_row *row, const char *why, const char *message
 static enum status take_repetition(struct benchmark_row *row, const cJSON *entry,
                                    const char *metric, double unit)
 {
-    enum status status = STATUS_OK;
     double value = number_of(entry, metric);
 
     TRY(rows_grow(&row->values, row->count + 1, &row->room));
@@ -119,8 +116,7 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
     else
         row->values[row->count++] = value * unit;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void take_aggregate(struct stated *stated, const cJSON *entry, const char *metric,
@@ -163,7 +159,6 @@ static void finish_row(struct benchmark_row *row, const struct stated *stated, b
 static enum status row_named(struct benchmark_file *file, const char *name, size_t length,
                              struct benchmark_row **row)
 {
-    enum status status = STATUS_OK;
     uint32_t number;
 
     TRY(intern_add(file->names, name, length, &number));
@@ -174,14 +169,12 @@ static enum status row_named(struct benchmark_file *file, const char *name, size
         file->count++;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_entry(struct benchmark_file *file, struct stated *stated,
                               const cJSON *entry, const char *metric)
 {
-    enum status status = STATUS_OK;
     struct benchmark_row *row;
     const char *name = json_text_of(entry, "name"), *run_name = json_text_of(entry, "run_name");
     double unit = 1;
@@ -189,7 +182,7 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
     enum kind kind = kind_of(entry, name, &length);
 
     if (kind == KIND_OTHER)
-        goto out;
+        return STATUS_OK;
     if (name[0] == '\0')
         FAIL(STATUS_BAD_INPUT, "%s: an entry of \"benchmarks\" has no name", file->path);
     if (benchmark_metric_is_time(metric))
@@ -203,8 +196,7 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
     else
         take_aggregate(&stated[row - file->rows], entry, metric, kind, unit);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_entries(struct benchmark_file *file, const cJSON *entries,
@@ -215,12 +207,12 @@ static enum status take_entries(struct benchmark_file *file, const cJSON *entrie
     struct stated *stated = NULL;
     const cJSON *entry;
 
-    TRY(rows_make(&stated, count));
-    TRY(rows_make(&file->rows, count));
-    TRY(intern_open(&file->names, SIZE_MAX));
+    TRY_OUT(rows_make(&stated, count));
+    TRY_OUT(rows_make(&file->rows, count));
+    TRY_OUT(intern_open(&file->names, SIZE_MAX));
     for (int i = 0; i < count; i++)
         stated[i] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
-    cJSON_ArrayForEach(entry, entries) TRY(take_entry(file, stated, entry, metric));
+    cJSON_ArrayForEach(entry, entries) TRY_OUT(take_entry(file, stated, entry, metric));
     for (int i = 0; i < file->count; i++)
         finish_row(&file->rows[i], &stated[i], benchmark_metric_is_time(metric));
 
@@ -238,18 +230,18 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
 
     *file = (struct benchmark_file){ .path = path };
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        TRY(text_make(&inside, "%s/result.json", path));
-    TRY(lenient_json_read(&file->root, inside != NULL ? inside : path));
+        TRY_OUT(text_make(&inside, "%s/result.json", path));
+    TRY_OUT(lenient_json_read(&file->root, inside != NULL ? inside : path));
     file->context = cJSON_GetObjectItemCaseSensitive(file->root, "context");
     version = cJSON_GetObjectItemCaseSensitive(file->context, "json_schema_version");
     if (version != NULL && number_of(file->context, "json_schema_version") != 1)
-        FAIL(STATUS_BAD_INPUT, "%s: json_schema_version is not 1, the one that is known here",
-             path);
+        FAIL_OUT(STATUS_BAD_INPUT, "%s: json_schema_version is not 1, the one that is known here",
+                 path);
     entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks");
     if (!cJSON_IsArray(entries))
-        FAIL(STATUS_BAD_INPUT,
-             "%s is JSON, but no benchmark results: it has no array \"benchmarks\"", path);
-    TRY(take_entries(file, entries, metric));
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%s is JSON, but no benchmark results: it has no array \"benchmarks\"", path);
+    TRY_OUT(take_entries(file, entries, metric));
 
 out:
     free(inside);

@@ -160,7 +160,6 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
                               struct side sides[SIDES], const struct run_noise *runs,
                               const struct compare_rule *rule)
 {
-    enum status status = STATUS_OK;
     const struct side *base = &sides[SIDE_BASE], *after = &sides[SIDE_NEW];
     struct side_noise noise;
 
@@ -175,8 +174,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
     judge(row, after->mean - base->mean, noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
           noise.freedom, sides_overlap(sides), rule);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_called(const struct compared_row *row)
@@ -205,8 +203,8 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     struct location *locations = NULL;
     struct side sides[SIDES];
 
-    TRY(rows_make(&logs, base_count + after_count));
-    TRY(rows_make(&locations, base_count + after_count));
+    TRY_OUT(rows_make(&logs, base_count + after_count));
+    TRY_OUT(rows_make(&locations, base_count + after_count));
     sides[SIDE_BASE] = (struct side){ base, base_count, locations, logs, 0 };
     sides[SIDE_NEW] =
         (struct side){ after, after_count, locations + base_count, logs + base_count, 0 };
@@ -225,10 +223,10 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
         goto out;
     }
     middle = *row;
-    TRY(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
+    TRY_OUT(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
     if (!is_called(row) && row->best_of > 1) {
-        TRY(compare_at(&middle, PLACE_MIDDLE, sides, noise != NULL ? &noise[PLACE_MIDDLE] : NULL,
-                       rule));
+        TRY_OUT(compare_at(&middle, PLACE_MIDDLE, sides,
+                           noise != NULL ? &noise[PLACE_MIDDLE] : NULL, rule));
         prefer_middle(row, &middle);
     }
 

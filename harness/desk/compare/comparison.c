@@ -59,15 +59,13 @@ static bool disagree(const struct compare_files *sides, const struct member *mem
 
 enum status compare_check(const struct compare_files *sides)
 {
-    enum status status = STATUS_OK;
     char text[512];
 
     for (size_t i = 0; i < ARRAY_SIZE(members); i++)
         if (members[i].must && disagree(sides, &members[i], text))
             FAIL(STATUS_BAD_INPUT, "%s; use --force to compare them anyway", text);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void compare_doubts(const struct compare_files *sides, char *text, size_t size)
@@ -213,8 +211,8 @@ static enum status learn(struct comparison *comparison, struct found *found,
     double *logs = NULL;
     int *turns = NULL;
 
-    TRY(rows_make(&logs, (int64_t)comparison->count * (base + after)));
-    TRY(rows_make(&turns, base + after));
+    TRY_OUT(rows_make(&logs, (int64_t)comparison->count * (base + after)));
+    TRY_OUT(rows_make(&turns, base + after));
     for (int i = 0; i < comparison->count; i++) {
         double *own = logs + rows * (base + after);
         struct side runs[SIDES] = {
@@ -224,11 +222,11 @@ static enum status learn(struct comparison *comparison, struct found *found,
         find_runs(found, &comparison->rows[i], sides);
         if (!is_complete(found, sides))
             continue;
-        TRY(sides_locate(runs, place, compare_larger_is_better(&comparison->rule)));
+        TRY_OUT(sides_locate(runs, place, compare_larger_is_better(&comparison->rule)));
         rows++;
     }
-    TRY(run_noise_learn(&comparison->run_noise[place], logs, rows, base, after,
-                        take_turns(turns, sides) ? turns : NULL));
+    TRY_OUT(run_noise_learn(&comparison->run_noise[place], logs, rows, base, after,
+                            take_turns(turns, sides) ? turns : NULL));
 
 out:
     free(logs);
@@ -239,14 +237,13 @@ out:
 static enum status compare_row(struct compared_row *row, struct found *found,
                                const struct run_noise *noise, const struct compare_rule *rule)
 {
-    enum status status = STATUS_OK;
     const bool has_base = found->count[SIDE_BASE] > 0, has_new = found->count[SIDE_NEW] > 0;
     const bool differs = has_base && has_new && found->other_work[0] != '\0';
 
     if (has_base && has_new && !differs) {
         TRY(compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
                          found->runs[SIDE_NEW], found->count[SIDE_NEW], noise, rule));
-        goto out;
+        return STATUS_OK;
     }
     row->change = row->low = row->high = row->within = row->between = NAN;
     row->place = PLACE_BEST;
@@ -265,8 +262,7 @@ static enum status compare_row(struct compared_row *row, struct found *found,
     else if (has_new && found->present[SIDE_BASE])
         snprintf(row->reason, sizeof row->reason, "base has the row, but no value");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Adds the rows of file number `index` that no file before it has. */
@@ -288,7 +284,6 @@ static void add_names(struct comparison *comparison, const struct compare_files 
 static enum status check_found(const struct comparison *comparison,
                                const struct compare_files *sides)
 {
-    enum status status = STATUS_OK;
     char counters[256] = "";
     int measured = 0, rows = 0;
 
@@ -304,8 +299,7 @@ static enum status check_found(const struct comparison *comparison,
         FAIL(STATUS_BAD_USAGE, "no row has a value of %.60s; there are real_time, cpu_time%s%s",
              comparison->rule.metric, counters[0] != '\0' ? ", " : "", counters);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status comparison_make(struct comparison *comparison, const struct compare_files *sides,
@@ -317,20 +311,21 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
 
     *comparison = (struct comparison){ .rule = *rule };
     for (int i = 0; i < files; i++) most += file_at(sides, i)->count;
-    TRY(rows_make(&comparison->rows, most));
-    for (int side = 0; side < SIDES; side++) TRY(rows_make(&found.runs[side], sides[side].count));
+    TRY_OUT(rows_make(&comparison->rows, most));
+    for (int side = 0; side < SIDES; side++)
+        TRY_OUT(rows_make(&found.runs[side], sides[side].count));
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
     for (int place = 0; place < PLACES; place++)
-        TRY(learn(comparison, &found, sides, (enum compare_place)place));
+        TRY_OUT(learn(comparison, &found, sides, (enum compare_place)place));
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);
-        TRY(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
-                        rule));
+        TRY_OUT(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
+                            rule));
         comparison->counts[row->verdict]++;
         comparison->fewer += row->fewer && row->verdict != COMPARE_OTHER_WORK;
     }
-    TRY(check_found(comparison, sides));
+    TRY_OUT(check_found(comparison, sides));
 
 out:
     for (int side = 0; side < SIDES; side++) free(found.runs[side]);

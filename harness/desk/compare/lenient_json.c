@@ -26,17 +26,17 @@ enum status lenient_json_read(cJSON **root, const char *path)
 
     *root = NULL;
     if (file == NULL)
-        FAIL(STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
+        FAIL_OUT(STATUS_IO, "%s cannot be opened: %s", path, strerror(errno));
     length = getdelim(&text, &room, '\0', file);
     if (length < 0 && !feof(file))
-        FAIL(errno == ENOMEM ? STATUS_OUT_OF_MEMORY : STATUS_IO, "%s cannot be read: %s", path,
-             strerror(errno));
+        FAIL_OUT(errno == ENOMEM ? STATUS_OUT_OF_MEMORY : STATUS_IO, "%s cannot be read: %s", path,
+                 strerror(errno));
     if (length > 0 && text[length - 1] != '\0') { /* JSON has no '\0' */
         json_words_blank(text, (size_t)length);
         *root = cJSON_ParseWithLengthOpts(text, (size_t)length + 1, &end, 1);
     }
     if (*root == NULL)
-        FAIL(
+        FAIL_OUT(
             STATUS_BAD_INPUT,
             "%s is not JSON from line %ld on: give a file written by --benchmark_out or chokepoint",
             path, line_of(text, end != NULL ? end : text));

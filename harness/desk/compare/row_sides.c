@@ -44,8 +44,6 @@ int sides_fewest_repetitions(const struct side sides[SIDES])
 
 static enum status locate(struct side *side, int fewest, bool largest)
 {
-    enum status status = STATUS_OK;
-
     side->mean = 0;
     for (int i = 0; i < side->count; i++) {
         struct location location = location_of(side->runs[i], fewest, largest);
@@ -57,19 +55,16 @@ static enum status locate(struct side *side, int fewest, bool largest)
         side->mean += location.log / side->count;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status sides_locate(struct side sides[SIDES], enum compare_place place, bool largest)
 {
-    enum status status = STATUS_OK;
     int fewest = place == PLACE_MIDDLE ? 1 : sides_fewest_repetitions(sides);
 
     for (int i = 0; i < SIDES; i++) TRY(locate(&sides[i], fewest, largest));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Their variance --- */

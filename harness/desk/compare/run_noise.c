@@ -106,9 +106,9 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
     if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
         goto out;
-    TRY(rows_make(&noise->centres, files));
-    TRY(rows_make(&distances, (int64_t)rows * files));
-    TRY(rows_make(&column, rows));
+    TRY_OUT(rows_make(&noise->centres, files));
+    TRY_OUT(rows_make(&distances, (int64_t)rows * files));
+    TRY_OUT(rows_make(&column, rows));
     noise->rows = rows;
     memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
     learn_centres(noise, distances, column, files);

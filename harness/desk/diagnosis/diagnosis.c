@@ -179,7 +179,6 @@ static enum status judge(void *context, int number)
 /* Findings of a rank are made from all ranks, so if one is left out, the others are judged once more. */
 static enum status judge_all(struct making *making)
 {
-    enum status status = STATUS_OK;
     struct diagnosis *diagnosis = making->diagnosis;
     int before;
 
@@ -190,8 +189,7 @@ static enum status judge_all(struct making *making)
         TRY(for_all(making, judge));
     } while (diagnosis->count < before);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- All --- */
@@ -227,7 +225,6 @@ static void judge_run(struct arena *arena, void *context)
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context)
 {
-    enum status status = STATUS_OK;
     struct making making = {
         .diagnosis = diagnosis, .count = count, .skip = skip, .context = context
     };
@@ -242,8 +239,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     if (diagnosis->run_count > 0)
         TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank)

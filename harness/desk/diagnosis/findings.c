@@ -250,7 +250,6 @@ const struct finding *findings_find(const struct findings *findings, const char 
 
 enum status findings_copy(struct findings *copy, const struct findings *findings)
 {
-    enum status status = STATUS_OK;
     size_t bytes = (size_t)findings->count * sizeof *copy->items;
 
     *copy = *findings;
@@ -261,8 +260,7 @@ enum status findings_copy(struct findings *copy, const struct findings *findings
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld findings", (long long)findings->count);
     memcpy(copy->items, findings->items, bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void findings_release(struct findings *copy)

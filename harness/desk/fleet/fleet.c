@@ -121,10 +121,10 @@ static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind,
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].figure_count;
-    TRY(rows_make(&entries, room));
-    TRY(rows_make(&scratch, room));
-    TRY(rows_make(&kind->figures, room));
-    TRY(rows_make(&kind->outliers, room));
+    TRY_OUT(rows_make(&entries, room));
+    TRY_OUT(rows_make(&scratch, room));
+    TRY_OUT(rows_make(&kind->figures, room));
+    TRY_OUT(rows_make(&kind->outliers, room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->figure_count; j++)
@@ -169,13 +169,10 @@ static int by_pair(const void *left, const void *right)
 /* The machines of `count` pairs. */
 static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(nodes, count));
     for (int i = 0; i < count; i++) (*nodes)[i] = pairs[i].node;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The end of the pairs that begin at `from` and have its name, and its value too. */
@@ -206,9 +203,9 @@ static enum status add_without(struct fleet *fleet, struct fleet_kind *kind,
     struct fleet_value *value = &kind->values[kind->value_count++];
 
     *value = (struct fleet_value){ .name = pairs[from].name };
-    TRY(rows_make(&states, fleet->count));
-    TRY(rows_make(&value->nodes, kind->count));
-    TRY(intern_add(fleet->names, "-", 1, &value->value));
+    TRY_OUT(rows_make(&states, fleet->count));
+    TRY_OUT(rows_make(&value->nodes, kind->count));
+    TRY_OUT(intern_add(fleet->names, "-", 1, &value->value));
     for (int i = from; i < to; i++) states[pairs[i].node] = true;
     for (int i = 0; i < kind->count; i++)
         if (!states[kind->nodes[i]])
@@ -222,7 +219,6 @@ out:
 static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
                               const struct pair *pairs, int from, int to)
 {
-    enum status status = STATUS_OK;
     int first = kind->value_count;
 
     if (to - from < kind->count)
@@ -237,8 +233,7 @@ static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
     qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
           by_count);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind)
@@ -249,8 +244,8 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].setting_count;
-    TRY(rows_make(&pairs, room));
-    TRY(rows_make(&kind->values, 2 * room));
+    TRY_OUT(rows_make(&pairs, room));
+    TRY_OUT(rows_make(&kind->values, 2 * room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->setting_count; j++)
@@ -261,7 +256,7 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     for (int from = 0, to; from < count; from = to) {
         to = end_of(pairs, count, from, false);
         if (end_of(pairs, count, from, true) < to || to - from < kind->count)
-            TRY(add_values(fleet, kind, pairs, from, to));
+            TRY_OUT(add_values(fleet, kind, pairs, from, to));
     }
 
 out:
@@ -277,8 +272,8 @@ static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].status_count;
-    TRY(rows_make(&pairs, room));
-    TRY(rows_make(&kind->statuses, room));
+    TRY_OUT(rows_make(&pairs, room));
+    TRY_OUT(rows_make(&kind->statuses, room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->status_count; j++)
@@ -290,7 +285,7 @@ static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind
         struct fleet_status *row = &kind->statuses[kind->status_count++];
         to = end_of(pairs, count, from, true);
         *row = (struct fleet_status){ pairs[from].name, pairs[from].value, to - from, NULL, false };
-        TRY(nodes_of(&row->nodes, pairs + from, to - from));
+        TRY_OUT(nodes_of(&row->nodes, pairs + from, to - from));
         row->odd = strcmp(intern_text(fleet->names, row->value), "fail") == 0 &&
                    2 * row->count < kind->count;
     }
@@ -321,15 +316,15 @@ static enum status find_kinds(struct fleet *fleet)
     enum status status = STATUS_OK;
     struct pair *pairs = NULL;
 
-    TRY(rows_make(&pairs, fleet->count));
-    TRY(rows_make(&fleet->kinds, fleet->count));
+    TRY_OUT(rows_make(&pairs, fleet->count));
+    TRY_OUT(rows_make(&fleet->kinds, fleet->count));
     for (int i = 0; i < fleet->count; i++) pairs[i] = (struct pair){ fleet->nodes[i].kind, 0, i };
     qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_kind);
     for (int from = 0, to; from < fleet->count; from = to) {
         struct fleet_kind *kind = &fleet->kinds[fleet->kind_count++];
         to = end_of(pairs, fleet->count, from, false);
         *kind = (struct fleet_kind){ .name = pairs[from].name, .count = to - from };
-        TRY(nodes_of(&kind->nodes, pairs + from, to - from));
+        TRY_OUT(nodes_of(&kind->nodes, pairs + from, to - from));
     }
     qsort(fleet->kinds, (size_t)fleet->kind_count, sizeof *fleet->kinds, by_size);
 
@@ -351,7 +346,7 @@ static enum status tell_apart(struct fleet *fleet)
     enum status status = STATUS_OK;
     struct node **sorted = NULL;
 
-    TRY(rows_make(&sorted, fleet->count));
+    TRY_OUT(rows_make(&sorted, fleet->count));
     for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
     for (int from = 0, to; from < fleet->count; from = to) {
@@ -390,15 +385,15 @@ enum status fleet_compare(struct fleet *fleet)
     bool *is_out = NULL;
     int tests = 0;
 
-    TRY(tell_apart(fleet));
-    TRY(find_kinds(fleet));
-    TRY(rows_make(&is_out, fleet->count));
-    TRY(rows_make(&fleet->out, fleet->count));
+    TRY_OUT(tell_apart(fleet));
+    TRY_OUT(find_kinds(fleet));
+    TRY_OUT(rows_make(&is_out, fleet->count));
+    TRY_OUT(rows_make(&fleet->out, fleet->count));
     for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count;
     for (int k = 0; k < fleet->kind_count; k++) {
-        TRY(compare_figures(fleet, &fleet->kinds[k], tests));
-        TRY(compare_settings(fleet, &fleet->kinds[k]));
-        TRY(compare_statuses(fleet, &fleet->kinds[k]));
+        TRY_OUT(compare_figures(fleet, &fleet->kinds[k], tests));
+        TRY_OUT(compare_settings(fleet, &fleet->kinds[k]));
+        TRY_OUT(compare_statuses(fleet, &fleet->kinds[k]));
     }
     gather_out(fleet, is_out);
 
@@ -414,13 +409,13 @@ enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const
     struct status_error first = { .status = STATUS_OK };
 
     *fleet = (struct fleet){ .names = NULL };
-    TRY(intern_open(&fleet->names, SIZE_MAX));
-    TRY(rows_make(&fleet->nodes, count));
+    TRY_OUT(intern_open(&fleet->names, SIZE_MAX));
+    TRY_OUT(rows_make(&fleet->nodes, count));
     for (int i = 0; i < count; i++) {
         enum status outcome = read(&fleet->nodes[fleet->count], fleet->names, paths[i]);
         if (outcome == STATUS_OUT_OF_MEMORY)
             fleet->count++;
-        TRY(outcome == STATUS_OUT_OF_MEMORY ? outcome : STATUS_OK);
+        TRY_OUT(outcome == STATUS_OUT_OF_MEMORY ? outcome : STATUS_OK);
         if (outcome == STATUS_OK) {
             fleet->count++;
         } else {
@@ -431,8 +426,8 @@ enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const
         }
     }
     if (fleet->count <= 0)
-        FAIL(STATUS_BAD_INPUT, "none of the %d files could be read: %s", count, first.text);
-    TRY(fleet_compare(fleet));
+        FAIL_OUT(STATUS_BAD_INPUT, "none of the %d files could be read: %s", count, first.text);
+    TRY_OUT(fleet_compare(fleet));
 
 out:
     return status;

@@ -52,8 +52,8 @@ enum status machine_ranks_make(struct machine_ranks *standings, const struct own
     double *values = NULL;
 
     *standings = (struct machine_ranks){ .items = NULL };
-    TRY(rows_make(&values, fleet->count));
-    TRY(rows_make(&standings->items, count));
+    TRY_OUT(rows_make(&values, fleet->count));
+    TRY_OUT(rows_make(&standings->items, count));
     for (int k = 0; k < fleet->kind_count; k++) {
         if (strcmp(intern_text(fleet->names, fleet->kinds[k].name), kind) != 0)
             continue;

@@ -78,21 +78,18 @@ static enum status name_of(uint32_t *number, struct intern *names, const char *t
 static enum status add_setting(struct node *node, struct intern *names, const char *name,
                                const char *value)
 {
-    enum status status = STATUS_OK;
     struct node_setting *setting = &node->settings[node->setting_count];
 
     TRY(name_of(&setting->name, names, name));
     TRY(name_of(&setting->value, names, value));
     node->setting_count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_figure(struct node *node, struct intern *names, const char *name,
                               const char *unit, double value)
 {
-    enum status status = STATUS_OK;
     struct node_figure *figure = &node->figures[node->figure_count];
 
     TRY(name_of(&figure->name, names, name));
@@ -100,22 +97,19 @@ static enum status add_figure(struct node *node, struct intern *names, const cha
     figure->value = value;
     node->figure_count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_status(struct node *node, struct intern *names, const char *name,
                               const char *value)
 {
-    enum status status = STATUS_OK;
     struct node_status *row = &node->statuses[node->status_count];
 
     TRY(name_of(&row->name, names, name));
     TRY(name_of(&row->value, names, value));
     node->status_count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
@@ -128,11 +122,11 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
 
     if (cJSON_IsNumber(number) && figure_is_speed(unit) && number->valuedouble > 0 &&
         isfinite(number->valuedouble))
-        TRY(add_figure(node, names, name, unit, number->valuedouble));
+        TRY_OUT(add_figure(node, names, name, unit, number->valuedouble));
     else if (unit[0] == '\0')
-        TRY(add_setting(node, names, name, json_text_of(row, "value")));
+        TRY_OUT(add_setting(node, names, name, json_text_of(row, "value")));
     if (is_bad)
-        TRY(add_status(node, names, name, judged));
+        TRY_OUT(add_status(node, names, name, judged));
     node->disturbed = node->disturbed || (is_bad && is_disturbance(name));
 
 out:
@@ -141,7 +135,6 @@ out:
 
 static enum status take_context(struct node *node, struct intern *names, const cJSON *context)
 {
-    enum status status = STATUS_OK;
     const char *host = json_text_of(context, "host_name"),
                *device = json_text_of(context, "device_index"), *slash = strrchr(node->path, '/');
     char kind[512];
@@ -162,14 +155,12 @@ static enum status take_context(struct node *node, struct intern *names, const c
             TRY(add_setting(node, names, shared_facts[i], value));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* An empty node with room for `rows` rows of each kind. */
 static enum status node_open(struct node *node, const char *path, int rows)
 {
-    enum status status = STATUS_OK;
     size_t room = (size_t)rows + ARRAY_SIZE(shared_facts);
 
     *node = (struct node){ .path = NULL };
@@ -178,8 +169,7 @@ static enum status node_open(struct node *node, const char *path, int rows)
     TRY(rows_make(&node->settings, room));
     TRY(rows_make(&node->statuses, room));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status node_read(struct node *node, struct intern *names, const char *path)
@@ -189,15 +179,15 @@ enum status node_read(struct node *node, struct intern *names, const char *path)
     const cJSON *rows, *row;
 
     memset(node, 0, sizeof *node);
-    TRY(lenient_json_read(&root, path));
+    TRY_OUT(lenient_json_read(&root, path));
     rows = cJSON_GetObjectItemCaseSensitive(root, "checks");
     if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
-        FAIL(STATUS_BAD_INPUT, "%s has no checks: give files of chokepoint doctor --format=json",
-             path);
-    TRY(node_open(node, path, cJSON_GetArraySize(rows)));
-    TRY(name_of(&node->fit, names, json_text_of(root, "fit")));
-    TRY(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
-    cJSON_ArrayForEach(row, rows) TRY(take_row(node, names, row));
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%s has no checks: give files of chokepoint doctor --format=json", path);
+    TRY_OUT(node_open(node, path, cJSON_GetArraySize(rows)));
+    TRY_OUT(name_of(&node->fit, names, json_text_of(root, "fit")));
+    TRY_OUT(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
+    cJSON_ArrayForEach(row, rows) TRY_OUT(take_row(node, names, row));
 
 out:
     cJSON_Delete(root);
@@ -218,15 +208,12 @@ static enum status take_bench_figures(struct node *node, struct intern *names,
                                       const struct benchmark_file *file,
                                       const struct bench_figure *figure)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; i < file->count; i++)
         if (isfinite(file->rows[i].median) && file->rows[i].median > 0)
             TRY(add_figure(node, names, file->rows[i].name, figure->unit,
                            figure->factor * file->rows[i].median));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status node_read_bench(struct node *node, struct intern *names, const char *path)
@@ -237,12 +224,12 @@ enum status node_read_bench(struct node *node, struct intern *names, const char 
     memset(node, 0, sizeof *node);
     for (size_t i = 0; i < ARRAY_SIZE(bench_figures); i++) {
         benchmark_file_release(&file);
-        TRY(benchmark_file_read(&file, path, bench_figures[i].metric));
+        TRY_OUT(benchmark_file_read(&file, path, bench_figures[i].metric));
         if (i == 0) {
-            TRY(node_open(node, path, file.count * (int)ARRAY_SIZE(bench_figures)));
-            TRY(take_context(node, names, file.context));
+            TRY_OUT(node_open(node, path, file.count * (int)ARRAY_SIZE(bench_figures)));
+            TRY_OUT(take_context(node, names, file.context));
         }
-        TRY(take_bench_figures(node, names, &file, &bench_figures[i]));
+        TRY_OUT(take_bench_figures(node, names, &file, &bench_figures[i]));
     }
 
 out:

@@ -313,7 +313,6 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
 {
     const struct summary *summary = &diagnosis->summaries[which];
     const struct facts *facts = &diagnosis->facts[which];
-    enum status status = STATUS_OK;
 
     print_head(page, diagnosis, which, view);
     print_step(page, summary, facts);
@@ -328,8 +327,7 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         diagnosis_thresholds(page, &diagnosis->findings[which]);
     diagnosis_tables(page, summary, &diagnosis->tables);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
@@ -342,8 +340,6 @@ void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
 enum status diagnosis_page(const struct page *page, const struct diagnosis *diagnosis,
                            const struct diagnosis_view *view)
 {
-    enum status status = STATUS_OK;
-
     if (view->only >= 0)
         return print_whole(page, diagnosis, view->only, view);
     if (diagnosis->run_count > 0)
@@ -354,6 +350,5 @@ enum status diagnosis_page(const struct page *page, const struct diagnosis *diag
         TRY(print_whole(page, diagnosis, i, view));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -210,22 +210,19 @@ static enum status print_timeline(const struct page *page, const struct diagnosi
                                   int steps)
 {
     int64_t which = slow_rank_matters(&diagnosis->slow) ? diagnosis->slow.which : 0;
-    enum status status = STATUS_OK;
 
     if (steps == 0)
-        goto out;
+        return STATUS_OK;
     fputc('\n', page->console.stream);
     page_paragraph(page, INK_PLAIN, "Rank %lld:", rank_of(diagnosis, which));
     TRY(timeline_text(page, &diagnosis->summaries[which], steps));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
                             const struct diagnosis_view *view)
 {
-    enum status status = STATUS_OK;
     char title[64];
 
     snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->run_count,
@@ -240,6 +237,5 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
     fputc('\n', page->console.stream);
     page_paragraph(page, INK_DIM, "--rank=N prints the page of one rank, with its tables.");
 
-out:
-    return status;
+    return STATUS_OK;
 }

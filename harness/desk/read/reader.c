@@ -22,14 +22,14 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     /* glibc raises this with each large block that is freed, and keeps what is freed below it: qsort()'s copies and
      * tables that have grown would stay beside the trace. */
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
-    TRY(read_ahead_open(&text, path));
-    TRY(read_ahead_peek(text, &bytes, &count));
-    TRY(trace_rows_open(&rows, events_max));
-    TRY(format_of(trace_formats, bytes, count, path)->read(&rows, text, path));
-    TRY(trace_rows_settle(&rows));
+    TRY_OUT(read_ahead_open(&text, path));
+    TRY_OUT(read_ahead_peek(text, &bytes, &count));
+    TRY_OUT(trace_rows_open(&rows, events_max));
+    TRY_OUT(format_of(trace_formats, bytes, count, path)->read(&rows, text, path));
+    TRY_OUT(trace_rows_settle(&rows));
     if (rows.file->event_count + rows.file->other_count == 0 && rows.file->bad_count > 0)
-        FAIL(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
-             path, (long long)rows.file->bad_offset, rows.file->bad_reason);
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
+                 path, (long long)rows.file->bad_offset, rows.file->bad_reason);
     *trace = rows.file;
     rows.file = NULL;
 

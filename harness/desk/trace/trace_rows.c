@@ -17,7 +17,6 @@ enum { TRACKS_MAX = 1 << 20 };
 static inline enum status add_row(void *table, int64_t *count, int64_t *room, const void *row,
                                   size_t size)
 {
-    enum status status = STATUS_OK;
     char *rows;
 
     memcpy(&rows, table, sizeof rows);
@@ -28,8 +27,7 @@ static inline enum status add_row(void *table, int64_t *count, int64_t *room, co
     memcpy(rows + (size_t)*count * size, row, size);
     ++*count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 #define ADD(table, row)                                                                            \
@@ -81,9 +79,9 @@ enum status trace_rows_metadata(struct trace_rows *rows, const char *key, const 
     struct trace_metadata member = { strdup(key), strndup(json, length) };
 
     if (member.key == NULL || member.json == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for \"%s\" of a trace", key);
-    TRY(add_row(&rows->file->metadata, &rows->file->metadata_count, &rows->metadata_room, &member,
-                sizeof member));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for \"%s\" of a trace", key);
+    TRY_OUT(add_row(&rows->file->metadata, &rows->file->metadata_count, &rows->metadata_room,
+                    &member, sizeof member));
     member = (struct trace_metadata){ NULL, NULL };
 
 out:
@@ -110,7 +108,6 @@ static bool same_track(struct event_track a, struct event_track b)
 
 static enum status grow_track_slots(struct trace_rows *rows)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *file = rows->file;
     int64_t count = rows->track_slot_count > 0 ? 2 * rows->track_slot_count : 64;
     uint32_t *slots = calloc((size_t)count, sizeof *slots);
@@ -126,8 +123,7 @@ static enum status grow_track_slots(struct trace_rows *rows)
     rows->track_slots = slots;
     rows->track_slot_count = count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Events mostly come in runs of one track, so the last one is tried before the hash table (open addressing, at
@@ -142,7 +138,7 @@ enum status trace_rows_track(struct trace_rows *rows, struct event_track track, 
     if (file->track_count > 0 && same_track(file->tracks[*number], track))
         goto out;
     if (2 * (file->track_count + 1) > rows->track_slot_count)
-        TRY(grow_track_slots(rows));
+        TRY_OUT(grow_track_slots(rows));
     mask = (uint64_t)rows->track_slot_count - 1;
     for (slot = track_hash(track) & mask; rows->track_slots[slot] != 0; slot = (slot + 1) & mask) {
         *number = rows->track_slots[slot] - 1;
@@ -154,7 +150,7 @@ enum status trace_rows_track(struct trace_rows *rows, struct event_track track, 
         goto out;
     }
     *number = (uint32_t)file->track_count;
-    TRY(ADD(track, &track));
+    TRY_OUT(ADD(track, &track));
     rows->track_slots[slot] = *number + 1;
 
 out:
@@ -263,7 +259,7 @@ static enum status settle_frames(struct trace_rows *rows)
     int64_t kept = 0;
 
     if (seen == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)file->track_count);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)file->track_count);
     for (int64_t i = 0; i < file->frame_count; i++)
         if (!file->frames[i].is_stack || !rows->has_calls)
             file->frames[kept++] = file->frames[i];
@@ -278,21 +274,17 @@ out:
 
 enum status trace_rows_settle(struct trace_rows *rows)
 {
-    enum status status = STATUS_OK;
-
     settle_strays(rows->file);
     settle_correlations(rows->file);
     TRY(settle_frames(rows));
     if (rows->full)
         trace_rows_partial(rows, "only the first %lld events were kept", (long long)rows->rows_max);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
 {
-    enum status status = STATUS_OK;
     uint32_t unknown; /* the name "" has number 0 */
 
     *rows = (struct trace_rows){ .rows_max = rows_max };
@@ -302,8 +294,7 @@ enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
     TRY(intern_open(&rows->file->names, NAME_BYTES));
     TRY(intern_add(rows->file->names, "", 0, &unknown));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void trace_rows_release(struct trace_rows *rows)

@@ -55,7 +55,6 @@ struct lap {
 
 static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     int64_t cpu, start;
 
     TRY(ranks_wait());
@@ -68,8 +67,7 @@ static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t it
     lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
     TRY(ranks_take_first(lap, sizeof *lap));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Grows until a lap takes long enough. A short lap says little about how many iterations that needs, so the
@@ -79,7 +77,6 @@ static enum status choose_iterations(int64_t *iterations, struct bench_work *wor
                                      double min_seconds)
 {
     enum { BESIDE = 5 };
-    enum status status = STATUS_OK;
     double wanted_ns = min_seconds * 1e9, factor;
     struct lap lap;
 
@@ -91,8 +88,7 @@ static enum status choose_iterations(int64_t *iterations, struct bench_work *wor
         factor = fmin(fmax(1.2 * wanted_ns / fmax((double)lap.real_ns, 1), 1.01), 10);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_known_well(const struct bench_result *result, double noise)
@@ -141,7 +137,6 @@ int bench_visits(const struct bench_settings *settings)
 
 static enum status repeat(struct bench_result *result, struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     struct lap lap;
 
     TRY(time_lap(&lap, work, result->iterations));
@@ -149,8 +144,7 @@ static enum status repeat(struct bench_result *result, struct bench_work *work)
     result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
     result->count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Choosing the iterations warms up, too. If they are given, each one counts. */
@@ -171,7 +165,6 @@ static enum status warm_up(struct bench_result *result, struct bench_work *work,
 static enum status repeat_until_done(struct bench_result *result, struct bench_work *work,
                                      const struct bench_settings *settings, int most)
 {
-    enum status status = STATUS_OK;
     double before = result->seconds;
     int64_t start = clock_ns();
 
@@ -183,8 +176,7 @@ static enum status repeat_until_done(struct bench_result *result, struct bench_w
         TRY(ranks_take_first(&result->seconds, sizeof result->seconds));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status visit(struct bench_result *result, const struct bench *bench, int64_t argument,
@@ -198,9 +190,9 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
     if (result->name[0] == '\0')
         bench_name(result->name, sizeof result->name, bench, argument);
     work.random = random_seed(settings->seed, (uint64_t)argument);
-    TRY(rows_make_bytes(&work.own, (int64_t)bench->own_bytes, 1));
-    TRY(stream_create(device, &work.stream));
-    TRY(repeat_until_done(result, &work, settings, most));
+    TRY_OUT(rows_make_bytes(&work.own, (int64_t)bench->own_bytes, 1));
+    TRY_OUT(stream_create(device, &work.stream));
+    TRY_OUT(repeat_until_done(result, &work, settings, most));
     result->bytes = work.bytes;
     result->flops = work.flops;
     result->items = work.items;

@@ -3,8 +3,6 @@
 enum status bench_alloc(struct bench_work *work, enum bench_memory where, size_t bytes,
                         void **memory)
 {
-    enum status status = STATUS_OK;
-
     *memory = NULL;
     if (work->block_count == BENCH_BLOCKS)
         FAIL(STATUS_INTERNAL, "a bench allocates more than %d blocks of memory", BENCH_BLOCKS);
@@ -15,8 +13,7 @@ enum status bench_alloc(struct bench_work *work, enum bench_memory where, size_t
     work->blocks[work->block_count].where = where;
     work->blocks[work->block_count++].memory = *memory;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void bench_free(struct bench_work *work)

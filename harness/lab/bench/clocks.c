@@ -23,15 +23,13 @@ static enum status multiply_for(struct stream *stream, float *matrices, double s
                          .dtype_c = DTYPE_F32,
                          .math = MATH_STRICT };
     int64_t begin_ns = clock_ns();
-    enum status status = STATUS_OK;
 
     while ((double)(clock_ns() - begin_ns) < seconds * 1e9) {
         TRY(device_gemm(stream, &gemm));
         TRY(stream_synchronize(stream));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status clocks_raise_for(struct device *device, double seconds)
@@ -41,11 +39,11 @@ enum status clocks_raise_for(struct device *device, double seconds)
     void *matrices = NULL;
     enum status status = STATUS_OK;
 
-    TRY(stream_create(device, &stream));
-    TRY(device_alloc(device, NULL, ALLOCATE_DIRECT, bytes, &matrices));
-    TRY(device_memset(stream, matrices, 0, bytes));
-    TRY(multiply_for(stream, matrices, seconds));
-    TRY(device_free(device, NULL, ALLOCATE_DIRECT, matrices));
+    TRY_OUT(stream_create(device, &stream));
+    TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, bytes, &matrices));
+    TRY_OUT(device_memset(stream, matrices, 0, bytes));
+    TRY_OUT(multiply_for(stream, matrices, seconds));
+    TRY_OUT(device_free(device, NULL, ALLOCATE_DIRECT, matrices));
     matrices = NULL;
 
 out:

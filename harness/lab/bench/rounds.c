@@ -56,7 +56,7 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
                              .random = random_seed(settings->seed, 0) };
     int round = 0, visits = bench_visits(settings);
 
-    TRY(rows_make(&rounds.order, count));
+    TRY_OUT(rows_make(&rounds.order, count));
     for (int i = 0; i < count; i++)
         if (is_left(&rounds, &rows[i]))
             rounds.order[rounds.count++] = (uint32_t)i;
@@ -65,8 +65,8 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
             double part = (double)(i + 1) / rounds.count;
             const struct bench_row *row = visit(&rounds, rounds.order[i]);
             if (row->status != STATUS_OK && ranks_count() > 1)
-                FAIL(row->status, "%s: %s", row->result.name, row->failure);
-            TRY(progress(context, fmin(1, (round + part) / visits), i + 1 == rounds.count));
+                FAIL_OUT(row->status, "%s: %s", row->result.name, row->failure);
+            TRY_OUT(progress(context, fmin(1, (round + part) / visits), i + 1 == rounds.count));
         }
 
 out:

@@ -392,12 +392,13 @@ enum status corpus_draw(struct corpus_item *items, int count, uint64_t seed,
     struct pool *pool = NULL;
     struct decks *decks = NULL;
 
-    TRY(rows_make(&pool, 1));
-    TRY(rows_make(&decks, 1));
+    TRY_OUT(rows_make(&pool, 1));
+    TRY_OUT(rows_make(&decks, 1));
     fill(pool, list, device);
     if (pool->one_count == 0 || pool->two_count == 0)
-        FAIL(STATUS_UNSUPPORTED, "%s can show %d scenarios and %d pairs of them; a corpus has both",
-             device->name, pool->one_count, pool->two_count);
+        FAIL_OUT(STATUS_UNSUPPORTED,
+                 "%s can show %d scenarios and %d pairs of them; a corpus has both", device->name,
+                 pool->one_count, pool->two_count);
     decks_open(decks, pool);
     for (int i = 0; i < count; i++) {
         struct corpus_item *item = &items[i];

@@ -72,7 +72,6 @@ static void merge(struct own_change *change, const struct corpus_item *item, cha
 /* Question number `index`: the fix of that cause, or all of them; of a healthy item, no change at all. */
 static enum status ask(struct own_scenario *own, const struct corpus_item *item, int index)
 {
-    enum status status = STATUS_OK;
     struct own_change change = { "seed", "1", "1", METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
     char base[OWN_SCENARIO_TEXT], texts[3][160];
 
@@ -87,8 +86,7 @@ static enum status ask(struct own_scenario *own, const struct corpus_item *item,
     TRY(knobs_print(&item->config, base, sizeof base));
     TRY(own_scenario_make(own, item->name, base, &change));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int questions(const struct corpus_item *item)
@@ -148,9 +146,9 @@ static enum status measure(struct corpus_measured *measured, const struct corpus
     protocol.seed = item->seed;
     protocol.extra = protocol.extra < most ? protocol.extra : most;
     protocol.aa = item->cause_count == 0;
-    TRY(ask(&own, item, index));
-    TRY(experiment_run_program(&result, order->program, &own.scenario, &protocol, show, &stage,
-                               order->stop));
+    TRY_OUT(ask(&own, item, index));
+    TRY_OUT(experiment_run_program(&result, order->program, &own.scenario, &protocol, show, &stage,
+                                   order->stop));
     take(measured, item, index, &result);
 
 out:
@@ -163,7 +161,6 @@ out:
 static enum status rename_trace(const struct corpus_item *item, const char *folder,
                                 const char *written)
 {
-    enum status status = STATUS_OK;
     char from[PATH_MAX], to[PATH_MAX], file[CORPUS_FILE];
 
     corpus_file(file, item);
@@ -173,8 +170,7 @@ static enum status rename_trace(const struct corpus_item *item, const char *fold
     if (rename(from, to) != 0)
         FAIL(STATUS_IO, "cannot rename %.300s: %s", from, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A child that was ended leaves what would have become its trace (atomic_file.h). */
@@ -202,8 +198,8 @@ static enum status trace(struct corpus_measured *measured, const struct corpus_i
     const struct experiment_state state = { .part = "trace", .number = 1, .total = 1 };
     struct own_scenario own;
 
-    TRY(rows_make(&result, 1));
-    TRY(ask(&own, item, 0));
+    TRY_OUT(rows_make(&result, 1));
+    TRY_OUT(ask(&own, item, 0));
     result->scenario = &own.scenario;
     result->protocol = order->protocol;
     result->protocol.seed = item->seed;
@@ -211,12 +207,12 @@ static enum status trace(struct corpus_measured *measured, const struct corpus_i
     result->step_time.before =
         item->cause_count > 0 ? measured->alone[0].step_time.before : measured->same.before;
     show(&stage, &own.scenario, &state);
-    TRY(variant_trace_make(result, VARIANT_BEFORE, order->program, order->stop));
+    TRY_OUT(variant_trace_make(result, VARIANT_BEFORE, order->program, order->stop));
     measured->tracing = result->tracing[VARIANT_BEFORE];
     if (measured->tracing.file[0] == '\0')
         snprintf(measured->reason, sizeof measured->reason, "%s", measured->tracing.reason);
     else
-        TRY(rename_trace(item, order->protocol.traces, measured->tracing.file));
+        TRY_OUT(rename_trace(item, order->protocol.traces, measured->tracing.file));
 
 out:
     remove_unfinished(item, order->protocol.traces);
@@ -248,11 +244,11 @@ enum status corpus_measure(struct corpus_measured *measured, const struct corpus
         measured->alone[i] =
             (struct corpus_gain){ unknown, unknown, corpus_promise(item->causes[i]).metric };
     for (int i = 0; i < questions(item) && measured->reason[0] == '\0'; i++)
-        TRY(measure(measured, item, order, i));
+        TRY_OUT(measure(measured, item, order, i));
     if (measured->reason[0] == '\0')
-        TRY(trace(measured, item, order));
+        TRY_OUT(trace(measured, item, order));
     if (measured->reason[0] != '\0' && order->stop != NULL && *order->stop != 0)
-        FAIL(STATUS_INTERRUPTED, "stopped while %s was measured", item->name);
+        FAIL_OUT(STATUS_INTERRUPTED, "stopped while %s was measured", item->name);
     for (int i = 0; i < item->cause_count; i++)
         measured->is_measurable[i] = shows(&measured->alone[i]);
 

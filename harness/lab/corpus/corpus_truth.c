@@ -36,7 +36,6 @@ struct corpus_truth {
 
 enum status corpus_truth_text(const struct corpus_truth *truth, char **text)
 {
-    enum status status = STATUS_OK;
     struct sha256 hash = sha256_start();
     char seal[SHA256_TEXT], *place;
 
@@ -48,8 +47,7 @@ enum status corpus_truth_text(const struct corpus_truth *truth, char **text)
     sha256_print(&hash, seal);
     memcpy(place, seal, sizeof seal - 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status save(struct corpus_truth *truth)
@@ -57,8 +55,8 @@ static enum status save(struct corpus_truth *truth)
     enum status status = STATUS_OK;
     char *text = NULL;
 
-    TRY(corpus_truth_text(truth, &text));
-    TRY(atomic_file_write(truth->path, text, strlen(text)));
+    TRY_OUT(corpus_truth_text(truth, &text));
+    TRY_OUT(atomic_file_write(truth->path, text, strlen(text)));
     truth->is_ours = true;
 
 out:
@@ -74,15 +72,15 @@ static enum status lock(struct corpus_truth *truth)
 
     truth->lock = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD) : -1;
     if (truth->lock < 0)
-        FAIL(STATUS_IO, "cannot open the folder %.300s: %s", truth->folder, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot open the folder %.300s: %s", truth->folder, strerror(errno));
     if (flock(truth->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        FAIL(STATUS_IO,
-             "another program writes a corpus to %.300s; wait for its end, or choose "
-             "another folder",
-             truth->folder);
+        FAIL_OUT(STATUS_IO,
+                 "another program writes a corpus to %.300s; wait for its end, or choose "
+                 "another folder",
+                 truth->folder);
     if (access(truth->path, F_OK) == 0)
-        FAIL(STATUS_IO, "%.300s is there already: choose another folder, or remove that corpus",
-             truth->path);
+        FAIL_OUT(STATUS_IO, "%.300s is there already: choose another folder, or remove that corpus",
+                 truth->path);
 
 out:
     if (low >= 0)
@@ -141,7 +139,6 @@ enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, u
                               const struct device_properties *device,
                               const struct device_health *health)
 {
-    enum status status = STATUS_OK;
     struct corpus_truth *opened;
     struct machine machine;
     cJSON *context;
@@ -170,8 +167,7 @@ enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, u
     opened->items = json_array(&opened->json, opened->root, "items");
     TRY(save(opened));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void corpus_truth_close(struct corpus_truth *truth)
@@ -252,7 +248,6 @@ static bool is_measurable(const struct corpus_item *item, const struct corpus_me
 static enum status add_trace(struct corpus_truth *truth, cJSON *object,
                              const struct corpus_item *item)
 {
-    enum status status = STATUS_OK;
     char file[CORPUS_FILE], path[PATH_MAX], digest[SHA256_TEXT];
 
     corpus_file(file, item);
@@ -263,8 +258,7 @@ static enum status add_trace(struct corpus_truth *truth, cJSON *object,
     json_text(&truth->json, object, "trace", file);
     json_text(&truth->json, object, "sha256", digest);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void count(struct corpus_truth *truth, const struct corpus_item *item,
@@ -282,7 +276,6 @@ static void count(struct corpus_truth *truth, const struct corpus_item *item,
 enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_item *item,
                              const struct corpus_measured *measured)
 {
-    enum status status = STATUS_OK;
     struct json *json = &truth->json;
     cJSON *object = json_object(json, truth->items, NULL), *causes;
 
@@ -306,6 +299,5 @@ enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_ite
     TRY(save(truth));
     count(truth, item, measured);
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -25,13 +25,10 @@ KERNELS(KERNEL_FITS)
 
 enum status check_given(const void *pointer, const char *call, const char *what)
 {
-    enum status status = STATUS_OK;
-
     if (pointer == NULL)
         FAIL(STATUS_BAD_USAGE, "%s: %s is NULL", call, what);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int check_width(enum kernel kernel, const void *arguments)
@@ -46,7 +43,6 @@ int check_width(enum kernel kernel, const void *arguments)
 enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const void *arguments,
                          size_t size)
 {
-    enum status status = STATUS_OK;
     const char *name;
     int width;
 
@@ -65,20 +61,18 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
         if (count % ROW_MULTIPLE != 0)
             FAIL(STATUS_BAD_USAGE, "launch of %s: %ld elements are not a multiple of %d", name,
                  count, ROW_MULTIPLE);
-        goto out;
+        return STATUS_OK;
     }
     width = check_width(kernel, arguments);
     if (width < 1 || width % ROW_MULTIPLE != 0)
         FAIL(STATUS_BAD_USAGE, "launch of %s: a width of %d is not a positive multiple of %d", name,
              width, ROW_MULTIPLE);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status check_collective(const struct collective *collective, int ranks)
 {
-    enum status status = STATUS_OK;
     bool parts;
 
     TRY(check_given(collective, "collective", "the collective"));
@@ -93,26 +87,20 @@ enum status check_collective(const struct collective *collective, int ranks)
         FAIL(STATUS_BAD_USAGE, "collective: %lld elements of %d ranks; give at least 1%s",
              (long long)collective->count, ranks, parts ? ", and as many for each rank" : "");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_leading(const char *which, int given, int columns)
 {
-    enum status status = STATUS_OK;
-
     if (given < columns)
         FAIL(STATUS_BAD_USAGE, "gemm: ld%s is %d, but a row of %s as stored has %d elements", which,
              given, which, columns);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status check_gemm(const struct gemm *gemm)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(gemm, "gemm", "the product"));
     TRY(check_given(gemm->a, "gemm", "a"));
     TRY(check_given(gemm->b, "gemm", "b"));
@@ -135,14 +123,11 @@ enum status check_gemm(const struct gemm *gemm)
     if (gemm->math != MATH_STRICT && gemm->math != MATH_TF32)
         FAIL(STATUS_BAD_USAGE, "gemm: %d is not a math mode", (int)gemm->math);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes)
 {
-    enum status status = STATUS_OK;
-
     if ((unsigned)kind > COPY_DEVICE_TO_DEVICE)
         FAIL(STATUS_BAD_USAGE, "copy: %d is not a kind of copy", (int)kind);
     if (bytes == 0)
@@ -150,6 +135,5 @@ enum status check_copy(enum copy_kind kind, const void *to, const void *from, si
     TRY(check_given(to, "copy", "the destination"));
     TRY(check_given(from, "copy", "the source"));
 
-out:
-    return status;
+    return STATUS_OK;
 }

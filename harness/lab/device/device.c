@@ -45,25 +45,19 @@ struct device_counters device_counters(const struct device *device)
 
 enum status device_memory_info(struct device *device, struct memory_info *info)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_memory_info", "the device"));
     TRY(check_given(info, "device_memory_info", "the result"));
     TRY(device->driver->memory_info(device, info));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_memory_trim(struct device *device)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_memory_trim", "the device"));
     TRY(device->driver->memory_trim(device));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct device_vitals device_vitals(struct device *device)
@@ -84,15 +78,12 @@ struct device_health device_health(struct device *device)
 
 enum status device_synchronize(struct device *device)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_synchronize", "the device"));
     TRY(fault(device, FAULT_sync));
     TRY(device->driver->synchronize(device));
     count(&device->ledger->synchronizations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Memory --- */
@@ -100,8 +91,6 @@ out:
 enum status device_alloc(struct device *device, struct stream *stream, enum allocation how,
                          size_t bytes, void **memory)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(memory, "device_alloc", "the result"));
     *memory = NULL;
     TRY(check_given(device, "device_alloc", "the device"));
@@ -113,15 +102,12 @@ enum status device_alloc(struct device *device, struct stream *stream, enum allo
     TRY(device->driver->alloc(device, stream, how, bytes, memory));
     count(&device->ledger->allocations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_free(struct device *device, struct stream *stream, enum allocation how,
                         void *memory)
 {
-    enum status status = STATUS_OK;
-
     if (memory == NULL)
         return STATUS_OK;
     TRY(check_given(device, "device_free", "the device"));
@@ -130,14 +116,11 @@ enum status device_free(struct device *device, struct stream *stream, enum alloc
     TRY(device->driver->free(device, stream, how, memory));
     count(&device->ledger->frees, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status host_alloc(struct device *device, bool pinned, size_t bytes, void **memory)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(memory, "host_alloc", "the result"));
     *memory = NULL;
     TRY(check_given(device, "host_alloc", "the device"));
@@ -147,37 +130,30 @@ enum status host_alloc(struct device *device, bool pinned, size_t bytes, void **
     TRY(device->driver->host_alloc(device, pinned, bytes, memory));
     count(&device->ledger->host_allocations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status host_free(struct device *device, bool pinned, void *memory)
 {
-    enum status status = STATUS_OK;
-
     if (memory == NULL)
         return STATUS_OK;
     TRY(check_given(device, "host_free", "the device"));
     TRY(device->driver->host_free(device, pinned, memory));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Streams --- */
 
 enum status stream_create(struct device *device, struct stream **stream)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "stream_create", "the result"));
     *stream = NULL;
     TRY(check_given(device, "stream_create", "the device"));
     TRY(fault(device, FAULT_stream));
     TRY(device->driver->stream_create(device, stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void stream_destroy(struct stream *stream)
@@ -188,15 +164,12 @@ void stream_destroy(struct stream *stream)
 
 enum status stream_synchronize(struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "stream_synchronize", "the stream"));
     TRY(fault(stream->device, FAULT_sync));
     TRY(stream->device->driver->stream_synchronize(stream));
     count(&stream->device->ledger->synchronizations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void stream_set_blocking(struct stream *stream, bool blocking)
@@ -211,30 +184,24 @@ struct device *stream_device(const struct stream *stream)
 
 enum status stream_wait_event(struct stream *stream, struct event *event)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "stream_wait_event", "the stream"));
     TRY(check_given(event, "stream_wait_event", "the event"));
     TRY(stream->device->driver->stream_wait_event(stream, event));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Events --- */
 
 enum status event_create(struct device *device, bool timing, struct event **event)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(event, "event_create", "the result"));
     *event = NULL;
     TRY(check_given(device, "event_create", "the device"));
     TRY(fault(device, FAULT_event));
     TRY(device->driver->event_create(device, timing, event));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void event_destroy(struct event *event)
@@ -245,36 +212,30 @@ void event_destroy(struct event *event)
 
 enum status event_record(struct event *event, struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(event, "event_record", "the event"));
     TRY(check_given(stream, "event_record", "the stream"));
     TRY(stream->device->driver->event_record(event, stream));
     if (!stream->capturing)
         count(&stream->device->ledger->event_records, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status event_synchronize(struct event *event)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(event, "event_synchronize", "the event"));
     TRY(fault(event->device, FAULT_sync));
     TRY(event->device->driver->event_synchronize(event));
     count(&event->device->ledger->synchronizations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status event_query(struct event *event)
 {
     enum status status = STATUS_OK;
 
-    TRY(check_given(event, "event_query", "the event"));
+    TRY_OUT(check_given(event, "event_query", "the event"));
     status = event->device->driver->event_query(event); /* NOT_READY is an answer, not an error */
 
 out:
@@ -283,8 +244,6 @@ out:
 
 enum status event_elapsed(struct event *from, struct event *to, double *elapsed_ns)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(from, "event_elapsed", "the earlier event"));
     TRY(check_given(to, "event_elapsed", "the later event"));
     TRY(check_given(elapsed_ns, "event_elapsed", "the result"));
@@ -293,8 +252,7 @@ enum status event_elapsed(struct event *from, struct event *to, double *elapsed_
              from->timing ? "later" : "earlier");
     TRY(from->device->driver->event_elapsed(from, to, elapsed_ns));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Work --- */
@@ -314,7 +272,6 @@ static void count_copy(struct device_ledger *ledger, enum copy_kind kind, size_t
 static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
                         const void *from, size_t bytes)
 {
-    enum status status = STATUS_OK;
     bool waited = false;
 
     TRY(check_given(stream, "copy", "the stream"));
@@ -322,13 +279,12 @@ static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchr
     TRY(fault(stream->device, FAULT_copy));
     TRY(stream->device->driver->copy(stream, kind, asynchronous, to, from, bytes, &waited));
     if (stream->capturing)
-        goto out;
+        return STATUS_OK;
     count_copy(stream->device->ledger, kind, bytes);
     if (waited)
         count(&stream->device->ledger->synchronizations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_copy_async(struct stream *stream, enum copy_kind kind, void *to,
@@ -345,8 +301,6 @@ enum status device_copy(struct stream *stream, enum copy_kind kind, void *to, co
 
 enum status device_memset(struct stream *stream, void *memory, int byte, size_t bytes)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "device_memset", "the stream"));
     TRY(check_given(memory, "device_memset", "the memory"));
     if (bytes == 0)
@@ -356,8 +310,7 @@ enum status device_memset(struct stream *stream, void *memory, int byte, size_t 
     if (!stream->capturing)
         count(&stream->device->ledger->memsets, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* True when this kernel or GEMM is the one that is to fail on the device. */
@@ -376,23 +329,18 @@ static enum status launch_failure(struct stream *stream)
 
 static enum status launched(struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     if (stream->capturing)
-        goto out;
+        return STATUS_OK;
     count(&stream->device->ledger->launches, 1);
     if (stream->blocking)
         TRY(stream_synchronize(stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long rows,
                           const void *arguments, size_t size)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "device_launch", "the stream"));
     TRY(check_launch(kernel, dtype, rows, arguments, size));
     TRY(fault(stream->device, FAULT_launch));
@@ -403,14 +351,11 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
     TRY(launched(stream));
     TRY(flip_kernel(stream, kernel, dtype, rows, arguments));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "device_gemm", "the stream"));
     TRY(check_gemm(gemm));
     TRY(fault(stream->device, FAULT_gemm));
@@ -421,29 +366,23 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
     TRY(launched(stream));
     TRY(flip_gemm(stream, gemm));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_attention_plan", "the device"));
     TRY(check_given(workspace_bytes, "device_attention_plan", "the result"));
     if (!device->properties.fused_attention)
         FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention", device->properties.name);
     TRY(device->driver->attention_plan(device, shape, workspace_bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_attention(struct stream *stream, const struct fused_attention *attention)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "device_attention", "the stream"));
     if (!stream->device->properties.fused_attention)
         FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention",
@@ -455,38 +394,30 @@ enum status device_attention(struct stream *stream, const struct fused_attention
         TRY(stream->device->driver->attention(stream, attention));
     TRY(launched(stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check_communicates(const struct device *device)
 {
-    enum status status = STATUS_OK;
-
     if (device->driver->collective == NULL)
         FAIL(STATUS_UNSUPPORTED, "%s does not communicate with other ranks",
              device->properties.name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_check_ranks(struct device *device, int ranks)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_check_ranks", "the device"));
     TRY(check_communicates(device));
     if (device->driver->check_ranks != NULL)
         TRY(device->driver->check_ranks(device, ranks));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_collective(struct stream *stream, const struct collective *collective)
 {
-    enum status status = STATUS_OK;
     struct device *device;
 
     TRY(check_given(stream, "device_collective", "the stream"));
@@ -500,32 +431,28 @@ enum status device_collective(struct stream *stream, const struct collective *co
     count(&device->ledger->collective_bytes,
           collective->count * (int64_t)dtype_bytes(collective->dtype));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Graphs --- */
 
 enum status graph_begin(struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "graph_begin", "the stream"));
     TRY(fault(stream->device, FAULT_graph));
     TRY(stream->device->driver->graph_begin(stream));
     stream->capturing = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status graph_end(struct stream *stream, struct graph **graph)
 {
     enum status status = STATUS_OK;
 
-    TRY(check_given(graph, "graph_end", "the result"));
+    TRY_OUT(check_given(graph, "graph_end", "the result"));
     *graph = NULL;
-    TRY(check_given(stream, "graph_end", "the stream"));
+    TRY_OUT(check_given(stream, "graph_end", "the stream"));
     status = stream->device->driver->graph_end(stream, graph);
     stream->capturing = false;
     if (status == STATUS_OK && fault(stream->device, FAULT_graph) != STATUS_OK) {
@@ -540,16 +467,13 @@ out:
 
 enum status graph_launch(struct stream *stream, struct graph *graph)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(stream, "graph_launch", "the stream"));
     TRY(check_given(graph, "graph_launch", "the graph"));
     TRY(fault(stream->device, FAULT_graph));
     TRY(stream->device->driver->graph_launch(stream, graph));
     count(&stream->device->ledger->graph_launches, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int graph_captured_nodes(const struct stream *stream)
@@ -602,12 +526,9 @@ void range_pop(struct device *device)
 
 enum status device_activity_flush(struct device *device)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(device, "device_activity_flush", "the device"));
     if (device->driver->activity_flush != NULL)
         TRY(device->driver->activity_flush(device));
 
-out:
-    return status;
+    return STATUS_OK;
 }

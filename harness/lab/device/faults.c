@@ -91,7 +91,6 @@ static void list_kinds(char *list, size_t size)
 
 enum status faults_parse(struct faults *faults, const char *text)
 {
-    enum status status = STATUS_OK;
     char list[160];
 
     memset(faults, 0, sizeof *faults);
@@ -111,8 +110,7 @@ enum status faults_parse(struct faults *faults, const char *text)
         text += *text == ',';
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int64_t faults_hit(struct faults *faults, enum fault kind)
@@ -133,8 +131,8 @@ enum status faults_check(struct faults *faults, enum fault kind)
     int64_t hit = faults_hit(faults, kind);
 
     if (hit != 0)
-        FAIL(kinds[kind].status, "call %lld of kind \"%s\" failed: injected by CHOKEPOINT_FAIL",
-             (long long)hit, kinds[kind].name);
+        FAIL_OUT(kinds[kind].status, "call %lld of kind \"%s\" failed: injected by CHOKEPOINT_FAIL",
+                 (long long)hit, kinds[kind].name);
 
 out:
     return status;

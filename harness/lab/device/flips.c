@@ -45,29 +45,25 @@ struct output {
 static enum status find_in_ring(struct output *output, struct stream *stream,
                                 const struct loss_mean *loss)
 {
-    enum status status = STATUS_OK;
     struct step_state state;
 
     TRY(device_copy(stream, COPY_DEVICE_TO_HOST, &state, loss->state, sizeof state));
     output->at = (void *)(loss->ring + state.step / loss->updates % loss->ring_length);
     output->bytes = sizeof *loss->ring;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status find_in_table(struct output *output, struct stream *stream, enum dtype dtype,
                                  const struct adamw_multi *adamw)
 {
-    enum status status = STATUS_OK;
     struct tensor_chunk chunk;
 
     TRY(device_copy(stream, COPY_DEVICE_TO_HOST, &chunk, adamw->table, sizeof chunk));
     output->at = chunk.parameter;
     output->bytes = (size_t)chunk.count * dtype_bytes(dtype);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status find_output(struct output *output, struct stream *stream, enum kernel kernel,
@@ -102,15 +98,13 @@ static enum status find_output(struct output *output, struct stream *stream, enu
 
 static enum status flip(struct stream *stream, unsigned char *at, int bit)
 {
-    enum status status = STATUS_OK;
     unsigned char byte;
 
     TRY(device_copy(stream, COPY_DEVICE_TO_HOST, &byte, at, sizeof byte));
     byte = (unsigned char)(byte ^ 1u << bit);
     TRY(device_copy(stream, COPY_HOST_TO_DEVICE, at, &byte, sizeof byte));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_planned(struct stream *stream, int kernel, uint64_t *place)
@@ -123,7 +117,6 @@ static bool is_planned(struct stream *stream, int kernel, uint64_t *place)
 enum status flip_kernel(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments)
 {
-    enum status status = STATUS_OK;
     struct output output = { .bytes = 1 };
     uint64_t place;
 
@@ -133,8 +126,7 @@ enum status flip_kernel(struct stream *stream, enum kernel kernel, enum dtype dt
     place %= output.bytes * 8;
     TRY(flip(stream, output.at + place / 8, (int)(place % 8)));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Rows of c may be apart, and what is between them is no output. */

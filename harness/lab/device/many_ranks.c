@@ -45,7 +45,6 @@ bool ranks_are_started(void)
 
 enum status ranks_load(void)
 {
-    enum status status = STATUS_OK;
     ranks_driver_fn *entry;
 
     if (loaded != NULL)
@@ -59,8 +58,7 @@ enum status ranks_load(void)
     TRY(plugin_check_build(entry()->build_id, "mpi"));
     loaded = entry();
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer than ranks. */
@@ -90,11 +88,11 @@ static enum status divide_cores(void)
     cpu_set_t own;
     bool same = true;
 
-    TRY(rows_make(&masks, place.count));
+    TRY_OUT(rows_make(&masks, place.count));
     if (sched_getaffinity(0, sizeof own, &own) != 0)
         goto out; /* more cores than a cpu_set_t has: left as they are */
     masks[place.rank] = own;
-    TRY(joined->gather(RANKS_HOSTS, masks, sizeof *masks));
+    TRY_OUT(joined->gather(RANKS_HOSTS, masks, sizeof *masks));
     for (int i = 0; i < place.count; i++) same = same && CPU_EQUAL(&own, &masks[i]);
     if (same)
         take_share(&own);
@@ -116,8 +114,6 @@ static void warn_of_srun(void)
 
 enum status ranks_join(int count)
 {
-    enum status status = STATUS_OK;
-
     TRY(ranks_load());
     warn_of_srun();
     /* A launcher that was killed leaves no rank behind. */
@@ -137,22 +133,18 @@ enum status ranks_join(int count)
              count, place.count);
     TRY(divide_cores());
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status ranks_leave(void)
 {
-    enum status status = STATUS_OK;
-
     if (joined == NULL)
         return STATUS_OK;
     TRY(ranks_wait());
     joined->leave();
     joined = NULL;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void ranks_abort(int exit_code)
@@ -189,14 +181,11 @@ const struct ranks_place *ranks_place(void)
 /* Collects the bytes of each rank in *all, which is malloc'd; `own` are this rank's. */
 static enum status gather(const void *own, size_t bytes, void **all)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make_bytes(all, place.count, bytes));
     memcpy((char *)*all + bytes * (size_t)place.rank, own, bytes);
     TRY(joined->gather(RANKS_HOSTS, *all, bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status ranks_wait(void)
@@ -206,7 +195,7 @@ enum status ranks_wait(void)
     void *all = NULL;
 
     if (joined != NULL)
-        TRY(gather(&here, sizeof here, &all));
+        TRY_OUT(gather(&here, sizeof here, &all));
 
 out:
     free(all);
@@ -220,7 +209,7 @@ enum status ranks_take_first(void *memory, size_t bytes)
 
     if (joined == NULL)
         return STATUS_OK;
-    TRY(gather(memory, bytes, &all));
+    TRY_OUT(gather(memory, bytes, &all));
     memcpy(memory, all, bytes);
 
 out:
@@ -235,7 +224,7 @@ enum status ranks_sum(double *values, int count)
 
     if (joined == NULL)
         return STATUS_OK;
-    TRY(gather(values, (size_t)count * sizeof *values, &all));
+    TRY_OUT(gather(values, (size_t)count * sizeof *values, &all));
     for (int i = 0; i < count; i++) {
         values[i] = 0;
         for (int rank = 0; rank < place.count; rank++)

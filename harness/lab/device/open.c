@@ -20,7 +20,6 @@ static const struct kind {
 static enum status open_kind(struct device **device, const struct kind *kind, int index,
                              const struct device_options *options)
 {
-    enum status status = STATUS_OK;
     struct driver_host host = {
         .bridge = &bridge, .ranks = ranks_driver(), .place = *ranks_place(), .options = *options
     };
@@ -29,8 +28,7 @@ static enum status open_kind(struct device **device, const struct kind *kind, in
     TRY(plugin_load(&driver, kind->name));
     TRY(driver->open(device, kind->is_gpu ? index + host.place.local_rank : index, &host));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* ":N" */
@@ -82,7 +80,6 @@ static enum status open_any(struct device **device, const struct device_options 
 static enum status open_named(struct device **device, const char *name,
                               const struct device_options *options)
 {
-    enum status status = STATUS_OK;
     int index = 0;
     const struct kind *kind = parse_name(name, &index);
 
@@ -93,8 +90,7 @@ static enum status open_named(struct device **device, const char *name,
     else
         FAIL(STATUS_BAD_USAGE, "there is no device \"%s\"; give auto, cpu, cuda or cuda:N", name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_open(struct device **result, const char *name,
@@ -108,15 +104,15 @@ enum status device_open(struct device **result, const char *name,
     if (result != NULL)
         *result = NULL;
     if (result == NULL || name == NULL)
-        FAIL(STATUS_BAD_USAGE, "device_open: no %s given", name == NULL ? "name" : "result");
+        FAIL_OUT(STATUS_BAD_USAGE, "device_open: no %s given", name == NULL ? "name" : "result");
     if (ledger == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a device's counters");
-    TRY(faults_parse(&ledger->faults, getenv("CHOKEPOINT_FAIL")));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a device's counters");
+    TRY_OUT(faults_parse(&ledger->faults, getenv("CHOKEPOINT_FAIL")));
     if (options != NULL && options->memory_bytes < 0)
-        FAIL(STATUS_BAD_USAGE,
-             "a device memory of %lld bytes; give more than 0, or 0 for the default",
-             (long long)options->memory_bytes);
-    TRY(open_named(&device, name, options != NULL ? options : &defaults));
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "a device memory of %lld bytes; give more than 0, or 0 for the default",
+                 (long long)options->memory_bytes);
+    TRY_OUT(open_named(&device, name, options != NULL ? options : &defaults));
     device->ledger = ledger;
     *result = device;
 

@@ -12,7 +12,6 @@ const struct device_link device_link_unknown = {
 
 static enum status check_peer(const struct device *device, int peer)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *properties = &device->properties;
 
     if (properties->peers == 0 || device->driver->peer_copy == NULL)
@@ -21,8 +20,7 @@ static enum status check_peer(const struct device *device, int peer)
         FAIL(STATUS_BAD_USAGE, "device %d is no peer of device %d of %d", peer, properties->index,
              properties->peers + 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct device_link device_link(struct device *device, int peer)
@@ -36,8 +34,6 @@ struct device_link device_link(struct device *device, int peer)
 
 enum status device_peer_alloc(struct device *device, int peer, size_t bytes, void **memory)
 {
-    enum status status = STATUS_OK;
-
     TRY(check_given(memory, "device_peer_alloc", "the result"));
     *memory = NULL;
     TRY(check_given(device, "device_peer_alloc", "the device"));
@@ -46,14 +42,11 @@ enum status device_peer_alloc(struct device *device, int peer, size_t bytes, voi
     TRY(device->driver->peer_alloc(device, peer, bytes, memory));
     atomic_fetch_add(&device->ledger->allocations, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_peer_free(struct device *device, int peer, void *memory)
 {
-    enum status status = STATUS_OK;
-
     if (memory == NULL)
         return STATUS_OK;
     TRY(check_given(device, "device_peer_free", "the device"));
@@ -61,14 +54,12 @@ enum status device_peer_free(struct device *device, int peer, void *memory)
     TRY(device->driver->peer_free(device, peer, memory));
     atomic_fetch_add(&device->ledger->frees, 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status copy(struct stream *stream, int peer, bool back, void *to, const void *from,
                         size_t bytes)
 {
-    enum status status = STATUS_OK;
     struct device_ledger *ledger;
 
     TRY(check_given(stream, "a copy between devices", "the stream"));
@@ -81,8 +72,7 @@ static enum status copy(struct stream *stream, int peer, bool back, void *to, co
     atomic_fetch_add(&ledger->copies, 1);
     atomic_fetch_add(&ledger->copy_bytes_d2d, (int64_t)bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status device_copy_to_peer(struct stream *stream, int peer, void *to, const void *from,

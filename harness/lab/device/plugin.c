@@ -34,7 +34,6 @@ static void folders(char list[FOLDERS][PATH_MAX])
 
 static enum status find(char *path, size_t size, const struct plugin_title *title)
 {
-    enum status status = STATUS_OK;
     char list[FOLDERS][PATH_MAX];
 
     folders(list);
@@ -48,14 +47,10 @@ static enum status find(char *path, size_t size, const struct plugin_title *titl
          "CHOKEPOINT_PLUGINS to its folder",
          title->who, title->file, list[0], list[1][0] != '\0' ? " nor in " : "", list[1],
          title->advice);
-
-out:
-    return status;
 }
 
 enum status plugin_symbol(void **symbol, const struct plugin_title *title)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
     void *library;
 
@@ -68,27 +63,22 @@ enum status plugin_symbol(void **symbol, const struct plugin_title *title)
     if (*symbol == NULL)
         FAIL(STATUS_NO_LIBRARY, "%s is not a chokepoint plugin: it lacks %s", path, title->symbol);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status plugin_check_build(const char *build_id, const char *file)
 {
-    enum status status = STATUS_OK;
-
     if (strcmp(build_id, CHOKEPOINT_BUILD_ID) != 0)
         FAIL(STATUS_NO_LIBRARY,
              "libchokepoint_%s.so was built from other sources (build id %s, the program's is %s); "
              "build both again",
              file, build_id, CHOKEPOINT_BUILD_ID);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status plugin_load(const struct device_driver **driver, const char *name)
 {
-    enum status status = STATUS_OK;
     device_driver_fn *entry;
     char who[64];
 
@@ -102,6 +92,5 @@ enum status plugin_load(const struct device_driver **driver, const char *name)
     TRY(plugin_check_build(entry()->build_id, name));
     *driver = entry();
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -29,8 +29,6 @@ struct way_memory {
 static enum status fastest(double *ns, struct stream *stream, int peer,
                            const struct way_memory *memory, size_t bytes, int tries)
 {
-    enum status status = STATUS_OK;
-
     *ns = INFINITY;
     for (int i = 0; i < tries; i++) {
         int64_t start = clock_ns();
@@ -39,8 +37,7 @@ static enum status fastest(double *ns, struct stream *stream, int peer,
         *ns = fmin(*ns, (double)(clock_ns() - start));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void fill(unsigned char *host)
@@ -57,8 +54,6 @@ static void fill(unsigned char *host)
 /* There and back, onto zeros. */
 static enum status check_data(struct stream *stream, int peer, const struct way_memory *memory)
 {
-    enum status status = STATUS_OK;
-
     TRY(device_copy(stream, COPY_HOST_TO_DEVICE, memory->own, memory->host, LARGE_BYTES));
     TRY(device_memset(stream, memory->returned, 0, LARGE_BYTES));
     TRY(device_copy_to_peer(stream, peer, memory->there, memory->own, LARGE_BYTES));
@@ -67,8 +62,7 @@ static enum status check_data(struct stream *stream, int peer, const struct way_
     if (memcmp(memory->host, memory->back, LARGE_BYTES) != 0)
         FAIL(STATUS_INTERNAL, "copies to device %d and back change the data", peer);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status measure_way(struct device_way *way, struct device *device, struct stream *stream,
@@ -78,11 +72,11 @@ static enum status measure_way(struct device_way *way, struct device *device, st
     double ns;
 
     memory->there = NULL;
-    TRY(device_peer_alloc(device, way->to, LARGE_BYTES, &memory->there));
-    TRY(check_data(stream, way->to, memory));
-    TRY(fastest(&ns, stream, way->to, memory, LARGE_BYTES, TRIES));
+    TRY_OUT(device_peer_alloc(device, way->to, LARGE_BYTES, &memory->there));
+    TRY_OUT(check_data(stream, way->to, memory));
+    TRY_OUT(fastest(&ns, stream, way->to, memory, LARGE_BYTES, TRIES));
     way->bytes_per_second = LARGE_BYTES * 1e9 / ns;
-    TRY(fastest(&way->copy_ns, stream, way->to, memory, FEW_BYTES, SHORT_TRIES));
+    TRY_OUT(fastest(&way->copy_ns, stream, way->to, memory, FEW_BYTES, SHORT_TRIES));
 
 out:
     if (status != STATUS_OK)
@@ -100,9 +94,9 @@ static enum status measure_from(struct device_way *ways, int count, struct devic
     struct stream *stream = NULL;
 
     for (int i = 0; i < count; i++) ways[i].link = device_link(device, ways[i].to);
-    TRY(stream_create(device, &stream));
-    TRY(device_alloc(device, NULL, ALLOCATE_DIRECT, LARGE_BYTES, &memory->own));
-    TRY(device_alloc(device, NULL, ALLOCATE_DIRECT, LARGE_BYTES, &memory->returned));
+    TRY_OUT(stream_create(device, &stream));
+    TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, LARGE_BYTES, &memory->own));
+    TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, LARGE_BYTES, &memory->returned));
     for (int i = 0; i < count; i++) (void)measure_way(&ways[i], device, stream, memory);
 
 out:
@@ -146,9 +140,9 @@ enum status device_links_measure(struct device_links *links, struct device *devi
     *links = (struct device_links){ .devices = devices };
     if (devices < 2)
         goto out;
-    TRY(rows_make(&links->ways, (int64_t)devices * devices));
-    TRY(rows_make(&memory.host, LARGE_BYTES));
-    TRY(rows_make(&memory.back, LARGE_BYTES));
+    TRY_OUT(rows_make(&links->ways, (int64_t)devices * devices));
+    TRY_OUT(rows_make(&memory.host, LARGE_BYTES));
+    TRY_OUT(rows_make(&memory.back, LARGE_BYTES));
     fill(memory.host);
     for (int from = 0; from < devices; from++)
         for (int to = 0; to < devices; to++)

@@ -203,7 +203,6 @@ static double share_of(bool is_time, double measured, double bound)
 enum status performance_undisturbed(performance_measure *measure, void *context, bool is_time,
                                     double bound, double *value, struct cpu_loss *loss)
 {
-    enum status status = STATUS_OK;
     double share = -INFINITY;
 
     for (int i = 0; i < TRIES && !(share >= 1); i++) {
@@ -219,8 +218,7 @@ enum status performance_undisturbed(performance_measure *measure, void *context,
             break;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
@@ -267,7 +265,6 @@ struct measured_capability {
 
 static enum status measure_capability(void *context, double *value, struct cpu_loss *loss)
 {
-    enum status status = STATUS_OK;
     struct cpu_times first, second;
     const struct measured_capability *measured = context;
     struct bench_settings settings = bench_settings_default();
@@ -286,8 +283,7 @@ static enum status measure_capability(void *context, double *value, struct cpu_l
              : measured->capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9
                                                             : (double)result.bytes / ns * 1e9;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void check_capability(struct checks *checks, const struct capability *capability,

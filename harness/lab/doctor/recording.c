@@ -21,14 +21,14 @@ static enum status launch(struct device *device)
     struct stream *stream = NULL;
     void *memory = NULL;
 
-    TRY(stream_create(device, &stream));
-    TRY(device_alloc(device, NULL, ALLOCATE_DIRECT, ROW_MULTIPLE * sizeof(float), &memory));
-    TRY(device_memset(stream, memory, 0, ROW_MULTIPLE * sizeof(float)));
+    TRY_OUT(stream_create(device, &stream));
+    TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, ROW_MULTIPLE * sizeof(float), &memory));
+    TRY_OUT(device_memset(stream, memory, 0, ROW_MULTIPLE * sizeof(float)));
     for (int i = 0; i < LAUNCHES; i++)
-        TRY(LAUNCH(stream, DTYPE_F32, residual_add, ROW_MULTIPLE, .y = memory, .a = memory,
-                   .b = memory));
-    TRY(stream_synchronize(stream));
-    TRY(device_activity_flush(device));
+        TRY_OUT(LAUNCH(stream, DTYPE_F32, residual_add, ROW_MULTIPLE, .y = memory, .a = memory,
+                       .b = memory));
+    TRY_OUT(stream_synchronize(stream));
+    TRY_OUT(device_activity_flush(device));
 
 out:
     if (memory != NULL)
@@ -48,8 +48,8 @@ void recording_check(struct checks *checks, const char *name)
     };
 
     checks->group = "tracing";
-    TRY(device_open(&device, name, &options));
-    TRY(launch(device));
+    TRY_OUT(device_open(&device, name, &options));
+    TRY_OUT(launch(device));
     checks_number(checks, kernels, LAUNCHES, "kernels");
     checks_add(
         checks, "tracing", kernels == LAUNCHES ? CHECK_OK : CHECK_FAIL, "all kernels",

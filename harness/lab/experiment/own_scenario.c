@@ -9,8 +9,6 @@ static const char *const directions[] = { [SHRINKS] = "shrinks", [GROWS] = "grow
 enum status own_scenario_make(struct own_scenario *own, const char *name, const char *base,
                               const struct own_change *change)
 {
-    enum status status = STATUS_OK;
-
     if (strlen(base) >= sizeof own->base || strlen(change->knob) >= sizeof own->knob ||
         strlen(change->before) >= sizeof own->before || strlen(change->after) >= sizeof own->after)
         FAIL(STATUS_BAD_USAGE, "settings that are too long: %.80s...", base);
@@ -31,8 +29,7 @@ enum status own_scenario_make(struct own_scenario *own, const char *name, const 
                                                     .direction = change->direction,
                                                     .at_least = 1 };
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void own_scenario_print(char text[OWN_SCENARIO_TEXT], const struct scenario *scenario)
@@ -65,7 +62,6 @@ static bool find_loss(const char *name, enum loss_check *loss)
 
 enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text)
 {
-    enum status status = STATUS_OK;
     char knob[96], before[64], after[64], metric[64], direction[16], loss[32];
     struct own_change change = { knob, before, after, METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
     int base = 0;
@@ -78,6 +74,5 @@ enum status own_scenario_parse(struct own_scenario *own, const char *name, const
     change.direction = strcmp(direction, directions[GROWS]) == 0 ? GROWS : SHRINKS;
     TRY(own_scenario_make(own, name, text + base, &change));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -8,7 +8,6 @@
 /* `rank`: its number, or what stands for any. */
 static enum status put_rank(char *name, size_t size, const char *given, const char *rank, int ranks)
 {
-    enum status status = STATUS_OK;
     const char *ending = ends_in(given, ".json.gz") ? ".json.gz" : ".json";
     size_t stem = strlen(given) - strlen(ending);
     int length = ranks > 1 ? snprintf(name, size, "%.*s.rank%s%s", (int)stem, given, rank, ending)
@@ -17,8 +16,7 @@ static enum status put_rank(char *name, size_t size, const char *given, const ch
     if (length < 0 || (size_t)length >= size)
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", given);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status rank_trace_name(char *name, size_t size, const char *given, int rank, int ranks)

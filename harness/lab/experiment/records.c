@@ -137,9 +137,10 @@ enum status record_write(int descriptor, const struct record *record)
         return STATUS_OK;
     line = record_print(record);
     if (line == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write a %s record", type_names[record->type]);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to write a %s record", type_names[record->type]);
     if (!write_all(descriptor, line, strlen(line)) || !write_all(descriptor, "\n", 1))
-        FAIL(STATUS_IO, "cannot write a record to descriptor %d: %s", descriptor, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot write a record to descriptor %d: %s", descriptor,
+                 strerror(errno));
 
 out:
     cJSON_free(line);

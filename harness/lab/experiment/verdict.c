@@ -25,7 +25,6 @@ static enum status series_take(struct series *series, const struct scenario_resu
                                enum metric metric, enum direction direction)
 {
     int pairs = result->pairs;
-    enum status status = STATUS_OK;
     double **value = series->value;
 
     *series = (struct series){ .count = pairs, .first = result->protocol.repetitions };
@@ -38,8 +37,7 @@ static enum status series_take(struct series *series, const struct scenario_resu
                          value[direction == SHRINKS ? VARIANT_AFTER : VARIANT_BEFORE], pairs,
                          series->factor);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static struct confidence_interval series_interval(const double *values, const struct series *series)
@@ -65,7 +63,7 @@ static enum status measure_step_time(struct scenario_result *result)
     enum status status = STATUS_OK;
     struct series series = { 0 };
 
-    TRY(series_take(&series, result, METRIC_STEP_TIME, SHRINKS));
+    TRY_OUT(series_take(&series, result, METRIC_STEP_TIME, SHRINKS));
     effect_of(&result->step_time, &series);
 
 out:
@@ -236,7 +234,7 @@ static enum status judge(struct expectation_result *result, const struct expecta
     const char *name = metric_name(expectation->metric);
 
     *result = (struct expectation_result){ .expectation = expectation, .outcome = OUTCOME_MET };
-    TRY(series_take(&series, all, expectation->metric, expectation->direction));
+    TRY_OUT(series_take(&series, all, expectation->metric, expectation->direction));
     effect_of(&result->effect, &series);
     if (!where_holds(expectation->where, &all->device)) {
         result->outcome = OUTCOME_NOT_BOUND;
@@ -400,7 +398,6 @@ enum status verdict_give(struct scenario_result *result)
     const struct repetition *after = result->repetitions[VARIANT_AFTER];
     const struct scenario *scenario = result->scenario;
     int promised = result->protocol.aa ? 0 : SCENARIO_EXPECTATIONS;
-    enum status status = STATUS_OK;
 
     TRY(measure_step_time(result));
     result->expectation_count = 0;
@@ -418,6 +415,5 @@ enum status verdict_give(struct scenario_result *result)
     }
     conclude(result);
 
-out:
-    return status;
+    return STATUS_OK;
 }

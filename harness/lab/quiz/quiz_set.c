@@ -209,7 +209,7 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
     const cJSON *all = benchmark_scenarios(result->root), *entry;
 
     *sets = (struct quiz_sets){ .count = 0 };
-    TRY(rows_make(&sets->items, cJSON_GetArraySize(all) * VARIANT_COUNT + 1));
+    TRY_OUT(rows_make(&sets->items, cJSON_GetArraySize(all) * VARIANT_COUNT + 1));
     cJSON_ArrayForEach(entry, all)
     {
         for (int v = 0; v < VARIANT_COUNT; v++) {
@@ -221,10 +221,11 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
         }
     }
     if (sets->count == 0)
-        FAIL(STATUS_BAD_INPUT,
-             "%s has no scenario with traces and findings to ask about: chokepoint run makes some, "
-             "without --no-trace or --aa",
-             path);
+        FAIL_OUT(
+            STATUS_BAD_INPUT,
+            "%s has no scenario with traces and findings to ask about: chokepoint run makes some, "
+            "without --no-trace or --aa",
+            path);
     shuffle(sets, seed);
 
 out:

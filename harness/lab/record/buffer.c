@@ -55,7 +55,6 @@ static uint32_t this_thread(void)
 
 enum status trace_open(struct trace **opened, int64_t bytes_max)
 {
-    enum status status = STATUS_OK;
     struct trace *trace;
 
     *opened = NULL;
@@ -66,8 +65,7 @@ enum status trace_open(struct trace **opened, int64_t bytes_max)
         trace->chunks_max = 1;
     *opened = trace;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void free_chunks(struct chunk *chunk)

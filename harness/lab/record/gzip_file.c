@@ -34,8 +34,8 @@ enum status gzip_file_open(struct gzip_file **opened, const char *path)
     int copy;
 
     *opened = NULL;
-    TRY(rows_make(&file, 1));
-    TRY(atomic_file_open(file->temporary, &file->descriptor, path));
+    TRY_OUT(rows_make(&file, 1));
+    TRY_OUT(atomic_file_open(file->temporary, &file->descriptor, path));
     snprintf(file->path, sizeof file->path, "%s", path);
     copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
     file->stream = copy >= 0 ? gzdopen(copy, ends_in(path, ".gz") ? "wb" LEVEL : "wbT") : NULL;
@@ -43,7 +43,7 @@ enum status gzip_file_open(struct gzip_file **opened, const char *path)
         if (copy >= 0)
             close(copy);
         atomic_file_discard(file->temporary, file->descriptor);
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to write the trace %s", path);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to write the trace %s", path);
     }
     gzbuffer(file->stream, WINDOW_BYTES);
     *opened = file;
@@ -81,7 +81,7 @@ enum status gzip_file_finish(struct gzip_file *file)
         atomic_file_discard(file->temporary, file->descriptor);
         ATOMIC_FILE_FAIL(file->path, error);
     }
-    TRY(atomic_file_finish(file->temporary, file->path, file->descriptor));
+    TRY_OUT(atomic_file_finish(file->temporary, file->path, file->descriptor));
 
 out:
     free(file);

@@ -97,7 +97,6 @@ static enum status collect(struct building *building, const struct trace *trace)
     int64_t rows = trace_row_count(trace);
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
-    enum status status = STATUS_OK;
     bool sorted = true;
 
     TRY(rows_make(&building->spans, rows));
@@ -117,8 +116,7 @@ static enum status collect(struct building *building, const struct trace *trace)
     if (!sorted)
         qsort(joins->calls, (size_t)joins->call_count, sizeof *joins->calls, compare_calls);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void find_parents(struct building *building)
@@ -160,7 +158,6 @@ static enum status add_projection(struct building *building, struct span *span,
                                   const struct activity *work)
 {
     struct joins *joins = building->joins;
-    enum status status = STATUS_OK;
 
     TRY(rows_grow(&joins->projections, joins->projection_count + 1, &joins->projection_room));
     TRY(rows_grow(&building->older, joins->projection_count + 1, &building->older_room));
@@ -170,8 +167,7 @@ static enum status add_projection(struct building *building, struct span *span,
     building->older[joins->projection_count] = span->projection;
     span->projection = joins->projection_count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Widens the span's projection on the work's stream. */
@@ -212,7 +208,6 @@ static enum status collect_replays(struct replays *replays, const struct trace *
 {
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
-    enum status status = STATUS_OK;
     size_t count = 1;
 
     while ((row = trace_next(trace, &cursor)) != NULL) count += row->kind == TRACE_REPLAY;
@@ -223,8 +218,7 @@ static enum status collect_replays(struct replays *replays, const struct trace *
             replays->items[replays->count++] = &row->replay;
     qsort(replays->items, (size_t)replays->count, sizeof *replays->items, compare_replays);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The launch that `call` was made in; NULL: none. */
@@ -260,7 +254,7 @@ static enum status join_replays(struct joins *joins, const struct trace *trace)
     enum status status = STATUS_OK;
     int64_t count = 0;
 
-    TRY(collect_replays(&replays, trace));
+    TRY_OUT(collect_replays(&replays, trace));
     for (int64_t i = 0; i < joins->call_count && replays.count > 0; i++) {
         struct call_join *join = &joins->calls[i];
         const struct trace_replay *replay =
@@ -271,7 +265,7 @@ static enum status join_replays(struct joins *joins, const struct trace *trace)
         join->replayed = count;
         count += replay->spans->count;
     }
-    TRY(rows_make(&joins->replayed, count));
+    TRY_OUT(rows_make(&joins->replayed, count));
     for (int64_t i = 0; i < joins->call_count; i++) {
         const struct call_join *join = &joins->calls[i];
         for (int span = 0; join->spans != NULL && span < join->spans->count; span++)
@@ -308,7 +302,6 @@ static enum status join_work(struct building *building, const struct trace *trac
 {
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
-    enum status status = STATUS_OK;
 
     while ((row = trace_next(trace, &cursor)) != NULL) {
         struct call_join *call;
@@ -327,8 +320,7 @@ static enum status join_work(struct building *building, const struct trace *trac
                 TRY(project(building, &building->spans[at], &row->activity));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status joins_make(struct joins *joins, const struct trace *trace)
@@ -337,15 +329,15 @@ enum status joins_make(struct joins *joins, const struct trace *trace)
     enum status status = STATUS_OK;
 
     memset(joins, 0, sizeof *joins);
-    TRY(collect(&building, trace));
+    TRY_OUT(collect(&building, trace));
     find_parents(&building);
     for (int64_t i = 0; i < joins->call_count; i++) {
         int64_t at = span_around(&building, joins->calls[i].call);
         building.span_of_call[i] = at;
         joins->calls[i].external = at >= 0 ? building.spans[at].external : 0;
     }
-    TRY(join_replays(joins, trace));
-    TRY(join_work(&building, trace));
+    TRY_OUT(join_replays(joins, trace));
+    TRY_OUT(join_work(&building, trace));
 
 out:
     free(building.spans);

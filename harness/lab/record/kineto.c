@@ -619,19 +619,19 @@ enum status kineto_write(const char *path, struct trace *trace, const struct kin
     trace_end(trace);
     writer.start_ns = trace_start_ns(trace);
     writer.end_ns = trace_end_ns(trace);
-    TRY(rows_make(&writer.json, 1));
-    TRY(joins_make(&writer.joins, trace));
-    TRY(gzip_file_open(&file, path));
+    TRY_OUT(rows_make(&writer.json, 1));
+    TRY_OUT(joins_make(&writer.joins, trace));
+    TRY_OUT(gzip_file_open(&file, path));
     writer.json->file = file;
     writer.json->status = STATUS_OK;
     writer.json->length = 0;
     put_head(&writer);
     put_events(&writer);
     json_flush(writer.json);
-    TRY(writer.json->status);
+    TRY_OUT(writer.json->status);
     status = gzip_file_finish(file);
     file = NULL;
-    TRY(status);
+    TRY_OUT(status);
 
 out:
     gzip_file_abandon(file);

@@ -26,8 +26,8 @@ static enum status save(struct result_file *file)
     enum status status = STATUS_OK;
     char *text = NULL;
 
-    TRY(result_file_text(file, &text));
-    TRY(atomic_file_write(file->path, text, strlen(text)));
+    TRY_OUT(result_file_text(file, &text));
+    TRY_OUT(atomic_file_write(file->path, text, strlen(text)));
     file->written = cJSON_GetArraySize(file->scenarios);
     result_folder_replaced(&file->folder);
 
@@ -41,8 +41,8 @@ static enum status try_to_save(const struct result_file *file)
     enum status status = STATUS_OK;
     char *text = NULL;
 
-    TRY(result_file_text(file, &text));
-    TRY(atomic_file_try(file->path, text, strlen(text)));
+    TRY_OUT(result_file_text(file, &text));
+    TRY_OUT(atomic_file_try(file->path, text, strlen(text)));
 
 out:
     free(text);
@@ -59,10 +59,10 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
     cJSON *context, *ours;
 
     *file = NULL;
-    TRY(rows_make(&opened, 1));
-    TRY(result_folder_open(&opened->folder, folder, traced));
-    TRY(text_make(&opened->path, "%s%sresult.json", folder,
-                  folder[strlen(folder) - 1] == '/' ? "" : "/"));
+    TRY_OUT(rows_make(&opened, 1));
+    TRY_OUT(result_folder_open(&opened->folder, folder, traced));
+    TRY_OUT(text_make(&opened->path, "%s%sresult.json", folder,
+                      folder[strlen(folder) - 1] == '/' ? "" : "/"));
     machine_read(&machine, "");
     opened->root = json_object(&opened->json, NULL, NULL);
     context = json_object(&opened->json, opened->root, "context");
@@ -72,7 +72,7 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
     ours = json_object(&opened->json, opened->root, "chokepoint");
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
     opened->scenarios = json_array(&opened->json, ours, "scenarios");
-    TRY(try_to_save(opened));
+    TRY_OUT(try_to_save(opened));
     *file = opened;
 
 out:
@@ -101,7 +101,7 @@ enum status result_file_add(struct result_file *file, const struct scenario_resu
         result_rows_add(&file->json, file->benchmarks, result, file->families++);
     result_scenario_add(&file->json, file->scenarios, result);
     if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
-        TRY(save(file));
+        TRY_OUT(save(file));
 
 out:
     if (status != STATUS_OK)

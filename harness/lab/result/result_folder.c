@@ -85,12 +85,11 @@ static void remove_traces(const struct result_folder *folder, const char *traces
 /* A file that is not ours is refused: the rename would delete it. */
 static enum status read_older(struct result_folder *folder, cJSON **root)
 {
-    enum status status = STATUS_OK;
     const char *date;
 
     if (!result_json_read(root, folder->descriptor)) {
         if (errno == ENOENT)
-            goto out;
+            return STATUS_OK;
         FAIL(STATUS_IO, "cannot read %s/result.json: %s; choose another folder", folder->path,
              strerror(errno));
     }
@@ -104,8 +103,7 @@ static enum status read_older(struct result_folder *folder, cJSON **root)
     snprintf(folder->date, sizeof folder->date, "%s", date != NULL ? date : "an unknown date");
     result_traces_name(folder->older, benchmark_scenarios(*root));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- run.lock --- */
@@ -133,7 +131,7 @@ static enum status open_lock(struct result_folder *folder)
 
     folder->lock = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD) : -1;
     if (folder->lock < 0)
-        TRY(lock_failed(folder, errno));
+        TRY_OUT(lock_failed(folder, errno));
 
 out:
     if (low >= 0)
@@ -144,7 +142,6 @@ out:
 /* Not every file system has locks. That is not the user's fault, and each file stays whole without. */
 static enum status take_lock(struct result_folder *folder)
 {
-    enum status status = STATUS_OK;
     int64_t start_ns = clock_ns();
 
     for (;;) {
@@ -165,8 +162,7 @@ static enum status take_lock(struct result_folder *folder)
         poll(NULL, 0, LOCK_WAIT_MS);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Removes what a killed run listed, but nothing that result.json names. */
@@ -183,7 +179,6 @@ static void remove_left(const struct result_folder *folder, const cJSON *all)
 
 static enum status list_what_may_be_left(const struct result_folder *folder)
 {
-    enum status status = STATUS_OK;
     char text[sizeof folder->traces + sizeof folder->older + 2];
     int length = snprintf(text, sizeof text, "%s\n%s\n", folder->traces, folder->older);
 
@@ -191,8 +186,7 @@ static enum status list_what_may_be_left(const struct result_folder *folder)
         !write_all(folder->lock, text, (size_t)length))
         TRY(lock_failed(folder, errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The whole --- */
@@ -200,7 +194,6 @@ out:
 /* The first name that is free. It is listed before it is made. */
 static enum status make_traces(struct result_folder *folder)
 {
-    enum status status = STATUS_OK;
     char name[sizeof folder->traces] = RESULT_TRACES;
 
     for (int i = 2; i <= FOLDERS_MOST; i++) {
@@ -208,7 +201,7 @@ static enum status make_traces(struct result_folder *folder)
             memcpy(folder->traces, name, sizeof name);
             TRY(list_what_may_be_left(folder));
             if (mkdirat(folder->descriptor, name, 0777) == 0)
-                goto out;
+                return STATUS_OK;
             folder->traces[0] = '\0';
             if (errno != EEXIST)
                 FAIL(STATUS_IO, "cannot create the folder %s/%s: %s; %s", folder->path, name,
@@ -218,9 +211,6 @@ static enum status make_traces(struct result_folder *folder)
     }
     FAIL(STATUS_IO, "%s has %d folders of traces; choose another folder", folder->path,
          FOLDERS_MOST);
-
-out:
-    return status;
 }
 
 enum status result_folder_open(struct result_folder *folder, const char *path, bool traced)
@@ -229,17 +219,17 @@ enum status result_folder_open(struct result_folder *folder, const char *path, b
     cJSON *root = NULL;
 
     *folder = (struct result_folder){ .path = path, .descriptor = -1, .lock = -1 };
-    TRY(atomic_file_create_folder(path));
+    TRY_OUT(atomic_file_create_folder(path));
     folder->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->descriptor < 0)
-        FAIL(STATUS_IO, "cannot open the folder %s: %s; choose another", path, strerror(errno));
-    TRY(take_lock(folder));
-    TRY(read_older(folder, &root));
+        FAIL_OUT(STATUS_IO, "cannot open the folder %s: %s; choose another", path, strerror(errno));
+    TRY_OUT(take_lock(folder));
+    TRY_OUT(read_older(folder, &root));
     if (folder->unlocked[0] == '\0')
         remove_left(folder, benchmark_scenarios(root));
-    TRY(list_what_may_be_left(folder));
+    TRY_OUT(list_what_may_be_left(folder));
     if (traced)
-        TRY(make_traces(folder));
+        TRY_OUT(make_traces(folder));
 
 out:
     cJSON_Delete(root);

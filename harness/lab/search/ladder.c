@@ -346,17 +346,17 @@ static enum status measure_rung(struct ladder *ladder, const struct ladder_probe
     char base[OWN_SCENARIO_TEXT];
     double begin = probe->seconds(probe->context);
 
-    TRY(knobs_print(&ladder->config, base, sizeof base));
-    TRY(own_scenario_make(&own, "ladder", base, &change));
-    TRY(probe->compare(probe->context, &own.scenario, ladder->last_pass,
-                       ladder->budget_seconds - begin, &result));
+    TRY_OUT(knobs_print(&ladder->config, base, sizeof base));
+    TRY_OUT(own_scenario_make(&own, "ladder", base, &change));
+    TRY_OUT(probe->compare(probe->context, &own.scenario, ladder->last_pass,
+                           ladder->budget_seconds - begin, &result));
     take_result(ladder, rung, &result);
     rung->seconds = probe->seconds(probe->context) - begin;
     ladder->rungs[ladder->count++] = *rung;
     *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
         ladder->count;
     if (rung->end == RUNG_KEPT) {
-        TRY(knob_set(&ladder->config, rung->fix->knob, rung->fix->after));
+        TRY_OUT(knob_set(&ladder->config, rung->fix->knob, rung->fix->after));
         ladder->kept = ladder->count;
     }
     if (probe->report != NULL)
@@ -380,7 +380,6 @@ static void list_left(struct ladder *ladder, const struct findings *findings)
 static enum status diagnose(struct ladder *ladder, const struct ladder_probe *probe,
                             struct findings *findings)
 {
-    enum status status = STATUS_OK;
     struct training_config resolved = ladder->config;
     struct own_scenario own;
     char base[OWN_SCENARIO_TEXT];
@@ -395,8 +394,7 @@ static enum status diagnose(struct ladder *ladder, const struct ladder_probe *pr
     if (isnan(ladder->samples_per_second))
         ladder->samples_per_second = resolved.model.batch * 1e6 / step_time_us;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The longest that a trace with one rung took so far. */
@@ -409,7 +407,6 @@ static bool has_time(const struct ladder *ladder, const struct ladder_probe *pro
 static enum status try_fixes(struct ladder *ladder, const struct ladder_probe *probe,
                              const struct findings *findings, double *longest, bool *kept)
 {
-    enum status status = STATUS_OK;
     struct rung rung;
     int scenario;
 
@@ -420,7 +417,7 @@ static enum status try_fixes(struct ladder *ladder, const struct ladder_probe *p
             break;
         if (ladder->count == LADDER_RUNGS || !has_time(ladder, probe, *longest)) {
             ladder->end = LADDER_OUT_OF_TIME;
-            goto out;
+            return STATUS_OK;
         }
         TRY(measure_rung(ladder, probe, &rung, scenario));
         *kept = rung.end == RUNG_KEPT;
@@ -428,8 +425,7 @@ static enum status try_fixes(struct ladder *ladder, const struct ladder_probe *p
     }
     ladder->end = ladder->left[0] != '\0' ? LADDER_NO_FIX_LEFT : LADDER_NOTHING_FOUND;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe)
@@ -450,11 +446,11 @@ enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe
         ladder->end = LADDER_STOPPED;
         findings_release(&findings);
         findings = (struct findings){ .count = 0 };
-        TRY(diagnose(ladder, probe, &findings));
+        TRY_OUT(diagnose(ladder, probe, &findings));
         traced = probe->seconds(probe->context) - begin;
         longest = fmax(longest, traced);
         list_left(ladder, &findings);
-        TRY(try_fixes(ladder, probe, &findings, &longest, &kept));
+        TRY_OUT(try_fixes(ladder, probe, &findings, &longest, &kept));
         if (ladder->end == LADDER_OUT_OF_TIME)
             break;
     }

@@ -21,7 +21,6 @@ static const double LAST_WINDOWS = 2;
 
 enum status ladder_children_open(struct ladder_children *children)
 {
-    enum status status = STATUS_OK;
     const char *set = getenv("TMPDIR"), *parent = set != NULL && set[0] != '\0' ? set : "/tmp";
     char folder[PATH_MAX];
 
@@ -35,8 +34,7 @@ enum status ladder_children_open(struct ladder_children *children)
     memcpy(children->folder, folder, sizeof folder);
     children->protocol.traces = children->folder;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void remove_trace(const struct ladder_children *children, const char *file)
@@ -55,20 +53,20 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
     struct scenario_result *result;
     struct variant_diagnosis *made;
 
-    TRY(rows_make(&result, 1));
+    TRY_OUT(rows_make(&result, 1));
     result->scenario = now;
     result->protocol = children->protocol;
     made = &result->diagnoses[VARIANT_BEFORE];
-    TRY(variant_trace_make(result, VARIANT_BEFORE, children->program, children->stop));
+    TRY_OUT(variant_trace_make(result, VARIANT_BEFORE, children->program, children->stop));
     if (children->stop != NULL && *children->stop != 0)
-        FAIL(STATUS_INTERRUPTED, "interrupted while the settings were traced");
+        FAIL_OUT(STATUS_INTERRUPTED, "interrupted while the settings were traced");
     if (result->tracing[VARIANT_BEFORE].file[0] == '\0')
-        FAIL(STATUS_INTERNAL, "the settings could not be traced: %s",
-             result->tracing[VARIANT_BEFORE].reason);
+        FAIL_OUT(STATUS_INTERNAL, "the settings could not be traced: %s",
+                 result->tracing[VARIANT_BEFORE].reason);
     variant_diagnosis_make(result);
     remove_trace(children, result->tracing[VARIANT_BEFORE].file);
     if (!made->made)
-        FAIL(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
+        FAIL_OUT(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
     *findings = made->findings;
     memset(&made->findings, 0, sizeof made->findings);
     *step_time_us = result->tracing[VARIANT_BEFORE].step_time_us;

@@ -25,7 +25,6 @@ static enum status run_window(struct measurement *measurement, struct training_w
                               struct training *training, int64_t count,
                               const struct measure *measure)
 {
-    enum status status = STATUS_OK;
     int64_t wall_ns = -all->wall_ns, samples = -all->samples, steps = -all->steps;
     float loss;
 
@@ -40,8 +39,7 @@ static enum status run_window(struct measurement *measurement, struct training_w
                         (double)samples / ((double)wall_ns / 1e9),
                         (double)wall_ns / (double)steps / 1e3, measurement->loss);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void take_damage(struct measurement *measurement, const struct training *training)
@@ -69,7 +67,7 @@ static enum status warm_up(struct training *training, int64_t period, double *st
     for (int i = 0; i < 2 && !interrupt_signal(); i++) {
         training_window_release(&window);
         window = (struct training_window){ 0 };
-        TRY(training_window(training, count, &window));
+        TRY_OUT(training_window(training, count, &window));
     }
     *step_seconds = (double)window.wall_ns * 1e-9 / (double)window.steps;
 
@@ -103,12 +101,12 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     double step_seconds = 0, energy_j;
 
     *measurement = (struct measurement){ .accuracy = NAN, .loss = NAN };
-    TRY(training_open(&training, device, config));
+    TRY_OUT(training_open(&training, device, config));
     first = training_steps_done(training);
     training_stop_on(training, interrupt_flag());
     if (saves)
         interrupt_catch();
-    TRY(warm_up(training, period, &step_seconds));
+    TRY_OUT(warm_up(training, period, &step_seconds));
     measurement->warmup_steps = training_steps_done(training) - first;
     if (measure->warmed_up != NULL && !interrupt_signal())
         measure->warmed_up(measure->context, first + 1, training_steps_done(training));
@@ -116,7 +114,7 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     plan_windows(&total, &chunk, period, step_seconds, measure);
     energy_j = -device_vitals(device).energy_j;
     while (total > 0 && !interrupt_signal()) {
-        TRY(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
+        TRY_OUT(run_window(measurement, &all, training, total < chunk ? total : chunk, measure));
         total -= chunk;
     }
     energy_j += device_vitals(device).energy_j;
@@ -126,13 +124,13 @@ enum status measure_training(struct measurement *measurement, struct device *dev
         measurement->save_error = *status_last();
     measurement->interrupted = interrupt_signal() != 0;
     if (all.steps == 0 && measurement->save_error.status != STATUS_OK)
-        TRY(status_raise(&measurement->save_error));
+        TRY_OUT(status_raise(&measurement->save_error));
     if (all.steps == 0)
-        FAIL(STATUS_INTERRUPTED, "stopped by %s before anything was measured%s", interrupt_name(),
-             saves ? "; the state is saved" : "");
+        FAIL_OUT(STATUS_INTERRUPTED, "stopped by %s before anything was measured%s",
+                 interrupt_name(), saves ? "; the state is saved" : "");
     finish(measurement, &all, energy_j);
     if (measure->evaluate && !measurement->interrupted)
-        TRY(training_evaluate(training, &measurement->accuracy));
+        TRY_OUT(training_evaluate(training, &measurement->accuracy));
     take_damage(measurement, training);
     measurement->steps_trained = training_steps_done(training);
 

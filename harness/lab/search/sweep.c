@@ -15,7 +15,6 @@ static const double SECONDS = 0.5;
 
 static enum status take_values(struct sweep_axis *axis, char *next)
 {
-    enum status status = STATUS_OK;
     char *one;
 
     while ((one = strsep(&next, ",")) != NULL) {
@@ -27,14 +26,12 @@ static enum status take_values(struct sweep_axis *axis, char *next)
         axis->values[axis->count++] = one;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* All values, or pairs of values, as rows. */
 static enum status make_rows(struct knob_sweep *sweep)
 {
-    enum status status = STATUS_OK;
     int outer = sweep->axes[0].count, inner = sweep->knobs > 1 ? sweep->axes[1].count : 1;
 
     if (outer * inner > SWEEP_ROWS)
@@ -44,13 +41,11 @@ static enum status make_rows(struct knob_sweep *sweep)
     for (int i = 0; i < sweep->row_count; i++)
         sweep->rows[i] = (struct sweep_row){ .at = { i / inner, i % inner } };
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status sweep_take(struct knob_sweep *sweep, const char *text)
 {
-    enum status status = STATUS_OK;
     struct sweep_axis *axis = &sweep->axes[sweep->knobs];
     char *next;
 
@@ -69,8 +64,7 @@ enum status sweep_take(struct knob_sweep *sweep, const char *text)
     TRY(take_values(axis, next));
     TRY(make_rows(sweep));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, char name[SWEEP_NAME])
@@ -98,11 +92,11 @@ static enum status measure_row(struct knob_sweep *sweep, struct sweep_row *row,
     struct measure measure = { .steps = steps, .seconds = SECONDS, .windows = 1 };
 
     for (int k = 0; k < sweep->knobs; k++)
-        TRY(knob_set(&config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
-    TRY(knobs_resolve(&config, device_properties(device)));
-    TRY(measure_training(&row->rounds[row->count], device, &config, &measure));
+        TRY_OUT(knob_set(&config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
+    TRY_OUT(knobs_resolve(&config, device_properties(device)));
+    TRY_OUT(measure_training(&row->rounds[row->count], device, &config, &measure));
     if (row->rounds[row->count].log_error.status != STATUS_OK)
-        TRY(status_raise(&row->rounds[row->count].log_error));
+        TRY_OUT(status_raise(&row->rounds[row->count].log_error));
     row->count += !row->rounds[row->count].interrupted;
 
 out:
@@ -115,13 +109,10 @@ out:
 
 static enum status open_rows(struct knob_sweep *sweep)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; i < sweep->row_count; i++)
         TRY(rows_make(&sweep->rows[i].rounds, sweep->rounds));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
@@ -131,7 +122,7 @@ enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
     struct progress progress = progress_start(sweep->row_count * rounds);
 
     sweep->rounds = rounds;
-    TRY(open_rows(sweep));
+    TRY_OUT(open_rows(sweep));
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < sweep->row_count; i++) {
             struct sweep_row *row = &sweep->rows[(i + round) % sweep->row_count];
@@ -144,9 +135,9 @@ enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
             status = measure_row(sweep, row, device, config, steps);
             sweep->interrupted = interrupt_signal() != 0;
             if (sweep->interrupted)
-                FAIL(STATUS_INTERRUPTED, "stopped by %s in round %d of %d", interrupt_name(),
-                     round + 1, rounds);
-            TRY(status);
+                FAIL_OUT(STATUS_INTERRUPTED, "stopped by %s in round %d of %d", interrupt_name(),
+                         round + 1, rounds);
+            TRY_OUT(status);
             progress_next(&progress);
         }
 
@@ -177,8 +168,8 @@ enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee)
     struct knee_value *values = NULL;
     double *rates = NULL;
 
-    TRY(rows_make(&values, count));
-    TRY(rows_make(&rates, (int64_t)count * rounds));
+    TRY_OUT(rows_make(&values, count));
+    TRY_OUT(rows_make(&rates, (int64_t)count * rounds));
     for (int i = 0; i < count; i++) {
         const struct sweep_row *row = &sweep->rows[i];
         for (int r = 0; r < row->count; r++)

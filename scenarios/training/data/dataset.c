@@ -43,8 +43,6 @@ struct sample_reader {
 
 static enum status check(const struct dataset_config *config)
 {
-    enum status status = STATUS_OK;
-
     if (config->kind == DATA_SEQUENCES) {
         if (config->tokens < SEQUENCE_TOKENS_MIN || config->tokens > TOKENS_MAX)
             FAIL(STATUS_BAD_USAGE, "sequences of up to %d tokens cannot be made; choose %d to %d",
@@ -52,7 +50,7 @@ static enum status check(const struct dataset_config *config)
         if (config->vocabulary < SEQUENCE_VOCABULARY_MIN)
             FAIL(STATUS_BAD_USAGE, "a vocabulary of %d ids is too small; choose %d or more",
                  config->vocabulary, SEQUENCE_VOCABULARY_MIN);
-        goto out;
+        return STATUS_OK;
     }
     if (config->image_size < 1 || config->image_size > IMAGE_SIZE_MAX)
         FAIL(STATUS_BAD_USAGE, "images of %d x %d pixels cannot be used; choose 1 to %d",
@@ -62,8 +60,7 @@ static enum status check(const struct dataset_config *config)
         FAIL(STATUS_BAD_USAGE, "JPEG files of %d x %d pixels are not made; choose %d to %d",
              config->jpeg_pixels, config->jpeg_pixels, GENERATED_PIXELS_MIN, GENERATED_PIXELS_MAX);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static uint32_t file_count(const struct dataset *dataset)
@@ -79,19 +76,19 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
     char path[PATH_MAX];
 
     *dataset = NULL;
-    TRY(check(config));
-    TRY(rows_make(dataset, 1));
+    TRY_OUT(check(config));
+    TRY_OUT(rows_make(dataset, 1));
     (*dataset)->config = *config;
     if (config->kind == DATA_SEQUENCES)
         goto out;
     if (config->folder[0] == '\0')
-        TRY(generated_images_get(path, config->jpeg_pixels, config->uneven));
+        TRY_OUT(generated_images_get(path, config->jpeg_pixels, config->uneven));
     else if (config->jpeg_pixels > 0)
-        TRY(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
+        TRY_OUT(own_images_get(path, config->folder, config->jpeg_pixels, NULL));
     else
         snprintf(path, sizeof path, "%s", config->folder);
-    TRY(image_folder_read(&(*dataset)->folder, path));
-    TRY(rows_make(&(*dataset)->is_damaged, file_count(*dataset)));
+    TRY_OUT(image_folder_read(&(*dataset)->folder, path));
+    TRY_OUT(rows_make(&(*dataset)->is_damaged, file_count(*dataset)));
 
 out:
     if (status != STATUS_OK) {
@@ -193,10 +190,10 @@ enum status sample_reader_open(struct sample_reader **reader, const struct datas
 {
     enum status status = STATUS_OK;
 
-    TRY(rows_make(reader, 1));
+    TRY_OUT(rows_make(reader, 1));
     (*reader)->dataset = dataset;
     if (dataset->config.kind == DATA_IMAGES)
-        TRY(jpeg_decoder_open(&(*reader)->decoder));
+        TRY_OUT(jpeg_decoder_open(&(*reader)->decoder));
 
 out:
     if (status != STATUS_OK) {
@@ -224,20 +221,17 @@ static bool is_of_process(int error)
 
 static enum status reserve(struct sample_reader *reader, size_t bytes, const char *path)
 {
-    enum status status = STATUS_OK;
-
     if (bytes > FILE_BYTES_MAX)
         FAIL(STATUS_BAD_INPUT, "%.300s has %zu bytes, too many for an image", path, bytes);
     if (bytes <= reader->capacity)
-        goto out;
+        return STATUS_OK;
     free(reader->file);
     reader->file = malloc(bytes);
     reader->capacity = reader->file != NULL ? bytes : 0;
     if (reader->file == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the %zu bytes of %.300s", bytes, path);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Reads the whole file into reader->file. */
@@ -249,23 +243,23 @@ static enum status read_file(struct sample_reader *reader, const char *path, siz
 
     *bytes = 0;
     if (file < 0 || fstat(file, &info) != 0)
-        FAIL(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s", path,
-             strerror(errno));
-    TRY(reserve(reader, (size_t)info.st_size, path));
+        FAIL_OUT(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s",
+                 path, strerror(errno));
+    TRY_OUT(reserve(reader, (size_t)info.st_size, path));
     while (*bytes < (size_t)info.st_size) {
         ssize_t count = read(file, reader->file + *bytes, (size_t)info.st_size - *bytes);
 
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            FAIL(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s",
-                 path, strerror(errno));
+            FAIL_OUT(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT,
+                     "%.300s cannot be read: %s", path, strerror(errno));
         if (count == 0)
             break;
         *bytes += (size_t)count;
     }
     if (*bytes == 0)
-        FAIL(STATUS_BAD_INPUT, "%.300s is empty", path);
+        FAIL_OUT(STATUS_BAD_INPUT, "%.300s is empty", path);
 
 out:
     if (file >= 0)
@@ -275,14 +269,12 @@ out:
 
 static enum status load_image(struct sample_reader *reader, const char *path, int size, void *input)
 {
-    enum status status = STATUS_OK;
     size_t bytes;
 
     TRY(read_file(reader, path, &bytes));
     TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size, input));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void note_damage(const struct dataset *dataset, enum split split, uint32_t index)
@@ -344,14 +336,14 @@ enum status dataset_read_files(const struct dataset_config *config)
     struct dataset *dataset = NULL;
     struct sample_reader *reader = NULL;
 
-    TRY(dataset_open(&dataset, config));
-    TRY(sample_reader_open(&reader, dataset));
+    TRY_OUT(dataset_open(&dataset, config));
+    TRY_OUT(sample_reader_open(&reader, dataset));
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
         for (uint32_t i = 0; i < dataset->folder.splits[split].count; i++) {
             size_t bytes;
             status = read_file(reader, dataset->folder.splits[split].files[i].path, &bytes);
             if (status != STATUS_BAD_INPUT) /* whoever loads the sample will say so */
-                TRY(status);
+                TRY_OUT(status);
         }
     status = STATUS_OK;
 
@@ -370,12 +362,12 @@ static enum status time_file(struct sample_reader *reader, const uint8_t *jpeg, 
     int file = memfd_create("sample.jpg", MFD_CLOEXEC);
 
     if (file < 0 || write(file, jpeg, bytes) != (ssize_t)bytes)
-        FAIL(STATUS_IO, "a file in memory cannot be written: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "a file in memory cannot be written: %s", strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     for (int i = 0; i < TIMINGS_A_FILE; i++) {
         int64_t begin = clock_ns();
 
-        TRY(load_image(reader, path, image_size, rgb));
+        TRY_OUT(load_image(reader, path, image_size, rgb));
         ns[i] = (double)(clock_ns() - begin);
     }
 
@@ -396,18 +388,18 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns
     uint8_t *rgb = NULL;
     double ns[TIMED_SAMPLES * TIMINGS_A_FILE];
 
-    TRY(check(&config));
-    TRY(image_painter_open(&painter, jpeg_pixels));
-    TRY(jpeg_encoder_open(&encoder));
-    TRY(sample_reader_open(&reader, &no_files));
-    TRY(rows_make(&rgb, dataset_sample_bytes(&no_files)));
+    TRY_OUT(check(&config));
+    TRY_OUT(image_painter_open(&painter, jpeg_pixels));
+    TRY_OUT(jpeg_encoder_open(&encoder));
+    TRY_OUT(sample_reader_open(&reader, &no_files));
+    TRY_OUT(rows_make(&rgb, dataset_sample_bytes(&no_files)));
     for (int i = 0; i < TIMED_SAMPLES; i++) {
         const uint8_t *jpeg;
         size_t bytes;
 
-        TRY(jpeg_encode(encoder, image_painter_paint(painter, i, 0), jpeg_pixels, jpeg_pixels,
-                        GENERATED_QUALITY, &jpeg, &bytes));
-        TRY(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
+        TRY_OUT(jpeg_encode(encoder, image_painter_paint(painter, i, 0), jpeg_pixels, jpeg_pixels,
+                            GENERATED_QUALITY, &jpeg, &bytes));
+        TRY_OUT(time_file(reader, jpeg, bytes, image_size, rgb, ns + i * TIMINGS_A_FILE));
     }
     *decode_ns = stats_percentile(ns, ARRAY_SIZE(ns), 25);
 

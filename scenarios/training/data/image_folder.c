@@ -29,14 +29,11 @@ static void names_release(struct names *names)
 
 static enum status names_add(struct names *names, const char *name)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&names->items, names->count + 1, &names->room));
     TRY(text_make(&names->items[names->count], "%s", name));
     names->count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -77,24 +74,24 @@ static enum status names_read(struct names *names, const char *folder,
     DIR *stream = opendir(folder);
 
     if (stream == NULL && errno == ENOTDIR)
-        FAIL(STATUS_BAD_INPUT,
-             "%.300s is not a folder; name one with a sub-folder of JPEG files "
-             "for each class",
-             folder);
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%.300s is not a folder; name one with a sub-folder of JPEG files "
+                 "for each class",
+                 folder);
     if (stream == NULL)
-        FAIL(errno == ENOENT ? STATUS_BAD_INPUT : STATUS_IO, "the folder %.300s cannot be read: %s",
-             folder, strerror(errno));
+        FAIL_OUT(errno == ENOENT ? STATUS_BAD_INPUT : STATUS_IO,
+                 "the folder %.300s cannot be read: %s", folder, strerror(errno));
     for (;;) {
         struct dirent *entry;
 
         errno = 0;
         entry = readdir(stream);
         if (entry == NULL && errno != 0)
-            FAIL(STATUS_IO, "the folder %.300s cannot be read: %s", folder, strerror(errno));
+            FAIL_OUT(STATUS_IO, "the folder %.300s cannot be read: %s", folder, strerror(errno));
         if (entry == NULL)
             break;
         if (entry->d_name[0] != '.' && filter(folder, entry))
-            TRY(names_add(names, entry->d_name));
+            TRY_OUT(names_add(names, entry->d_name));
     }
     if (names->count > 1)
         qsort(names->items, names->count, sizeof *names->items, by_bytes);
@@ -108,14 +105,11 @@ out:
 static enum status list_add(struct image_list *list, const char *folder, const char *name,
                             int32_t label)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&list->files, (int64_t)list->count + 1, &list->room));
     TRY(text_make(&list->files[list->count].path, "%s/%s", folder, name));
     list->files[list->count++].label = label;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The split that file number `i` of a class with `count` files belongs to. */
@@ -134,15 +128,16 @@ static enum status read_class(struct image_folder *folder, const char *path, int
 
     if (snprintf(class_path, sizeof class_path, "%s/%s", path, folder->classes[label]) >=
         (int)sizeof class_path)
-        FAIL(STATUS_BAD_INPUT, "the path %.300s/%s is too long", path, folder->classes[label]);
-    TRY(names_read(&names, class_path, is_jpeg));
+        FAIL_OUT(STATUS_BAD_INPUT, "the path %.300s/%s is too long", path, folder->classes[label]);
+    TRY_OUT(names_read(&names, class_path, is_jpeg));
     if (names.count == 0)
-        FAIL(STATUS_BAD_INPUT,
-             "the class folder %.300s has no JPEG files (.jpg, .jpeg); add some "
-             "or remove the folder",
-             class_path);
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "the class folder %.300s has no JPEG files (.jpg, .jpeg); add some "
+                 "or remove the folder",
+                 class_path);
     for (size_t i = 0; i < names.count; i++)
-        TRY(list_add(&folder->splits[split_of(i, names.count)], class_path, names.items[i], label));
+        TRY_OUT(
+            list_add(&folder->splits[split_of(i, names.count)], class_path, names.items[i], label));
 
 out:
     names_release(&names);
@@ -155,20 +150,20 @@ enum status image_folder_read(struct image_folder *folder, const char *path)
     struct names names = { 0 };
 
     *folder = (struct image_folder){ 0 };
-    TRY(names_read(&names, path, is_class));
+    TRY_OUT(names_read(&names, path, is_class));
     if (names.count == 0)
-        FAIL(STATUS_BAD_INPUT,
-             "%.300s has no sub-folders; it needs one of JPEG files for each class", path);
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%.300s has no sub-folders; it needs one of JPEG files for each class", path);
     if (names.count == 1)
-        FAIL(STATUS_BAD_INPUT,
-             "%.300s has only one sub-folder, %s; learning to tell classes apart "
-             "needs two or more",
-             path, names.items[0]);
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%.300s has only one sub-folder, %s; learning to tell classes apart "
+                 "needs two or more",
+                 path, names.items[0]);
     folder->classes = names.items;
     folder->class_count = (int)names.count;
     names = (struct names){ 0 };
     for (int32_t label = 0; label < folder->class_count; label++)
-        TRY(read_class(folder, path, label));
+        TRY_OUT(read_class(folder, path, label));
 
 out:
     names_release(&names);

@@ -111,7 +111,6 @@ static void rest_if_paused(struct loader *loader, struct slot *slot)
 static enum status load_batch(struct loader *loader, struct slot *slot,
                               struct sample_reader **reader, int64_t *damaged)
 {
-    enum status status = STATUS_OK;
     const struct batch_layout *layout = &loader->layout;
     unsigned char *memory = slot->batch.memory;
     int32_t *labels = (int32_t *)(void *)(memory + layout->labels_offset);
@@ -135,8 +134,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
         *damaged += is_replaced;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The worker's part where the caller puts batches together. A file that cannot be read is the caller's
@@ -147,14 +145,14 @@ static enum status read_files(struct loader *loader, struct slot *slot,
     enum status status = STATUS_OK;
 
     if (*reader == NULL)
-        TRY(sample_reader_open(reader, loader->dataset));
+        TRY_OUT(sample_reader_open(reader, loader->dataset));
     for (int i = 0; i < loader->layout.samples; i++) {
         rest_if_paused(loader, slot);
         if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
-            FAIL(STATUS_INTERRUPTED, "the loader was closed");
+            FAIL_OUT(STATUS_INTERRUPTED, "the loader was closed");
         status = sample_read(*reader, SPLIT_TRAIN, slot->samples[i]);
         if (status != STATUS_BAD_INPUT)
-            TRY(status);
+            TRY_OUT(status);
     }
     status = STATUS_OK;
 
@@ -322,8 +320,6 @@ static void *work(void *argument)
 
 static enum status start_threads(struct loader *loader)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; i < loader->config.workers; i++) {
         int error = thread_start(&loader->threads[i], "loader", work, loader);
 
@@ -334,8 +330,7 @@ static enum status start_threads(struct loader *loader)
         loader->statistics.threads_started++;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void join_threads(struct loader *loader)
@@ -351,8 +346,9 @@ static enum status add_slot(struct loader *loader)
     enum status status = STATUS_OK;
     struct slot *slot = &loader->slots[loader->slot_count];
 
-    TRY(rows_make(&slot->samples, loader->layout.samples));
-    TRY(loader->memory.alloc(loader->memory.context, loader->layout.bytes, &slot->batch.memory));
+    TRY_OUT(rows_make(&slot->samples, loader->layout.samples));
+    TRY_OUT(
+        loader->memory.alloc(loader->memory.context, loader->layout.bytes, &slot->batch.memory));
     memset(slot->batch.memory, 0, loader->layout.bytes); /* Gaps are copied to the device too. */
     pthread_mutex_lock(&loader->mutex);
     loader->slot_count++;
@@ -369,7 +365,6 @@ out:
 /* Allocates slots while the caller holds so many that the workers would have too few to load ahead. */
 static enum status top_up(struct loader *loader)
 {
-    enum status status = STATUS_OK;
     int64_t wanted = batches_ahead(loader) > 0 ? batches_ahead(loader) : 1;
 
     for (;;) {
@@ -379,19 +374,17 @@ static enum status top_up(struct loader *loader)
         for (int i = 0; i < loader->slot_count; i++) usable += loader->slots[i].state != SLOT_TAKEN;
         pthread_mutex_unlock(&loader->mutex);
         if (usable >= wanted || loader->slot_count == loader->slots_max)
-            goto out;
+            return STATUS_OK;
         TRY(add_slot(loader));
         pthread_cond_signal(&loader->claimable);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status check(const struct dataset *dataset, const struct loader_config *config,
                          int samples, int batches_max)
 {
-    enum status status = STATUS_OK;
     uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
 
     if (config->workers < 0 || config->prefetch < 1)
@@ -408,8 +401,7 @@ static enum status check(const struct dataset *dataset, const struct loader_conf
         FAIL(STATUS_INTERNAL, "%d batches are too few for %d workers with a prefetch of %d",
              batches_max, config->workers, config->prefetch);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status loader_open(struct loader **loader, const struct dataset *dataset,
@@ -419,8 +411,8 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     enum status status = STATUS_OK;
     struct loader *made = NULL;
 
-    TRY(check(dataset, config, samples, batches_max));
-    TRY(rows_make(&made, 1));
+    TRY_OUT(check(dataset, config, samples, batches_max));
+    TRY_OUT(rows_make(&made, 1));
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->claimable, NULL);
     pthread_cond_init(&made->loaded, NULL);
@@ -434,13 +426,13 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     made->claimed = made->taken = config->first_batch;
     made->claim_end = next_claim_end(made);
     made->epoch = -1;
-    TRY(rows_make(&made->slots, batches_max));
-    TRY(rows_make(&made->order, made->order_count));
-    TRY(rows_make(&made->threads, config->workers));
+    TRY_OUT(rows_make(&made->slots, batches_max));
+    TRY_OUT(rows_make(&made->order, made->order_count));
+    TRY_OUT(rows_make(&made->threads, config->workers));
     if (config->input == INPUT_CACHED)
-        TRY(sample_cache_open(&made->cache, dataset));
-    TRY(top_up(made));
-    TRY(start_threads(made));
+        TRY_OUT(sample_cache_open(&made->cache, dataset));
+    TRY_OUT(top_up(made));
+    TRY_OUT(start_threads(made));
 
 out:
     if (status != STATUS_OK) {
@@ -511,7 +503,7 @@ static enum status restart_threads(struct loader *loader)
 
     join_threads(loader);
     loader->claim_end = next_claim_end(loader);
-    TRY(start_threads(loader));
+    TRY_OUT(start_threads(loader));
 
 out:
     if (status != STATUS_OK)
@@ -549,11 +541,11 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
 
     *batch = NULL;
     if (loader->broken.status != STATUS_OK)
-        TRY(status_raise(&loader->broken));
-    TRY(top_up(loader));
+        TRY_OUT(status_raise(&loader->broken));
+    TRY_OUT(top_up(loader));
     begin = clock_ns();
     if (threads_have_ended(loader))
-        TRY(restart_threads(loader));
+        TRY_OUT(restart_threads(loader));
     pthread_mutex_lock(&loader->mutex);
     if (atomic_load(&loader->is_paused)) {
         atomic_store(&loader->is_paused, false);
@@ -580,10 +572,11 @@ enum status loader_next(struct loader *loader, const struct batch **batch)
     }
     pthread_mutex_unlock(&loader->mutex);
     if (slot == NULL)
-        FAIL(STATUS_INTERNAL, "all %d batches are handed out; return one before taking the next",
-             loader->slots_max);
+        FAIL_OUT(STATUS_INTERNAL,
+                 "all %d batches are handed out; return one before taking the next",
+                 loader->slots_max);
     if (slot->state == SLOT_FAILED)
-        TRY(status_raise(&slot->error));
+        TRY_OUT(status_raise(&slot->error));
     *batch = &slot->batch;
 
 out:

@@ -56,7 +56,6 @@ static bool is_taken(uint32_t number, uint32_t most, uint32_t count)
 
 static enum status choose_images(struct own_set *set)
 {
-    enum status status = STATUS_OK;
     uint32_t count = 0, kept = 0;
 
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
@@ -77,8 +76,7 @@ static enum status choose_images(struct own_set *set)
     }
     set->count = kept;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The name --- */
@@ -136,11 +134,11 @@ static enum status open_worker(void *context, void **opened)
     struct own_set *set = context;
     struct own_worker *worker;
 
-    TRY(rows_make(&worker, 1));
+    TRY_OUT(rows_make(&worker, 1));
     worker->set = set;
-    TRY(rows_make(&worker->rgb, dataset_sample_bytes(set->dataset)));
-    TRY(sample_reader_open(&worker->reader, set->dataset));
-    TRY(jpeg_encoder_open(&worker->encoder));
+    TRY_OUT(rows_make(&worker->rgb, dataset_sample_bytes(set->dataset)));
+    TRY_OUT(sample_reader_open(&worker->reader, set->dataset));
+    TRY_OUT(jpeg_encoder_open(&worker->encoder));
 
 out:
     if (status != STATUS_OK) {
@@ -182,14 +180,14 @@ static enum status write_image(void *opened, uint32_t number, const char *folder
     count_image(set, number, status == STATUS_BAD_INPUT);
     if (status == STATUS_BAD_INPUT)
         return STATUS_OK;
-    TRY(status);
-    TRY(jpeg_encode(worker->encoder, worker->rgb, set->pixels, set->pixels, GENERATED_QUALITY,
-                    &file, &bytes));
+    TRY_OUT(status);
+    TRY_OUT(jpeg_encode(worker->encoder, worker->rgb, set->pixels, set->pixels, GENERATED_QUALITY,
+                        &file, &bytes));
     class_path(class_folder, set, label, folder);
     if (snprintf(path, sizeof path, "%s/%06u.jpg", class_folder, number) >= (int)sizeof path)
-        FAIL(STATUS_IO, "the path %.300s is too long; set CHOKEPOINT_CACHE to a shorter one",
-             class_folder);
-    TRY(image_set_write_file(path, file, bytes));
+        FAIL_OUT(STATUS_IO, "the path %.300s is too long; set CHOKEPOINT_CACHE to a shorter one",
+                 class_folder);
+    TRY_OUT(image_set_write_file(path, file, bytes));
 
 out:
     return status;
@@ -197,7 +195,6 @@ out:
 
 static enum status make_classes(const struct own_set *set, const char *folder)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
 
     for (int label = 0; label < dataset_classes(set->dataset); label++) {
@@ -207,15 +204,12 @@ static enum status make_classes(const struct own_set *set, const char *folder)
                  path, strerror(errno));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A class without images would be none. */
 static enum status check_classes(const struct own_set *set)
 {
-    enum status status = STATUS_OK;
-
     for (int label = 0; label < dataset_classes(set->dataset); label++) {
         uint32_t first = 0;
 
@@ -228,13 +222,11 @@ static enum status check_classes(const struct own_set *set)
              dataset_class_name(set->dataset, label), set->images[first].path);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status write_about(const struct own_set *set, const char *folder)
 {
-    enum status status = STATUS_OK;
     const char *damaged =
         set->damaged > 0 ? set->images[set->first].path : set->first_set.first_damaged;
     char path[PATH_MAX], text[1024];
@@ -245,13 +237,11 @@ static enum status write_about(const struct own_set *set, const char *folder)
              damaged);
     TRY(image_set_write_file(path, text, strlen(text)));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status fill(void *context, const char *folder)
 {
-    enum status status = STATUS_OK;
     struct own_set *set = context;
     const struct image_set writing = { .count = set->count,
                                        .context = set,
@@ -265,8 +255,7 @@ static enum status fill(void *context, const char *folder)
     TRY(check_classes(set));
     TRY(write_about(set, folder));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool read_about(struct own_images *about, const char *folder)
@@ -306,7 +295,6 @@ static bool has_all_files(void *context, const char *folder)
 /* Opens the images that the set is to be made from, and chooses among them. */
 static enum status open_source(struct own_set *set, const char *folder)
 {
-    enum status status = STATUS_OK;
     struct dataset_config config = { .image_size = set->pixels };
 
     dataset_close(set->dataset);
@@ -321,21 +309,18 @@ static enum status open_source(struct own_set *set, const char *folder)
     TRY(dataset_open(&set->dataset, &config));
     TRY(choose_images(set));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Makes the first set if it is not there, and takes the images from it. */
 static enum status open_first_set(struct own_set *set, const char *folder)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
 
     TRY(own_images_get(path, folder, OWN_PIXELS_FIRST, &set->first_set));
     TRY(open_source(set, path));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
@@ -355,13 +340,13 @@ enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
     uint32_t files;
     bool found;
 
-    TRY(open_source(&set, folder));
+    TRY_OUT(open_source(&set, folder));
     files = set.about.found;
     name_set(name, sizeof name, &set, folder);
-    TRY(cache_folder_find(path, &entry, &found));
+    TRY_OUT(cache_folder_find(path, &entry, &found));
     if (!found && pixels < OWN_PIXELS_FIRST)
-        TRY(open_first_set(&set, folder));
-    TRY(cache_folder_get(path, &entry));
+        TRY_OUT(open_first_set(&set, folder));
+    TRY_OUT(cache_folder_get(path, &entry));
     read_about(&set.about, path);
     set.about.found = files;
     if (about != NULL)

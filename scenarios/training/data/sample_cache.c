@@ -30,8 +30,9 @@ enum status sample_load_usable(struct sample_reader *reader, const struct datase
         if (tried == 0)
             first = *status_last();
     }
-    FAIL(STATUS_BAD_INPUT, "none of the %u training samples can be loaded; the first tried: %.400s",
-         count, first.text);
+    FAIL_OUT(STATUS_BAD_INPUT,
+             "none of the %u training samples can be loaded; the first tried: %.400s", count,
+             first.text);
 
 out:
     return status;
@@ -39,7 +40,6 @@ out:
 
 static enum status allocate(struct sample_cache *cache, size_t count)
 {
-    enum status status = STATUS_OK;
     double bytes = (double)count * (double)cache->sample_bytes;
     double machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 
@@ -60,8 +60,7 @@ static enum status allocate(struct sample_cache *cache, size_t count)
              "input=decoded or smaller images",
              quantity_bytes(bytes).text, count);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status sample_cache_open(struct sample_cache **cache, const struct dataset *dataset)
@@ -71,13 +70,13 @@ enum status sample_cache_open(struct sample_cache **cache, const struct dataset 
     struct sample_reader *reader = NULL;
     struct sample_cache *made;
 
-    TRY(rows_make(&made, 1));
+    TRY_OUT(rows_make(&made, 1));
     made->sample_bytes = dataset_sample_bytes(dataset);
-    TRY(allocate(made, count));
-    TRY(sample_reader_open(&reader, dataset));
+    TRY_OUT(allocate(made, count));
+    TRY_OUT(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < count; i++)
-        TRY(sample_load_usable(reader, dataset, i, made->inputs + i * made->sample_bytes,
-                               &made->labels[i], &made->lengths[i], &made->is_replaced[i]));
+        TRY_OUT(sample_load_usable(reader, dataset, i, made->inputs + i * made->sample_bytes,
+                                   &made->labels[i], &made->lengths[i], &made->is_replaced[i]));
 
 out:
     sample_reader_close(reader);

@@ -157,9 +157,9 @@ static enum status reserve(struct allocator *allocator, int64_t bytes, struct bl
         status = STATUS_DEVICE_OUT_OF_MEMORY;
         goto out;
     }
-    TRY(block_new(&allocator->blocks, &block));
-    TRY(device_alloc(allocator->device, allocator->stream, device_way(allocator), (size_t)bytes,
-                     &address));
+    TRY_OUT(block_new(&allocator->blocks, &block));
+    TRY_OUT(device_alloc(allocator->device, allocator->stream, device_way(allocator), (size_t)bytes,
+                         &address));
     now->device_allocations++;
     now->reserved += bytes;
     raise_to(&now->peak_reserved, now->reserved);
@@ -176,27 +176,23 @@ out:
 /* Gives back to the device a block that is in no list and is all of one device allocation. */
 static enum status give_back(struct allocator *allocator, struct block *block)
 {
-    enum status status = STATUS_OK;
     void *address = block->address;
 
     allocator->statistics.reserved -= block->bytes;
     block_drop(&allocator->blocks, block);
     TRY(device_free(allocator->device, allocator->stream, device_way(allocator), address));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status allocator_trim(struct allocator *allocator)
 {
-    enum status status = STATUS_OK;
     struct block *block;
 
     while (!allocator->keep && (block = block_take_segment(&allocator->blocks)) != NULL)
         TRY(give_back(allocator, block));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void allocator_keep(struct allocator *allocator, bool keep)
@@ -258,7 +254,6 @@ static bool has_room(struct allocator *allocator, int64_t bytes)
 static enum status out_of_memory(struct allocator *allocator, enum allocator_category category,
                                  size_t bytes, const struct status_error *device)
 {
-    enum status status = STATUS_OK;
     char figures[FIGURES_SIZE] = "";
     int64_t shared = bytes <= POOLED_BYTES ? shared_segment(allocator, (int64_t)bytes) : 0;
 
@@ -275,9 +270,6 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
          allocator->config.budget > 0 ? ", memory_budget higher" : "",
          device != NULL ? " (the device: " : "", device != NULL ? device->text : "",
          device != NULL ? ")" : "");
-
-out:
-    return status;
 }
 
 /* --- The allocator --- */
@@ -290,7 +282,7 @@ static enum status reserve_or_trim(struct allocator *allocator, int64_t bytes, s
 
     if (status != STATUS_DEVICE_OUT_OF_MEMORY || allocator->config.mode != ALLOCATION_CACHING)
         return status;
-    TRY(allocator_trim(allocator));
+    TRY_OUT(allocator_trim(allocator));
     status = reserve(allocator, bytes, block);
 
 out:
@@ -300,7 +292,6 @@ out:
 /* A free block of at least `bytes`, in no list, cut to size. */
 static enum status cached_block(struct allocator *allocator, int64_t bytes, struct block **found)
 {
-    enum status status = STATUS_OK;
     bool small = is_small(allocator, bytes);
     bool any_rest = small || allocator->config.segments == SEGMENTS_EXACT;
     struct block *block = block_take(&allocator->blocks, bytes, small);
@@ -311,8 +302,7 @@ static enum status cached_block(struct allocator *allocator, int64_t bytes, stru
     block_cut(&allocator->blocks, block, bytes, any_rest ? 0 : LARGE_REST);
     *found = block;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status allocator_alloc(struct allocator *allocator, enum allocator_category category,
@@ -324,7 +314,7 @@ enum status allocator_alloc(struct allocator *allocator, enum allocator_category
 
     *address = NULL;
     if ((unsigned)category >= MEMORY_CATEGORY_COUNT)
-        FAIL(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
+        FAIL_OUT(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
     if (bytes > INT64_MAX / 2) /* beyond every device, and rounding it up might overflow */
         return out_of_memory(allocator, category, bytes, NULL);
     rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, BLOCK_ROUNDING);
@@ -337,7 +327,7 @@ enum status allocator_alloc(struct allocator *allocator, enum allocator_category
         return out_of_memory(allocator, category, bytes,
                              has_room(allocator, rounded) ? &device : NULL);
     }
-    TRY(status);
+    TRY_OUT(status);
     use_begin(allocator, block, rounded, category);
     *address = block->address;
 
@@ -347,7 +337,6 @@ out:
 
 enum status allocator_free(struct allocator *allocator, void *address)
 {
-    enum status status = STATUS_OK;
     struct block *block;
 
     if (address == NULL)
@@ -362,8 +351,7 @@ enum status allocator_free(struct allocator *allocator, void *address)
     else
         TRY(give_back(allocator, block));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status allocator_open(struct allocator **opened, struct stream *stream,
@@ -373,8 +361,8 @@ enum status allocator_open(struct allocator **opened, struct stream *stream,
     struct allocator *allocator;
 
     *opened = NULL;
-    TRY(rows_make(&allocator, 1));
-    TRY(blocks_init(&allocator->blocks));
+    TRY_OUT(rows_make(&allocator, 1));
+    TRY_OUT(blocks_init(&allocator->blocks));
     allocator->stream = stream;
     allocator->device = stream_device(stream);
     allocator->config = *config;

@@ -45,15 +45,12 @@ static struct block *record_take(struct blocks *blocks)
 
 enum status block_new(struct blocks *blocks, struct block **block)
 {
-    enum status status = STATUS_OK;
-
     *block = record_take(blocks);
     if (*block == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "the host has no memory left to keep account of the device's; "
                                    "close other programs");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void block_drop(struct blocks *blocks, struct block *block)
@@ -244,14 +241,11 @@ struct block *block_take_segment(struct blocks *blocks)
 
 enum status blocks_init(struct blocks *blocks)
 {
-    enum status status = STATUS_OK;
-
     memset(blocks, 0, sizeof *blocks);
     TRY(rows_make(&blocks->buckets, BUCKETS_FIRST));
     blocks->bucket_count = BUCKETS_FIRST;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void list_release(struct block **head)

@@ -432,7 +432,7 @@ static enum status choose_attention(struct builder *builder, const struct traini
         say_own_attention(status_last()->context, status_last()->text);
         return STATUS_OK;
     }
-    TRY(status);
+    TRY_OUT(status);
     builder->library_attention = true;
     builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
 
@@ -476,8 +476,6 @@ static void build_ops(struct builder *builder, const struct training_config *con
 
 static enum status allocate_parameters(struct encoder *encoder)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
         struct tensor *value = p->value, *gradient = value->gradient;
@@ -491,8 +489,7 @@ static enum status allocate_parameters(struct encoder *encoder)
                                 (size_t)value->elements * sizeof(float), (void **)&p->master));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status narrow(const struct parameter *p, struct stream *stream)
@@ -507,12 +504,9 @@ static enum status narrow(const struct parameter *p, struct stream *stream)
 
 enum status encoder_narrow(const struct encoder *encoder, struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; i < encoder->parameter_count; i++) TRY(narrow(&encoder->parameters[i], stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Made on the host in fp32, copied to the master, narrowed to the parameter. */
@@ -527,7 +521,7 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
     for (int i = 0; i < encoder->parameter_count; i++)
         if (encoder->parameters[i].value->elements > longest)
             longest = encoder->parameters[i].value->elements;
-    TRY(rows_make(&values, longest));
+    TRY_OUT(rows_make(&values, longest));
     for (int i = 0; i < encoder->parameter_count; i++) {
         const struct parameter *p = &encoder->parameters[i];
         const struct tensor *value = p->value;
@@ -535,9 +529,9 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
             values[j] = initials[i].deviation > 0
                             ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
                             : initials[i].constant;
-        TRY(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
-                        (size_t)value->elements * sizeof *values));
-        TRY(narrow(p, stream));
+        TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
+                            (size_t)value->elements * sizeof *values));
+        TRY_OUT(narrow(p, stream));
     }
 
 out:
@@ -551,7 +545,6 @@ static enum status build(struct builder *builder, const struct training_config *
 {
     struct encoder *encoder = builder->encoder;
     int64_t blocks = config->model.blocks, tensors = TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks;
-    enum status status = STATUS_OK;
 
     column_sums_choose(&encoder->shape, device_properties(device));
     TRY(rows_make(&encoder->ops, OPS_OUTSIDE + OPS_A_BLOCK * blocks));
@@ -574,8 +567,7 @@ static enum status build(struct builder *builder, const struct training_config *
                       config->model.checkpointing));
     TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->logits_op, 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status encoder_open(struct encoder **opened, const struct training_config *config, int classes,
@@ -586,13 +578,13 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     struct builder builder = { .encoder = NULL };
 
     *opened = NULL;
-    TRY(rows_make(&encoder, 1));
+    TRY_OUT(rows_make(&encoder, 1));
     builder.encoder = encoder;
     encoder->shape = encoder_shape(config, classes);
     encoder->allocator = allocator;
-    TRY(build(&builder, config, stream_device(stream)));
-    TRY(allocate_parameters(encoder));
-    TRY(set_parameters(encoder, builder.initials, config->seed, stream));
+    TRY_OUT(build(&builder, config, stream_device(stream)));
+    TRY_OUT(allocate_parameters(encoder));
+    TRY_OUT(set_parameters(encoder, builder.initials, config->seed, stream));
     *opened = encoder;
     encoder = NULL;
 
@@ -612,13 +604,13 @@ enum status encoder_open_shorter(struct encoder **opened, const struct encoder *
     struct builder builder = { .encoder = NULL };
 
     *opened = NULL;
-    TRY(rows_make(&encoder, 1));
+    TRY_OUT(rows_make(&encoder, 1));
     builder.encoder = encoder;
     shorter.model.tokens = tokens;
     encoder->shape = encoder_shape(&shorter, longer->shape.classes);
     encoder->allocator = longer->allocator;
     encoder->longer = longer;
-    TRY(build(&builder, &shorter, stream_device(stream)));
+    TRY_OUT(build(&builder, &shorter, stream_device(stream)));
     *opened = encoder;
     encoder = NULL;
 

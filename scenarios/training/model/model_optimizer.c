@@ -64,7 +64,6 @@ static enum status alloc_floats(struct optimizer *optimizer, enum allocator_cate
 /* They begin at 0. */
 static enum status allocate_moments(struct optimizer *optimizer, int index)
 {
-    enum status status = STATUS_OK;
     struct moments *moments = &optimizer->moments[index];
     int64_t count = piece_of(optimizer, index).count;
     size_t bytes = (size_t)count * sizeof(float);
@@ -76,14 +75,12 @@ static enum status allocate_moments(struct optimizer *optimizer, int index)
     TRY(device_memset(optimizer->stream, moments->m, 0, bytes));
     TRY(device_memset(optimizer->stream, moments->v, 0, bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The norm's partial sums and the work space need no value. */
 static enum status allocate(struct optimizer *optimizer)
 {
-    enum status status = STATUS_OK;
     int64_t longest = 0;
 
     for (int i = 0; i < optimizer->count; i++) {
@@ -103,8 +100,7 @@ static enum status allocate(struct optimizer *optimizer)
                         .step = -1, .loss_scale = scales_loss(optimizer) ? LOSS_SCALE_FIRST : 1 },
                     sizeof *optimizer->state));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update are empty: the kernels
@@ -137,12 +133,13 @@ static enum status make_table(struct optimizer *optimizer)
     struct tensor_chunk *table;
     int chunk = 0;
 
-    TRY(rows_make(&table, optimizer->chunks));
+    TRY_OUT(rows_make(&table, optimizer->chunks));
     for (int i = 0; i < optimizer->count; i++)
         for (int64_t at = 0; at < optimizer->parameters[i].value->elements; at += CHUNK)
             table[chunk++] = chunk_at(optimizer, i, at);
-    TRY(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
-    TRY(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
+    TRY_OUT(
+        allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
+    TRY_OUT(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
 
 out:
     free(table);
@@ -158,20 +155,20 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     struct optimizer *optimizer;
 
     *opened = NULL;
-    TRY(rows_make(&optimizer, 1));
+    TRY_OUT(rows_make(&optimizer, 1));
     optimizer->config = *config;
     optimizer->parameters = parameters;
     optimizer->count = count;
     optimizer->pieces = pieces;
     optimizer->allocator = allocator;
     optimizer->stream = stream;
-    TRY(rows_make(&optimizer->moments, count));
-    TRY(allocate(optimizer));
+    TRY_OUT(rows_make(&optimizer->moments, count));
+    TRY_OUT(allocate(optimizer));
     if (config->form == OPTIMIZER_MULTI_TENSOR)
-        TRY(make_table(optimizer));
+        TRY_OUT(make_table(optimizer));
     if (!config->clips_on_device || config->reads_overflow)
-        TRY(host_alloc(stream_device(stream), true, sizeof *optimizer->read,
-                       (void **)&optimizer->read));
+        TRY_OUT(host_alloc(stream_device(stream), true, sizeof *optimizer->read,
+                           (void **)&optimizer->read));
     *opened = optimizer;
     optimizer = NULL;
 
@@ -241,7 +238,6 @@ static enum status finish_norm(struct optimizer *optimizer, double max_norm)
 static enum status clip_from_host(struct optimizer *optimizer)
 {
     double max_norm = optimizer->config.max_norm;
-    enum status status = STATUS_OK;
 
     TRY(finish_norm(optimizer, 0));
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
@@ -249,8 +245,7 @@ static enum status clip_from_host(struct optimizer *optimizer)
     if (max_norm > 0 && isfinite(*optimizer->read) && *optimizer->read > max_norm)
         TRY(finish_norm(optimizer, max_norm));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Each rank has the partial sums of its pieces, and 0 for the others: added up they are those of all. */
@@ -266,7 +261,6 @@ static enum status exchange_partials(struct optimizer *optimizer)
 /* Partial sums of squares by the form's own kernels, then the norm. */
 static enum status queue_norm(struct optimizer *optimizer)
 {
-    enum status status = STATUS_OK;
     int chunk = 0;
 
     if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
@@ -284,8 +278,7 @@ static enum status queue_norm(struct optimizer *optimizer)
     TRY(optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
                                           : clip_from_host(optimizer));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status update_tensor(struct optimizer *optimizer, int index)
@@ -309,7 +302,6 @@ static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
     float *work = optimizer->work;
     long count = (long)value->elements;
     enum dtype dtype = value->dtype;
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(stream, dtype, adamw_decay, count, .master = p->master, .state = state,
                .decay = decay_of(optimizer, index)));
@@ -322,14 +314,11 @@ static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
     TRY(LAUNCH(stream, dtype, adamw_update, count, .parameter = value->data, .master = p->master,
                .m = m, .work = work, .state = state));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status update_weights(struct optimizer *optimizer)
 {
-    enum status status = STATUS_OK;
-
     if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
         TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), adamw_multi, optimizer->chunks,
                    .table = optimizer->table, .state = optimizer->state, .width = CHUNK));
@@ -339,27 +328,22 @@ static enum status update_weights(struct optimizer *optimizer)
                     ? update_tensor(optimizer, i)
                     : update_tensor_unfused(optimizer, i));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work queued so far. */
 static enum status read_overflow(struct optimizer *optimizer, bool *overflow)
 {
-    enum status status = STATUS_OK;
-
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
                     &optimizer->state->gradient_scale, sizeof *optimizer->read));
     *overflow = *optimizer->read < 0;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status optimizer_update(struct optimizer *optimizer)
 {
     bool overflow = false; /* The device knows in any case, and skips the update by itself. */
-    enum status status = STATUS_OK;
 
     TRY(queue_norm(optimizer));
     if (scales_loss(optimizer) && optimizer->config.reads_overflow)
@@ -370,21 +354,18 @@ enum status optimizer_update(struct optimizer *optimizer)
         TRY(LAUNCH(optimizer->stream, DTYPE_F32, loss_scale_update, 1, .state = optimizer->state,
                    .interval = optimizer->config.scale_interval, .width = ROW_MULTIPLE));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates)
 {
-    enum status status = STATUS_OK;
     int32_t overflows = 0;
 
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, &overflows,
                     &optimizer->state->overflows, sizeof overflows));
     *updates = overflows;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status optimizer_sum_state(const struct optimizer *optimizer, struct tensor_sums *sums)
@@ -400,41 +381,33 @@ static enum status sum_parameter(const struct optimizer *optimizer, int index, c
     const struct moments *moments = &optimizer->moments[index];
     size_t bytes = (size_t)p->value->elements * sizeof(float);
     size_t own_bytes = (size_t)piece_of(optimizer, index).count * sizeof(float);
-    enum status status = STATUS_OK;
 
     TRY(tensor_sums_add(sums, after, false, p->value));
     if (p->master != p->value->data)
         TRY(tensor_sums_add_memory(sums, after, p->value->name, ".master", p->master, bytes));
     if (own_bytes == 0)
-        goto out;
+        return STATUS_OK;
     TRY(tensor_sums_add_memory(sums, after, p->value->name, ".m", moments->m, own_bytes));
     TRY(tensor_sums_add_memory(sums, after, p->value->name, ".v", moments->v, own_bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status optimizer_sum_parameters(const struct optimizer *optimizer, const char *after,
                                      struct tensor_sums *sums)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; sums != NULL && i < optimizer->count; i++)
         TRY(sum_parameter(optimizer, i, after, sums));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status optimizer_sum_update(const struct optimizer *optimizer, struct tensor_sums *sums)
 {
-    enum status status = STATUS_OK;
-
     TRY(tensor_sums_add_memory(sums, "optimizer", "gradient_norm_partials", "", optimizer->partial,
                                (size_t)optimizer->chunks * sizeof *optimizer->partial));
     TRY(optimizer_sum_state(optimizer, sums));
     TRY(optimizer_sum_parameters(optimizer, "optimizer", sums));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -23,7 +23,6 @@ static enum status split_backward(const struct op *op, const struct op_context *
     struct tensor *const *reads = op->backward.reads;
     const struct tensor *dqkv = op->backward.writes[0], *dbias = op->backward.writes[1];
     const struct model_shape *shape = op->shape;
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(context->stream, dqkv->dtype, split_heads_backward, shape->rows, .dqkv = dqkv->data,
                .dq = reads[0]->data, .dk = reads[1]->data, .dv = reads[2]->data,
@@ -32,8 +31,7 @@ static enum status split_backward(const struct op *op, const struct op_context *
         TRY(column_sums(op->shape, context, dbias, dqkv, op->backward.writes[2], shape->rows,
                         3 * shape->width));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_split_heads(const struct model_shape *shape, struct tensor *q, struct tensor *k,
@@ -120,13 +118,11 @@ static enum status scores_backward(const struct op *op, const struct op_context 
 {
     const struct tensor *dscores = op->backward.reads[0];
     const struct tensor *q = op->backward.reads[1], *k = op->backward.reads[2];
-    enum status status = STATUS_OK;
 
     TRY(heads_inner(op, context, op->backward.writes[0], dscores, false, k));
     TRY(heads_inner(op, context, op->backward.writes[1], dscores, true, q));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_scores(const struct model_shape *shape, struct tensor *scores, struct tensor *q,
@@ -193,13 +189,11 @@ static enum status values_backward(const struct op *op, const struct op_context 
 {
     const struct tensor *dy = op->backward.reads[0];
     const struct tensor *scores = op->backward.reads[1], *v = op->backward.reads[2];
-    enum status status = STATUS_OK;
 
     TRY(heads_outer(op, context, op->backward.writes[0], dy, v));
     TRY(heads_inner(op, context, op->backward.writes[1], scores, true, dy));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,

@@ -22,20 +22,18 @@ static enum status gelu_backward_pass(const struct op *op, const struct op_conte
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
     const struct tensor *bias = op->backward.reads[2];
-    enum status status = STATUS_OK;
 
     if (bias == NULL) {
         TRY(LAUNCH(context->stream, x->dtype, gelu_backward, (long)x->elements, .dx = dy->data,
                    .dy = dy->data, .x = x->data));
-        goto out;
+        return STATUS_OK;
     }
     TRY(LAUNCH(context->stream, x->dtype, bias_gelu_backward, op->rows, .dx = dy->data,
                .dy = dy->data, .x = x->data, .bias = bias->data, .width = op->in));
     TRY(column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
                     op->rows, op->in));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -85,7 +83,6 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
     struct column_grid grid = column_grid(op->shape, x->dtype, op->rows, op->in);
     float *dweights = op->backward.writes[3]->data;
     float *dbiases = dweights + (long)grid.parts * op->in;
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(context->stream, x->dtype, layernorm_backward_weight, grid.count,
                .dweight = dweights, .dbias = dbiases, .x = x->data, .dy = dy->data,
@@ -100,8 +97,7 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
     /* The pass may use it once more. */
     TRY(tensor_sums_add(context->sums, op->name, true, op->backward.writes[3]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status norm_backward_pass(const struct op *op, const struct op_context *context)
@@ -112,7 +108,6 @@ static enum status norm_backward_pass(const struct op *op, const struct op_conte
     const struct tensor *add = op->backward.reads[5], *dx = op->backward.writes[0];
     const struct tensor *scratch = op->backward.writes[4];
     const struct tensor *dbranch_bias = op->backward.writes[5];
-    enum status status = STATUS_OK;
 
     TRY(norm_parameter_gradients(op, context));
     if (add != NULL && scratch == NULL)
@@ -131,8 +126,7 @@ static enum status norm_backward_pass(const struct op *op, const struct op_conte
         TRY(column_sums(op->shape, context, dbranch_bias, dx, op->backward.writes[3], op->rows,
                         op->in));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_layernorm(const struct model_shape *shape, const struct norm_tensors *norm,

@@ -47,7 +47,6 @@ static enum status positions_gradient(const struct op *op, const struct op_conte
     const struct model_shape *shape = op->shape;
     long elements = (long)shape->tokens * shape->width;
     size_t bytes = (size_t)elements * dtype_bytes(dpositions->dtype);
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(context->stream, dy->dtype, positions_backward, elements,
                .dpositions = dpositions->data, .dy = dy->data, .elements = elements,
@@ -56,8 +55,7 @@ static enum status positions_gradient(const struct op *op, const struct op_conte
         TRY(device_memset(context->stream, (char *)dpositions->data + bytes, 0,
                           tensor_bytes(dpositions) - bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status patch_backward(const struct op *op, const struct op_context *context)
@@ -65,7 +63,6 @@ static enum status patch_backward(const struct op *op, const struct op_context *
     const struct model_shape *shape = op->shape;
     const struct tensor *dy = op->backward.reads[0], *dx = op->backward.writes[0];
     int patches = shape->samples * (shape->tokens - 1);
-    enum status status = STATUS_OK;
 
     TRY(positions_gradient(op, context, op->backward.writes[2], dy));
     TRY(LAUNCH(context->stream, dy->dtype, patch_embedding_backward, patches, .dx = dx->data,
@@ -73,8 +70,7 @@ static enum status patch_backward(const struct op *op, const struct op_context *
     TRY(column_sums(shape, context, op->backward.writes[1], dx, op->backward.writes[3], patches,
                     shape->width));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -105,15 +101,13 @@ static enum status token_backward(const struct op *op, const struct op_context *
 {
     const struct model_shape *shape = op->shape;
     const struct tensor *dy = op->backward.reads[0];
-    enum status status = STATUS_OK;
 
     TRY(positions_gradient(op, context, op->backward.writes[1], dy));
     TRY(LAUNCH(context->stream, dy->dtype, token_embedding_backward, shape->vocabulary,
                .dtable = op->backward.writes[0]->data, .dy = dy->data, .ids = context->input,
                .width = shape->width, .count = shape->rows, .accumulate = context->accumulate));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
@@ -132,7 +126,6 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
 {
     const struct model_shape *shape = op->shape;
     const struct tensor *logits = op->forward.reads[0], *losses = op->forward.writes[0];
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(context->stream, logits->dtype, cross_entropy_forward, shape->samples,
                .loss = losses->data, .logits = logits->data, .labels = context->labels,
@@ -142,8 +135,7 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
                .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->later,
                .updates = context->updates, .width = ROW_MULTIPLE));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status loss_backward(const struct op *op, const struct op_context *context)

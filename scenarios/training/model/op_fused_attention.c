@@ -23,7 +23,6 @@ static enum status tiled_backward(const struct op *op, const struct op_context *
     struct tensor *const *reads = op->backward.reads, *const *writes = op->backward.writes;
     const struct model_shape *shape = op->shape;
     long tiles = ATTENTION_TILES(shape->samples * shape->heads, shape->tokens);
-    enum status status = STATUS_OK;
 
     TRY(LAUNCH(context->stream, reads[0]->dtype, tiled_attention_backward_query, tiles,
                .dq = writes[0]->data, .delta = writes[3]->data, .q = reads[1]->data,
@@ -37,8 +36,7 @@ static enum status tiled_backward(const struct op *op, const struct op_context *
                .scale = attention_scale(shape), .width = shape->head_width, .heads = shape->heads,
                .tokens = shape->tokens));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct attention_shape attention_shape(const struct model_shape *shape, bool lengths)

@@ -27,7 +27,6 @@ static enum status linear_backward(const struct op *op, const struct op_context 
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
     const struct tensor *weight = op->backward.reads[2];
     const struct tensor *dweight = op->backward.writes[0], *dx = op->backward.writes[1];
-    enum status status = STATUS_OK;
 
     TRY(device_gemm(context->stream, &(struct gemm){ .c = dweight->data,
                                                      .a = x->data,
@@ -45,7 +44,7 @@ static enum status linear_backward(const struct op *op, const struct op_context 
                                                      .dtype_c = dweight->dtype,
                                                      .math = op->shape->math }));
     if (dx == NULL)
-        goto out;
+        return STATUS_OK;
     if (op->x_row != op->in)
         TRY(device_memset(context->stream, dx->data, 0, tensor_bytes(dx)));
     TRY(device_gemm(context->stream, &(struct gemm){ .c = dx->data,
@@ -63,8 +62,7 @@ static enum status linear_backward(const struct op *op, const struct op_context 
                                                      .dtype_c = dx->dtype,
                                                      .math = op->shape->math }));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,

@@ -160,8 +160,8 @@ enum status program_build(struct program **built, enum program_kind kind, const 
     struct program *program;
 
     *built = NULL;
-    TRY(rows_make(&program, 1));
-    TRY(rows_make(&program->entries, 3 * count));
+    TRY_OUT(rows_make(&program, 1));
+    TRY_OUT(rows_make(&program->entries, 3 * count));
     order(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
     find_lives(program);
@@ -225,8 +225,6 @@ static void describe(struct trace_operation *operation, const struct entry *entr
 
 enum status program_trace(struct program *program, struct trace *trace)
 {
-    enum status status = STATUS_OK;
-
     if (trace != NULL && program->operations == NULL) {
         TRY(rows_make(&program->operations, program->length));
         for (int i = 0; i < program->length; i++)
@@ -234,8 +232,7 @@ enum status program_trace(struct program *program, struct trace *trace)
     }
     program->trace = trace;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Running --- */
@@ -250,24 +247,18 @@ static enum status release(struct tensor *tensor, struct allocator *allocator)
 
 static enum status save(struct tensor *tensor, struct saved_blocks *saved)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&saved->items, saved->count + 1, &saved->room));
     saved->items[saved->count++] = tensor->data;
     tensor->data = NULL;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allocator)
 {
-    enum status status = STATUS_OK;
-
     while (saved->count > 0) TRY(allocator_free(allocator, saved->items[--saved->count]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void saved_blocks_release(struct saved_blocks *saved)
@@ -279,39 +270,30 @@ void saved_blocks_release(struct saved_blocks *saved)
 /* For checksums, bytes that a pass does not write must be the same each time. */
 static enum status clear_allocated(const struct entry *entry, const struct op_context *context)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; context->sums != NULL && i < entry->allocations; i++)
         TRY(device_memset(context->stream, entry->allocate[i]->data, 0,
                           tensor_bytes(entry->allocate[i])));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status sum_written(const struct entry *entry, const struct op_context *context)
 {
-    enum status status = STATUS_OK;
-
     for (int i = 0; context->sums != NULL && i < PASS_WRITES; i++)
         if (entry->pass->writes[i] != NULL)
             TRY(tensor_sums_add(context->sums, entry->what.op->name, entry->what.backward,
                                 entry->pass->writes[i]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_pass(const struct entry *entry, const struct op_context *context)
 {
-    enum status status = STATUS_OK;
-
     TRY(clear_allocated(entry, context));
     TRY(entry->pass->run(entry->what.op, context));
     TRY(sum_written(entry, context));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Without a context nothing is queued. */
@@ -323,18 +305,18 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
 
     for (int i = 0; i < entry->allocations; i++) {
         struct tensor *tensor = entry->allocate[i];
-        TRY(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
+        TRY_OUT(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
     if (context != NULL)
-        TRY(run_pass(entry, context));
+        TRY_OUT(run_pass(entry, context));
     for (int i = 0; i < entry->releases; i++) {
         struct tensor *tensor = entry->release[i].tensor;
         if (tensor == keep)
             continue;
         if (saved != NULL && entry->release[i].saved)
-            TRY(save(tensor, saved));
+            TRY_OUT(save(tensor, saved));
         else
-            TRY(release(tensor, allocator));
+            TRY_OUT(release(tensor, allocator));
     }
 
 out:
@@ -381,14 +363,14 @@ enum status program_run(struct program *program, const struct op_context *contex
             phase_pop(device);
             phase_push(device, "backward");
             if (context->forward_end != NULL)
-                TRY(event_record(context->forward_end, context->stream));
+                TRY_OUT(event_record(context->forward_end, context->stream));
         }
         start_ns = trace_clock(program->trace);
-        TRY(run_entry(entry, context, allocator, keep, saved));
+        TRY_OUT(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
         if (context->listener != NULL)
-            TRY(context->listener->queued(context->listener->context, done));
+            TRY_OUT(context->listener->queued(context->listener->context, done));
         if (context->spans != NULL) {
             name_pass(name, &entry->what);
             note_span(context, name, node);
@@ -409,7 +391,7 @@ enum status program_reserve(struct program *program, struct allocator *allocator
     int done = 0;
 
     for (; done < program->length; done++)
-        TRY(run_entry(&program->entries[done], NULL, allocator, NULL, NULL));
+        TRY_OUT(run_entry(&program->entries[done], NULL, allocator, NULL, NULL));
 
 out:
     if (status != STATUS_OK)

@@ -33,13 +33,10 @@ struct tensor_sums {
 
 enum status tensor_sums_open(struct tensor_sums **opened, struct stream *stream)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(opened, 1));
     (*opened)->stream = stream;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void tensor_sums_close(struct tensor_sums *sums)
@@ -55,7 +52,6 @@ void tensor_sums_close(struct tensor_sums *sums)
 
 static enum status make_room(struct tensor_sums *sums)
 {
-    enum status status = STATUS_OK;
     void *memory;
 
     TRY(rows_make(&sums->reference, sums->words));
@@ -65,22 +61,18 @@ static enum status make_room(struct tensor_sums *sums)
     sums->device = memory;
     sums->room = sums->words;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status tensor_sums_begin(struct tensor_sums *sums)
 {
-    enum status status = STATUS_OK;
-
     if (sums->words > 0 && sums->room == 0)
         TRY(make_room(sums));
     sums->words = 0;
     sums->count = 0;
     sums->step = 1;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void tensor_sums_step_end(struct tensor_sums *sums)
@@ -91,7 +83,6 @@ void tensor_sums_step_end(struct tensor_sums *sums)
 
 static enum status add(struct tensor_sums *sums, struct sum sum, const void *memory, size_t bytes)
 {
-    enum status status = STATUS_OK;
     int64_t words = (int64_t)((bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t));
 
     sum.step = sums->step;
@@ -104,8 +95,7 @@ static enum status add(struct tensor_sums *sums, struct sum sum, const void *mem
         TRY(LAUNCH(sums->stream, DTYPE_F32, checksum, (long)sum.rows,
                    .sums = sums->device + sum.first, .x = memory, .count = words, .width = WORDS));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_gradient(const struct tensor *tensor)
@@ -151,13 +141,12 @@ static void find_difference(const struct tensor_sums *sums, struct tensor_differ
 
 enum status tensor_sums_compare(struct tensor_sums *sums, struct tensor_difference *difference)
 {
-    enum status status = STATUS_OK;
     uint32_t *to = sums->has_reference ? sums->current : sums->reference;
 
     *difference = (struct tensor_difference){ .step = 0 };
     TRY(stream_synchronize(sums->stream));
     if (sums->room == 0)
-        goto out;
+        return STATUS_OK;
     if (sums->words != sums->room)
         FAIL(STATUS_INTERNAL, "a run has %lld checksums, and the first one had %lld",
              (long long)sums->words, (long long)sums->room);
@@ -167,8 +156,7 @@ enum status tensor_sums_compare(struct tensor_sums *sums, struct tensor_differen
         find_difference(sums, difference);
     sums->has_reference = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int tensor_sums_count(const struct tensor_sums *sums)

@@ -431,7 +431,6 @@ static bool same_name(const char *knob, const char *name)
 
 static enum status knob_find(const char *name, const struct knob **found)
 {
-    enum status status = STATUS_OK;
     const char *names[ARRAY_SIZE(knobs)];
     char advice[NEAREST_ADVICE];
 
@@ -439,22 +438,18 @@ static enum status knob_find(const char *name, const struct knob **found)
         names[i] = knobs[i].name;
         if (same_name(knobs[i].name, name)) {
             *found = &knobs[i];
-            goto out;
+            return STATUS_OK;
         }
     }
     nearest_advice(advice, name, names, ARRAY_SIZE(knobs));
     FAIL(STATUS_BAD_USAGE, "there is no knob \"%s\"%s", name,
          advice[0] != '\0' ? advice : "; train --help lists them");
-
-out:
-    return status;
 }
 
 /* --- The interface --- */
 
 enum status knob_set(struct training_config *config, const char *name, const char *text)
 {
-    enum status status = STATUS_OK;
     const struct knob *knob;
     union knob_value value;
 
@@ -466,8 +461,7 @@ enum status knob_set(struct training_config *config, const char *name, const cha
     }
     memcpy((char *)config + knob->offset, &value, knob_value_size(knob));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void knob_advice(const char *name, char *text, size_t size)
@@ -481,7 +475,6 @@ void knob_advice(const char *name, char *text, size_t size)
 
 enum status knobs_apply(struct training_config *config, const char *settings)
 {
-    enum status status = STATUS_OK;
     struct training_config changed = *config;
 
     for (;;) {
@@ -507,14 +500,12 @@ enum status knobs_apply(struct training_config *config, const char *settings)
     }
     *config = changed;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status knob_get(const struct training_config *config, const char *name, char *text,
                      size_t size)
 {
-    enum status status = STATUS_OK;
     const struct knob *knob;
     union knob_value value = { 0 };
     int length;
@@ -525,8 +516,7 @@ enum status knob_get(const struct training_config *config, const char *name, cha
     if (length < 0 || (size_t)length >= size)
         FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the value of %s", size, knob->name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void knobs_differences(const struct training_config *saved, const struct training_config *now,
@@ -556,8 +546,6 @@ void knobs_differences(const struct training_config *saved, const struct trainin
 
 enum status knobs_print(const struct training_config *config, char *text, size_t size)
 {
-    enum status status = STATUS_OK;
-
     text[0] = '\0';
     for (size_t i = 0; i < ARRAY_SIZE(knobs); i++) {
         char value[VALUE_SIZE];
@@ -567,6 +555,5 @@ enum status knobs_print(const struct training_config *config, char *text, size_t
             FAIL(STATUS_BAD_USAGE, "%zu bytes are too few for the values of all knobs", size);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }

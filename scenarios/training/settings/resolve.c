@@ -303,7 +303,6 @@ static void write_reason(const char *reason, const struct training_config *confi
 
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device)
 {
-    enum status status = STATUS_OK;
     struct training_config filled = *config;
     const char *sentence;
     char reason[512];
@@ -316,6 +315,5 @@ enum status knobs_resolve(struct training_config *config, const struct device_pr
     }
     *config = filled;
 
-out:
-    return status;
+    return STATUS_OK;
 }

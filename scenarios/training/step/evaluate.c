@@ -28,7 +28,7 @@ static enum status read_batch(const struct training *training, struct sample_rea
         if (status == STATUS_OK)
             ++*count;
         else if (status != STATUS_BAD_INPUT)
-            TRY(status);
+            TRY_OUT(status);
     }
     status = STATUS_OK;
     for (int i = *count; *count > 0 && i < samples; i++) {
@@ -51,11 +51,11 @@ static enum status run_forward(struct training *training, float *logits)
     void *widened = NULL;
     enum status status = STATUS_OK;
 
-    TRY(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
-    TRY(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
-    TRY(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,
-               .y = widened, .x = tensor->data));
-    TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, logits, widened, bytes));
+    TRY_OUT(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
+    TRY_OUT(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
+    TRY_OUT(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,
+                   .y = widened, .x = tensor->data));
+    TRY_OUT(device_copy(training->compute, COPY_DEVICE_TO_HOST, logits, widened, bytes));
 
 out:
     allocator_free(training->allocator, widened);
@@ -90,23 +90,23 @@ enum status training_evaluate(struct training *training, double *accuracy)
     float *logits = NULL;
     enum status status = STATUS_OK;
 
-    TRY(rows_make(&batch, training->layout.bytes));
-    TRY(rows_make(&logits, training->encoder->logits->elements));
-    TRY(sample_reader_open(&reader, training->dataset));
+    TRY_OUT(rows_make(&batch, training->layout.bytes));
+    TRY_OUT(rows_make(&logits, training->encoder->logits->elements));
+    TRY_OUT(sample_reader_open(&reader, training->dataset));
     for (;;) {
-        TRY(read_batch(training, reader, &next, batch, &count));
+        TRY_OUT(read_batch(training, reader, &next, batch, &count));
         if (count == 0)
             break;
-        TRY(device_copy(training->compute, COPY_HOST_TO_DEVICE, transfer_input(training->transfer),
-                        batch, training->layout.bytes));
-        TRY(run_forward(training, logits));
+        TRY_OUT(device_copy(training->compute, COPY_HOST_TO_DEVICE,
+                            transfer_input(training->transfer), batch, training->layout.bytes));
+        TRY_OUT(run_forward(training, logits));
         count_right(training, logits,
                     (const int32_t *)(const void *)(batch + training->layout.labels_offset), count,
                     &score);
     }
     if (score.all == 0)
-        FAIL(STATUS_BAD_INPUT, "none of the %u held-out samples could be read",
-             dataset_count(training->dataset, SPLIT_HELD_OUT));
+        FAIL_OUT(STATUS_BAD_INPUT, "none of the %u held-out samples could be read",
+                 dataset_count(training->dataset, SPLIT_HELD_OUT));
     *accuracy = (double)score.right / (double)score.all;
 
 out:

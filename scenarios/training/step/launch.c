@@ -22,7 +22,6 @@ static enum status queue_passes(struct training *training, struct phase_times *t
 {
     struct op_context context = training_context(training, micro);
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
-    enum status status = STATUS_OK;
 
     if (last)
         context.listener = gradient_buckets_listener(training->buckets);
@@ -36,8 +35,7 @@ static enum status queue_passes(struct training *training, struct phase_times *t
                                training_loss_ring(training), LOSS_RING * sizeof(float)));
     TRY(mark(training, times, TIMED_BACKWARD));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status queue_update(struct training *training, struct phase_times *times)
@@ -48,10 +46,10 @@ static enum status queue_update(struct training *training, struct phase_times *t
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);
     phase_pop(training->device);
-    TRY(status);
-    TRY(optimizer_sum_update(training->optimizer, training->sums));
+    TRY_OUT(status);
+    TRY_OUT(optimizer_sum_update(training->optimizer, training->sums));
     graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
-    TRY(mark(training, times, TIMED_OPTIMIZER));
+    TRY_OUT(mark(training, times, TIMED_OPTIMIZER));
 
 out:
     return status;
@@ -60,40 +58,31 @@ out:
 /* Makes the gradients those of all ranks. */
 static enum status queue_exchange(struct training *training, struct phase_times *times)
 {
-    enum status status = STATUS_OK;
-
     if (training->buckets == NULL)
         return STATUS_OK;
     TRY(gradient_buckets_finish(training->buckets));
     TRY(mark(training, times, TIMED_COMMUNICATION));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Brings the parameters that other ranks have updated. */
 static enum status queue_gathering(struct training *training, struct phase_times *times)
 {
-    enum status status = STATUS_OK;
-
     if (!gradient_buckets_are_shared(training->buckets))
         return STATUS_OK;
     TRY(gradient_buckets_gather(training->buckets));
     TRY(mark(training, times, TIMED_COMMUNICATION));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status begin_update(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     TRY(optimizer_begin(training->optimizer));
     TRY(optimizer_sum_state(training->optimizer, training->sums));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no phase. */
@@ -101,7 +90,6 @@ static enum status queue_step(struct training *training, struct phase_times *tim
 {
     const struct launch_config *config = &training->config.launch;
     int updated = config->one_update ? config->accumulate : 1; /* micro-batches per update */
-    enum status status = STATUS_OK;
 
     if (times != NULL)
         phase_times_restart(times);
@@ -119,8 +107,7 @@ static enum status queue_step(struct training *training, struct phase_times *tim
     }
     tensor_sums_step_end(training->sums);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* During a capture the device cannot be asked for memory. If steps of other lengths have since added to
@@ -128,24 +115,20 @@ out:
  * the cache is emptied, nothing of it may be left. */
 static enum status reserve(struct training *training, struct step_graph *own)
 {
-    enum status status = STATUS_OK;
-
     if (training->config.allocator.empty_cache_every == 0 &&
         (training->layout.tokens == 0 ||
          own->device_allocations == allocator_statistics(training->allocator).device_allocations))
-        goto out;
+        return STATUS_OK;
     TRY(program_reserve(micro_batch_encoder(training->micro_batches, 0)->train,
                         training->allocator));
     own->device_allocations = allocator_statistics(training->allocator).device_allocations;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Room for the spans of the next graph. */
 static enum status note_capture(struct training *training)
 {
-    enum status status = STATUS_OK;
     struct graph_notes *notes;
 
     TRY(rows_make(&notes, 1));
@@ -153,8 +136,7 @@ static enum status note_capture(struct training *training)
     training->notes = notes;
     training->spans = &notes->spans;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A capture must be ended even when something in it failed; the first error is the one to report. */
@@ -163,10 +145,10 @@ static enum status capture(struct training *training, struct step_graph *own)
     enum status status = STATUS_OK, ended;
     struct status_error error;
 
-    TRY(reserve(training, own));
-    TRY(note_capture(training));
+    TRY_OUT(reserve(training, own));
+    TRY_OUT(note_capture(training));
     own->spans = training->spans;
-    TRY(graph_begin(training->compute));
+    TRY_OUT(graph_begin(training->compute));
     status = queue_step(training, training->phases);
     training->spans = NULL;
     if (status != STATUS_OK)
@@ -178,7 +160,7 @@ static enum status capture(struct training *training, struct step_graph *own)
     if (status != STATUS_OK)
         status_raise(&error);
     else
-        TRY(ended);
+        TRY_OUT(ended);
 
 out:
     training->spans = NULL;
@@ -217,15 +199,12 @@ static void destroy_graphs(struct training *training)
  * too. */
 static enum status make_room(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {
         TRY(stream_synchronize(training->compute));
         destroy_graphs(training);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_submit(struct training *training)
@@ -238,8 +217,8 @@ enum status training_submit(struct training *training)
 
     if (training->config.launch.mode == LAUNCH_GRAPH && own->graph == NULL &&
         first->steps >= EAGER_STEPS) {
-        TRY(make_room(training));
-        TRY(capture(training, own));
+        TRY_OUT(make_room(training));
+        TRY_OUT(capture(training, own));
     }
     first->steps++; /* of the length, with either input */
     if (own->graph != NULL) {
@@ -248,11 +227,11 @@ enum status training_submit(struct training *training)
         status = graph_launch(training->compute, own->graph);
         phase_pop(training->device);
         trace_add_replay(training->trace, own->spans, start_ns);
-        TRY(status);
+        TRY_OUT(status);
     } else {
-        TRY(queue_step(training, training->times_phases ? training->phases : NULL));
+        TRY_OUT(queue_step(training, training->times_phases ? training->phases : NULL));
     }
-    TRY(transfer_consumed(training->transfer));
+    TRY_OUT(transfer_consumed(training->transfer));
     training->submission_ns += clock_ns() - begin;
 
 out:
@@ -261,12 +240,9 @@ out:
 
 enum status training_open_graphs(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(&training->graphs, graph_count(training)));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void training_close_graphs(struct training *training)

@@ -22,7 +22,6 @@ struct logging {
 
 static enum status open_logging(struct training *training)
 {
-    enum status status = STATUS_OK;
     struct logging *logging = calloc(1, sizeof *logging);
 
     training->logging = logging;
@@ -35,8 +34,7 @@ static enum status open_logging(struct training *training)
     if (training->config.logging.log != LOGGING_NONE)
         TRY(line_log_open(&logging->log, training->config.logging.log == LOGGING_QUEUED));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_newest(struct training *training)
@@ -49,20 +47,18 @@ static enum status read_newest(struct training *training)
 
 static enum status log_newest(struct training *training)
 {
-    enum status status = STATUS_OK;
     struct logging *logging = training->logging;
     int64_t begin_ns;
 
     TRY(read_newest(training));
     if (logging->log == NULL)
-        goto out;
+        return STATUS_OK;
     begin_ns = clock_ns();
     line_log_add(logging->log, training->steps + 1, *logging->read);
     training->log_ns += clock_ns() - begin_ns;
     training->log_lines++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A log that stopped does not fail the training; training_log_status() reports it. */
@@ -126,8 +122,6 @@ float *training_loss_ring(const struct training *training)
 
 enum status training_losses(struct training *training, int64_t first, int count, float *losses)
 {
-    enum status status = STATUS_OK;
-
     if (first < training->first_step || count < 0 || first + count > training->steps ||
         first < training->steps - LOSS_RING)
         FAIL(STATUS_BAD_USAGE,
@@ -143,6 +137,5 @@ enum status training_losses(struct training *training, int64_t first, int count,
         losses[i] = (float)(loss / ranks_count());
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -16,14 +16,11 @@ static int steps_between(const struct periodic *row, const struct training_confi
 
 enum status periodic_open(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i]->open != NULL)
             TRY(rows[i]->open(training));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status periodic_run(struct training *training)
@@ -38,7 +35,7 @@ enum status periodic_run(struct training *training)
         phase_push(training->device, rows[i]->phase);
         status = rows[i]->run(training);
         phase_pop(training->device);
-        TRY(status);
+        TRY_OUT(status);
     }
 
 out:
@@ -47,14 +44,11 @@ out:
 
 enum status periodic_pause(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i]->pause != NULL)
             TRY(rows[i]->pause(training));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void periodic_close(struct training *training)

@@ -16,16 +16,13 @@ struct repeat {
 
 static enum status check_settings(const struct training_config *config)
 {
-    enum status status = STATUS_OK;
-
     if (config->launch.mode == LAUNCH_GRAPH)
         FAIL(STATUS_REFUSED, "steps are not compared where they are graphs: use launch=eager");
     if (config->model.attention == ATTENTION_FUSED)
         FAIL(STATUS_REFUSED,
              "a library's attention may differ from run to run: use attention=naive");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status repeat_open(struct repeat **opened, struct training *training, int steps)
@@ -36,16 +33,16 @@ enum status repeat_open(struct repeat **opened, struct training *training, int s
     void *memory;
 
     *opened = NULL;
-    TRY(rows_make(&repeat, 1));
+    TRY_OUT(rows_make(&repeat, 1));
     repeat->training = training;
     repeat->steps = steps;
     repeat->first_step = training->steps;
-    TRY(check_settings(&training->config));
-    TRY(device_alloc(training->device, NULL, ALLOCATE_DIRECT, state_bytes(training), &memory));
+    TRY_OUT(check_settings(&training->config));
+    TRY_OUT(device_alloc(training->device, NULL, ALLOCATE_DIRECT, state_bytes(training), &memory));
     repeat->state = memory;
-    TRY(state_keep(training, repeat->state));
-    TRY(tensor_sums_open(&repeat->sums, training->compute));
-    for (int i = 0; i < 2; i++) TRY(repeat_run(repeat, &none));
+    TRY_OUT(state_keep(training, repeat->state));
+    TRY_OUT(tensor_sums_open(&repeat->sums, training->compute));
+    for (int i = 0; i < 2; i++) TRY_OUT(repeat_run(repeat, &none));
     *opened = repeat;
     repeat = NULL;
 
@@ -71,7 +68,6 @@ void repeat_close(struct repeat *repeat)
 /* The ring of losses is compared as a whole, so it begins as it did. */
 static enum status go_back(struct repeat *repeat)
 {
-    enum status status = STATUS_OK;
     struct training *training = repeat->training;
 
     TRY(state_restore(training, repeat->state, repeat->first_step));
@@ -81,8 +77,7 @@ static enum status go_back(struct repeat *repeat)
     TRY(optimizer_sum_parameters(training->optimizer, "going back to the first step",
                                  repeat->sums));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status repeat_run(struct repeat *repeat, struct tensor_difference *difference)
@@ -90,10 +85,10 @@ enum status repeat_run(struct repeat *repeat, struct tensor_difference *differen
     enum status status = STATUS_OK;
     struct training *training = repeat->training;
 
-    TRY(go_back(repeat));
+    TRY_OUT(go_back(repeat));
     training->sums = repeat->sums;
-    TRY(training_run(training, repeat->steps));
-    TRY(tensor_sums_compare(repeat->sums, difference));
+    TRY_OUT(training_run(training, repeat->steps));
+    TRY_OUT(tensor_sums_compare(repeat->sums, difference));
 
 out:
     training->sums = NULL;

@@ -56,13 +56,13 @@ static enum status replace_state(const struct saving *saving)
     char temporary[PATH_MAX];
     int file;
 
-    TRY(atomic_file_open(temporary, &file, saving->path));
+    TRY_OUT(atomic_file_open(temporary, &file, saving->path));
     if (!write_all(file, saving->state, saving->bytes)) {
         int error = errno;
         atomic_file_discard(temporary, file);
         ATOMIC_FILE_FAIL(saving->path, error);
     }
-    TRY(atomic_file_finish(temporary, saving->path, file));
+    TRY_OUT(atomic_file_finish(temporary, saving->path, file));
 
 out:
     return status;
@@ -70,8 +70,6 @@ out:
 
 static enum status overwrite_state(const struct saving *saving)
 {
-    enum status status = STATUS_OK;
-
     if (lseek(saving->file, 0, SEEK_SET) != 0 ||
         !write_all(saving->file, saving->state, saving->bytes))
         FAIL(STATUS_IO,
@@ -79,8 +77,7 @@ static enum status overwrite_state(const struct saving *saving)
              "to another folder, or save_every=never",
              saving->bytes, scratch_folder(), strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Writes the state after `steps` steps, once it is in host memory. */
@@ -121,7 +118,6 @@ static void *write_states(void *argument)
 
 static enum status start_writer(struct saving *saving)
 {
-    enum status status = STATUS_OK;
     int error = thread_start(&saving->writer, "saving", write_states, saving);
 
     if (error != 0)
@@ -131,8 +127,7 @@ static enum status start_writer(struct saving *saving)
              strerror(error));
     saving->has_writer = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Waits until the last state is written. Returns the writer's error, and again on every later call. */
@@ -164,21 +159,17 @@ static bool saves(const struct saving_config *config)
 
 static enum status open_where(struct saving *saving, const char *folder)
 {
-    enum status status = STATUS_OK;
-
     if (folder[0] != '\0')
         TRY(state_path(saving->path, folder));
     else
         TRY(scratch_file_open(&saving->file, "the training state", "save_every=never"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_saving(struct training *training)
 {
     const struct saving_config *config = &training->config.saving;
-    enum status status = STATUS_OK;
     struct saving *saving;
 
     if (!saves(config))
@@ -200,14 +191,12 @@ static enum status open_saving(struct training *training)
         TRY(start_writer(saving));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The state after `steps` steps, which are queued. */
 static enum status save_after(struct training *training, int64_t steps)
 {
-    enum status status = STATUS_OK;
     struct saving *saving = training->saving;
 
     TRY(wait_for_writer(saving));
@@ -220,26 +209,22 @@ static enum status save_after(struct training *training, int64_t steps)
         TRY(write_state(saving, steps));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status save(struct training *training)
 {
-    enum status status = STATUS_OK;
     int64_t begin_ns = clock_ns();
 
     TRY(save_after(training, training->steps + 1));
     training->saves++;
     training->save_ns += clock_ns() - begin_ns;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_save(struct training *training)
 {
-    enum status status = STATUS_OK;
     struct saving *saving = training->saving;
 
     if (saving == NULL || saving->path[0] == '\0')
@@ -248,8 +233,7 @@ enum status training_save(struct training *training)
         TRY(save_after(training, training->steps));
     TRY(wait_for_writer(saving));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status pause_saving(struct training *training)

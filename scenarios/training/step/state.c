@@ -30,13 +30,10 @@ _Static_assert(sizeof(struct header) == STATE_HEADER, "the header has no gaps");
 
 enum status state_path(char path[PATH_MAX], const char *folder)
 {
-    enum status status = STATUS_OK;
-
     if ((size_t)snprintf(path, PATH_MAX, "%s/" STATE_FILE, folder) >= PATH_MAX)
         FAIL(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", folder);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 size_t state_bytes(const struct training *training)
@@ -59,7 +56,6 @@ static enum status copy_all(struct training *training, copy_function *copy, enum
                             bool saves, char *state)
 {
     const struct encoder *encoder = training->encoder;
-    enum status status = STATUS_OK;
 
     state += STATE_HEADER;
     for (int i = 0; i < encoder->parameter_count; i++) {
@@ -75,8 +71,7 @@ static enum status copy_all(struct training *training, copy_function *copy, enum
              saves ? (void *)optimizer_state(training->optimizer) : state,
              sizeof(struct step_state)));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status state_copy(struct training *training, char *state, bool blocking)
@@ -92,14 +87,11 @@ enum status state_keep(struct training *training, char *memory)
 
 enum status state_restore(struct training *training, const char *memory, int64_t steps)
 {
-    enum status status = STATUS_OK;
-
     TRY(copy_all(training, device_copy_async, COPY_DEVICE_TO_DEVICE, false, (char *)memory));
     TRY(encoder_narrow(training->encoder, training->compute));
     training->steps = steps;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The header --- */
@@ -133,7 +125,6 @@ void state_seal(char *state, size_t bytes, const char *settings,
 /* As much of the file as there is, `bytes` at most. */
 static enum status read_all(int file, const char *path, void *to, size_t bytes, size_t *count)
 {
-    enum status status = STATUS_OK;
     ssize_t got;
 
     *count = 0;
@@ -143,29 +134,24 @@ static enum status read_all(int file, const char *path, void *to, size_t bytes, 
         *count += got > 0 ? (size_t)got : 0;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_state(int *file, const char *path)
 {
-    enum status status = STATUS_OK;
-
     *file = open(path, O_RDONLY | O_CLOEXEC);
     if (*file < 0 && (errno == ENOENT || errno == ENOTDIR))
         FAIL(STATUS_IO, "there is no saved state %s; leave out --resume to begin anew", path);
     if (*file < 0)
         FAIL(STATUS_IO, "cannot read %s: %s", path, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Tells from the header and the file's size whether to read the rest. */
 static enum status check_header(const struct header *header, size_t count, int file,
                                 const char *path)
 {
-    enum status status = STATUS_OK;
     struct stat facts;
 
     if (count < sizeof header->magic || memcmp(header->magic, MAGIC, sizeof MAGIC) != 0)
@@ -183,8 +169,7 @@ static enum status check_header(const struct header *header, size_t count, int f
              "%s is cut or was added to: it has %lld bytes, not those it was saved with", path,
              (long long)facts.st_size);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status read_state(char **state, size_t *bytes, const char *path)
@@ -194,15 +179,15 @@ static enum status read_state(char **state, size_t *bytes, const char *path)
     size_t count;
     int file = -1;
 
-    TRY(open_state(&file, path));
-    TRY(read_all(file, path, &header, sizeof header, &count));
-    TRY(check_header(&header, count, file, path));
+    TRY_OUT(open_state(&file, path));
+    TRY_OUT(read_all(file, path, &header, sizeof header, &count));
+    TRY_OUT(check_header(&header, count, file, path));
     *bytes = header.bytes;
-    TRY(rows_make(state, *bytes));
+    TRY_OUT(rows_make(state, *bytes));
     memcpy(*state, &header, sizeof header);
-    TRY(read_all(file, path, *state + STATE_HEADER, *bytes - STATE_HEADER, &count));
+    TRY_OUT(read_all(file, path, *state + STATE_HEADER, *bytes - STATE_HEADER, &count));
     if (count < *bytes - STATE_HEADER || checksum_of(*state, *bytes) != header.checksum)
-        FAIL(STATUS_BAD_INPUT, "%s is damaged: its checksum does not match", path);
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is damaged: its checksum does not match", path);
 
 out:
     if (file >= 0)
@@ -214,7 +199,6 @@ out:
 static enum status check_run(const struct training_config *config, const struct dataset *dataset,
                              const struct header *header, const char *path)
 {
-    enum status status = STATUS_OK;
     struct dataset_identity data = dataset_identity(dataset);
     struct training_config saved;
     char differences[256];
@@ -243,22 +227,18 @@ static enum status check_run(const struct training_config *config, const struct 
              "data, or leave out --resume",
              path);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The state in the settings' folder, which is of a run with these settings; the caller frees it. */
 static enum status read_checked(char **state, size_t *bytes, char path[PATH_MAX],
                                 const struct training_config *config, const struct dataset *dataset)
 {
-    enum status status = STATUS_OK;
-
     TRY(state_path(path, config->saving.resume));
     TRY(read_state(state, bytes, path));
     TRY(check_run(config, dataset, (const struct header *)(const void *)*state, path));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status state_check(const struct training_config *config, const struct dataset *dataset)
@@ -278,13 +258,13 @@ enum status state_load(struct training *training)
     struct header header;
     size_t bytes;
 
-    TRY(read_checked(&state, &bytes, path, &training->config, training->dataset));
+    TRY_OUT(read_checked(&state, &bytes, path, &training->config, training->dataset));
     memcpy(&header, state, sizeof header);
     if (bytes != state_bytes(training))
-        FAIL(STATUS_BAD_INPUT, "%s has %zu bytes, but the state of this model has %zu", path, bytes,
-             state_bytes(training));
-    TRY(copy_all(training, device_copy, COPY_HOST_TO_DEVICE, false, state));
-    TRY(encoder_narrow(training->encoder, training->compute));
+        FAIL_OUT(STATUS_BAD_INPUT, "%s has %zu bytes, but the state of this model has %zu", path,
+                 bytes, state_bytes(training));
+    TRY_OUT(copy_all(training, device_copy, COPY_HOST_TO_DEVICE, false, state));
+    TRY_OUT(encoder_narrow(training->encoder, training->compute));
     training->steps = training->first_step = header.steps;
 
 out:

@@ -62,8 +62,6 @@ static enum status open_loader(struct training *training)
 /* Resident batches need the loader only now. */
 static enum status open_input(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     TRY(open_loader(training));
     if (is_kept(training)) {
         TRY(resident_open(&training->resident, training->loader, &training->layout,
@@ -80,14 +78,12 @@ static enum status open_input(struct training *training)
                       training->allocator, &training->layout,
                       training->config.loader.input != INPUT_RESIDENT, training->loader));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_model(struct training *training)
 {
     const struct training_config *config = &training->config;
-    enum status status = STATUS_OK;
 
     TRY(encoder_open(&training->encoder, config, dataset_classes(training->dataset),
                      training->allocator, training->compute));
@@ -103,14 +99,12 @@ static enum status open_model(struct training *training)
         TRY(state_load(training));
     TRY(periodic_open(training));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* This rank's part of every batch. */
 static enum status take_part(struct training *training)
 {
-    enum status status = STATUS_OK;
     struct training_config *config = &training->config;
 
     if (config->ranks.count != ranks_count())
@@ -124,8 +118,7 @@ static enum status take_part(struct training *training)
     if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
         config->loader.input = INPUT_DECODED;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_open(struct training **opened, struct device *device,
@@ -135,22 +128,22 @@ enum status training_open(struct training **opened, struct device *device,
     struct training *training;
 
     *opened = NULL;
-    TRY(rows_make(&training, 1));
+    TRY_OUT(rows_make(&training, 1));
     training->device = device;
     training->config = *config;
-    TRY(take_part(training));
+    TRY_OUT(take_part(training));
     config = &training->config;
-    TRY(dataset_open(&training->dataset, &config->data));
+    TRY_OUT(dataset_open(&training->dataset, &config->data));
     training->layout =
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
-    TRY(stream_create(device, &training->compute));
+    TRY_OUT(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
-    TRY(phase_times_open(&training->phases, device, 1 + 5 * config->launch.accumulate));
-    TRY(allocator_open(&training->allocator, training->compute, &config->allocator));
-    TRY(training_open_graphs(training));
-    TRY(open_model(training));
-    TRY(open_input(training));
-    TRY(stream_synchronize(training->compute));
+    TRY_OUT(phase_times_open(&training->phases, device, 1 + 5 * config->launch.accumulate));
+    TRY_OUT(allocator_open(&training->allocator, training->compute, &config->allocator));
+    TRY_OUT(training_open_graphs(training));
+    TRY_OUT(open_model(training));
+    TRY_OUT(open_input(training));
+    TRY_OUT(stream_synchronize(training->compute));
     *opened = training;
     training = NULL;
 
@@ -219,7 +212,6 @@ static enum status take_lengths(struct training *training, const struct batch *b
     const int32_t *lengths = batch != NULL ? batch_lengths(&training->layout, batch->memory)
                                            : resident_lengths(training->resident, training->steps);
     struct token_counts counts;
-    enum status status = STATUS_OK;
 
     TRY(micro_batches_take(training->micro_batches, lengths));
     counts = micro_batches_tokens(training->micro_batches);
@@ -227,8 +219,7 @@ static enum status take_lengths(struct training *training, const struct batch *b
     training->padded_tokens += counts.padded_tokens;
     training->model_flops += micro_batches_model_flops(training->micro_batches);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_load(struct training *training)
@@ -237,10 +228,10 @@ enum status training_load(struct training *training)
     const struct batch *batch;
     int64_t begin;
 
-    TRY(training_fetch(training));
+    TRY_OUT(training_fetch(training));
     batch = training->ahead;
     training->ahead = NULL;
-    TRY(take_lengths(training, batch));
+    TRY_OUT(take_lengths(training, batch));
     begin = clock_ns();
     phase_push(training->device, "h2d");
     status = batch != NULL
@@ -300,13 +291,13 @@ static enum status run_step(struct training *training, int64_t index)
     int64_t allocated;
 
     range_push(training->device, "step");
-    TRY(training_forget_losses(training));
+    TRY_OUT(training_forget_losses(training));
     allocated = allocator_statistics(training->allocator).allocated_all;
-    TRY(training_load(training));
-    TRY(training_submit(training));
+    TRY_OUT(training_load(training));
+    TRY_OUT(training_submit(training));
     if (training->step_events != NULL)
-        TRY(event_record(training->step_events[index], training->compute));
-    TRY(periodic_run(training));
+        TRY_OUT(event_record(training->step_events[index], training->compute));
+    TRY_OUT(periodic_run(training));
     training->left_bytes += allocator_statistics(training->allocator).allocated_all - allocated;
 
 out:
@@ -321,7 +312,7 @@ enum status training_run(struct training *training, int64_t steps)
     for (int64_t i = 0; i < steps && (i == 0 || !is_stopped(training)); i++) {
         int64_t start_ns = trace_clock(training->trace);
         training->times_phases = training->step_events != NULL && i == steps - 1;
-        TRY(run_step(training, i));
+        TRY_OUT(run_step(training, i));
         if (start_ns != 0)
             training_trace_step(training, start_ns);
         training->steps++;
@@ -341,15 +332,12 @@ int64_t training_steps_done(const struct training *training)
 
 enum status training_pause(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     if (training->loader != NULL)
         loader_pause(training->loader);
     TRY(device_synchronize(training->device));
     TRY(periodic_pause(training));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 struct dataset_damage training_damage(const struct training *training)

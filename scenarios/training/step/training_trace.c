@@ -4,14 +4,11 @@
 
 enum status training_trace(struct training *training, struct trace *trace)
 {
-    enum status status = STATUS_OK;
-
     TRY(micro_batches_trace(training->micro_batches, trace));
     allocator_trace(training->allocator, trace);
     training->trace = trace;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void training_trace_step(struct training *training, int64_t start_ns)

@@ -47,13 +47,10 @@ static void add_counts(struct training_counts *sum, const struct training_counts
 
 static enum status open_events(struct training *training, int64_t steps, struct event ***events)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(events, steps));
     for (int64_t i = 0; i < steps; i++) TRY(event_create(training->device, true, &(*events)[i]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void close_events(struct event **events, int64_t steps)
@@ -65,7 +62,6 @@ static void close_events(struct event **events, int64_t steps)
 /* Adds the single steps between `steps` events. */
 static enum status read_steps(struct training_window *window, struct event **events, int64_t steps)
 {
-    enum status status = STATUS_OK;
     int64_t count = window->step_count + steps - 1;
     double *longer = realloc(window->step_ns, (size_t)(count + 1) * sizeof *longer);
 
@@ -76,14 +72,12 @@ static enum status read_steps(struct training_window *window, struct event **eve
         TRY(event_elapsed(events[i], events[i + 1], &longer[window->step_count + i]));
     window->step_count = count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Adds the phases of the last step, which timed them. */
 static enum status read_phases(struct training_window *window, const struct training *training)
 {
-    enum status status = STATUS_OK;
     struct phase_ns ns;
 
     TRY(phase_times_read(training->phases, &ns));
@@ -93,8 +87,7 @@ static enum status read_phases(struct training_window *window, const struct trai
     window->phases.optimizer += ns.optimizer;
     window->phase_count++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void fill_phases(double *metric, const struct training_window *window)
@@ -133,7 +126,6 @@ static void fill_communication(double *metric, const struct training *training,
 /* OUT_OF_MEMORY. */
 static enum status fill_metrics(struct training *training, struct training_window *window)
 {
-    enum status status = STATUS_OK;
     const struct training_counts *counts = &window->counts;
     struct allocator_statistics memory = allocator_statistics(training->allocator);
     double *metric = window->metric, steps = (double)window->steps;
@@ -187,8 +179,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     if (singles > 0 && isnan(metric[METRIC_STEP_TIME_P95]))
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to sort %d step times", singles);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Every rank trains on its own part of the samples. */
@@ -197,15 +188,13 @@ static enum status add_parts(const struct training_counts *from, struct training
     double parts[] = { (double)(to->tokens - from->tokens),
                        (double)(to->padded_tokens - from->padded_tokens),
                        (double)(to->model_flops - from->model_flops) };
-    enum status status = STATUS_OK;
 
     TRY(ranks_sum(parts, ARRAY_SIZE(parts)));
     to->tokens = from->tokens + (int64_t)parts[0];
     to->padded_tokens = from->padded_tokens + (int64_t)parts[1];
     to->model_flops = from->model_flops + (int64_t)parts[2];
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A window says on all ranks what it says on the first: so they decide alike what depends on time. */
@@ -215,7 +204,6 @@ static enum status agree(struct training_window *window)
         int64_t wall_ns, cpu_ns;
         double metric[METRIC_COUNT];
     } first = { .wall_ns = window->wall_ns, .cpu_ns = window->cpu_ns };
-    enum status status = STATUS_OK;
 
     memcpy(first.metric, window->metric, sizeof first.metric);
     TRY(ranks_take_first(&first, sizeof first));
@@ -223,8 +211,7 @@ static enum status agree(struct training_window *window)
     window->cpu_ns = first.cpu_ns;
     memcpy(window->metric, first.metric, sizeof first.metric);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_window(struct training *training, int64_t steps,
@@ -237,35 +224,35 @@ enum status training_window(struct training *training, int64_t steps,
     enum status status = STATUS_OK;
 
     if (steps < 1)
-        FAIL(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
-    TRY(open_events(training, steps, &events));
-    TRY(read_skipped(training, &before));
-    TRY(device_synchronize(training->device));
-    TRY(ranks_wait());
+        FAIL_OUT(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
+    TRY_OUT(open_events(training, steps, &events));
+    TRY_OUT(read_skipped(training, &before));
+    TRY_OUT(device_synchronize(training->device));
+    TRY_OUT(ranks_wait());
     training->step_events = events;
     from = read_counts(training);
     from.skipped_updates = before.skipped_updates;
     from_cpu_ns = clock_process_cpu_ns();
     from_ns = clock_ns();
-    TRY(training_run(training, steps));
+    TRY_OUT(training_run(training, steps));
     if (fetches)
-        TRY(training_fetch(training));
-    TRY(periodic_pause(training));
+        TRY_OUT(training_fetch(training));
+    TRY_OUT(periodic_pause(training));
     to = read_counts(training);
-    TRY(device_synchronize(training->device));
+    TRY_OUT(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
     window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
-    TRY(read_skipped(training, &to));
+    TRY_OUT(read_skipped(training, &to));
     done = training->steps - first;
     window->steps += done;
     window->samples += done * training->layout.samples * ranks_count();
-    TRY(add_parts(&from, &to));
+    TRY_OUT(add_parts(&from, &to));
     add_counts(&window->counts, &from, &to);
-    TRY(read_steps(window, events, done));
+    TRY_OUT(read_steps(window, events, done));
     if (done == steps)
-        TRY(read_phases(window, training));
-    TRY(fill_metrics(training, window));
-    TRY(agree(window));
+        TRY_OUT(read_phases(window, training));
+    TRY_OUT(fill_metrics(training, window));
+    TRY_OUT(agree(window));
 
 out:
     training->step_events = NULL;
@@ -289,7 +276,6 @@ static enum status balance_step(struct training *training, struct event *begin, 
                                 double *host_ns, double *device_ns)
 {
     int64_t from_ns, load_ns;
-    enum status status = STATUS_OK;
 
     TRY(device_synchronize(training->device));
     from_ns = clock_ns();
@@ -304,8 +290,7 @@ static enum status balance_step(struct training *training, struct event *begin, 
     TRY(event_elapsed(begin, end, device_ns));
     training->steps++;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
@@ -315,16 +300,16 @@ enum status training_balance(struct training *training, int64_t steps, double *h
     double *host = NULL, *device = NULL;
     enum status status = STATUS_OK;
 
-    TRY(rows_make(&host, steps));
-    TRY(rows_make(&device, steps));
-    TRY(event_create(training->device, true, &begin));
-    TRY(event_create(training->device, true, &end));
+    TRY_OUT(rows_make(&host, steps));
+    TRY_OUT(rows_make(&device, steps));
+    TRY_OUT(event_create(training->device, true, &begin));
+    TRY_OUT(event_create(training->device, true, &end));
     for (int64_t i = 0; i < steps; i++)
-        TRY(balance_step(training, begin, end, &host[i], &device[i]));
+        TRY_OUT(balance_step(training, begin, end, &host[i], &device[i]));
     *host_ns = stats_median(host, (int)steps);
     *device_ns = stats_median(device, (int)steps);
-    TRY(ranks_take_first(host_ns, sizeof *host_ns));
-    TRY(ranks_take_first(device_ns, sizeof *device_ns));
+    TRY_OUT(ranks_take_first(host_ns, sizeof *host_ns));
+    TRY_OUT(ranks_take_first(device_ns, sizeof *device_ns));
 
 out:
     event_destroy(begin);

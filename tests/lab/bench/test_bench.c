@@ -18,21 +18,17 @@ static int fails_in_run; /* number of the run; 0: in none */
 
 static enum status count_set_up(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
-
     calls.visited[calls.set_ups++ % 200] = work->argument;
     work->bytes = 24;
     work->items = 2;
     if (fails_to_set_up)
         FAIL(STATUS_INTERNAL, "adding computes wrongly");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status count_run(struct bench_work *work, int64_t iterations)
 {
-    enum status status = STATUS_OK;
     volatile double sum = 0;
 
     (void)work;
@@ -42,8 +38,7 @@ static enum status count_run(struct bench_work *work, int64_t iterations)
     for (int64_t i = 0; i < iterations; i++) sum = sum + (double)i;
     calls.sum = sum;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void count_tear_down(struct bench_work *work)
@@ -61,14 +56,12 @@ static const struct bench counting = {
 
 static enum status take_too_much(struct bench_work *work)
 {
-    enum status status = STATUS_OK;
     void *memory;
 
     for (int i = 0; i <= BENCH_BLOCKS; i++)
         TRY(bench_alloc(work, (enum bench_memory)(i % 3), 4096, &memory));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int forget(void **state)
@@ -246,13 +239,8 @@ static void a_row_that_fails_or_cannot_be_is_visited_no_more(void **state)
 
 static enum status refuse(void *context, double share, bool round_ended)
 {
-    enum status status = STATUS_OK;
-
     (void)context, (void)share, (void)round_ended;
     FAIL(STATUS_IO, "the disk is full");
-
-out:
-    return status;
 }
 
 static void rounds_end_with_what_is_told_of_them(void **state)

@@ -157,15 +157,12 @@ static void run_ours(struct cpu_device_test *test, const struct tensors *t,
 
 static enum status both_passes(struct stream *stream, struct fused_attention attention)
 {
-    enum status status = STATUS_OK;
-
     attention.backward = false;
     TRY(device_attention(stream, &attention));
     attention.backward = true;
     TRY(device_attention(stream, &attention));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_librarys(struct stream *stream, const struct tensors *t,

@@ -43,7 +43,6 @@ static bool is_after(const struct training *training)
 enum status training_open(struct training **training, struct device *device,
                           const struct training_config *config)
 {
-    enum status status = STATUS_OK;
     (void)device;
 
     if (model.opened + 1 == model.fail_open ||
@@ -56,8 +55,7 @@ enum status training_open(struct training **training, struct device *device,
     (*training)->run = model.opened++;
     strcpy(model.folder, config->data.folder);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void training_close(struct training *training)
@@ -72,8 +70,6 @@ void training_close(struct training *training)
 
 enum status training_run(struct training *training, int64_t steps)
 {
-    enum status status = STATUS_OK;
-
     model.beside += model.working != NULL && model.working != training;
     model.working = training;
     if (++model.runs == model.fail_run)
@@ -82,8 +78,7 @@ enum status training_run(struct training *training, int64_t steps)
         FAIL(STATUS_INTERNAL, "%lld steps", (long long)steps);
     training->steps += steps;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_batches_ready(const struct training *training, int64_t *ready)
@@ -113,13 +108,13 @@ enum status training_window(struct training *training, int64_t steps,
     model.beside += model.working != NULL && model.working != training;
     model.working = training;
     if (model.window_count == model.fail_window)
-        FAIL(STATUS_DEVICE_ERROR, "the modelled device broke");
+        FAIL_OUT(STATUS_DEVICE_ERROR, "the modelled device broke");
     window->steps += steps;
     window->samples += 8 * steps;
     free(window->step_ns);
     window->step_ns = calloc((size_t)window->steps, sizeof *window->step_ns);
     if (window->step_ns == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory");
     window->step_count += steps - 1;
     window->wall_ns += (int64_t)ns;
     window->cpu_ns += (int64_t)(2 * ns);
@@ -155,25 +150,19 @@ void training_window_release(struct training_window *window)
 
 enum status training_losses(struct training *training, int64_t first, int count, float *losses)
 {
-    enum status status = STATUS_OK;
-
     if (first + count > training->steps)
         FAIL(STATUS_BAD_USAGE, "losses of steps that were not run");
     for (int i = 0; i < count; i++) losses[i] = 2 / (float)(first + i + 1);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_log_status(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     if (model.log_ended[is_after(training)])
         FAIL(STATUS_IO, "the modelled disk is full");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int64_t training_steps_done(const struct training *training)

@@ -105,14 +105,13 @@ static void sort_runs(struct placed *runs, int count)
 /* The first moment that counts. */
 static enum status resolve_since(double *since, const struct history_file *file, const char *text)
 {
-    enum status status = STATUS_OK;
     struct tm day = { .tm_isdst = 0 };
     const char *end = text != NULL ? strptime(text, "%Y-%m-%d", &day) : NULL;
     bool is_commit;
 
     *since = -INFINITY;
     if (text == NULL)
-        goto out;
+        return STATUS_OK;
     *since = benchmark_date(text);
     if (isnan(*since) && end != NULL && *end == '\0')
         *since = (double)timegm(&day);
@@ -126,8 +125,7 @@ static enum status resolve_since(double *since, const struct history_file *file,
              "2026-11-20",
              file->path, text);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- A series --- */
@@ -184,7 +182,7 @@ static enum status judge_all(struct history *history)
         tested += history->series[i].count >= CHANGE_RUNS_LEAST;
         most = history->series[i].count > most ? history->series[i].count : most;
     }
-    TRY(rows_make(&room, most));
+    TRY_OUT(rows_make(&room, most));
     history->series_error = history->rule.error / (tested > 0 ? tested : 1);
     for (int i = 0; i < history->count; i++) {
         struct history_series *series = &history->series[i];
@@ -193,7 +191,7 @@ static enum status judge_all(struct history *history)
         series->change_count =
             change_points_find(series->values, series->count, history->series_error, changes);
         if (series->change_count < 0)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a series of %d runs", series->count);
+            FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for a series of %d runs", series->count);
         at += series->count / CHANGE_WINDOW + 1;
         series->spread = spread_of(series, room);
         if (series->spread > 0)
@@ -239,14 +237,14 @@ enum status history_make(struct history *history, const struct history_file *fil
     int count = 0;
 
     *history = (struct history){ .rule = *rule };
-    TRY(rows_make(&runs, room));
-    TRY(rows_make(&history->runs, room));
-    TRY(rows_make(&history->values, room));
-    TRY(rows_make(&history->changes, 2 * (int64_t)room));
-    TRY(rows_make(&history->series, room));
+    TRY_OUT(rows_make(&runs, room));
+    TRY_OUT(rows_make(&history->runs, room));
+    TRY_OUT(rows_make(&history->values, room));
+    TRY_OUT(rows_make(&history->changes, 2 * (int64_t)room));
+    TRY_OUT(rows_make(&history->series, room));
     if (!(history->rule.error > 0))
         history->rule.error = HISTORY_ERROR;
-    TRY(resolve_since(&since, file, rule->since));
+    TRY_OUT(resolve_since(&since, file, rule->since));
     for (int i = 0; i < file->count; i++) {
         const struct history_entry *entry = &file->entries[i];
         if (entry->seconds >= since &&
@@ -255,14 +253,14 @@ enum status history_make(struct history *history, const struct history_file *fil
             runs[count++].entry = entry;
     }
     if (count == 0)
-        FAIL(STATUS_BAD_USAGE, "%s: %s", file->path,
-             file->count == 0
-                 ? "there is no run in it; add some with chokepoint history add"
-                 : "no run is of that machine, since then, with a row that matches the filter");
+        FAIL_OUT(STATUS_BAD_USAGE, "%s: %s", file->path,
+                 file->count == 0
+                     ? "there is no run in it; add some with chokepoint history add"
+                     : "no run is of that machine, since then, with a row that matches the filter");
     qsort(runs, (size_t)count, sizeof *runs, to_group);
     sort_runs(runs, count);
     take_series(history, runs, count);
-    TRY(judge_all(history));
+    TRY_OUT(judge_all(history));
 
 out:
     free(runs);

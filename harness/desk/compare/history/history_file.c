@@ -96,8 +96,6 @@ static bool is_conflict(const char *line)
 /* Puts texts of the file's own in place of those that the entry has. */
 static enum status keep_texts(struct texts *texts, struct history_entry *entry)
 {
-    enum status status = STATUS_OK;
-
     for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
         const char **text = text_at(entry, &members[i]);
         uint32_t number;
@@ -105,8 +103,7 @@ static enum status keep_texts(struct texts *texts, struct history_entry *entry)
         *text = intern_text(texts->once, number);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* *why says why the line is no entry; NULL: it is one. */
@@ -121,7 +118,7 @@ static enum status parse_line(struct history_entry *entry, const char *line, siz
                              : entry_of(entry, object, texts);
     if (*why != NULL)
         goto out;
-    TRY(keep_texts(texts, entry));
+    TRY_OUT(keep_texts(texts, entry));
     texts->date = entry->date;
     texts->seconds = entry->seconds;
 
@@ -169,13 +166,10 @@ static const struct history_entry *entry_set_add(struct entry_set *set,
 
 static enum status entry_set_open(struct entry_set *known, size_t most)
 {
-    enum status status = STATUS_OK;
-
     for (known->size = 16; known->size < 2 * most; known->size *= 2) continue;
     TRY(rows_make(&known->slots, known->size));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The whole file --- */
@@ -191,7 +185,6 @@ static void note_damage(struct history_file *history, long line, const char *why
 static enum status parse(struct history_file *history, struct entry_set *known, char *text,
                          size_t bytes, size_t more)
 {
-    enum status status = STATUS_OK;
     size_t lines = 1;
     long number = 1;
 
@@ -219,14 +212,12 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
         history->count += entry_set_add(known, history->entries, history->count) == NULL;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The bytes of an open file, with a '\0' after them and room for one more; *text is malloc'd. */
 static enum status read_text(int descriptor, const char *path, char **text, size_t *bytes)
 {
-    enum status status = STATUS_OK;
     int64_t room = 0;
     ssize_t got = 1;
 
@@ -241,8 +232,7 @@ static enum status read_text(int descriptor, const char *path, char **text, size
     }
     (*text)[*bytes] = '\0';
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* False: errno says why. */
@@ -264,11 +254,11 @@ enum status history_file_read(struct history_file *history, const char *path)
 
     *history = (struct history_file){ .path = path };
     if (descriptor < 0)
-        FAIL(STATUS_IO, "%s cannot be opened: %s%s", path, strerror(errno),
-             errno == ENOENT ? "; history add makes it" : "");
+        FAIL_OUT(STATUS_IO, "%s cannot be opened: %s%s", path, strerror(errno),
+                 errno == ENOENT ? "; history add makes it" : "");
     lock(descriptor, LOCK_SH); /* Without locks, half a line may be seen. */
-    TRY(read_text(descriptor, path, &text, &bytes));
-    TRY(parse(history, &known, text, bytes, 0));
+    TRY_OUT(read_text(descriptor, path, &text, &bytes));
+    TRY_OUT(parse(history, &known, text, bytes, 0));
 
 out:
     if (descriptor >= 0)
@@ -328,7 +318,7 @@ static enum status print_entry(FILE *to, const struct history_entry *entry)
     json_integer(&json, object, "repetitions", entry->repetitions);
     text = json.out_of_memory ? NULL : cJSON_PrintUnformatted(object);
     if (text == NULL || fprintf(to, "%s\n", text) < 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the line of %.100s", entry->row);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for the line of %.100s", entry->row);
 
 out:
     cJSON_free(text);
@@ -341,7 +331,6 @@ static enum status add_file(struct history_file *history, struct entry_set *know
                             const struct benchmark_file *file, const char *metric,
                             const char *commit, FILE *to, struct history_added *added)
 {
-    enum status status = STATUS_OK;
     char date[64], own_commit[160], machine[1024];
     const struct compare_rule rule = { .metric = metric };
 
@@ -391,8 +380,7 @@ static enum status add_file(struct history_file *history, struct entry_set *know
         TRY(print_entry(to, entry));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Keeps half a line aside, and takes it off the file. */
@@ -431,7 +419,7 @@ static enum status mend_end(int descriptor, const char *path, char *text, size_t
         goto out;
     object = cJSON_ParseWithOpts(text + whole, NULL, 1);
     if (object == NULL) {
-        TRY(set_aside(descriptor, path, text + whole, *bytes - whole, whole, added));
+        TRY_OUT(set_aside(descriptor, path, text + whole, *bytes - whole, whole, added));
         *bytes = whole;
     } else {
         if (!write_all(descriptor, "\n", 1))
@@ -456,8 +444,8 @@ static enum status append(int descriptor, const char *path, const char *lines, s
     if (!write_all(descriptor, lines, count) || fsync(descriptor) != 0)
         error = errno;
     if (error != 0 && ftruncate(descriptor, (off_t)bytes) != 0)
-        FAIL(STATUS_IO, "cannot write %s: %s; it may end with a part of the new lines", path,
-             strerror(error));
+        FAIL_OUT(STATUS_IO, "cannot write %s: %s; it may end with a part of the new lines", path,
+                 strerror(error));
     if (error != 0)
         ATOMIC_FILE_FAIL(path, error);
 
@@ -471,14 +459,14 @@ static enum status open_locked(int *descriptor, const char *path)
     struct stat facts;
 
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
-        FAIL(STATUS_IO, "cannot add to %s: it is %s; give a file", path,
-             S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file");
+        FAIL_OUT(STATUS_IO, "cannot add to %s: it is %s; give a file", path,
+                 S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file");
     *descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (*descriptor < 0)
         ATOMIC_FILE_FAIL(path, errno);
     if (!lock(*descriptor, LOCK_EX))
-        FAIL(STATUS_IO, "cannot lock %s: %s; choose a folder whose file system has locks", path,
-             strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot lock %s: %s; choose a folder whose file system has locks", path,
+                 strerror(errno));
 
 out:
     return status;
@@ -497,17 +485,17 @@ enum status history_file_add(const char *path, const struct benchmark_file *file
 
     *added = (struct history_added){ .added = 0 };
     if (to == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a history");
-    TRY(open_locked(&descriptor, path));
-    TRY(read_text(descriptor, path, &text, &bytes));
-    TRY(mend_end(descriptor, path, text, &bytes, added));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for a history");
+    TRY_OUT(open_locked(&descriptor, path));
+    TRY_OUT(read_text(descriptor, path, &text, &bytes));
+    TRY_OUT(mend_end(descriptor, path, text, &bytes, added));
     for (int i = 0; i < count; i++) more += (size_t)files[i].count;
-    TRY(parse(&history, &known, text, bytes, more + 1));
+    TRY_OUT(parse(&history, &known, text, bytes, more + 1));
     for (int i = 0; i < count; i++)
-        TRY(add_file(&history, &known, &files[i], metric, commit, to, added));
+        TRY_OUT(add_file(&history, &known, &files[i], metric, commit, to, added));
     if (fflush(to) != 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the lines of a history");
-    TRY(append(descriptor, path, lines, length, bytes));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for the lines of a history");
+    TRY_OUT(append(descriptor, path, lines, length, bytes));
 
 out:
     if (to != NULL)

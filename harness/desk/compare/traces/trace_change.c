@@ -23,7 +23,6 @@ static const double NORMAL_99 = 2.576;
 static enum status add_difference(struct trace_change *change, const char *name, const char *base,
                                   const char *new)
 {
-    enum status status = STATUS_OK;
     struct trace_difference *row;
 
     TRY(rows_grow(&change->differences, change->difference_count + 1, &change->difference_room));
@@ -35,8 +34,7 @@ static enum status add_difference(struct trace_change *change, const char *name,
     if (new != NULL)
         TRY(text_make(&row->side[SIDE_NEW], "%s", new));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Members that differ from file to file, and those that are compared by what is in them. */
@@ -67,7 +65,6 @@ static bool is_equal(const char *a, const char *b)
 
 static enum status compare_members(struct trace_change *change)
 {
-    enum status status = STATUS_OK;
     const struct trace_file *base = change->sides[SIDE_BASE].traces[0],
                             *new = change->sides[SIDE_NEW].traces[0];
 
@@ -83,8 +80,7 @@ static enum status compare_members(struct trace_change *change)
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static double number_of(const cJSON *object, const char *name)
@@ -145,7 +141,7 @@ static enum status compare_ours(struct trace_change *change)
     }
     change->confirmed = is_confirmed(change);
     if (workload_differs(&works[SIDE_BASE], &works[SIDE_NEW], text, sizeof text))
-        TRY(add_difference(change, "settings", text, NULL));
+        TRY_OUT(add_difference(change, "settings", text, NULL));
 
 out:
     for (int side = 0; side < SIDES; side++) cJSON_Delete(roots[side]);
@@ -288,7 +284,6 @@ static void split_side(struct arena *arena, void *context)
 
 static enum status read_side(struct trace_change *change, const char *const paths[SIDES], int side)
 {
-    enum status status = STATUS_OK;
     struct diagnosis *diagnosis = &change->sides[side];
     struct reading reading = { change, side };
 
@@ -299,8 +294,7 @@ static enum status read_side(struct trace_change *change, const char *const path
              "%s shows no work of a device and no operators: there is nothing to compare",
              paths[side]);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void compare_steps(struct arena *arena, void *context)
@@ -314,8 +308,6 @@ static void compare_steps(struct arena *arena, void *context)
 
 enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])
 {
-    enum status status = STATUS_OK;
-
     memset(change, 0, sizeof *change);
     for (int side = 0; side < SIDES; side++) TRY(read_side(change, paths, side));
     TRY(arena_run(change->sides[SIDE_NEW].arenas[0], compare_steps, change));
@@ -325,8 +317,7 @@ enum status trace_change_make(struct trace_change *change, const char *const pat
     TRY(compare_devices(change));
     TRY(compare_members(change));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void trace_change_release(struct trace_change *change)

@@ -402,8 +402,8 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
     writing.traces = json_array(json, root, "traces");
     for (writing.which = 0; writing.which < diagnosis->count; writing.which++)
         if (only < 0 || writing.which == only)
-            TRY(arena_run(diagnosis->arenas[writing.which], add_trace, &writing));
-    TRY(json_print(json, root, text));
+            TRY_OUT(arena_run(diagnosis->arenas[writing.which], add_trace, &writing));
+    TRY_OUT(json_print(json, root, text));
 
 out:
     cJSON_Delete(root);

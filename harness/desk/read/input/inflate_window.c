@@ -31,7 +31,6 @@ struct inflate_window {
 /* Fills the input if it is used up. At the end of the file avail_in stays 0. */
 static enum status refill(struct inflate_window *window)
 {
-    enum status status = STATUS_OK;
     ssize_t got;
 
     do {
@@ -44,8 +43,7 @@ static enum status refill(struct inflate_window *window)
     window->stream.avail_in = (uint32_t)got;
     window->read_bytes += got;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A gzip member: ISA-L reads its header and compares its checksum. */
@@ -62,14 +60,14 @@ enum status inflate_window_open(struct inflate_window **opened, const char *path
     struct inflate_window *window;
 
     *opened = NULL;
-    TRY(rows_make(&window, 1));
+    TRY_OUT(rows_make(&window, 1));
     window->path = path;
     window->file = open(path, O_RDONLY | O_CLOEXEC);
     if (window->file < 0)
-        FAIL(STATUS_IO, "cannot open %s: %s", path, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot open %s: %s", path, strerror(errno));
     if (fstat(window->file, &about) == 0 && S_ISDIR(about.st_mode))
-        FAIL(STATUS_BAD_INPUT, "%s is a folder; name the trace files in it", path);
-    TRY(refill(window));
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is a folder; name the trace files in it", path);
+    TRY_OUT(refill(window));
     if (window->stream.avail_in >= 2 && window->input[0] == 0x1f && window->input[1] == 0x8b) {
         begin_member(window);
         window->gzip = true;
@@ -120,7 +118,6 @@ static void inflate_some(struct inflate_window *window)
 enum status inflate_window_read(struct inflate_window *window, char *bytes, size_t size,
                                 size_t *count)
 {
-    enum status status = STATUS_OK;
     struct inflate_state *stream = &window->stream;
 
     *count = 0;
@@ -148,8 +145,7 @@ enum status inflate_window_read(struct inflate_window *window, char *bytes, size
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 const char *inflate_window_damage(const struct inflate_window *window)

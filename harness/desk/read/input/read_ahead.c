@@ -71,14 +71,14 @@ enum status read_ahead_open(struct read_ahead **opened, const char *path)
 
     *opened = NULL;
     if (ahead == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->changed, NULL);
     ahead->is_wanted = true;
-    TRY(inflate_window_open(&ahead->window, path));
+    TRY_OUT(inflate_window_open(&ahead->window, path));
     for (int i = 0; i < 2; i++)
         if ((ahead->buffers[i].bytes = malloc(WINDOW_BYTES + READ_AHEAD_PADDING)) == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no memory to read a file");
+            FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     *opened = ahead;
     ahead = NULL;
 
@@ -149,8 +149,6 @@ enum status read_ahead_peek(struct read_ahead *ahead, const char **bytes, size_t
 
 enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count)
 {
-    enum status status = STATUS_OK;
-
     TRY(read_ahead_peek(ahead, bytes, count));
     if (*count < WINDOW_BYTES) /* it is the last */
         ahead->buffers[ahead->next].count = 0;
@@ -159,8 +157,7 @@ enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t
     else
         ahead->is_due = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 const char *read_ahead_damage(const struct read_ahead *ahead)

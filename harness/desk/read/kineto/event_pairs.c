@@ -14,13 +14,10 @@ void event_pairs_release(struct event_pairs *pairs)
 
 enum status event_pairs_add(struct event_pairs *pairs, struct event_half half)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&pairs->halves, pairs->count + 1, &pairs->room));
     pairs->halves[pairs->count++] = half;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool same_thread(const struct event_half *a, const struct event_half *b)

@@ -55,21 +55,19 @@ static void capture_begin(struct splitter *splitter, size_t at)
  * far. */
 static enum status capture_hold(struct splitter *splitter, const char *bytes, size_t end)
 {
-    enum status status = STATUS_OK;
     size_t more = end - splitter->start, length = splitter->held_length + more;
     size_t most =
         splitter->place == SPLITTER_EVENT ? SPLITTER_EVENT_BYTES : SPLITTER_METADATA_BYTES;
 
     if (splitter->too_long || length > most) {
         splitter->too_long = true;
-        goto out;
+        return STATUS_OK;
     }
     TRY(rows_grow(&splitter->held, length + SPLITTER_PADDING, &splitter->held_room));
     memcpy(splitter->held + splitter->held_length, bytes + splitter->start, more);
     splitter->held_length = length;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Hands on what was captured up to `end`: in place if it is all in this piece, else the copy. */
@@ -82,7 +80,7 @@ static enum status capture_end(struct splitter *splitter, const char *bytes, siz
         splitter->place == SPLITTER_EVENT ? SPLITTER_EVENT_BYTES : SPLITTER_METADATA_BYTES;
 
     if (splitter->held_length > 0 || splitter->too_long) {
-        TRY(capture_hold(splitter, bytes, end));
+        TRY_OUT(capture_hold(splitter, bytes, end));
         if (!splitter->too_long)
             memset(splitter->held + splitter->held_length, 0, SPLITTER_PADDING);
         text = splitter->held;
@@ -94,10 +92,10 @@ static enum status capture_end(struct splitter *splitter, const char *bytes, siz
         reason = "its brackets are nested more than 64 deep";
     splitter->capturing = false;
     if (splitter->place == SPLITTER_EVENT)
-        TRY(splitter->sink.event(splitter->sink.context, reason == NULL ? text : NULL, length,
-                                 splitter->captured_at, reason));
+        TRY_OUT(splitter->sink.event(splitter->sink.context, reason == NULL ? text : NULL, length,
+                                     splitter->captured_at, reason));
     else if (reason == NULL)
-        TRY(splitter->sink.metadata(splitter->sink.context, splitter->key, text, length));
+        TRY_OUT(splitter->sink.metadata(splitter->sink.context, splitter->key, text, length));
 
 out:
     splitter->capturing = false;
@@ -147,13 +145,12 @@ static void unnest(struct splitter *splitter, char bracket)
 
 static enum status before(struct splitter *splitter, char byte, size_t at)
 {
-    enum status status = STATUS_OK;
     int64_t offset = splitter->offset + (int64_t)at;
     static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
     char shown[8];
 
     if (is_blank(byte) || (offset < 3 && byte == mark[offset]))
-        goto out;
+        return STATUS_OK;
     if (byte != '{' && byte != '[') {
         snprintf(shown, sizeof shown, byte > ' ' && byte < 0x7f ? "\"%c\"" : "0x%02x",
                  (unsigned char)byte);
@@ -165,8 +162,7 @@ static enum status before(struct splitter *splitter, char byte, size_t at)
     splitter->events_seen = byte == '[';
     splitter->place = byte == '{' ? SPLITTER_OBJECT : SPLITTER_EVENTS;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void object(struct splitter *splitter, char byte)
@@ -195,7 +191,6 @@ static void value(struct splitter *splitter, char byte, size_t at)
 
 static enum status metadata(struct splitter *splitter, const char *bytes, size_t at)
 {
-    enum status status = STATUS_OK;
     char byte = bytes[at];
 
     if (byte == '"') {
@@ -210,8 +205,7 @@ static enum status metadata(struct splitter *splitter, const char *bytes, size_t
         splitter->place = byte == ',' ? SPLITTER_OBJECT : SPLITTER_AFTER;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void events(struct splitter *splitter, char byte, size_t at)
@@ -233,7 +227,6 @@ static void events(struct splitter *splitter, char byte, size_t at)
 
 static enum status event(struct splitter *splitter, const char *bytes, size_t at)
 {
-    enum status status = STATUS_OK;
     char byte = bytes[at];
 
     if (byte == '"') {
@@ -254,8 +247,7 @@ static enum status event(struct splitter *splitter, const char *bytes, size_t at
     }
     splitter->last = byte;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status step(struct splitter *splitter, const char *bytes, size_t at)
@@ -322,7 +314,6 @@ static size_t skip_string(struct splitter *splitter, const char *bytes, size_t a
 static enum status whole_event(struct splitter *splitter, const char *bytes, size_t count,
                                size_t *at, bool *taken)
 {
-    enum status status = STATUS_OK;
     const char *end;
 
     TRY(splitter->sink.whole_event(splitter->sink.context, bytes + *at, count - *at,
@@ -331,14 +322,11 @@ static enum status whole_event(struct splitter *splitter, const char *bytes, siz
     if (*taken)
         *at = (size_t)(end - bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count)
 {
-    enum status status = STATUS_OK;
-
     splitter->start = 0;
     for (size_t at = 0; at < count;) {
         bool taken = false;
@@ -369,6 +357,5 @@ enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t c
         TRY(capture_hold(splitter, bytes, count));
     splitter->offset += (int64_t)count;
 
-out:
-    return status;
+    return STATUS_OK;
 }

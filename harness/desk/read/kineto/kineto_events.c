@@ -77,22 +77,20 @@ static enum status add_name(struct kineto_events *events, struct event_text text
  * The last becomes a negative number by its place in the table of names; -1 means that none is named. */
 static enum status identity(struct kineto_events *events, struct event_text text, int64_t *number)
 {
-    enum status status = STATUS_OK;
     size_t digits = text.length;
     uint32_t name;
 
     *number = -1;
     if (text.bytes == NULL || decimal_integer(text.bytes, text.length, number))
-        goto out;
+        return STATUS_OK;
     while (digits > 0 && text.bytes[digits - 1] >= '0' && text.bytes[digits - 1] <= '9') digits--;
     if (digits > 0 && text.bytes[digits - 1] == ' ' &&
         decimal_integer(text.bytes + digits, text.length - digits, number))
-        goto out;
+        return STATUS_OK;
     TRY(add_name(events, text, &name));
     *number = -2 - (int64_t)name;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool on_device(enum event_kind kind)
@@ -106,7 +104,6 @@ static bool on_device(enum event_kind kind)
 static enum status track_of(struct kineto_events *events, const struct event_fields *fields,
                             enum event_kind kind, uint32_t *number)
 {
-    enum status status = STATUS_OK;
     struct event_track track = { .on_device = on_device(kind) };
 
     TRY(identity(events, fields->pid, &track.process));
@@ -117,8 +114,7 @@ static enum status track_of(struct kineto_events *events, const struct event_fie
     }
     TRY(trace_rows_track(events->rows, track, number));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Details --- */
@@ -126,7 +122,6 @@ out:
 static enum status add_kernel(struct kineto_events *events, const struct event_fields *fields,
                               int32_t *detail)
 {
-    enum status status = STATUS_OK;
     struct event_kernel kernel = { .registers = (uint32_t)number_or(fields, EVENT_REGISTERS, 0),
                                    .shared_bytes = (uint32_t)number_or(fields, EVENT_SHARED, 0),
                                    .blocks_per_sm = fields->blocks_per_sm,
@@ -142,14 +137,12 @@ static enum status add_kernel(struct kineto_events *events, const struct event_f
         TRY(add_name(events, fields->collective, &kernel.collective));
     TRY(trace_rows_kernel(events->rows, &kernel, detail));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_block(struct kineto_events *events, const struct event_fields *fields,
                              int32_t *detail)
 {
-    enum status status = STATUS_OK;
     struct event_block block = { .on_device = number_or(fields, EVENT_DEVICE_TYPE, 0) !=
                                               0, /* c10::DeviceType: 0 is the CPU */
                                  .device = number_or(fields, EVENT_DEVICE_ID, -1),
@@ -163,8 +156,7 @@ static enum status add_block(struct kineto_events *events, const struct event_fi
         TRY(add_name(events, fields->memory_category, &block.category));
     TRY(trace_rows_block(events->rows, &block, detail));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_step(struct kineto_events *events, const struct event_fields *fields,
@@ -203,7 +195,6 @@ static bool states_something(const struct event_fields *fields)
 static enum status add_operator(struct kineto_events *events, const struct event_fields *fields,
                                 int32_t *detail)
 {
-    enum status status = STATUS_OK;
     int64_t thread = number_or(fields, EVENT_FORWARD_THREAD, 0);
     struct event_operator one = { .flops = number_or(fields, EVENT_FLOPS, 0),
                                   .sequence = number_or(fields, EVENT_SEQUENCE, -1) };
@@ -216,8 +207,7 @@ static enum status add_operator(struct kineto_events *events, const struct event
         TRY(add_dims(events, fields->dims, &one.dims));
     TRY(trace_rows_operator(events->rows, &one, detail));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Calls of Python's functions --- */
@@ -272,12 +262,11 @@ static bool is_call(const struct event_fields *fields)
 static enum status add_frame(struct kineto_events *events, const struct event_fields *fields,
                              uint32_t track)
 {
-    enum status status = STATUS_OK;
     bool is_stack = !is_call(fields);
     struct event_frame frame;
 
     if (is_stack && (fields->call_stack.length == 0 || events->rows->has_calls))
-        goto out;
+        return STATUS_OK;
     frame = (struct event_frame){ .start_ns = fields->start_ns,
                                   .end_ns = fields->start_ns + fields->duration_ns,
                                   .track = track,
@@ -286,24 +275,21 @@ static enum status add_frame(struct kineto_events *events, const struct event_fi
     TRY(add_name(events, fields->call_from, &frame.from));
     TRY(trace_rows_frame(events->rows, &frame));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_call(struct kineto_events *events, const struct event_fields *fields)
 {
-    enum status status = STATUS_OK;
     struct trace_rows *rows = events->rows;
     uint32_t track;
 
     rows->file->other_count++;
     if (!trace_rows_have_room(rows, rows->file->frame_count))
-        goto out;
+        return STATUS_OK;
     TRY(track_of(events, fields, EVENT_KIND_OPERATOR, &track));
     TRY(add_frame(events, fields, track));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Events --- */
@@ -312,8 +298,6 @@ out:
 static enum status add_details(struct kineto_events *events, const struct event_fields *fields,
                                struct trace_event *event)
 {
-    enum status status = STATUS_OK;
-
     if (event->kind == EVENT_KIND_KERNEL)
         TRY(add_kernel(events, fields, &event->detail));
     else if (event->kind == EVENT_KIND_MEMORY)
@@ -325,19 +309,17 @@ static enum status add_details(struct kineto_events *events, const struct event_
     if (event->kind == EVENT_KIND_OPERATOR && fields->phase == 'X')
         TRY(add_frame(events, fields, event->track));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status add_event(struct kineto_events *events, const struct event_fields *fields,
                              enum event_kind kind)
 {
-    enum status status = STATUS_OK;
     struct trace_rows *rows = events->rows;
     struct trace_event event = { .kind = kind, .detail = NO_DETAIL };
 
     if (!trace_rows_have_room(rows, rows->file->event_count))
-        goto out;
+        return STATUS_OK;
     event.start_ns = fields->start_ns;
     event.end_ns = fields->start_ns;
     if (fields->phase == 'X') /* an instant has no duration, whatever it says */
@@ -355,8 +337,7 @@ static enum status add_event(struct kineto_events *events, const struct event_fi
     TRY(add_details(events, fields, &event));
     TRY(trace_rows_event(rows, &event));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The kind of an event; EVENT_KIND_COUNT if events like it are not kept. */
@@ -399,25 +380,22 @@ static const char *missing_field(const struct event_fields *fields)
 static enum status add_half(struct kineto_events *events, const struct event_fields *fields,
                             int64_t offset, int64_t owner)
 {
-    enum status status = STATUS_OK;
     struct event_half half = {
         .at_ns = fields->start_ns, .offset = offset, .is_end = fields->phase == 'E', .owner = owner
     };
 
     if (!trace_rows_have_room(events->rows, events->pairs.count / 2))
-        goto out;
+        return STATUS_OK;
     TRY(identity(events, fields->pid, &half.process));
     TRY(identity(events, fields->tid, &half.thread));
     TRY(event_pairs_add(&events->pairs, half));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
                               int64_t offset)
 {
-    enum status status = STATUS_OK;
     struct trace_file *file = events->rows->file;
     int64_t count = file->event_count;
     const char *missing = missing_field(fields);
@@ -425,7 +403,7 @@ enum status kineto_events_add(struct kineto_events *events, const struct event_f
 
     if (missing != NULL) {
         trace_rows_bad(events->rows, offset, missing);
-        goto out;
+        return STATUS_OK;
     }
     kind = kind_of(fields);
     if (kind != EVENT_KIND_COUNT) {
@@ -439,8 +417,7 @@ enum status kineto_events_add(struct kineto_events *events, const struct event_f
     if (fields->phase == 'B' || fields->phase == 'E')
         TRY(add_half(events, fields, offset, file->event_count > count ? count : NOT_KEPT));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void kineto_events_settle(struct kineto_events *events)

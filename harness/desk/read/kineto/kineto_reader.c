@@ -83,13 +83,12 @@ static void take_ours(struct kineto_reader *reader, const char *bytes, size_t le
 
 static enum status on_metadata(void *context, const char *key, const char *bytes, size_t length)
 {
-    enum status status = STATUS_OK;
     struct kineto_reader *reader = context;
     struct trace_file *file = reader->rows->file;
 
     while (length > 0 && strchr(" \t\r\n", bytes[length - 1]) != NULL) length--;
     if (file->metadata_count == METADATA_MAX)
-        goto out;
+        return STATUS_OK;
     TRY(trace_rows_metadata(reader->rows, key, bytes, length));
     if (strcmp(key, "deviceProperties") == 0)
         file->device_count =
@@ -104,8 +103,7 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
     else if (strcmp(key, "chokepoint") == 0)
         take_ours(reader, bytes, length);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The file --- */
@@ -114,7 +112,6 @@ out:
  * the same), or not a trace at all. */
 static enum status judge(struct kineto_reader *reader, const char *path, const char *damage)
 {
-    enum status status = STATUS_OK;
     struct trace_rows *rows = reader->rows;
     const struct splitter *splitter = &reader->splitter;
     long long bytes = (long long)splitter->offset;
@@ -134,8 +131,7 @@ static enum status judge(struct kineto_reader *reader, const char *path, const c
     else if (splitter->place != SPLITTER_AFTER && !rows->full)
         trace_rows_partial(rows, "it ends at byte %lld, before its last bracket", bytes);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool kineto_recognises(const char *bytes, size_t count)
@@ -156,15 +152,15 @@ static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text,
                   (struct splitter_sink){ on_whole_event, on_event, on_metadata, &reader });
     reader.parser = event_parser_open();
     if (reader.parser == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
     do {
-        TRY(read_ahead_next(text, &bytes, &count));
-        TRY(splitter_feed(&reader.splitter, bytes, count));
+        TRY_OUT(read_ahead_next(text, &bytes, &count));
+        TRY_OUT(splitter_feed(&reader.splitter, bytes, count));
     } while (count > 0);
     if (event_parser_lacks_memory(reader.parser))
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
     kineto_events_settle(&reader.events);
-    TRY(judge(&reader, path, read_ahead_damage(text)));
+    TRY_OUT(judge(&reader, path, read_ahead_damage(text)));
 
 out:
     splitter_release(&reader.splitter);

@@ -74,7 +74,6 @@ static const struct cpu_work copy_work = { .run = run_copy, .show = show_copy };
 static enum status put(struct cpu_stream *stream, const struct copy_item *copy,
                        const struct call *call, uint64_t *ticket)
 {
-    enum status status = STATUS_OK;
     struct item *item;
 
     TRY(stream_claim(stream, &item));
@@ -83,8 +82,7 @@ static enum status put(struct cpu_stream *stream, const struct copy_item *copy,
     item->copy = *copy;
     *ticket = stream_submit(stream);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Passes `copy` through the stream's staging buffers, chunk after chunk. To the host, a buffer is
@@ -120,7 +118,6 @@ static void empty_slot(const struct staged *staged, size_t chunk)
 
 static enum status put_chunk(const struct staged *staged, size_t chunk)
 {
-    enum status status = STATUS_OK;
     const struct copy_item *copy = staged->copy;
     unsigned char *slot = slot_of(staged, chunk);
     size_t offset = chunk * STAGING_BYTES, bytes = chunk_bytes(staged, chunk);
@@ -140,8 +137,7 @@ static enum status put_chunk(const struct staged *staged, size_t chunk)
     TRY(put(staged->stream, &part, staged->call,
             &staged->stream->staging_tickets[chunk % STAGING_SLOTS]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status copy_staged(struct cpu_stream *stream, const struct copy_item *copy,
@@ -161,17 +157,17 @@ static enum status copy_staged(struct cpu_stream *stream, const struct copy_item
     if (stream->staging == NULL) {
         stream->staging = aligned_alloc(4096, STAGING_SLOTS * STAGING_BYTES);
         if (stream->staging == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no host memory for staging buffers (%d bytes)",
-                 STAGING_SLOTS * STAGING_BYTES);
+            FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for staging buffers (%d bytes)",
+                     STAGING_SLOTS * STAGING_BYTES);
     }
     if (!staged.to_host) /* The previous copy may still be in the buffers. */
         for (; put_so_far < staged.chunks; put_so_far++) {
             queue_wait(stream->queue, stream->staging_tickets[put_so_far % STAGING_SLOTS]);
-            TRY(put_chunk(&staged, put_so_far));
+            TRY_OUT(put_chunk(&staged, put_so_far));
         }
     for (; emptied < staged.chunks && staged.to_host; emptied++) {
         for (; put_so_far < staged.chunks && put_so_far < emptied + STAGING_SLOTS; put_so_far++)
-            TRY(put_chunk(&staged, put_so_far));
+            TRY_OUT(put_chunk(&staged, put_so_far));
         empty_slot(&staged, emptied);
     }
 
@@ -200,26 +196,27 @@ enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous
     struct copy_sides sides;
     uint64_t ticket;
 
-    TRY(regions_copy_sides(cpu_memory_regions(device->memory), kind, to, from, bytes, &sides));
+    TRY_OUT(regions_copy_sides(cpu_memory_regions(device->memory), kind, to, from, bytes, &sides));
     copy.source = sides.source;
     copy.destination = sides.destination;
     if (sides.pageable)
-        TRY(capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
+        TRY_OUT(
+            capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
     if (!asynchronous)
-        TRY(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
+        TRY_OUT(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
     *waited = kind != COPY_DEVICE_TO_DEVICE &&
               (!asynchronous || (sides.pageable && kind == COPY_DEVICE_TO_HOST));
     if (sides.pageable) {
         if (!asynchronous && kind == COPY_HOST_TO_DEVICE)
             queue_wait(stream->queue, queue_submitted(stream->queue));
-        TRY(copy_staged(stream, &copy, &call));
+        TRY_OUT(copy_staged(stream, &copy, &call));
     } else {
-        TRY(put(stream, &copy, &call, &ticket));
+        TRY_OUT(put(stream, &copy, &call, &ticket));
         if (*waited)
             queue_wait(stream->queue, ticket);
     }
     if (*waited)
-        TRY(device_failure(device));
+        TRY_OUT(device_failure(device));
 
 out:
     call_end(device, &call, asynchronous ? "cudaMemcpyAsync" : "cudaMemcpy");
@@ -254,8 +251,8 @@ enum status cpu_memset(struct stream *base, void *memory, int byte, size_t bytes
     struct call call = call_begin(device);
     struct item *item;
 
-    TRY(regions_check_memset(cpu_memory_regions(device->memory), memory, bytes));
-    TRY(stream_claim(stream, &item));
+    TRY_OUT(regions_check_memset(cpu_memory_regions(device->memory), memory, bytes));
+    TRY_OUT(stream_claim(stream, &item));
     item->work = &memset_work;
     item->correlation = call.correlation;
     item->memset.memory = memory;

@@ -77,18 +77,18 @@ static enum status measure_launch(struct cpu_device *device)
     struct stream *stream = NULL;
     double ns[RUNS];
 
-    TRY(cpu_stream_create(&device->base, &stream));
+    TRY_OUT(cpu_stream_create(&device->base, &stream));
     for (int run = 0; run < RUNS; run++) {
         int64_t start_ns = clock_ns();
         for (int i = 0; i < LAUNCHES; i++) {
             struct item *item;
-            TRY(stream_claim((struct cpu_stream *)stream, &item));
+            TRY_OUT(stream_claim((struct cpu_stream *)stream, &item));
             item->work = &nothing;
             item->correlation = 0;
             stream_submit((struct cpu_stream *)stream);
         }
         ns[run] = (double)(clock_ns() - start_ns) / LAUNCHES;
-        TRY(cpu_stream_synchronize(stream));
+        TRY_OUT(cpu_stream_synchronize(stream));
     }
     device->base.properties.launch_ns = stats_median(ns, RUNS);
 
@@ -180,10 +180,11 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     (void)index; /* There is one CPU device. */
     *result = NULL;
     status_forward(host->bridge);
-    TRY(isa_check());
+    TRY_OUT(isa_check());
     device = calloc(1, sizeof *device);
     if (device == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the CPU device (%zu bytes)", sizeof *device);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for the CPU device (%zu bytes)",
+                 sizeof *device);
     device->base.driver = &driver;
     device->spin_ns = options->spin_ns >= 0 ? options->spin_ns : DEFAULT_SPIN_NS;
     device->doorbell = !options->no_doorbell;
@@ -192,10 +193,10 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     pthread_mutex_init(&device->failure_lock, NULL);
     fill_properties(device);
     device->base.properties.memory_bytes = capacity;
-    TRY(cpu_memory_open(&device->memory, capacity));
-    TRY(cpu_gemms_open(&device->gemms));
-    TRY(cpu_attentions_open(&device->attentions));
-    TRY(measure_launch(device));
+    TRY_OUT(cpu_memory_open(&device->memory, capacity));
+    TRY_OUT(cpu_gemms_open(&device->gemms));
+    TRY_OUT(cpu_attentions_open(&device->attentions));
+    TRY_OUT(measure_launch(device));
     device->last_stream = 0; /* The stream that was measured with does not count. */
     device->sink = options->sink;
     *result = &device->base;

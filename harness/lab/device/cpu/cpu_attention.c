@@ -136,7 +136,6 @@ static void fill_plan(struct attention_plan *plan, const struct attention_shape 
 enum status cpu_attention_plan(struct device *base, const struct attention_shape *shape,
                                size_t *workspace_bytes)
 {
-    enum status status = STATUS_OK;
     struct cpu_attentions *attentions = ((struct cpu_device *)base)->attentions;
     struct attention_plan *plan = find(attentions, shape);
     struct workspace unused;
@@ -157,13 +156,11 @@ enum status cpu_attention_plan(struct device *base, const struct attention_shape
     }
     *workspace_bytes = lay_out(&unused, plan, NULL);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cpu_attentions_open(struct cpu_attentions **result)
 {
-    enum status status = STATUS_OK;
     struct cpu_attentions *attentions = calloc(1, sizeof *attentions);
 
     if (attentions == NULL)
@@ -171,8 +168,7 @@ enum status cpu_attentions_open(struct cpu_attentions **result)
     pthread_mutex_init(&attentions->lock, NULL);
     *result = attentions;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cpu_attentions_close(struct cpu_attentions *attentions)
@@ -279,20 +275,17 @@ static enum status add_up(const struct head *head, float *c, const void *p, stru
 
 static enum status forward_block(const struct head *head)
 {
-    enum status status = STATUS_OK;
     const struct workspace *space = &head->space;
 
     TRY(outer(head, space->scores, head->q, head->k));
     head->rows->softmax(&head->block, space->p, &head->so_far, space->scores, head->key == 0);
     TRY(inner(head, space->y, space->p, head->v));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status backward_block(const struct head *head)
 {
-    enum status status = STATUS_OK;
     const struct workspace *space = &head->space;
 
     TRY(outer(head, space->scores, head->q, head->k));
@@ -303,8 +296,7 @@ static enum status backward_block(const struct head *head)
     TRY(add_up(head, space->dv, space->p, head->dy));
     TRY(add_up(head, space->dk, space->ds, head->q));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int smaller(int a, int b)
@@ -315,7 +307,6 @@ static int smaller(int a, int b)
 /* The block's queries with all keys. head->key is behind the last key then. */
 static enum status run_queries(struct head *head, int keys, bool backward)
 {
-    enum status status = STATUS_OK;
     int rows = head->block.rows;
 
     if (backward)
@@ -335,8 +326,7 @@ static enum status run_queries(struct head *head, int keys, bool backward)
         head->rows->finish(result(head, head->y, head->query), head->lse + head->query,
                            &head->so_far, rows, head->y.ld);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* dk and dv of the head; 0 for keys that no product met. */
@@ -402,7 +392,6 @@ static struct head head_of(struct cpu_stream *stream, const struct item *item, i
 
 static enum status run_attention(struct cpu_stream *stream, const struct item *item)
 {
-    enum status status = STATUS_OK;
     const struct attention_plan *plan = item->attention.plan;
     const struct attention_shape *shape = &plan->shape;
     bool backward = item->attention.given.backward;
@@ -417,8 +406,7 @@ static enum status run_attention(struct cpu_stream *stream, const struct item *i
             store_keys(&head);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void show_attention(const struct cpu_stream *stream, const struct item *item,
@@ -446,9 +434,9 @@ enum status cpu_attention(struct stream *base, const struct fused_attention *att
     struct item *item;
 
     if (plan == NULL)
-        FAIL(STATUS_BAD_USAGE,
-             "device_attention: this shape is not planned; call device_attention_plan() first");
-    TRY(stream_claim(stream, &item));
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "device_attention: this shape is not planned; call device_attention_plan() first");
+    TRY_OUT(stream_claim(stream, &item));
     item->work = &attention_work;
     item->correlation = call.correlation;
     item->attention.plan = plan;

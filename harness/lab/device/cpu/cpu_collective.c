@@ -89,8 +89,8 @@ enum status cpu_collective(struct stream *base, const struct collective *collect
     struct call call = call_begin(device);
     struct item *item;
 
-    TRY(capture_forbids(&stream->capture, "a collective"));
-    TRY(stream_claim(stream, &item));
+    TRY_OUT(capture_forbids(&stream->capture, "a collective"));
+    TRY_OUT(stream_claim(stream, &item));
     item->work = &collective_work;
     item->correlation = call.correlation;
     item->collective = *collective;

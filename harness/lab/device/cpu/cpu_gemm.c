@@ -122,10 +122,11 @@ static enum status dnnl_check(dnnl_status_t error, const char *what)
     enum status status = STATUS_OK;
 
     if (error == dnnl_out_of_memory)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for %s", what);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for %s", what);
     if (error != dnnl_success)
-        FAIL(STATUS_DEVICE_ERROR,
-             "oneDNN failed at %s (its status %d); ONEDNN_VERBOSE=1 shows more", what, (int)error);
+        FAIL_OUT(STATUS_DEVICE_ERROR,
+                 "oneDNN failed at %s (its status %d); ONEDNN_VERBOSE=1 shows more", what,
+                 (int)error);
 
 out:
     return status;
@@ -326,17 +327,19 @@ static enum status make_primitive(struct gemm_plan *plan, dnnl_engine_t engine)
     dnnl_post_ops_t operations = NULL;
 
     omp_set_num_threads(1);
-    TRY(dnnl_check(dnnl_primitive_attr_create(&attributes), "a matmul's attributes"));
-    TRY(dnnl_check(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
+    TRY_OUT(dnnl_check(dnnl_primitive_attr_create(&attributes), "a matmul's attributes"));
+    TRY_OUT(
+        dnnl_check(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user),
                    "a matmul's attributes"));
     if (shape->accumulate) {
-        TRY(dnnl_check(dnnl_post_ops_create(&operations), "a matmul's sum"));
-        TRY(dnnl_check(append_sum(operations), "a matmul's sum"));
-        TRY(dnnl_check(dnnl_primitive_attr_set_post_ops(attributes, operations), "a matmul's sum"));
+        TRY_OUT(dnnl_check(dnnl_post_ops_create(&operations), "a matmul's sum"));
+        TRY_OUT(dnnl_check(append_sum(operations), "a matmul's sum"));
+        TRY_OUT(
+            dnnl_check(dnnl_primitive_attr_set_post_ops(attributes, operations), "a matmul's sum"));
     }
-    TRY(dnnl_check(describe(&plan->desc, engine, batched ? 3 : 2, operands, attributes),
-                   plan->name));
-    TRY(dnnl_check(dnnl_primitive_create(&plan->primitive, plan->desc), plan->name));
+    TRY_OUT(dnnl_check(describe(&plan->desc, engine, batched ? 3 : 2, operands, attributes),
+                       plan->name));
+    TRY_OUT(dnnl_check(dnnl_primitive_create(&plan->primitive, plan->desc), plan->name));
     plan->scratch_bytes =
         plan->scratchpad_offset + dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(
                                       plan->desc, dnnl_query_scratchpad_md, 0));
@@ -357,13 +360,13 @@ static enum status plan_create(struct cpu_gemms *gemms, const struct shape *shap
     struct gemm_plan *plan = calloc(1, sizeof *plan);
 
     if (plan == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a matrix product");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a matrix product");
     plan->shape = *shape;
     plan->id = gemms->count;
     name_plan(plan);
     lay_out(plan, gemms->bf16_is_native);
     if (!is_small(shape))
-        TRY(make_primitive(plan, gemms->engine));
+        TRY_OUT(make_primitive(plan, gemms->engine));
     *result = plan;
 
 out:
@@ -390,7 +393,7 @@ static enum status plan_for(struct cpu_gemms *gemms, const struct gemm *gemm,
     pthread_rwlock_wrlock(&gemms->lock);
     *result = find(gemms, &shape, bucket);
     if (*result == NULL) {
-        TRY(plan_create(gemms, &shape, result));
+        TRY_OUT(plan_create(gemms, &shape, result));
         (*result)->next = gemms->buckets[bucket];
         gemms->buckets[bucket] = *result;
         gemms->count++;
@@ -403,7 +406,6 @@ out:
 
 enum status cpu_gemms_open(struct cpu_gemms **result)
 {
-    enum status status = STATUS_OK;
     struct cpu_gemms *gemms = calloc(1, sizeof *gemms);
 
     if (gemms == NULL)
@@ -413,8 +415,7 @@ enum status cpu_gemms_open(struct cpu_gemms **result)
     *result = gemms;
     TRY(dnnl_check(dnnl_engine_create(&gemms->engine, dnnl_cpu, 0), "opening its CPU engine"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cpu_gemms_close(struct cpu_gemms *gemms)
@@ -447,7 +448,6 @@ struct gemm_scratch {
 
 enum status gemm_scratch_open(struct gemm_scratch **result, struct cpu_gemms *gemms)
 {
-    enum status status = STATUS_OK;
     struct gemm_scratch *scratch = calloc(1, sizeof *scratch);
 
     if (scratch == NULL)
@@ -457,8 +457,7 @@ enum status gemm_scratch_open(struct gemm_scratch **result, struct cpu_gemms *ge
     TRY(dnnl_check(dnnl_stream_create(&scratch->stream, gemms->engine, dnnl_stream_default_flags),
                    "creating its stream"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void gemm_scratch_close(struct gemm_scratch *scratch)
@@ -483,8 +482,6 @@ void gemm_start_worker(void)
 
 static enum status scratch_reserve(struct gemm_scratch *scratch, const struct gemm_plan *plan)
 {
-    enum status status = STATUS_OK;
-
     if (plan->scratch_bytes > scratch->size) {
         size_t size = (plan->scratch_bytes + 4095) / 4096 * 4096;
         free(scratch->bytes);
@@ -506,8 +503,7 @@ static enum status scratch_reserve(struct gemm_scratch *scratch, const struct ge
         scratch->count = count;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_memories(struct gemm_scratch *scratch, const struct gemm_plan *plan,
@@ -515,7 +511,6 @@ static enum status make_memories(struct gemm_scratch *scratch, const struct gemm
 {
     static const dnnl_query_t queries[MEMORIES] = { dnnl_query_src_md, dnnl_query_weights_md,
                                                     dnnl_query_dst_md, dnnl_query_scratchpad_md };
-    enum status status = STATUS_OK;
 
     for (int i = 0; i < MEMORIES; i++) {
         desc_view desc = dnnl_primitive_desc_query_md(plan->desc, queries[i], 0);
@@ -525,8 +520,7 @@ static enum status make_memories(struct gemm_scratch *scratch, const struct gemm
                 plan->name));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void widen(const struct stored *stored, float *to, const void *from)
@@ -576,7 +570,6 @@ static enum status run_small(const struct gemm_plan *plan, void *c, const void *
 static enum status run_plan(struct gemm_scratch *scratch, const struct gemm_plan *plan, void *c,
                             const void *a, const void *b)
 {
-    enum status status = STATUS_OK;
     const void *given[OPERANDS] = { a, b, c };
     void *used[MEMORIES];
     dnnl_memory_t *memories;
@@ -607,15 +600,13 @@ static enum status run_plan(struct gemm_scratch *scratch, const struct gemm_plan
     if (plan->stored[OPERAND_C].widened)
         narrow(&plan->stored[OPERAND_C], c, used[OPERAND_C]);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* In fp32 no plan is needed: a block that is in cache is at most a few percent slower by the BLAS call, and
  * up to a seventh faster where it is added to c. */
 enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm)
 {
-    enum status status = STATUS_OK;
     struct gemm_plan *plan;
 
     if (gemm->dtype_ab == DTYPE_F32)
@@ -623,8 +614,7 @@ enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm)
     TRY(plan_for(scratch->gemms, gemm, &plan));
     TRY(run_plan(scratch, plan, gemm->c, gemm->a, gemm->b));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_gemm(struct cpu_stream *stream, const struct item *item)
@@ -657,8 +647,8 @@ enum status cpu_gemm(struct stream *base, const struct gemm *gemm)
     struct gemm_plan *plan;
     struct item *item;
 
-    TRY(plan_for(device->gemms, gemm, &plan));
-    TRY(stream_claim(stream, &item));
+    TRY_OUT(plan_for(device->gemms, gemm, &plan));
+    TRY_OUT(stream_claim(stream, &item));
     item->work = &gemm_work;
     item->correlation = call.correlation;
     item->gemm.plan = plan;

@@ -152,9 +152,9 @@ static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
     if (mapping == MAP_FAILED)
-        FAIL(STATUS_OUT_OF_MEMORY, "the host has no %zu bytes left for the CPU device; %s", bytes,
-             advice_on_host_memory());
-    TRY(regions_add(&memory->regions, mapping, bytes, ACTIVITY_MEMORY_DEVICE));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "the host has no %zu bytes left for the CPU device; %s",
+                 bytes, advice_on_host_memory());
+    TRY_OUT(regions_add(&memory->regions, mapping, bytes, ACTIVITY_MEMORY_DEVICE));
     memory->mapped += (int64_t)bytes;
     *address = mapping;
 
@@ -251,10 +251,10 @@ static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct c
     size_t mapped = round_up(bytes, SEGMENT);
 
     if (segment == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     if (!has_room(memory, mapped)) /* Near the end of the capacity, no more than what is needed. */
         mapped = round_up(bytes, PAGE);
-    TRY(map(memory, mapped, &segment->address));
+    TRY_OUT(map(memory, mapped, &segment->address));
     segment->bytes = mapped;
     *block = segment;
 
@@ -268,7 +268,6 @@ out:
  * work has to be done before it is used. */
 static enum status cut(struct cpu_memory *memory, struct cpu_block *block, size_t bytes)
 {
-    enum status status = STATUS_OK;
     struct cpu_block *rest;
 
     if (block->bytes == bytes)
@@ -286,8 +285,7 @@ static enum status cut(struct cpu_memory *memory, struct cpu_block *block, size_
     block->bytes = bytes;
     bin_put(memory, rest);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Makes `stream` wait for everything that the stream of the block's free has queued by now. This is the last
@@ -298,7 +296,7 @@ static enum status wait_for(struct cpu_device *device, struct cpu_stream *stream
     enum status status = STATUS_OK;
     struct event *event = NULL;
 
-    TRY(cpu_event_create(&device->base, false, &event));
+    TRY_OUT(cpu_event_create(&device->base, false, &event));
     event_put_record((struct cpu_event *)event, block->stream, 0);
     event_put_wait((struct cpu_event *)event, stream, 0);
 
@@ -327,12 +325,12 @@ static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct 
     struct cpu_block *block = calloc(1, sizeof *block);
 
     if (block == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     if (!has_room(memory, mapped))
         release_segments(memory);
     if (!has_room(memory, mapped))
-        TRY(out_of_memory(memory, bytes));
-    TRY(map(memory, mapped, &block->address));
+        TRY_OUT(out_of_memory(memory, bytes));
+    TRY_OUT(map(memory, mapped, &block->address));
     block->bytes = rounded;
     block->direct = true;
     *result = block;
@@ -362,13 +360,13 @@ static enum status alloc_ordered(struct cpu_device *device, struct cpu_stream *s
     if (block == NULL && !has_room(memory, round_up(bytes, PAGE))) {
         block = find_free(memory, stream, bytes, true);
         if (block == NULL)
-            TRY(out_of_memory(memory, asked));
-        TRY(wait_for(device, stream, block));
+            TRY_OUT(out_of_memory(memory, asked));
+        TRY_OUT(wait_for(device, stream, block));
     }
     if (block != NULL)
         bin_take(block);
     else
-        TRY(add_segment(memory, bytes, &block));
+        TRY_OUT(add_segment(memory, bytes, &block));
     status = cut(memory, block, bytes);
     if (status != STATUS_OK) {
         pool_put(memory, block);
@@ -393,9 +391,10 @@ enum status cpu_alloc(struct device *base, struct stream *stream, enum allocatio
 
     *result = NULL;
     if (direct)
-        TRY(capture_forbids_thread("allocating device memory"));
+        TRY_OUT(capture_forbids_thread("allocating device memory"));
     else
-        TRY(capture_forbids(&((struct cpu_stream *)stream)->capture, "allocating on the stream"));
+        TRY_OUT(
+            capture_forbids(&((struct cpu_stream *)stream)->capture, "allocating on the stream"));
     pthread_mutex_lock(&memory->lock);
     if (bytes > (size_t)memory->capacity) /* before rounding up could overflow */
         status = out_of_memory(memory, bytes);
@@ -427,10 +426,10 @@ static enum status take_in_use(struct cpu_memory *memory, const void *address, b
     pthread_mutex_lock(&memory->lock);
     link = find_in_use(memory, address);
     if (*link == NULL)
-        FAIL(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
+        FAIL_OUT(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
     if ((*link)->direct != direct)
-        FAIL(STATUS_BAD_USAGE, "freeing %p %s, but it was allocated the other way", address,
-             direct ? "directly" : "in stream order");
+        FAIL_OUT(STATUS_BAD_USAGE, "freeing %p %s, but it was allocated the other way", address,
+                 direct ? "directly" : "in stream order");
     *block = *link;
     *link = (*link)->chain;
     memory->used -= (int64_t)(*block)->bytes;
@@ -469,10 +468,10 @@ enum status cpu_free(struct device *base, struct stream *stream, enum allocation
     int64_t bytes;
 
     if (direct)
-        TRY(capture_forbids_thread("freeing device memory"));
+        TRY_OUT(capture_forbids_thread("freeing device memory"));
     else
-        TRY(capture_forbids(&((struct cpu_stream *)stream)->capture, "freeing on the stream"));
-    TRY(take_in_use(device->memory, address, direct, &block));
+        TRY_OUT(capture_forbids(&((struct cpu_stream *)stream)->capture, "freeing on the stream"));
+    TRY_OUT(take_in_use(device->memory, address, direct, &block));
     bytes = (int64_t)block->bytes;
     if (direct)
         free_direct(device, block);
@@ -518,14 +517,14 @@ enum status cpu_memory_trim(struct device *base)
     struct cpu_memory *memory = device->memory;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids_thread("trimming the memory pool"));
+    TRY_OUT(capture_forbids_thread("trimming the memory pool"));
     device_wait_all(device);
     pthread_mutex_lock(&memory->lock);
     join_all(memory);
     release_segments(memory);
     memory->peak_used = memory->used;
     pthread_mutex_unlock(&memory->lock);
-    TRY(device_failure(device));
+    TRY_OUT(device_failure(device));
 
 out:
     call_end(device, &call, "cudaMemPoolTrimTo");
@@ -546,19 +545,19 @@ enum status cpu_host_alloc(struct device *base, bool pinned, size_t bytes, void 
 
     *result = NULL;
     if (bytes > SIZE_MAX - PAGE)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes", bytes);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes", bytes);
     if (pinned) {
-        TRY(capture_forbids_thread("allocating pinned memory"));
+        TRY_OUT(capture_forbids_thread("allocating pinned memory"));
         call = call_begin(device);
     }
     rounded = round_up(bytes, pinned ? PAGE : ALIGNMENT);
     memory = aligned_alloc(pinned ? PAGE : ALIGNMENT, rounded);
     if (memory == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes%s", bytes,
-             pinned ? ", pinned" : "");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes%s", bytes,
+                 pinned ? ", pinned" : "");
     if (pinned) {
         memset(memory, 0, rounded);
-        TRY(regions_add(&device->memory->regions, memory, rounded, ACTIVITY_MEMORY_PINNED));
+        TRY_OUT(regions_add(&device->memory->regions, memory, rounded, ACTIVITY_MEMORY_PINNED));
         trace_memory(device, &call, memory, (int64_t)rounded, ACTIVITY_MEMORY_PINNED, false);
     }
     *result = memory;
@@ -580,17 +579,17 @@ enum status cpu_host_free(struct device *base, bool pinned, void *address)
 
     if (pinned) {
         size_t bytes;
-        TRY(capture_forbids_thread("freeing pinned memory"));
+        TRY_OUT(capture_forbids_thread("freeing pinned memory"));
         call = call_begin(device);
         device_wait_all(device);
         bytes = regions_remove(regions, address, ACTIVITY_MEMORY_PINNED);
         if (bytes == 0)
-            FAIL(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device",
-                 address);
+            FAIL_OUT(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device",
+                     address);
         trace_memory(device, &call, address, -(int64_t)bytes, ACTIVITY_MEMORY_PINNED, false);
     } else if (regions_kind(regions, address, 1) != ACTIVITY_MEMORY_PAGEABLE)
-        FAIL(STATUS_BAD_USAGE, "freeing %p, which is pinned or device memory, as pageable memory",
-             address);
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "freeing %p, which is pinned or device memory, as pageable memory", address);
     free(address);
 
 out:
@@ -607,7 +606,6 @@ struct regions *cpu_memory_regions(struct cpu_memory *memory)
 
 enum status cpu_memory_open(struct cpu_memory **result, int64_t capacity)
 {
-    enum status status = STATUS_OK;
     struct cpu_memory *memory = calloc(1, sizeof *memory);
 
     if (memory == NULL)
@@ -618,8 +616,7 @@ enum status cpu_memory_open(struct cpu_memory **result, int64_t capacity)
     memory->capacity = capacity;
     *result = memory;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cpu_memory_close(struct cpu_memory *memory)

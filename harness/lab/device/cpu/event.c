@@ -97,7 +97,7 @@ enum status cpu_event_create(struct device *device, bool timing, struct event **
     struct cpu_event *event = calloc(1, sizeof *event);
 
     if (event == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for an event (%zu bytes)", sizeof *event);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for an event (%zu bytes)", sizeof *event);
     event->base.device = device;
     event->base.timing = timing;
     atomic_init(&event->references, 1);
@@ -120,7 +120,6 @@ void cpu_event_destroy(struct event *event)
 
 static enum status capture_record(struct cpu_event *event, struct cpu_stream *stream)
 {
-    enum status status = STATUS_OK;
     struct item *item;
 
     TRY(cpu_capture_claim(stream, &item));
@@ -129,8 +128,7 @@ static enum status capture_record(struct cpu_event *event, struct cpu_stream *st
     item->event.number = NUMBER_OF_NODE;
     cpu_capture_submit(stream);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cpu_event_record(struct event *event, struct stream *base)
@@ -142,7 +140,7 @@ enum status cpu_event_record(struct event *event, struct stream *base)
 
     /* Relaxed, as in stream_claim(). */
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
-        TRY(capture_record((struct cpu_event *)event, stream));
+        TRY_OUT(capture_record((struct cpu_event *)event, stream));
     else
         event_put_record((struct cpu_event *)event, stream, call.correlation);
 
@@ -158,7 +156,7 @@ enum status cpu_stream_wait_event(struct stream *base, struct event *event)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(&stream->capture, "making the stream wait for an event"));
+    TRY_OUT(capture_forbids(&stream->capture, "making the stream wait for an event"));
     event_put_wait((struct cpu_event *)event, stream, call.correlation);
 
 out:
@@ -191,7 +189,6 @@ enum status cpu_event_query(struct event *base)
 /* When the last record was reached. */
 static enum status time_of(struct cpu_event *event, int64_t *time_ns)
 {
-    enum status status = STATUS_OK;
     uint64_t recorded = atomic_load(&event->recorded);
     bool ready;
 
@@ -205,19 +202,16 @@ static enum status time_of(struct cpu_event *event, int64_t *time_ns)
         FAIL(STATUS_NOT_READY,
              "event_elapsed: the later event is not done yet; synchronise with it first");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cpu_event_elapsed(struct event *from, struct event *to, double *elapsed_ns)
 {
-    enum status status = STATUS_OK;
     int64_t from_ns = 0, to_ns = 0;
 
     TRY(time_of((struct cpu_event *)from, &from_ns));
     TRY(time_of((struct cpu_event *)to, &to_ns));
     *elapsed_ns = (double)(to_ns - from_ns);
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -57,10 +57,10 @@ enum status cpu_graph_begin(struct stream *base)
     struct call call = call_begin(device);
     struct cpu_graph *graph;
 
-    TRY(capture_may_begin(&stream->capture, stream->id));
+    TRY_OUT(capture_may_begin(&stream->capture, stream->id));
     graph = calloc(1, sizeof *graph);
     if (graph == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a graph (%zu bytes)", sizeof *graph);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a graph (%zu bytes)", sizeof *graph);
     graph->base.device = base->device;
     graph->id = atomic_fetch_add(&device->last_graph, 1) + 1;
     atomic_init(&graph->references, 1);
@@ -73,7 +73,6 @@ out:
 
 enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item)
 {
-    enum status status = STATUS_OK;
     struct cpu_graph *graph = graph_of(stream);
 
     TRY(capture_allows(&stream->capture, stream->id));
@@ -91,8 +90,7 @@ enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item)
     }
     *item = &graph->items[graph->base.nodes];
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cpu_capture_submit(struct cpu_stream *stream)
@@ -119,10 +117,10 @@ enum status cpu_graph_end(struct stream *base, struct graph **result)
     struct call call = call_begin(device);
 
     *result = NULL;
-    TRY(capture_may_end(&stream->capture, stream->id));
+    TRY_OUT(capture_may_end(&stream->capture, stream->id));
     graph = graph_of(stream);
     capture_end(&graph->capture);
-    TRY(capture_check(&graph->capture, stream->id));
+    TRY_OUT(capture_check(&graph->capture, stream->id));
     *result = &graph->base;
 
 out:
@@ -161,8 +159,8 @@ enum status cpu_graph_launch(struct stream *base, struct graph *graph_base)
     struct call call = call_begin(device);
     struct item *item;
 
-    TRY(capture_forbids(&stream->capture, "launching a graph on the stream"));
-    TRY(stream_claim(stream, &item));
+    TRY_OUT(capture_forbids(&stream->capture, "launching a graph on the stream"));
+    TRY_OUT(stream_claim(stream, &item));
     atomic_fetch_add(&graph->references, 1);
     item->work = &graph_work;
     item->correlation = call.correlation;

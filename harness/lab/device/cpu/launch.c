@@ -45,14 +45,9 @@ static const struct cpu_work kernel_work = { .run = run_kernel, .show = show_ker
 
 static enum status run_failing_kernel(struct cpu_stream *stream, const struct item *item)
 {
-    enum status status = STATUS_OK;
-
     (void)item;
     FAIL(STATUS_DEVICE_ERROR, "a kernel on stream %u failed: injected by CHOKEPOINT_FAIL=kernel",
          stream->id);
-
-out:
-    return status;
 }
 
 static void show_failing_kernel(const struct cpu_stream *stream, const struct item *item,
@@ -77,7 +72,7 @@ enum status cpu_launch(struct stream *base, enum kernel kernel, enum dtype dtype
     bool fails = kernel == (enum kernel)DRIVER_KERNEL_FAILS;
     struct item *item;
 
-    TRY(stream_claim(stream, &item));
+    TRY_OUT(stream_claim(stream, &item));
     item->work = fails ? &failing_work : &kernel_work;
     item->correlation = call.correlation;
     if (!fails) {

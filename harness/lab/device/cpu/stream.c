@@ -83,15 +83,15 @@ enum status cpu_stream_create(struct device *base, struct stream **result)
     struct call call = call_begin(device);
 
     if (stream == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
     stream->base.device = base;
     stream->id = atomic_fetch_add(&device->last_stream, 1) + 1;
-    TRY(gemm_scratch_open(&stream->gemm_scratch, device->gemms));
-    TRY(queue_open(&stream->queue, &(struct queue_options){ .start = start_worker,
-                                                            .run = run_item,
-                                                            .context = stream,
-                                                            .spin_ns = device->spin_ns,
-                                                            .doorbell = device->doorbell }));
+    TRY_OUT(gemm_scratch_open(&stream->gemm_scratch, device->gemms));
+    TRY_OUT(queue_open(&stream->queue, &(struct queue_options){ .start = start_worker,
+                                                                .run = run_item,
+                                                                .context = stream,
+                                                                .spin_ns = device->spin_ns,
+                                                                .doorbell = device->doorbell }));
     pthread_mutex_init(&stream->staging_lock, NULL);
     pthread_rwlock_wrlock(&device->streams_lock);
     stream->next = device->streams;
@@ -157,7 +157,7 @@ enum status cpu_stream_synchronize(struct stream *base)
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids(&stream->capture, "synchronising the stream"));
+    TRY_OUT(capture_forbids(&stream->capture, "synchronising the stream"));
     queue_wait(stream->queue, queue_submitted(stream->queue));
     status = device_failure(device);
 
@@ -180,7 +180,7 @@ enum status cpu_synchronize(struct device *base)
     struct cpu_device *device = (struct cpu_device *)base;
     struct call call = call_begin(device);
 
-    TRY(capture_forbids_thread("synchronising the device"));
+    TRY_OUT(capture_forbids_thread("synchronising the device"));
     device_wait_all(device);
     status = device_failure(device);
 

@@ -29,14 +29,15 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
     struct copy_sides sides;
     bool host = kind != COPY_DEVICE_TO_DEVICE;
 
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     /* CUDA itself would notice only some wrong addresses, as a sticky error. */
-    TRY(regions_copy_sides(cuda_memory_regions(device->memory), kind, to, from, bytes, &sides));
+    TRY_OUT(regions_copy_sides(cuda_memory_regions(device->memory), kind, to, from, bytes, &sides));
     if (sides.pageable)
-        TRY(capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
+        TRY_OUT(
+            capture_forbids(&stream->capture, "copying from or to pageable memory on the stream"));
     if (!asynchronous)
-        TRY(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
-    TRY(capture_allows(&stream->capture, stream->id));
+        TRY_OUT(capture_forbids(&stream->capture, "a synchronous copy on the stream"));
+    TRY_OUT(capture_allows(&stream->capture, stream->id));
     *waited = host && (!asynchronous || (sides.pageable && kind == COPY_DEVICE_TO_HOST));
     if (atomic_load(&stream->capture) == NULL)
         relaxed = cuda_capture_relax();
@@ -49,7 +50,7 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
     if (!asynchronous && host)
         CUDA(cudaStreamSynchronize(stream->handle));
     if (*waited)
-        TRY(collectives_check(device->collectives));
+        TRY_OUT(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);
@@ -62,9 +63,9 @@ enum status cuda_memset(struct stream *base, void *memory, int byte, size_t byte
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_device *device = (struct cuda_device *)base->device;
 
-    TRY(cuda_enter(device));
-    TRY(regions_check_memset(cuda_memory_regions(device->memory), memory, bytes));
-    TRY(capture_allows(&stream->capture, stream->id));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(regions_check_memset(cuda_memory_regions(device->memory), memory, bytes));
+    TRY_OUT(capture_allows(&stream->capture, stream->id));
     CUDA(cudaMemsetAsync(memory, byte, bytes, stream->handle));
 
 out:

@@ -57,7 +57,7 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
 
     properties->index = index;
     properties->peers = found->count - 1;
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     CUDA(cudaGetDeviceProperties(&gpu, index));
     CUDA(cudaRuntimeGetVersion(&properties->cuda_runtime));
     snprintf(properties->kind, sizeof properties->kind, "cuda");
@@ -121,7 +121,7 @@ static enum status start_recording(struct cuda_device *device, int index)
     struct cudaDeviceProp gpu;
 
     CUDA(cudaGetDeviceProperties(&gpu, index));
-    TRY(cupti_collector_start(index, &gpu));
+    TRY_OUT(cupti_collector_start(index, &gpu));
     device->records = true;
 
 out:
@@ -206,7 +206,6 @@ static const struct device_driver driver = {
 /* Whatever takes device memory comes before the capacity is measured. */
 static enum status open_parts(struct cuda_device *device, const struct driver_host *host)
 {
-    enum status status = STATUS_OK;
     struct device_properties *properties = &device->base.properties;
     int64_t memory_limit = host->options.memory_bytes;
 
@@ -220,8 +219,7 @@ static enum status open_parts(struct cuda_device *device, const struct driver_ho
     if (memory_limit > 0)
         properties->memory_bytes = memory_limit;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status cuda_open(struct device **result, int index, const struct driver_host *host)
@@ -234,24 +232,24 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     status_forward(host->bridge);
     gpu_look(&found, index);
     if (host->ranks != NULL && found.count > 0 && index >= found.count)
-        TRY(collectives_check_gpus(host->place.local_count, index - host->place.local_rank,
-                                   found.count));
-    TRY(gpu_verdict(&found, index));
+        TRY_OUT(collectives_check_gpus(host->place.local_count, index - host->place.local_rank,
+                                       found.count));
+    TRY_OUT(gpu_verdict(&found, index));
     device = calloc(1, sizeof *device);
     if (device == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the CUDA device (%zu bytes)",
-             sizeof *device);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for the CUDA device (%zu bytes)",
+                 sizeof *device);
     device->base.driver = &driver;
     pthread_mutex_init(&device->streams_lock, NULL);
     device->sink = host->options.sink;
     if (device->sink.record != NULL)
-        TRY(start_recording(device, index));
-    TRY(fill_properties(device, &found, index));
-    TRY(health_open(device));
-    TRY(open_parts(device, host));
+        TRY_OUT(start_recording(device, index));
+    TRY_OUT(fill_properties(device, &found, index));
+    TRY_OUT(health_open(device));
+    TRY_OUT(open_parts(device, host));
     if (device->records) {
         CUDA(cudaDeviceSynchronize());
-        TRY(cupti_collector_show(device->sink));
+        TRY_OUT(cupti_collector_show(device->sink));
     }
     *result = &device->base;
 

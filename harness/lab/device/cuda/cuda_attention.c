@@ -58,20 +58,20 @@ static enum status plan_of(struct pass_plan *pass, cudnnHandle_t handle,
     cudnnBackendDescriptor_t plan;
 
     plan = attention_graph_own(&pass->graph, &status, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    TRY(status);
-    TRY(cudnn_check(
+    TRY_OUT(status);
+    TRY_OUT(cudnn_check(
         cudnn,
         cudnn->attribute_set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle),
         "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
-                                         CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine),
-                    "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn, cudnn->descriptor_finalize(plan), "cudnnBackendFinalize"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                         CUDNN_TYPE_INT64, 1, &count, &bytes),
-                    "cudnnBackendGetAttribute"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                                             CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine),
+                        "cudnnBackendSetAttribute"));
+    TRY_OUT(cudnn_check(cudnn, cudnn->descriptor_finalize(plan), "cudnnBackendFinalize"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_get(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                             CUDNN_TYPE_INT64, 1, &count, &bytes),
+                        "cudnnBackendGetAttribute"));
     pass->plan = plan;
     pass->workspace_bytes = aligned((size_t)bytes);
 
@@ -89,21 +89,23 @@ static enum status list_engines(struct pass_plan *pass, cudnnBackendDescriptor_t
 
     *count = 0;
     heuristics = attention_graph_own(&pass->graph, &status, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    TRY(status);
-    TRY(cudnn_check(cudnn,
+    TRY_OUT(status);
+    TRY_OUT(
+        cudnn_check(cudnn,
                     cudnn->attribute_set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &pass->graph.operations),
                     "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE,
-                                         CUDNN_TYPE_HEUR_MODE, 1, &mode),
-                    "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn, cudnn->descriptor_finalize(heuristics), "cudnnBackendFinalize"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE,
+                                             CUDNN_TYPE_HEUR_MODE, 1, &mode),
+                        "cudnnBackendSetAttribute"));
+    TRY_OUT(cudnn_check(cudnn, cudnn->descriptor_finalize(heuristics), "cudnnBackendFinalize"));
     for (int i = 0; i < ENGINES; i++) {
         engines[i] = attention_graph_own(&pass->graph, &status, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-        TRY(status);
+        TRY_OUT(status);
     }
-    TRY(cudnn_check(cudnn,
+    TRY_OUT(
+        cudnn_check(cudnn,
                     cudnn->attribute_get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                          CUDNN_TYPE_BACKEND_DESCRIPTOR, ENGINES, count, engines),
                     "cudnnBackendGetAttribute"));
@@ -119,11 +121,11 @@ static enum status make_pass(struct attentions *attentions, struct pass_plan *pa
     cudnnBackendDescriptor_t engines[ENGINES];
     int64_t count, tried = 0;
 
-    TRY(attention_graph_build(&pass->graph, attentions->cudnn, attentions->handle, shape,
-                              backward));
-    TRY(list_engines(pass, engines, &count));
+    TRY_OUT(attention_graph_build(&pass->graph, attentions->cudnn, attentions->handle, shape,
+                                  backward));
+    TRY_OUT(list_engines(pass, engines, &count));
     if (count == 0)
-        FAIL(STATUS_UNSUPPORTED, "cuDNN has no engine for it on this GPU");
+        FAIL_OUT(STATUS_UNSUPPORTED, "cuDNN has no engine for it on this GPU");
     do { /* Another engine may compile where one does not. */
         status = plan_of(pass, attentions->handle, engines[tried]);
     } while (status != STATUS_OK && ++tried < count && tried < ENGINES);
@@ -156,7 +158,7 @@ static enum status fill_query_lengths(struct plan *plan)
     cudaStream_t stream = NULL;
 
     if (lengths == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for %zu lengths", samples);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for %zu lengths", samples);
     for (size_t i = 0; i < samples; i++) lengths[i] = plan->shape.tokens;
     CUDA(cudaMalloc((void **)&plan->query_lengths, samples * sizeof *lengths));
     CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -179,16 +181,17 @@ static enum status plan_make(struct plan **result, struct attentions *attentions
     size_t queries = (size_t)shape->samples * (size_t)shape->heads * (size_t)shape->tokens;
 
     if (plan == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a plan of attention");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a plan of attention");
     plan->shape = *shape;
     plan->delta_bytes = aligned(queries * sizeof(float));
     plan->dq_sums_bytes = aligned(queries * (size_t)shape->width * sizeof(float));
     if (shape->dtype == DTYPE_F32)
-        FAIL(STATUS_UNSUPPORTED, "cuDNN's fused attention does not take fp32, only bf16 and fp16");
-    TRY(make_pass(attentions, &plan->passes[0], shape, false));
-    TRY(make_pass(attentions, &plan->passes[1], shape, true));
+        FAIL_OUT(STATUS_UNSUPPORTED,
+                 "cuDNN's fused attention does not take fp32, only bf16 and fp16");
+    TRY_OUT(make_pass(attentions, &plan->passes[0], shape, false));
+    TRY_OUT(make_pass(attentions, &plan->passes[1], shape, true));
     if (shape->lengths)
-        TRY(fill_query_lengths(plan));
+        TRY_OUT(fill_query_lengths(plan));
     *result = plan;
     plan = NULL;
 
@@ -201,7 +204,6 @@ out:
  * A library that cannot be loaded whole counts as missing. */
 static enum status make_handle(struct attentions *attentions)
 {
-    enum status status = STATUS_OK;
     cudnnStatus_t result;
 
     if (attentions->handle != NULL)
@@ -212,8 +214,7 @@ static enum status make_handle(struct attentions *attentions)
              attentions->cudnn->error_string(result));
     TRY(cudnn_check(attentions->cudnn, result, "cudnnCreate"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The meaning of a failure to plan, for the caller. An error of the GPU's that stays with the process does not go
@@ -248,8 +249,8 @@ enum status cuda_attention_plan(struct device *base, const struct attention_shap
     struct plan *plan;
     size_t forward, backward;
 
-    TRY(cuda_enter(device));
-    TRY(capture_forbids_thread("device_attention_plan"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids_thread("device_attention_plan"));
     pthread_mutex_lock(&attentions->lock);
     plan = find(attentions, shape);
     if (plan == NULL) {
@@ -264,7 +265,7 @@ enum status cuda_attention_plan(struct device *base, const struct attention_shap
         }
     }
     pthread_mutex_unlock(&attentions->lock);
-    TRY(status);
+    TRY_OUT(status);
     forward = plan->passes[0].workspace_bytes;
     backward = plan->passes[1].workspace_bytes + plan->delta_bytes + plan->dq_sums_bytes;
     *workspace_bytes = forward > backward ? forward : backward;
@@ -331,25 +332,25 @@ static enum status execute(struct attentions *attentions, const struct plan *pla
     cudnnBackendDescriptor_t variant = NULL;
     void *workspace = attention->workspace;
 
-    TRY(cudnn_check(cudnn, cudnn->set_stream(attentions->handle, stream), "cudnnSetStream"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->descriptor_create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &variant),
-                    "cudnnBackendCreateDescriptor"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
-                                         CUDNN_TYPE_INT64, pack.count, pack.ids),
-                    "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
-                                         CUDNN_TYPE_VOID_PTR, pack.count, pack.addresses),
-                    "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn,
-                    cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
-                                         CUDNN_TYPE_VOID_PTR, 1, &workspace),
-                    "cudnnBackendSetAttribute"));
-    TRY(cudnn_check(cudnn, cudnn->descriptor_finalize(variant), "cudnnBackendFinalize"));
-    TRY(cudnn_check(cudnn, cudnn->execute(attentions->handle, pass->plan, variant),
-                    "cudnnBackendExecute"));
+    TRY_OUT(cudnn_check(cudnn, cudnn->set_stream(attentions->handle, stream), "cudnnSetStream"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->descriptor_create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &variant),
+                        "cudnnBackendCreateDescriptor"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS,
+                                             CUDNN_TYPE_INT64, pack.count, pack.ids),
+                        "cudnnBackendSetAttribute"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+                                             CUDNN_TYPE_VOID_PTR, pack.count, pack.addresses),
+                        "cudnnBackendSetAttribute"));
+    TRY_OUT(cudnn_check(cudnn,
+                        cudnn->attribute_set(variant, CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
+                                             CUDNN_TYPE_VOID_PTR, 1, &workspace),
+                        "cudnnBackendSetAttribute"));
+    TRY_OUT(cudnn_check(cudnn, cudnn->descriptor_finalize(variant), "cudnnBackendFinalize"));
+    TRY_OUT(cudnn_check(cudnn, cudnn->execute(attentions->handle, pass->plan, variant),
+                        "cudnnBackendExecute"));
 
 out:
     if (variant != NULL)
@@ -365,17 +366,17 @@ enum status cuda_attention(struct stream *base, const struct fused_attention *at
     struct attentions *attentions = device->attentions;
     const struct plan *plan;
 
-    TRY(cuda_enter(device));
-    TRY(capture_allows(&stream->capture, stream->id));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&attentions->lock);
     plan = find(attentions, &attention->shape);
     if (plan != NULL)
         status = execute(attentions, plan, attention, stream->handle);
     pthread_mutex_unlock(&attentions->lock);
-    TRY(status);
+    TRY_OUT(status);
     if (plan == NULL)
-        FAIL(STATUS_BAD_USAGE,
-             "device_attention: this shape is not planned; call device_attention_plan() first");
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "device_attention: this shape is not planned; call device_attention_plan() first");
 
 out:
     return status;
@@ -400,10 +401,10 @@ void attentions_open(struct attentions **result, struct cuda_device *device)
     struct attentions *attentions = NULL;
 
     *result = NULL;
-    TRY(cudnn_load(&cudnn));
+    TRY_OUT(cudnn_load(&cudnn));
     attentions = calloc(1, sizeof *attentions);
     if (attentions == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for cuDNN's handle");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for cuDNN's handle");
     pthread_mutex_init(&attentions->lock, NULL);
     attentions->cudnn = cudnn;
     describe(properties, cudnn);

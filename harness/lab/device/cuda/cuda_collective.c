@@ -31,35 +31,30 @@ struct collectives {
     pthread_cond_t closes;
 };
 
-#define NCCL(call) TRY(nccl_check(collectives->nccl, collectives->nccl->call, #call))
+#define NCCL(call) TRY_OUT(nccl_check(collectives->nccl, collectives->nccl->call, #call))
 
 /* --- Opening --- */
 
 enum status collectives_check_gpus(int ranks, int first, int gpus)
 {
-    enum status status = STATUS_OK;
-
     if (first + ranks > gpus)
         FAIL(STATUS_NO_DEVICE,
              "cuda: each of %d ranks takes a GPU of its own, cuda:%d to cuda:%d, and there %s %d; "
              "start fewer ranks, or show them more GPUs (CUDA_VISIBLE_DEVICES)",
              ranks, first, first + ranks - 1, gpus == 1 ? "is" : "are", gpus);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_check_ranks(struct device *device, int ranks)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *properties = &device->properties;
     const struct nccl *nccl;
 
     TRY(collectives_check_gpus(ranks, properties->index, properties->peers + 1));
     TRY(nccl_load(&nccl));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* MPI tells what the first rank's NCCL made. */
@@ -70,11 +65,11 @@ static enum status take_id(struct nccl_id *id, const struct collectives *collect
     struct nccl_id *all = calloc((size_t)collectives->place.count, sizeof *all);
 
     if (all == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for NCCL's id on %d ranks",
-             collectives->place.count);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for NCCL's id on %d ranks",
+                 collectives->place.count);
     if (collectives->place.rank == 0)
         NCCL(ncclGetUniqueId(&all[0]));
-    TRY(ranks->gather(RANKS_DEVICES, all, sizeof *all));
+    TRY_OUT(ranks->gather(RANKS_DEVICES, all, sizeof *all));
     *id = all[0];
 
 out:
@@ -111,7 +106,7 @@ static enum status look(const struct collectives *collectives)
 
     NCCL(ncclCommGetAsyncError(collectives->comm, &error));
     if (error != NCCL_IN_PROGRESS)
-        TRY(nccl_check(collectives->nccl, error, "a collective of the ranks"));
+        TRY_OUT(nccl_check(collectives->nccl, error, "a collective of the ranks"));
 
 out:
     return status;
@@ -134,14 +129,11 @@ static void *watch(void *context)
 
 static enum status start_watch(struct collectives *collectives)
 {
-    enum status status = STATUS_OK;
-
     if (pthread_create(&collectives->watch, NULL, watch, collectives) != 0)
         FAIL(STATUS_OUT_OF_MEMORY, "no thread to watch the communication of the ranks");
     collectives->watched = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status collectives_open(struct collectives **opened, struct cuda_device *device,
@@ -158,20 +150,20 @@ enum status collectives_open(struct collectives **opened, struct cuda_device *de
         goto out;
     collectives = calloc(1, sizeof *collectives);
     if (collectives == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a communicator (%zu bytes)",
-             sizeof *collectives);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a communicator (%zu bytes)",
+                 sizeof *collectives);
     collectives->place = host->place;
     pthread_mutex_init(&collectives->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&collectives->closes, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    TRY(nccl_load(&collectives->nccl));
-    TRY(take_id(&id, collectives, host->ranks));
-    TRY(cuda_enter(device));
+    TRY_OUT(nccl_load(&collectives->nccl));
+    TRY_OUT(take_id(&id, collectives, host->ranks));
+    TRY_OUT(cuda_enter(device));
     NCCL(ncclCommInitRank(&comm, host->place.count, id, host->place.rank));
     collectives->comm = comm;
-    TRY(start_watch(collectives));
+    TRY_OUT(start_watch(collectives));
     *opened = collectives;
     collectives = NULL;
 
@@ -307,12 +299,12 @@ enum status cuda_collective(struct stream *base, const struct collective *collec
     struct collectives *collectives = device->collectives;
     int64_t start_ns;
 
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     if (regions_kind(cuda_memory_regions(device->memory), collective->data, bytes_of(collective)) !=
         ACTIVITY_MEMORY_DEVICE)
-        FAIL(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
-             base->device->properties.index);
-    TRY(capture_allows(&stream->capture, stream->id));
+        FAIL_OUT(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
+                 base->device->properties.index);
+    TRY_OUT(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&collectives->lock);
     start_ns = device->records ? clock_ns() : 0;
     status = collectives->comm != NULL ? queue(collectives, collective, stream->handle)

@@ -46,10 +46,11 @@ enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace)
 
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
-             "out of device memory: no %zu bytes for the workspace of a stream's matrix products; "
-             "leave the GPU some room beyond --device-memory",
-             gemms->workspace_bytes);
+        FAIL_OUT(
+            STATUS_DEVICE_OUT_OF_MEMORY,
+            "out of device memory: no %zu bytes for the workspace of a stream's matrix products; "
+            "leave the GPU some room beyond --device-memory",
+            gemms->workspace_bytes);
     }
     CUDA(error);
 
@@ -123,7 +124,7 @@ static enum status workspace_of(struct cuda_gemms *gemms, struct cuda_stream *st
     if (*workspace != NULL)
         return STATUS_OK;
     relaxed = cuda_capture_relax();
-    TRY(gemm_workspace_open(gemms, &made));
+    TRY_OUT(gemm_workspace_open(gemms, &made));
     if (atomic_compare_exchange_strong(&stream->workspace, &expected, made)) {
         *workspace = made;
     } else { /* Another thread was faster. */
@@ -139,7 +140,6 @@ out:
 /* Under the lock. */
 static enum status aim(struct cuda_gemms *gemms, cudaStream_t stream, void *workspace)
 {
-    enum status status = STATUS_OK;
     const struct cublas *cublas = gemms->cublas;
 
     if (gemms->stream == stream && gemms->workspace == workspace)
@@ -152,8 +152,7 @@ static enum status aim(struct cuda_gemms *gemms, cudaStream_t stream, void *work
     gemms->stream = stream;
     gemms->workspace = workspace;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Products --- */
@@ -201,7 +200,7 @@ static enum status explain(const struct cuda_gemms *gemms, const struct cuda_str
     if (errors_is_sticky(error))
         return errors_check(error, call, __FILE__, __LINE__);
     (void)cudaGetLastError();
-    TRY(cublas_check(gemms->cublas, result, call));
+    TRY_OUT(cublas_check(gemms->cublas, result, call));
 
 out:
     status_context("gemm %d x %d x %d, batch %d, %s to %s", gemm->m, gemm->n, gemm->k, gemm->batch,
@@ -218,16 +217,16 @@ enum status cuda_gemm(struct stream *base, const struct gemm *gemm)
     cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
     void *workspace;
 
-    TRY(cuda_enter(device));
-    TRY(capture_allows(&stream->capture, stream->id));
-    TRY(workspace_of(gemms, stream, &workspace));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_allows(&stream->capture, stream->id));
+    TRY_OUT(workspace_of(gemms, stream, &workspace));
     pthread_mutex_lock(&gemms->lock);
     status = aim(gemms, stream->handle, workspace);
     if (status == STATUS_OK)
         result = multiply(gemms, gemm);
     pthread_mutex_unlock(&gemms->lock);
     if (status == STATUS_OK)
-        TRY(explain(gemms, stream, gemm, result));
+        TRY_OUT(explain(gemms, stream, gemm, result));
 
 out:
     return status;
@@ -237,7 +236,6 @@ out:
 
 enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *device)
 {
-    enum status status = STATUS_OK;
     struct device_properties *properties = &device->base.properties;
     struct cuda_gemms *gemms = calloc(1, sizeof *gemms);
     const struct cublas *cublas;
@@ -259,8 +257,7 @@ enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *devi
             (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
         "cublasSetMathMode"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cuda_gemms_close(struct cuda_gemms *gemms)

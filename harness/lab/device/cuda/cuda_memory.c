@@ -122,7 +122,7 @@ static enum status note(struct cuda_memory *memory, const void *address, size_t 
 {
     enum status status = STATUS_OK;
 
-    TRY(regions_add(&memory->regions, address, bytes, ACTIVITY_MEMORY_DEVICE));
+    TRY_OUT(regions_add(&memory->regions, address, bytes, ACTIVITY_MEMORY_DEVICE));
     if (!directly) {
         status = regions_add(&memory->ordered, address, bytes, ACTIVITY_MEMORY_DEVICE);
         if (status != STATUS_OK)
@@ -136,7 +136,6 @@ out:
 /* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other way. */
 static enum status take(struct cuda_memory *memory, const void *address, bool directly)
 {
-    enum status status = STATUS_OK;
     bool ordered = regions_remove(&memory->ordered, address, ACTIVITY_MEMORY_DEVICE) > 0;
     size_t bytes;
 
@@ -154,8 +153,7 @@ static enum status take(struct cuda_memory *memory, const void *address, bool di
         FAIL(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
     strike_out(memory, (int64_t)bytes, directly);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Allocations --- */
@@ -180,10 +178,10 @@ static enum status obtain(struct cuda_memory *memory, const struct cuda_stream *
     }
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        TRY(out_of_memory(memory, bytes));
+        TRY_OUT(out_of_memory(memory, bytes));
     }
-    TRY(errors_check(error, stream == NULL ? "cudaMalloc" : "cudaMallocFromPoolAsync", __FILE__,
-                     __LINE__));
+    TRY_OUT(errors_check(error, stream == NULL ? "cudaMalloc" : "cudaMallocFromPoolAsync", __FILE__,
+                         __LINE__));
 
 out:
     return status;
@@ -212,24 +210,25 @@ enum status cuda_alloc(struct device *base, struct stream *stream, enum allocati
     size_t rounded = 0;
 
     *result = NULL;
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     if (directly)
-        TRY(capture_forbids_thread("allocating device memory"));
+        TRY_OUT(capture_forbids_thread("allocating device memory"));
     else
-        TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "allocating on the stream"));
+        TRY_OUT(
+            capture_forbids(&((struct cuda_stream *)stream)->capture, "allocating on the stream"));
     if (!directly && memory->pool == NULL)
-        FAIL(STATUS_UNSUPPORTED, "%s has no memory pools; use direct allocation",
-             base->properties.name);
+        FAIL_OUT(STATUS_UNSUPPORTED, "%s has no memory pools; use direct allocation",
+                 base->properties.name);
     if (bytes > (size_t)memory->capacity) /* before rounding up could overflow */
-        TRY(out_of_memory(memory, bytes));
+        TRY_OUT(out_of_memory(memory, bytes));
     rounded = round_up(bytes, ALIGNMENT);
     if (directly)
-        TRY(keep_within(memory, (int64_t)rounded));
+        TRY_OUT(keep_within(memory, (int64_t)rounded));
     entered = enter(memory, (int64_t)rounded, directly);
     if (!entered)
-        TRY(out_of_memory(memory, bytes));
-    TRY(obtain(memory, directly ? NULL : (struct cuda_stream *)stream, bytes, result));
-    TRY(note(memory, *result, rounded, directly));
+        TRY_OUT(out_of_memory(memory, bytes));
+    TRY_OUT(obtain(memory, directly ? NULL : (struct cuda_stream *)stream, bytes, result));
+    TRY_OUT(note(memory, *result, rounded, directly));
     note_peak(memory);
 
 out:
@@ -250,12 +249,12 @@ enum status cuda_free(struct device *base, struct stream *stream, enum allocatio
     struct cuda_device *device = (struct cuda_device *)base;
     bool directly = how == ALLOCATE_DIRECT;
 
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     if (directly)
-        TRY(capture_forbids_thread("freeing device memory"));
+        TRY_OUT(capture_forbids_thread("freeing device memory"));
     else
-        TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
-    TRY(take(device->memory, address, directly));
+        TRY_OUT(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
+    TRY_OUT(take(device->memory, address, directly));
     if (directly)
         CUDA(cudaFree(address));
     else
@@ -267,13 +266,10 @@ out:
 
 enum status cuda_memory_info(struct device *base, struct memory_info *info)
 {
-    enum status status = STATUS_OK;
-
     TRY(cuda_enter((struct cuda_device *)base));
     *info = books(((struct cuda_device *)base)->memory);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_memory_trim(struct device *base)
@@ -282,8 +278,8 @@ enum status cuda_memory_trim(struct device *base)
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_memory *memory = device->memory;
 
-    TRY(cuda_enter(device));
-    TRY(capture_forbids_thread("trimming the memory pool"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids_thread("trimming the memory pool"));
     CUDA(cudaDeviceSynchronize());
     gemm_retired_close(device->gemms);
     if (memory->pool != NULL)
@@ -310,21 +306,22 @@ enum status cuda_host_alloc(struct device *base, bool pinned, size_t bytes, void
         if (bytes <= SIZE_MAX - ALIGNMENT)
             *result = aligned_alloc(ALIGNMENT, round_up(bytes, ALIGNMENT));
         if (*result == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes", bytes);
+            FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory: asked for %zu bytes", bytes);
         goto out;
     }
-    TRY(cuda_enter(device));
-    TRY(capture_forbids_thread("allocating pinned memory"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids_thread("allocating pinned memory"));
     error = cudaHostAlloc(result, bytes, cudaHostAllocDefault);
     if (error == cudaErrorMemoryAllocation) { /* CUDA uses it for host memory, too */
         (void)cudaGetLastError();
         *result = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY,
-             "no host memory: asked for %zu bytes, pinned; use less, or raise the limit of locked "
-             "memory (ulimit -l)",
-             bytes);
+        FAIL_OUT(
+            STATUS_OUT_OF_MEMORY,
+            "no host memory: asked for %zu bytes, pinned; use less, or raise the limit of locked "
+            "memory (ulimit -l)",
+            bytes);
     }
-    TRY(errors_check(error, "cudaHostAlloc", __FILE__, __LINE__));
+    TRY_OUT(errors_check(error, "cudaHostAlloc", __FILE__, __LINE__));
     status = regions_add(&device->memory->regions, *result, bytes, ACTIVITY_MEMORY_PINNED);
     if (status != STATUS_OK) {
         cudaFreeHost(*result);
@@ -343,15 +340,16 @@ enum status cuda_host_free(struct device *base, bool pinned, void *address)
 
     if (!pinned) {
         if (regions_kind(regions, address, 1) != ACTIVITY_MEMORY_PAGEABLE)
-            FAIL(STATUS_BAD_USAGE,
-                 "freeing %p, which is pinned or device memory, as pageable memory", address);
+            FAIL_OUT(STATUS_BAD_USAGE,
+                     "freeing %p, which is pinned or device memory, as pageable memory", address);
         free(address);
         goto out;
     }
-    TRY(cuda_enter(device));
-    TRY(capture_forbids_thread("freeing pinned memory"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids_thread("freeing pinned memory"));
     if (regions_remove(regions, address, ACTIVITY_MEMORY_PINNED) == 0)
-        FAIL(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device", address);
+        FAIL_OUT(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device",
+                 address);
     CUDA(cudaFreeHost(address));
 
 out:
@@ -393,19 +391,20 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
 
     *result = memory;
     if (memory == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's allocation records (%zu bytes)",
-             sizeof *memory);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY,
+                 "no host memory for the device's allocation records (%zu bytes)", sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     regions_init(&memory->regions);
     regions_init(&memory->ordered);
-    TRY(pool_open(&memory->pool, index));
+    TRY_OUT(pool_open(&memory->pool, index));
     CUDA(cudaMemGetInfo(&gpu_free, &gpu_total));
     memory->capacity = (int64_t)gpu_free;
     if (limit > memory->capacity)
-        FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
-             "cuda:%d: %lld bytes of device memory are asked for, but only %zu of %zu are free; "
-             "ask for less, or see in nvidia-smi which processes use the rest",
-             index, (long long)limit, gpu_free, gpu_total);
+        FAIL_OUT(
+            STATUS_DEVICE_OUT_OF_MEMORY,
+            "cuda:%d: %lld bytes of device memory are asked for, but only %zu of %zu are free; "
+            "ask for less, or see in nvidia-smi which processes use the rest",
+            index, (long long)limit, gpu_free, gpu_total);
     if (limit > 0)
         memory->capacity = limit;
 

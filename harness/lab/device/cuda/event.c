@@ -17,10 +17,10 @@ enum status cuda_event_create(struct device *device, bool timing, struct event *
     struct cuda_event *event = calloc(1, sizeof *event);
 
     if (event == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for an event (%zu bytes)", sizeof *event);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for an event (%zu bytes)", sizeof *event);
     event->base.device = device;
     event->base.timing = timing;
-    TRY(cuda_enter((struct cuda_device *)device));
+    TRY_OUT(cuda_enter((struct cuda_device *)device));
     CUDA(cudaEventCreateWithFlags(&event->handle,
                                   timing ? cudaEventDefault : cudaEventDisableTiming));
     *result = &event->base;
@@ -48,9 +48,9 @@ enum status cuda_event_record(struct event *base, struct stream *stream_base)
     struct cuda_event *event = (struct cuda_event *)base;
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
+    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
     if (atomic_load(&stream->capture) != NULL) {
-        TRY(capture_allows(&stream->capture, stream->id));
+        TRY_OUT(capture_allows(&stream->capture, stream->id));
         CUDA(cudaEventRecordWithFlags(event->handle, stream->handle, cudaEventRecordExternal));
     } else {
         CUDA(cudaEventRecord(event->handle, stream->handle));
@@ -67,8 +67,8 @@ enum status cuda_stream_wait_event(struct stream *stream_base, struct event *bas
     struct cuda_event *event = (struct cuda_event *)base;
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_forbids(&stream->capture, "making the stream wait for an event"));
+    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
+    TRY_OUT(capture_forbids(&stream->capture, "making the stream wait for an event"));
     CUDA(cudaStreamWaitEvent(stream->handle, event->handle, cudaEventWaitDefault));
 
 out:
@@ -81,10 +81,10 @@ enum status cuda_event_synchronize(struct event *base)
     struct cuda_device *device = (struct cuda_device *)base->device;
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     relaxed = cuda_capture_relax();
     CUDA(cudaEventSynchronize(((struct cuda_event *)base)->handle));
-    TRY(collectives_check(device->collectives));
+    TRY_OUT(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);
@@ -97,7 +97,7 @@ enum status cuda_event_query(struct event *base)
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
     cudaError_t error;
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
+    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
     relaxed = cuda_capture_relax();
     error = cudaEventQuery(((struct cuda_event *)base)->handle);
     if (error == cudaErrorNotReady) {
@@ -115,7 +115,6 @@ out:
 
 enum status cuda_event_elapsed(struct event *from_base, struct event *to_base, double *elapsed_ns)
 {
-    enum status status = STATUS_OK;
     struct cuda_event *from = (struct cuda_event *)from_base, *to = (struct cuda_event *)to_base;
     float ms = 0;
     cudaError_t error;
@@ -132,6 +131,5 @@ enum status cuda_event_elapsed(struct event *from_base, struct event *to_base, d
     TRY(errors_check(error, "cudaEventElapsedTime", __FILE__, __LINE__));
     *elapsed_ns = (double)ms * 1e6; /* The resolution is about 0.5 us (CUDA's documentation). */
 
-out:
-    return status;
+    return STATUS_OK;
 }

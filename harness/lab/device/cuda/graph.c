@@ -55,14 +55,14 @@ enum status cuda_graph_begin(struct stream *base)
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
     struct cuda_capture *capture = NULL;
 
-    TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_may_begin(&stream->capture, stream->id));
+    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
+    TRY_OUT(capture_may_begin(&stream->capture, stream->id));
     capture = calloc(1, sizeof *capture);
     if (capture == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a capture (%zu bytes)", sizeof *capture);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a capture (%zu bytes)", sizeof *capture);
     capture->stream = stream;
     relaxed = cuda_capture_relax();
-    TRY(gemm_workspace_open(gemms_of(stream), &capture->workspace));
+    TRY_OUT(gemm_workspace_open(gemms_of(stream), &capture->workspace));
     cuda_capture_restore(relaxed);
     relaxed.changed = false;
     CUDA(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal));
@@ -141,18 +141,18 @@ enum status cuda_graph_end(struct stream *base, struct graph **result)
     cudaError_t error;
 
     *result = NULL;
-    TRY(cuda_enter((struct cuda_device *)base->device));
-    TRY(capture_may_end(&stream->capture, stream->id));
+    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
+    TRY_OUT(capture_may_end(&stream->capture, stream->id));
     capture = capture_of(stream);
     error = end(capture, &recorded);
-    TRY(capture_check(&capture->base, stream->id));
-    TRY(errors_check(error, "cudaStreamEndCapture", __FILE__, __LINE__));
+    TRY_OUT(capture_check(&capture->base, stream->id));
+    TRY_OUT(errors_check(error, "cudaStreamEndCapture", __FILE__, __LINE__));
     graph = calloc(1, sizeof *graph);
     if (graph == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a graph (%zu bytes)", sizeof *graph);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a graph (%zu bytes)", sizeof *graph);
     graph->base.device = base->device;
     pthread_mutex_init(&graph->lock, NULL);
-    TRY(instantiate(graph, capture, recorded));
+    TRY_OUT(instantiate(graph, capture, recorded));
     capture->workspace = NULL;
     *result = &graph->base;
 
@@ -166,7 +166,6 @@ out:
 
 enum status cuda_graph_launch(struct stream *base, struct graph *graph_base)
 {
-    enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_graph *graph = (struct cuda_graph *)graph_base;
     cudaError_t error;
@@ -178,8 +177,7 @@ enum status cuda_graph_launch(struct stream *base, struct graph *graph_base)
     pthread_mutex_unlock(&graph->lock);
     TRY(errors_check(error, "cudaGraphLaunch", __FILE__, __LINE__));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* CUDA frees a running graph once it is done. */

@@ -17,7 +17,7 @@ enum status health_open(struct cuda_device *device)
     pci_address(address, gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
     device->nvml = nvml_open(address);
     if (device->nvml == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for NVML's readings");
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for NVML's readings");
     pci_locality("", gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID, &device->numa_node,
                  device->local_cores, sizeof device->local_cores);
 

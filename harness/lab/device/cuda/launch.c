@@ -51,7 +51,6 @@ static enum status launch_failure(struct cuda_stream *stream)
 enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments, size_t size)
 {
-    enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     void *parameters[] = { (void *)arguments, &count };
     int64_t blocks;
@@ -61,7 +60,7 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
     TRY(capture_allows(&stream->capture, stream->id));
     if (kernel == (enum kernel)DRIVER_KERNEL_FAILS) {
         TRY(launch_failure(stream));
-        goto out;
+        return STATUS_OK;
     }
     blocks = geometry_blocks(kernels[kernel].shape, dtype_bytes(dtype), count);
     if (blocks > GEOMETRY_BLOCKS_MAX)
@@ -69,8 +68,7 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
              kernels[kernel].name, count, (long long)blocks, GEOMETRY_BLOCKS_MAX);
     TRY(launch(stream, kernels_of[dtype][kernel], blocks, GEOMETRY_BLOCK, parameters));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- At the opening --- */
@@ -90,11 +88,12 @@ static enum status load(const struct cuda_device *device, const void *kernel,
     cudaError_t error = cudaFuncGetAttributes(attributes, kernel);
 
     if (is_for_other_gpus(error))
-        FAIL(STATUS_UNSUPPORTED,
-             "cuda:%d: the kernels here were built for the compute capabilities %s, and %s has %d; "
-             "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",
-             device->base.properties.index, CHOKEPOINT_CUDA_ARCHITECTURES,
-             device->base.properties.name, capability, capability, cudaGetErrorName(error));
+        FAIL_OUT(
+            STATUS_UNSUPPORTED,
+            "cuda:%d: the kernels here were built for the compute capabilities %s, and %s has %d; "
+            "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",
+            device->base.properties.index, CHOKEPOINT_CUDA_ARCHITECTURES,
+            device->base.properties.name, capability, capability, cudaGetErrorName(error));
     CUDA(error);
 
 out:
@@ -103,7 +102,6 @@ out:
 
 enum status launch_load_kernels(const struct cuda_device *device, char *isa, size_t size)
 {
-    enum status status = STATUS_OK;
     struct cudaFuncAttributes attributes;
 
     for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
@@ -118,8 +116,7 @@ enum status launch_load_kernels(const struct cuda_device *device, char *isa, siz
     TRY(load(device, cuda_kernel_empty, &attributes));
     TRY(load(device, cuda_kernel_failing, &attributes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Over runs that are short enough never to fill the queue, whose length is not documented. The GPU's clocks
@@ -131,13 +128,13 @@ enum status launch_measure(struct cuda_device *device, double *launch_ns)
     struct stream *stream = NULL;
     double ns[RUNS];
 
-    TRY(cuda_stream_create(&device->base, &stream));
+    TRY_OUT(cuda_stream_create(&device->base, &stream));
     for (int run = 0; run < RUNS; run++) {
         int64_t start_ns = clock_ns();
         for (int i = 0; i < LAUNCHES; i++)
-            TRY(launch((struct cuda_stream *)stream, cuda_kernel_empty, 1, 1, NULL));
+            TRY_OUT(launch((struct cuda_stream *)stream, cuda_kernel_empty, 1, 1, NULL));
         ns[run] = (double)(clock_ns() - start_ns) / LAUNCHES;
-        TRY(cuda_stream_synchronize(stream));
+        TRY_OUT(cuda_stream_synchronize(stream));
     }
     *launch_ns = stats_median(ns, RUNS);
 

@@ -34,8 +34,8 @@ enum status cuda_peer_alloc(struct device *base, int peer, size_t bytes, void **
     struct cuda_device *device = (struct cuda_device *)base;
     cudaError_t allocated, returned;
 
-    TRY(cuda_enter(device));
-    TRY(allow_access(device, peer));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(allow_access(device, peer));
     CUDA(cudaSetDevice(peer));
     allocated = cudaMalloc(memory, bytes);
     returned = cudaSetDevice(base->properties.index);
@@ -52,7 +52,7 @@ enum status cuda_peer_free(struct device *base, int peer, void *memory)
     enum status status = STATUS_OK;
 
     (void)peer;
-    TRY(cuda_enter((struct cuda_device *)base));
+    TRY_OUT(cuda_enter((struct cuda_device *)base));
     CUDA(cudaFree(memory));
 
 out:
@@ -67,12 +67,12 @@ enum status cuda_peer_copy(struct stream *base, int peer, bool back, void *to, c
     struct cuda_device *device = (struct cuda_device *)base->device;
     int own = device->base.properties.index;
 
-    TRY(cuda_enter(device));
-    TRY(capture_forbids(&stream->capture, "a copy between devices on the stream"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids(&stream->capture, "a copy between devices on the stream"));
     if (regions_kind(cuda_memory_regions(device->memory), back ? to : from, bytes) !=
         ACTIVITY_MEMORY_DEVICE)
-        FAIL(STATUS_BAD_USAGE, "a copy between devices: its %s is no memory of device %d",
-             back ? "destination" : "source", own);
+        FAIL_OUT(STATUS_BAD_USAGE, "a copy between devices: its %s is no memory of device %d",
+                 back ? "destination" : "source", own);
     CUDA(
         cudaMemcpyPeerAsync(to, back ? own : peer, from, back ? peer : own, bytes, stream->handle));
 

@@ -16,9 +16,9 @@ enum status cuda_stream_create(struct device *base, struct stream **result)
     struct cuda_stream *stream = calloc(1, sizeof *stream);
 
     if (stream == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
     stream->base.device = base;
-    TRY(cuda_enter(device));
+    TRY_OUT(cuda_enter(device));
     CUDA(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking));
     pthread_mutex_lock(&device->streams_lock);
     stream->id = ++device->last_stream;
@@ -83,11 +83,11 @@ enum status cuda_stream_synchronize(struct stream *base)
     struct cuda_device *device = (struct cuda_device *)base->device;
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };
 
-    TRY(cuda_enter(device));
-    TRY(capture_forbids(&stream->capture, "synchronising the stream"));
+    TRY_OUT(cuda_enter(device));
+    TRY_OUT(capture_forbids(&stream->capture, "synchronising the stream"));
     relaxed = cuda_capture_relax();
     CUDA(cudaStreamSynchronize(stream->handle));
-    TRY(collectives_check(device->collectives));
+    TRY_OUT(collectives_check(device->collectives));
 
 out:
     cuda_capture_restore(relaxed);
@@ -98,10 +98,10 @@ enum status cuda_synchronize(struct device *base)
 {
     enum status status = STATUS_OK;
 
-    TRY(cuda_enter((struct cuda_device *)base));
-    TRY(capture_forbids_thread("synchronising the device"));
+    TRY_OUT(cuda_enter((struct cuda_device *)base));
+    TRY_OUT(capture_forbids_thread("synchronising the device"));
     CUDA(cudaDeviceSynchronize());
-    TRY(collectives_check(((struct cuda_device *)base)->collectives));
+    TRY_OUT(collectives_check(((struct cuda_device *)base)->collectives));
 
 out:
     return status;

@@ -60,7 +60,6 @@ static char segment[256]; /* unlink_segment()'s; "": there is none */
 
 static enum status check(int code, const char *call)
 {
-    enum status status = STATUS_OK;
     char text[MPI_MAX_ERROR_STRING] = "";
     int length;
 
@@ -69,8 +68,7 @@ static enum status check(int code, const char *call)
         FAIL(STATUS_DEVICE_ERROR, "rank %d: %s failed: %.200s", place.rank, call, text);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The watch --- */
@@ -128,14 +126,11 @@ static void *keep_watch(void *context)
 
 static enum status watch_start(struct watch *watch, const char *doing)
 {
-    enum status status = STATUS_OK;
-
     *watch = (struct watch){ .doing = doing };
     if (pthread_create(&watch->thread, NULL, keep_watch, watch) != 0)
         FAIL(STATUS_OUT_OF_MEMORY, "no thread to watch how the ranks %s the job", doing);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void watch_end(struct watch *watch)
@@ -148,7 +143,6 @@ static void watch_end(struct watch *watch)
 
 static enum status open_channel(struct channel *channel)
 {
-    enum status status = STATUS_OK;
     size_t count = (size_t)place.count;
 
     pthread_mutex_init(&channel->lock, NULL);
@@ -163,13 +157,11 @@ static enum status open_channel(struct channel *channel)
         channel->sum == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory to connect %d ranks", place.count);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status find_place(void)
 {
-    enum status status = STATUS_OK;
     MPI_Comm local;
 
     TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
@@ -180,8 +172,7 @@ static enum status find_place(void)
     TRY(check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
     TRY(check(MPI_Comm_free(&local), "MPI_Comm_free"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Open MPI's memory that this rank shares with those of its machine. Once all have it, its name is needed no more,
@@ -217,7 +208,6 @@ static void restore_segment(void)
 
 static enum status read_patience(void)
 {
-    enum status status = STATUS_OK;
     const char *text = getenv(PATIENCE);
     char *end;
 
@@ -227,14 +217,12 @@ static enum status read_patience(void)
     if (*end != '\0' || !(patience > 0 && patience <= PATIENCE_MOST))
         FAIL(STATUS_BAD_USAGE, PATIENCE "=%.40s: give seconds above 0", text);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The workers of streams and the host call MPI at the same time. */
 static enum status join_all(void)
 {
-    enum status status = STATUS_OK;
     int provided = MPI_THREAD_SINGLE;
 
     TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
@@ -245,8 +233,7 @@ static enum status join_all(void)
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
     TRY(check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
@@ -255,11 +242,11 @@ static enum status join(struct ranks_place *found, const struct status_bridge *b
     struct watch watch;
 
     status_forward(bridge);
-    TRY(read_patience());
-    TRY(watch_start(&watch, "join"));
+    TRY_OUT(read_patience());
+    TRY_OUT(watch_start(&watch, "join"));
     status = join_all();
     watch_end(&watch);
-    TRY(status);
+    TRY_OUT(status);
     unlink_segment();
     *found = place;
 
@@ -299,7 +286,6 @@ static void abort_all(int exit_code)
 /* Names those that have neither sent nor taken what was agreed. OK where all have by now. */
 static enum status give_up(struct channel *channel, int count)
 {
-    enum status status = STATUS_OK;
     char late[200] = "";
     int last = -1;
 
@@ -316,13 +302,11 @@ static enum status give_up(struct channel *channel, int count)
         FAIL(STATUS_DEVICE_ERROR, "waited %.4g s in vain for rank%s %s; " PATIENCE " sets the time",
              patience, strchr(late, ',') != NULL ? "s" : "", late);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status await(struct channel *channel, int count)
 {
-    enum status status = STATUS_OK;
     const struct timespec rest = { .tv_nsec = REST_NS };
     int64_t last_ns = clock_ns();
     double waited = 0;
@@ -341,8 +325,7 @@ static enum status await(struct channel *channel, int count)
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The bytes that a rank sends to another, and the room for those that it gets. */
@@ -357,7 +340,6 @@ typedef struct message message_fn(const void *context, int peer);
 
 static enum status exchange(struct channel *channel, message_fn *message, const void *context)
 {
-    enum status status = STATUS_OK;
     int count = 0;
 
     for (int step = 1; step < place.count; step++) {
@@ -378,8 +360,7 @@ static enum status exchange(struct channel *channel, message_fn *message, const 
     }
     TRY(await(channel, count));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Collectives --- */
@@ -533,17 +514,17 @@ static enum status run_parts(struct channel *channel, const struct collective *c
     int64_t longest = part_longest(collective->count, place.count);
 
     if (parts == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
     for (int64_t at = 0; at < longest; at += ROUND_FLOATS) {
         for (int rank = 0; rank < place.count; rank++)
             parts[rank] =
                 part_slice(part_of(collective->count, rank, place.count), at, ROUND_FLOATS);
         if (collective->kind != COLLECTIVE_ALL_GATHER) {
-            TRY(exchange(channel, scatter_message, &round));
+            TRY_OUT(exchange(channel, scatter_message, &round));
             add_up(&round, parts[place.rank]);
         }
         if (collective->kind != COLLECTIVE_REDUCE_SCATTER)
-            TRY(exchange(channel, gather_message, &round));
+            TRY_OUT(exchange(channel, gather_message, &round));
     }
 
 out:
@@ -561,11 +542,11 @@ static enum status run_whole(struct channel *channel, const struct collective *c
     struct round round = { channel, collective->data, parts, collective->dtype };
 
     if (parts == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
     own = &parts[place.rank];
     for (int64_t at = 0; at < collective->count; at += ROUND_FLOATS) {
         *own = part_slice((struct part){ 0, collective->count }, at, ROUND_FLOATS);
-        TRY(exchange(channel, adds ? whole_message : broadcast_message, &round));
+        TRY_OUT(exchange(channel, adds ? whole_message : broadcast_message, &round));
         if (adds)
             add_up(&round, *own);
     }

@@ -6,13 +6,10 @@ static _Thread_local struct capture *captures;
 
 enum status capture_may_begin(capture_slot *slot, uint32_t stream)
 {
-    enum status status = STATUS_OK;
-
     if (atomic_load(slot) != NULL)
         FAIL(STATUS_CAPTURE, "stream %u is being captured already; end that capture first", stream);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void capture_begin(struct capture *capture, capture_slot *slot)
@@ -26,7 +23,6 @@ void capture_begin(struct capture *capture, capture_slot *slot)
 
 enum status capture_may_end(capture_slot *slot, uint32_t stream)
 {
-    enum status status = STATUS_OK;
     const struct capture *capture = atomic_load(slot);
 
     if (capture == NULL)
@@ -35,8 +31,7 @@ enum status capture_may_end(capture_slot *slot, uint32_t stream)
         FAIL(STATUS_CAPTURE, "stream %u is being captured by another thread, which must end it",
              stream);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void capture_end(struct capture *capture)
@@ -51,16 +46,13 @@ void capture_end(struct capture *capture)
 
 enum status capture_check(struct capture *capture, uint32_t stream)
 {
-    enum status status = STATUS_OK;
-
     if (atomic_load(&capture->invalid))
         FAIL(STATUS_CAPTURE,
              "the capture of stream %u failed: one of the calls during it was not allowed in a "
              "capture",
              stream);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 bool capture_is_open(void)
@@ -70,7 +62,6 @@ bool capture_is_open(void)
 
 enum status capture_forbids(capture_slot *slot, const char *call)
 {
-    enum status status = STATUS_OK;
     struct capture *capture = atomic_load(slot);
 
     if (capture != NULL) {
@@ -81,14 +72,11 @@ enum status capture_forbids(capture_slot *slot, const char *call)
              call);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status capture_forbids_thread(const char *call)
 {
-    enum status status = STATUS_OK;
-
     for (struct capture *capture = captures; capture != NULL; capture = capture->next)
         atomic_store(&capture->invalid, true);
     if (captures != NULL)
@@ -97,13 +85,11 @@ enum status capture_forbids_thread(const char *call)
              "capture",
              call);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status capture_allows(capture_slot *slot, uint32_t stream)
 {
-    enum status status = STATUS_OK;
     struct capture *capture = atomic_load(slot);
 
     if (capture != NULL && !pthread_equal(capture->thread, pthread_self())) {
@@ -111,6 +97,5 @@ enum status capture_allows(capture_slot *slot, uint32_t stream)
         FAIL(STATUS_CAPTURE, "stream %u is being captured by another thread", stream);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }

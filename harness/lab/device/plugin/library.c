@@ -26,8 +26,6 @@ static const struct place {
 
 static enum status resolve(const struct library *library)
 {
-    enum status status = STATUS_OK;
-
     for (size_t i = 0; i < library->symbol_count; i++) {
         const struct library_symbol *symbol = &library->symbols[i];
         *symbol->address = dlsym(library->handle, symbol->name);
@@ -36,20 +34,16 @@ static enum status resolve(const struct library *library)
                  symbol->name, library->oldest, library->note != NULL ? library->note : "");
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status prepare(const struct library *library)
 {
-    enum status status = STATUS_OK;
-
     TRY(resolve(library));
     if (library->check != NULL)
         TRY(library->check());
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Takes this copy, unless it is no better than the dated one that was found before. True where the search
@@ -105,10 +99,11 @@ static enum status search(struct library *library)
     for (size_t i = 0; i < ARRAY_SIZE(places) && !settled; i++)
         settled = settles_in(library, &places[i], &status);
     if (library->handle == NULL)
-        FAIL(STATUS_NO_LIBRARY,
-             "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
-             "where it is%s",
-             library->title, why, library->package, library->note != NULL ? library->note : "");
+        FAIL_OUT(
+            STATUS_NO_LIBRARY,
+            "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
+            "where it is%s",
+            library->title, why, library->package, library->note != NULL ? library->note : "");
 
 out:
     return status;
@@ -120,7 +115,7 @@ enum status library_load(struct library *library)
 
     pthread_mutex_lock(&library->lock);
     if (!library->usable)
-        TRY(search(library));
+        TRY_OUT(search(library));
     library->usable = true;
 
 out:

@@ -42,7 +42,7 @@ enum status regions_add(struct regions *regions, const void *memory, size_t byte
         size_t room = regions->room * 2 + 64;
         struct region *items = realloc(regions->items, room * sizeof *items);
         if (items == NULL)
-            FAIL(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
+            FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
         regions->items = items;
         regions->room = room;
     }
@@ -94,23 +94,18 @@ enum activity_memory regions_kind(struct regions *regions, const void *memory, s
 static enum status check_side(bool wants_device, enum activity_memory side, const char *direction,
                               const void *memory, size_t bytes)
 {
-    enum status status = STATUS_OK;
-
     if ((side == ACTIVITY_MEMORY_DEVICE) != wants_device)
         FAIL(
             STATUS_BAD_USAGE,
             "copy of %zu bytes %s %p: that is %s device memory, but the copy's kind says otherwise",
             bytes, direction, memory, wants_device ? "not (all) in" : "in");
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, const void *to,
                                const void *from, size_t bytes, struct copy_sides *sides)
 {
-    enum status status = STATUS_OK;
-
     sides->source = regions_kind(regions, from, bytes);
     sides->destination = regions_kind(regions, to, bytes);
     sides->pageable =
@@ -118,18 +113,14 @@ enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, con
     TRY(check_side(kind != COPY_HOST_TO_DEVICE, sides->source, "from", from, bytes));
     TRY(check_side(kind != COPY_DEVICE_TO_HOST, sides->destination, "to", to, bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status regions_check_memset(struct regions *regions, const void *memory, size_t bytes)
 {
-    enum status status = STATUS_OK;
-
     if (regions_kind(regions, memory, bytes) != ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "memset of %zu bytes at %p: that is not (all) in device memory",
              bytes, memory);
 
-out:
-    return status;
+    return STATUS_OK;
 }

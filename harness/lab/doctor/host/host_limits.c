@@ -63,8 +63,8 @@ static enum status measure_copy(double *rate, int64_t bytes)
     double best_ns = INFINITY;
     char *from = NULL, *to = NULL;
 
-    TRY(rows_make(&from, bytes));
-    TRY(rows_make(&to, bytes));
+    TRY_OUT(rows_make(&from, bytes));
+    TRY_OUT(rows_make(&to, bytes));
     memset(from, 1, (size_t)bytes);
     memset(to, 2, (size_t)bytes); /* No page is new when the copies are timed. */
     for (int try = 0; try < TRIES; try++) {
@@ -113,7 +113,6 @@ static void *answer(void *context)
 static enum status time_echo(double *round_trip_ns, const struct echo *echo)
 {
     enum { TRIPS = 500 };
-    enum status status = STATUS_OK;
     double best_ns = INFINITY;
     char byte = 1;
 
@@ -126,8 +125,7 @@ static enum status time_echo(double *round_trip_ns, const struct echo *echo)
     }
     *round_trip_ns = best_ns;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status measure_round_trip(double *round_trip_ns)
@@ -138,11 +136,11 @@ static enum status measure_round_trip(double *round_trip_ns)
     pthread_t thread;
 
     if (pipe(echo.from) != 0 || pipe(echo.to) != 0)
-        FAIL(STATUS_IO, "no pipe can be made: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "no pipe can be made: %s", strerror(errno));
     if (pthread_create(&thread, NULL, answer, &echo) != 0)
-        FAIL(STATUS_IO, "no thread can be started");
+        FAIL_OUT(STATUS_IO, "no thread can be started");
     started = true;
-    TRY(time_echo(round_trip_ns, &echo));
+    TRY_OUT(time_echo(round_trip_ns, &echo));
 
 out:
     if (echo.to[1] >= 0)
@@ -159,7 +157,6 @@ out:
 
 enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes)
 {
-    enum status status = STATUS_OK;
     struct cpu_times first, second;
 
     cpu_times_read(&first, "");
@@ -171,6 +168,5 @@ enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes)
     cpu_times_read(&second, "");
     limits->loss = cpu_loss_between(&first, &second);
 
-out:
-    return status;
+    return STATUS_OK;
 }

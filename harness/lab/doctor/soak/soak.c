@@ -30,7 +30,6 @@ struct load {
 
 static enum status open_load(struct load *load, struct device *device, const char *more)
 {
-    enum status status = STATUS_OK;
     const struct device_properties *properties = device_properties(device);
     struct training_config config;
 
@@ -44,8 +43,7 @@ static enum status open_load(struct load *load, struct device *device, const cha
     TRY(repeat_open(&load->repeat, load->training, SOAK_STEPS));
     load->part->tensors = repeat_tensors(load->repeat);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void close_load(struct load *load)
@@ -71,19 +69,15 @@ static void give_up(struct load *load)
 
 static enum status add_time(struct soak_part *part, double step_ns)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_grow(&part->step_ns, part->iterations + 1, &part->room));
     part->step_ns[part->iterations++] = step_ns;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* OUT_OF_MEMORY; what the device fails at ends the load. */
 static enum status iterate(struct load *load)
 {
-    enum status status = STATUS_OK;
     struct soak_part *part = load->part;
     struct tensor_difference difference;
     int64_t begin_ns = clock_ns();
@@ -94,14 +88,13 @@ static enum status iterate(struct load *load)
     }
     TRY(add_time(part, (double)(clock_ns() - begin_ns) / SOAK_STEPS));
     if (difference.step == 0)
-        goto out;
+        return STATUS_OK;
     if (part->differing++ == 0) {
         part->first = part->iterations;
         part->difference = difference;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static bool is_over(const struct soak *soak, const struct soak_plan *plan,
@@ -119,7 +112,6 @@ enum { READING_NS = 1000000000 };
 static enum status run_loads(struct soak *soak, struct device *device,
                              struct load loads[SOAK_PARTS], const struct soak_plan *plan)
 {
-    enum status status = STATUS_OK;
     int64_t begin_ns = clock_ns(), read_ns = begin_ns;
     struct device_health health = device_health(device);
     bool over;
@@ -140,8 +132,7 @@ static enum status run_loads(struct soak *soak, struct device *device,
         read_ns = clock_ns();
     } while (!over);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status soak_run(struct soak *soak, struct device *device, const struct soak_plan *plan)
@@ -159,7 +150,7 @@ enum status soak_run(struct soak *soak, struct device *device, const struct soak
         if (open_load(&loads[i], device, plan->settings) != STATUS_OK)
             give_up(&loads[i]);
     }
-    TRY(run_loads(soak, device, loads, plan));
+    TRY_OUT(run_loads(soak, device, loads, plan));
     cpu_times_read(&second, "");
     loss = cpu_loss_between(&first, &second);
     soak->disturbed = device_properties(device)->shares_host_cores && disturbance_matters(&loss);

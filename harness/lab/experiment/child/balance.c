@@ -84,7 +84,6 @@ static enum status time_parts(struct balance_result *result, struct training *tr
                               enum balance_kind kind, int64_t steps)
 {
     double host_ns, device_ns;
-    enum status status = STATUS_OK;
 
     TRY(training_balance(training, steps, &host_ns, &device_ns));
     if (host_ns + device_ns < result->host_ns + result->device_ns) {
@@ -93,8 +92,7 @@ static enum status time_parts(struct balance_result *result, struct training *tr
         result->ratio = ratio_of(kind, host_ns, device_ns);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Measures both parts with the settings as they are, in a run of its own, once the files were read: the
@@ -110,19 +108,19 @@ static enum status measure(struct balance_result *result, struct device *device,
     enum status status = STATUS_OK;
 
     *result = (struct balance_result){ .host_ns = INFINITY, .device_ns = INFINITY };
-    TRY(dataset_read_files(&config->data));
-    TRY(training_open(&training, device, config));
-    TRY(training_run(training, SETTLE_STEPS));
-    TRY(time_parts(result, training, balance->kind, STEPS_LEAST));
+    TRY_OUT(dataset_read_files(&config->data));
+    TRY_OUT(training_open(&training, device, config));
+    TRY_OUT(training_run(training, SETTLE_STEPS));
+    TRY_OUT(time_parts(result, training, balance->kind, STEPS_LEAST));
     steps = fmin(STEPS_MOST, MEASURE_NS / (result->host_ns + result->device_ns));
     for (int i = 0; i < MEASUREMENTS && steps > STEPS_LEAST; i++)
         if (!(can_choose(config) && is_far(balance, result->ratio)))
-            TRY(time_parts(result, training, balance->kind, (int64_t)steps));
+            TRY_OUT(time_parts(result, training, balance->kind, (int64_t)steps));
     result->measured = true;
     result->jpeg_pixels = config->data.jpeg_pixels;
     training_close(training);
     training = NULL;
-    TRY(device_memory_trim(device));
+    TRY_OUT(device_memory_trim(device));
 
 out:
     if (training != NULL) {
@@ -179,27 +177,22 @@ struct search {
 
 static enum status decode_time(struct search *search, int size, double *ns)
 {
-    enum status status = STATUS_OK;
-
     if (!(search->decode_ns[size] > 0))
         TRY(dataset_decode_ns(pixels_of(size), search->image_size, &search->decode_ns[size]));
     *ns = search->decode_ns[size];
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status predict(struct search *search, int size, double *ratio)
 {
-    enum status status = STATUS_OK;
     double decode_ns, host_ns;
 
     TRY(decode_time(search, size, &decode_ns));
     host_ns = search->now.host_ns + search->slope * (decode_ns - search->now_decode_ns);
     *ratio = ratio_of(search->balance->kind, fmax(host_ns, 1), search->now.device_ns);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The best size so far of those looked at: whose ratio is predicted to be nearest to the middle. */
@@ -211,7 +204,6 @@ struct candidate {
 /* Sizes that were measured are no candidates: a prediction cannot tell more. */
 static enum status look_at(struct search *search, int size, struct candidate *best, double *ratio)
 {
-    enum status status = STATUS_OK;
     double away;
 
     TRY(predict(search, size, ratio));
@@ -219,8 +211,7 @@ static enum status look_at(struct search *search, int size, struct candidate *be
     if (!search->measured[size].measured && (best->size < 0 || away < best->distance))
         *best = (struct candidate){ size, away };
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Whether the host has more to do than is wanted. */
@@ -235,7 +226,6 @@ static bool is_above(const struct balance *balance, double ratio)
  * just that size need no resizing. So only above it the rest is left out once it would be too much. */
 static enum status find_candidate(struct search *search, struct candidate *best)
 {
-    enum status status = STATUS_OK;
     double ratio;
 
     *best = (struct candidate){ .size = -1 };
@@ -256,8 +246,7 @@ static enum status find_candidate(struct search *search, struct candidate *best)
             TRY(look_at(search, centre + step, best, &ratio));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The growth of host work with the time to decode one file, from the last two measurements. It would be
@@ -295,7 +284,6 @@ static enum status try_size(struct search *search, struct device *device,
                             struct training_config *config, int size)
 {
     double decode_ns = search->now_decode_ns, host_ns = search->now.host_ns;
-    enum status status = STATUS_OK;
 
     config->data.jpeg_pixels = pixels_of(size);
     TRY(decode_time(search, size, &search->now_decode_ns));
@@ -304,8 +292,7 @@ static enum status try_size(struct search *search, struct device *device,
     keep(search, size);
     learn_slope(search, decode_ns, host_ns, (double)config->model.batch);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The measured size whose ratio is nearest to the middle. */
@@ -365,12 +352,11 @@ static enum status is_settled(struct search *search, int *next, bool *settled)
     int best = best_measured(search);
     const struct balance_result *result = &search->measured[best];
     struct candidate candidate;
-    enum status status = STATUS_OK;
 
     *next = best;
     *settled = search->attempts >= ATTEMPTS;
     if (*settled)
-        goto out;
+        return STATUS_OK;
     if (!is_central(search->balance, result) &&
         !(search->attempts >= ATTEMPTS_FOR_CENTRAL && balance_holds(search->balance, result))) {
         TRY(find_candidate(search, &candidate));
@@ -386,8 +372,7 @@ static enum status is_settled(struct search *search, int *next, bool *settled)
         *next = *settled ? best : other;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Searches for the size. *result becomes the measurement of the one that is best. */
@@ -399,7 +384,6 @@ static enum status approach(struct balance_result *result, struct device *device
                              .slope = (double)config->model.batch };
     int size = size_of(config->data.jpeg_pixels);
     bool settled = false;
-    enum status status = STATUS_OK;
 
     while (!settled) {
         TRY(try_size(&search, device, config, size));
@@ -408,15 +392,12 @@ static enum status approach(struct balance_result *result, struct device *device
     *result = search.measured[size];
     config->data.jpeg_pixels = result->jpeg_pixels;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status balance_choose(struct balance_result *result, struct device *device,
                            const struct balance *balance, struct training_config *config)
 {
-    enum status status = STATUS_OK;
-
     *result = (struct balance_result){ .jpeg_pixels = config->data.jpeg_pixels };
     if (balance->kind == BALANCE_NONE)
         return STATUS_OK;
@@ -425,6 +406,5 @@ enum status balance_choose(struct balance_result *result, struct device *device,
     else
         TRY(measure(result, device, balance, config));
 
-out:
-    return status;
+    return STATUS_OK;
 }

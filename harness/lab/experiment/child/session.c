@@ -39,7 +39,6 @@ enum status session_settle(struct session *session, struct device *device)
     struct training_config *after = &session->configs[VARIANT_AFTER];
     const struct balance *balance = &session->scenario->balance;
     struct training_config *measured = &session->configs[balances[balance->kind].measured];
-    enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++)
         TRY(protocol_config(session->protocol, session->scenario, (enum variant)v,
@@ -55,8 +54,7 @@ enum status session_settle(struct session *session, struct device *device)
         TRY(balance_choose(&session->balance, device, balance, measured));
     before->data.jpeg_pixels = after->data.jpeg_pixels = measured->data.jpeg_pixels;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A child that is given the size measures no balance: it does the work of an earlier one, whatever the

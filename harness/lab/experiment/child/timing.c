@@ -37,7 +37,6 @@ static enum status send_scenario(struct timing *timing)
 {
     struct session *session = &timing->session;
     struct record *record = &session->record;
-    enum status status = STATUS_OK;
 
     memset(record, 0, sizeof *record);
     record->type = RECORD_SCENARIO;
@@ -50,8 +49,7 @@ static enum status send_scenario(struct timing *timing)
     }
     TRY(session_send(session));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Sends a repetition and keeps what the verdict so far needs of it. */
@@ -67,7 +65,7 @@ static enum status send_repetition(struct timing *timing, enum variant variant, 
     record->index = index;
     record->repetition = *repetition;
     *repetition = (struct repetition){ 0 };
-    TRY(session_send(&timing->session));
+    TRY_OUT(session_send(&timing->session));
     timing->so_far.repetitions[variant][index] = record->repetition;
     timing->so_far.repetitions[variant][index].step_ns = NULL;
     timing->so_far.repetitions[variant][index].step_count = 0;
@@ -83,16 +81,12 @@ static enum status check_cost(const struct timing *timing)
 {
     const struct least_cost *least = &timing->session.scenario->least_cost;
     double cost_us = timing->pilot[least->metric], step_us = timing->pilot[METRIC_STEP_TIME];
-    enum status status = STATUS_OK;
 
     if (least->metric == METRIC_NONE || cost_us >= least->share * step_us)
         return STATUS_OK;
     FAIL(STATUS_UNSUPPORTED, "%s is %s, %.2g%% of a step's %s; the effect shows only from %g%% on",
          metric_text(least->metric), quantity_time(cost_us * 1e3).text, 100 * cost_us / step_us,
          quantity_time(step_us * 1e3).text, 100 * least->share);
-
-out:
-    return status;
 }
 
 /* The pair that does not count: it warms up files, pools and primitives, and its step times give the
@@ -107,10 +101,10 @@ static enum status run_pilot_pair(struct timing *timing)
 
     timing->plan.period = training_period(configs, count);
     for (int i = 0; i < count; i++) {
-        TRY(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot));
+        TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot));
         step_ns[i] = timing->pilot[METRIC_STEP_TIME] * 1e3;
         if (i == 0 && is_run(timing, VARIANT_BEFORE))
-            TRY(check_cost(timing));
+            TRY_OUT(check_cost(timing));
     }
     window_plan_steps(&timing->plan, step_ns, count);
 
@@ -139,12 +133,12 @@ static enum status run_windows(struct timing *timing, struct window_run *runs, i
         timing->apart = status == STATUS_DEVICE_OUT_OF_MEMORY && count > 1;
         if (!timing->apart)
             goto out;
-        TRY(device_memory_trim(timing->device));
+        TRY_OUT(device_memory_trim(timing->device));
     }
     for (int i = 0; i < count; i++) {
         status = window_pair(&runs[i], 1, timing->device, &timing->plan, failed);
         *failed = i;
-        TRY(status);
+        TRY_OUT(status);
     }
 
 out:
@@ -168,9 +162,9 @@ static enum status run_pair(struct timing *timing, bool after_first, int index)
         runs[count].repetition = &repetitions[count];
         variants[count++] = variant;
     }
-    TRY(run_windows(timing, runs, count, &failed));
+    TRY_OUT(run_windows(timing, runs, count, &failed));
     for (int i = 0; i < count; i++)
-        TRY(send_repetition(timing, variants[i], index, &repetitions[i]));
+        TRY_OUT(send_repetition(timing, variants[i], index, &repetitions[i]));
     timing->so_far.pairs = index + 1;
 
 out:
@@ -196,7 +190,6 @@ static enum status open_so_far(struct timing *timing, int pairs)
 {
     const struct session *session = &timing->session;
     struct scenario_result *so_far = &timing->so_far;
-    enum status status = STATUS_OK;
 
     so_far->scenario = session->scenario;
     so_far->protocol = *session->protocol;
@@ -206,8 +199,7 @@ static enum status open_so_far(struct timing *timing, int pairs)
         TRY(rows_make(&so_far->repetitions[v], pairs));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided. One
@@ -221,16 +213,16 @@ static enum status run_pairs(struct timing *timing)
     uint32_t *first;
     enum status status = STATUS_OK;
 
-    TRY(rows_make(&first, most));
-    TRY(open_so_far(timing, most));
+    TRY_OUT(rows_make(&first, most));
+    TRY_OUT(open_so_far(timing, most));
     while (so_far == VERDICT_UNDECIDED && done < most) {
         if (group > most - done)
             group = most - done;
         order_of_pairs(first, group, &random);
-        for (int i = 0; i < group; i++, done++) TRY(run_pair(timing, first[i] != 0, done));
+        for (int i = 0; i < group; i++, done++) TRY_OUT(run_pair(timing, first[i] != 0, done));
         if (timing->only != VARIANT_COUNT)
             break;
-        TRY(verdict_so_far(timing, &so_far));
+        TRY_OUT(verdict_so_far(timing, &so_far));
         group = EXTRA_PAIRS;
     }
 
@@ -242,34 +234,30 @@ out:
 static enum status open_device(struct timing *timing)
 {
     const struct session *session = &timing->session;
-    enum status status = STATUS_OK;
 
     TRY(session_open_device(session->protocol, (struct activity_sink){ 0 }, &timing->device));
     timing->plan.seconds = fmax(session->protocol->window_seconds,
                                 device_properties(timing->device)->window_seconds_least);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_timing(struct timing *timing)
 {
     struct session *session = &timing->session;
     bool holds = false;
-    enum status status = STATUS_OK;
 
     TRY(open_device(timing));
     TRY(session_settle(session, timing->device));
     TRY(send_scenario(timing));
     TRY(session_check_balance(session, &holds));
     if (!holds)
-        goto out;
+        return STATUS_OK;
     TRY(run_pilot_pair(timing));
     TRY(run_pairs(timing));
     TRY(session_send_text(session, RECORD_END, ""));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,
@@ -278,7 +266,7 @@ enum status timing_child(const struct scenario *scenario, const struct protocol 
     struct timing *timing;
     enum status status = STATUS_OK;
 
-    TRY(rows_make(&timing, 1));
+    TRY_OUT(rows_make(&timing, 1));
     session_start(&timing->session, scenario, protocol, descriptor);
     timing->only = only;
     status = session_end(&timing->session, run_timing(timing));

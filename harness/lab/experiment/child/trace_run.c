@@ -54,9 +54,9 @@ static enum status time_window(const struct trace_run *run, struct training *tra
     struct training_window window = { 0 };
     enum status status = STATUS_OK;
 
-    TRY(training_window(training, steps, &window));
+    TRY_OUT(training_window(training, steps, &window));
     if (run->stop != NULL && *run->stop != 0)
-        FAIL(STATUS_INTERRUPTED, "stopped before all steps were recorded");
+        FAIL_OUT(STATUS_INTERRUPTED, "stopped before all steps were recorded");
     pace->us = (double)window.wall_ns / (double)steps / 1e3;
     pace->launches = (double)window.counts.launches / (double)steps;
 
@@ -70,8 +70,6 @@ out:
 static enum status open_run(const struct trace_run *run, struct device *device,
                             struct training **training, struct pace *pace)
 {
-    enum status status = STATUS_OK;
-
     TRY(training_open(training, device, run->config));
     training_stop_on(*training, run->stop);
     TRY(training_run(*training, WINDOW_FIRST_STEPS));
@@ -80,8 +78,7 @@ static enum status open_run(const struct trace_run *run, struct device *device,
     if (pace->us * 1e3 * PILOT_STEPS < WARM_NS)
         TRY(time_window(run, *training, (int64_t)(WARM_NS / (pace->us * 1e3)), pace));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The largest minus the smallest, over the median. */
@@ -110,10 +107,10 @@ enum status trace_run_wait(struct trace_run *run, struct device *device)
     struct pace pace;
     enum status status = STATUS_OK;
 
-    TRY(open_run(run, device, &training, &pace));
+    TRY_OUT(open_run(run, device, &training, &pace));
     plan(run, &pace);
     for (int i = 0; i < run->plan.windows; i++) {
-        TRY(time_window(run, training, run->plan.steps, &pace));
+        TRY_OUT(time_window(run, training, run->plan.steps, &pace));
         run->wait_us[i] = pace.us;
     }
 
@@ -130,12 +127,12 @@ static enum status run_traced_window(struct trace_run *run, struct training *tra
     struct pace pace;
     enum status status = STATUS_OK;
 
-    TRY(device_synchronize(device));
-    TRY(device_activity_flush(device)); /* Older records do not belong to this window. */
+    TRY_OUT(device_synchronize(device));
+    TRY_OUT(device_activity_flush(device)); /* Older records do not belong to this window. */
     trace_begin(run->trace);
-    TRY(training_trace(training, run->trace));
-    TRY(time_window(run, training, run->plan.steps, &pace));
-    TRY(device_activity_flush(device));
+    TRY_OUT(training_trace(training, run->trace));
+    TRY_OUT(time_window(run, training, run->plan.steps, &pace));
+    TRY_OUT(device_activity_flush(device));
     *step_us = pace.us;
 
 out:
@@ -148,7 +145,6 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
 {
     struct cpu_times last;
     char settings[SETTINGS_SIZE], path[PATH_MAX];
-    enum status status = STATUS_OK;
     struct kineto_about about = {
         .name = run->name,
         .settings = run->protocol->unnamed ? NULL : settings,
@@ -181,8 +177,7 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
                                      .rows = trace_row_count(run->trace),
                                      .dropped = trace_dropped(run->trace) };
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Records the last window again while other programs disturbed it. */
@@ -191,14 +186,12 @@ static enum status record_undisturbed(struct trace_run *run, struct training *tr
 {
     int windows = run->plan.windows;
     double wait_us = stats_median(run->wait_us, windows);
-    enum status status = STATUS_OK;
 
     for (int again = 0; again < TRACE_AGAIN_MOST; again++)
         if (trace_window_is_disturbed(run->traced_us, windows, wait_us))
             TRY(run_traced_window(run, training, device, &run->traced_us[windows - 1]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* If there are several windows, one more comes first and does not count: it touches the buffer's memory
@@ -213,18 +206,18 @@ enum status trace_run_record(struct trace_run *run)
     enum status status = STATUS_OK;
 
     cpu_times_read(&first, "/");
-    TRY(trace_open(&run->trace, 0));
-    TRY(session_open_device(run->protocol, trace_sink(run->trace), &device));
-    TRY(open_run(run, device, &training, &pace));
+    TRY_OUT(trace_open(&run->trace, 0));
+    TRY_OUT(session_open_device(run->protocol, trace_sink(run->trace), &device));
+    TRY_OUT(open_run(run, device, &training, &pace));
     if (run->step_time_us > 0)
         plan_as_measured(run, pace.launches);
     if (run->plan.windows > 1)
-        TRY(run_traced_window(run, training, device, &uncounted_us));
+        TRY_OUT(run_traced_window(run, training, device, &uncounted_us));
     for (int i = 0; i < run->plan.windows; i++)
-        TRY(run_traced_window(run, training, device, &run->traced_us[i]));
-    TRY(record_undisturbed(run, training, device));
-    TRY(training_log_status(training)); /* or the trace would lack what the settings ask for */
-    TRY(write_trace(run, &first));
+        TRY_OUT(run_traced_window(run, training, device, &run->traced_us[i]));
+    TRY_OUT(record_undisturbed(run, training, device));
+    TRY_OUT(training_log_status(training)); /* or the trace would lack what the settings ask for */
+    TRY_OUT(write_trace(run, &first));
 
 out:
     close_run(training, device);

@@ -23,15 +23,15 @@ static enum status run_wait(struct tracer *tracer, bool *holds)
     struct status_error error;
     enum status status = STATUS_OK;
 
-    TRY(session_open_device(tracer->session.protocol, (struct activity_sink){ 0 }, &device));
+    TRY_OUT(session_open_device(tracer->session.protocol, (struct activity_sink){ 0 }, &device));
     run->device = *device_properties(device);
-    TRY(session_settle(&tracer->session, device));
-    TRY(session_check_balance(&tracer->session, holds));
+    TRY_OUT(session_settle(&tracer->session, device));
+    TRY_OUT(session_check_balance(&tracer->session, holds));
     run->period = training_period(configs, VARIANT_COUNT);
     run->alike =
         training_period(&configs[VARIANT_BEFORE], 1) == training_period(&configs[VARIANT_AFTER], 1);
     if (*holds && !(run->step_time_us > 0))
-        TRY(trace_run_wait(run, device));
+        TRY_OUT(trace_run_wait(run, device));
 
 out:
     error = *status_last(); /* Closing may fail too. */
@@ -55,7 +55,6 @@ static enum status run_tracer(struct tracer *tracer, bool *written)
 {
     char name[128];
     bool holds = false;
-    enum status status = STATUS_OK;
 
     snprintf(name, sizeof name, "%s%s%s", tracer->session.scenario->name,
              tracer->session.protocol->unnamed ? "" : ".",
@@ -63,13 +62,12 @@ static enum status run_tracer(struct tracer *tracer, bool *written)
     tracer->run.name = name;
     TRY(run_wait(tracer, &holds));
     if (!holds)
-        goto out;
+        return STATUS_OK;
     TRY(trace_run_record(&tracer->run));
     *written = true;
     TRY(send(tracer));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
@@ -79,7 +77,7 @@ enum status tracing_child(const struct scenario *scenario, const struct protocol
     enum status status = STATUS_OK;
 
     *written = false;
-    TRY(rows_make(&tracer, 1));
+    TRY_OUT(rows_make(&tracer, 1));
     session_start(&tracer->session, scenario, protocol, descriptor);
     tracer->order = order;
     tracer->run.path = order->path;

@@ -56,15 +56,13 @@ static enum status time_steps(struct training *training, int64_t steps, double *
                               double *metric)
 {
     struct training_window window = { 0 };
-    enum status status = STATUS_OK;
 
     TRY(training_window(training, steps, &window));
     *wall_ns = (double)window.wall_ns;
     memcpy(metric, window.metric, sizeof window.metric);
     training_window_release(&window);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Closes a run after a failure and keeps the error, which closing could replace. NULL is allowed. */
@@ -111,7 +109,6 @@ static enum status run_quarters(struct warm_up *warm_up, struct training *traini
 {
     double wall_ns;
     int64_t ready;
-    enum status status = STATUS_OK;
 
     for (int64_t i = 0; !warm_up->warm && i < (warm_up->has_drained ? most_drained : most); i++) {
         TRY(time_steps(training, warm_up->quarter, &wall_ns, warm_up->metric));
@@ -119,16 +116,13 @@ static enum status run_quarters(struct warm_up *warm_up, struct training *traini
         take_quarter(warm_up, wall_ns, ready);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time and metrics. */
 static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
                                 int64_t *steps, double *wall_ns, double *metric)
 {
-    enum status status = STATUS_OK;
-
     *steps = period;
     for (;;) {
         double growth;
@@ -140,8 +134,7 @@ static enum status find_quarter(struct training *training, int64_t period, doubl
         *steps = window_whole_periods((int64_t)((double)*steps * growth), period);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status window_pilot(struct device *device, const struct training_config *config,
@@ -153,18 +146,18 @@ enum status window_pilot(struct device *device, const struct training_config *co
     int64_t ready;
     enum status status = STATUS_OK;
 
-    TRY(training_open(&training, device, config));
-    TRY(training_run(training, WINDOW_FIRST_STEPS));
-    TRY(clocks_raise(device));
-    TRY(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter, &first_ns,
-                     warm_up.metric));
-    TRY(training_batches_ready(training, &ready));
+    TRY_OUT(training_open(&training, device, config));
+    TRY_OUT(training_run(training, WINDOW_FIRST_STEPS));
+    TRY_OUT(clocks_raise(device));
+    TRY_OUT(find_quarter(training, plan->period, plan->seconds * 1e9 / 4, &warm_up.quarter,
+                         &first_ns, warm_up.metric));
+    TRY_OUT(training_batches_ready(training, &ready));
     take_quarter(&warm_up, first_ns, ready);
-    TRY(run_quarters(&warm_up, training, QUARTERS_MOST - 1, QUARTERS_MOST - 1));
+    TRY_OUT(run_quarters(&warm_up, training, QUARTERS_MOST - 1, QUARTERS_MOST - 1));
     memcpy(metric, warm_up.fastest, sizeof warm_up.fastest);
     training_close(training);
     training = NULL;
-    TRY(device_memory_trim(device));
+    TRY_OUT(device_memory_trim(device));
 
 out:
     abandon(training);
@@ -182,7 +175,6 @@ static enum status prepare(struct window_run *run, struct device *device,
     struct repetition *repetition = run->repetition;
     struct warm_up warm_up = { .quarter = (plan->steps * plan->slices + 3) / 4 };
     int64_t within = (LOSS_STEPS - WINDOW_FIRST_STEPS) / warm_up.quarter;
-    enum status status = STATUS_OK;
 
     memset(repetition, 0, sizeof *repetition);
     TRY(training_open(&run->training, device, run->config));
@@ -196,8 +188,7 @@ static enum status prepare(struct window_run *run, struct device *device,
     TRY(training_pause(run->training));
     repetition->warmup_steps = training_steps_done(run->training);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status run_slice(struct window_run *run, struct device *device,
@@ -206,8 +197,8 @@ static enum status run_slice(struct window_run *run, struct device *device,
     enum status status = STATUS_OK;
 
     range_push(device, run->name);
-    TRY(training_window(run->training, plan->steps, &run->window));
-    TRY(training_pause(run->training));
+    TRY_OUT(training_window(run->training, plan->steps, &run->window));
+    TRY_OUT(training_pause(run->training));
 
 out:
     range_pop(device);
@@ -241,7 +232,7 @@ static enum status run_slices(struct window_run *runs, int count, struct device 
     for (int64_t slice = 0; slice < plan->slices; slice++)
         for (int i = 0; i < count; i++) {
             *failed = slice % 2 == 0 ? i : count - 1 - i;
-            TRY(run_slice(&runs[*failed], device, plan));
+            TRY_OUT(run_slice(&runs[*failed], device, plan));
         }
 
 out:
@@ -266,19 +257,20 @@ enum status window_pair(struct window_run *runs, int count, struct device *devic
     struct device_vitals vitals[2];
     enum status status = STATUS_OK;
 
-    for (*failed = 0; *failed < count; ++*failed) TRY(prepare(&runs[*failed], device, plan));
+    for (*failed = 0; *failed < count; ++*failed) TRY_OUT(prepare(&runs[*failed], device, plan));
     *failed = -1;
-    TRY(clocks_raise(device));
+    TRY_OUT(clocks_raise(device));
     vitals[0] = device_vitals(device);
-    TRY(run_slices(runs, count, device, plan, failed));
-    for (*failed = 0; *failed < count; ++*failed) TRY(training_log_status(runs[*failed].training));
+    TRY_OUT(run_slices(runs, count, device, plan, failed));
+    for (*failed = 0; *failed < count; ++*failed)
+        TRY_OUT(training_log_status(runs[*failed].training));
     *failed = -1;
     vitals[1] = device_vitals(device);
     for (int i = 0; i < count; i++) {
         take_window(&runs[i]);
         memcpy(runs[i].repetition->vitals, vitals, sizeof vitals);
     }
-    TRY(close_runs(runs, count, device));
+    TRY_OUT(close_runs(runs, count, device));
 
 out:
     for (int i = 0; i < count; i++) {

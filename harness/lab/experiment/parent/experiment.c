@@ -190,7 +190,6 @@ static void describe_failure(const struct collector *collector, const struct pro
 static enum status conclude(struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;
-    enum status status = STATUS_OK;
 
     if (collector->skipped || collector->failed) {
         result->verdict = collector->failed ? VERDICT_FAILED : VERDICT_SKIPPED;
@@ -202,36 +201,30 @@ static enum status conclude(struct collector *collector, const struct process_re
         TRY(verdict_give(result));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_collector(struct collector *collector)
 {
     struct scenario_result *result = collector->result;
-    enum status status = STATUS_OK;
 
     for (int v = 0; v < VARIANT_COUNT; v++) {
         TRY(rows_make(&result->repetitions[v], pairs_most(result)));
         TRY(rows_make(&collector->arrived[v], pairs_most(result)));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_traces(const struct collector *collector, const char *program,
                                const volatile sig_atomic_t *stop)
 {
-    enum status status = STATUS_OK;
-
     for (int v = 0; v < VARIANT_COUNT; v++) {
         report_trace(collector, (enum variant)v);
         TRY(variant_trace_make(collector->result, (enum variant)v, program, stop));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void open_result(struct scenario_result *result, const struct scenario *scenario,
@@ -301,22 +294,22 @@ enum status experiment_run_program(struct scenario_result *result, const char *p
 
     open_result(result, scenario, protocol);
     if (protocol->repetitions < 1 || protocol->repetitions > REPETITIONS_MOST)
-        FAIL(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
-             REPETITIONS_MOST);
-    TRY(open_collector(&collector));
+        FAIL_OUT(STATUS_BAD_USAGE, "%d repetitions; give 1 to %d", protocol->repetitions,
+                 REPETITIONS_MOST);
+    TRY_OUT(open_collector(&collector));
     arguments_exec(&arguments, scenario, protocol);
     cpu_times_read(&first, "");
-    TRY(process_run(&child, &report));
+    TRY_OUT(process_run(&child, &report));
     cpu_times_read(&second, "");
     result->cpu_loss = cpu_loss_between(&first, &second);
     if (report.end == PROCESS_INTERRUPTED)
-        FAIL(STATUS_INTERRUPTED, "%s was interrupted after %d of %d pairs", scenario->name,
-             complete_pairs(&collector), pairs_expected(&collector));
+        FAIL_OUT(STATUS_INTERRUPTED, "%s was interrupted after %d of %d pairs", scenario->name,
+                 complete_pairs(&collector), pairs_expected(&collector));
     keep_pairs(&collector);
-    TRY(conclude(&collector, &report));
+    TRY_OUT(conclude(&collector, &report));
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
-        TRY(make_traces(&collector, program, stop));
+        TRY_OUT(make_traces(&collector, program, stop));
     variant_diagnosis_make(result);
 
 out:

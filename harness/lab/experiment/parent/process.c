@@ -52,8 +52,6 @@ struct running {
 /* Takes `count` bytes without a newline. */
 static enum status lines_append(struct lines *lines, const char *bytes, size_t count)
 {
-    enum status status = STATUS_OK;
-
     if (lines->too_long || lines->length + count > LINE_MOST) {
         lines->too_long = true;
         lines->length = 0;
@@ -63,15 +61,12 @@ static enum status lines_append(struct lines *lines, const char *bytes, size_t c
     memcpy(lines->bytes + lines->length, bytes, count);
     lines->length += count;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status lines_take(struct lines *lines, const char *bytes, size_t count,
                               const struct process *child)
 {
-    enum status status = STATUS_OK;
-
     while (count > 0) {
         const char *newline = memchr(bytes, '\n', count);
         size_t piece = newline != NULL ? (size_t)(newline - bytes) : count;
@@ -89,8 +84,7 @@ static enum status lines_take(struct lines *lines, const char *bytes, size_t cou
         count -= piece + 1;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void tail_take(struct tail *tail, const char *bytes, size_t count)
@@ -165,7 +159,6 @@ static void close_one(int *descriptor)
  * us from checking the clock. At the end of the stream the descriptor is closed and becomes -1. */
 static enum status drain(struct running *running, int *descriptor)
 {
-    enum status status = STATUS_OK;
     char bytes[READ_BYTES];
     ssize_t count;
 
@@ -183,8 +176,7 @@ static enum status drain(struct running *running, int *descriptor)
             tail_take(&running->tail, bytes, (size_t)count);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Starting and ending it --- */
@@ -245,14 +237,14 @@ static enum status open_pipe(int ends[2])
     int low[2] = { -1, -1 };
 
     if (pipe2(low, O_CLOEXEC) != 0)
-        FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
     for (int i = 0; i < 2; i++) {
         ends[i] = fcntl(low[i], F_DUPFD_CLOEXEC, PROCESS_RECORD_FD + 1);
         if (ends[i] < 0)
-            FAIL(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
+            FAIL_OUT(STATUS_IO, "cannot open a pipe to a child: %s", strerror(errno));
     }
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
-        FAIL(STATUS_IO, "cannot read a child's pipe without waiting: %s", strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot read a child's pipe without waiting: %s", strerror(errno));
 
 out:
     for (int i = 0; i < 2; i++)
@@ -270,16 +262,16 @@ static enum status start(struct running *running)
     char **arguments = vector(running->child);
 
     if (arguments == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the arguments of %s", program);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the arguments of %s", program);
     if (access(program, X_OK) != 0)
-        FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
-    TRY(open_pipe(records));
-    TRY(open_pipe(output));
+        FAIL_OUT(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
+    TRY_OUT(open_pipe(records));
+    TRY_OUT(open_pipe(output));
     running->pid = fork();
     if (running->pid == 0)
         become(running->child, arguments, records[1], output[1], self);
     if (running->pid < 0)
-        FAIL(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
+        FAIL_OUT(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
     setpgid(running->pid,
             running->pid); /* The child does the same; the second call fails, which is fine. */
     running->records = records[0];
@@ -336,7 +328,6 @@ static bool wanted_to_stop(const struct process *child)
 /* Handles what comes until the child ends, by itself or because its time is up. */
 static enum status attend(struct running *running, struct process_report *report)
 {
-    enum status status = STATUS_OK;
     const struct process *child = running->child;
     int64_t start_ns = clock_ns();
 
@@ -359,8 +350,7 @@ static enum status attend(struct running *running, struct process_report *report
         TRY(drain(running, &running->output));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status process_run(const struct process *child, struct process_report *report)
@@ -370,13 +360,13 @@ enum status process_run(const struct process *child, struct process_report *repo
     int how;
 
     memset(report, 0, sizeof *report);
-    TRY(start(&running));
+    TRY_OUT(start(&running));
     status = attend(&running, report);
     how = finish(&running);
-    TRY(status);
+    TRY_OUT(status);
     /* The pipes may hold what it wrote last. */
-    TRY(drain(&running, &running.records));
-    TRY(drain(&running, &running.output));
+    TRY_OUT(drain(&running, &running.records));
+    TRY_OUT(drain(&running, &running.output));
     if (report->end == PROCESS_EXITED && WIFSIGNALED(how)) {
         report->end = PROCESS_SIGNALLED;
         report->code = WTERMSIG(how);

@@ -20,7 +20,6 @@ static enum status take_findings(struct variant_diagnosis *to, const struct diag
 static enum status trace_path(char path[PATH_MAX], const char *folder,
                               const struct tracing *tracing, int rank)
 {
-    enum status status = STATUS_OK;
     const char *first = strstr(tracing->file, ".rank0.");
     int stem = (int)(first != NULL ? first - tracing->file : 0), length;
 
@@ -32,8 +31,7 @@ static enum status trace_path(char path[PATH_MAX], const char *folder,
     if (length < 0 || length >= PATH_MAX)
         FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status diagnose(struct variant_diagnosis *to, const char *folder,
@@ -45,14 +43,14 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder,
     const char **paths = NULL;
     enum status status = STATUS_OK;
 
-    TRY(rows_make(&names, ranks));
-    TRY(rows_make(&paths, ranks));
+    TRY_OUT(rows_make(&names, ranks));
+    TRY_OUT(rows_make(&paths, ranks));
     for (int rank = 0; rank < ranks; rank++) {
-        TRY(trace_path(names[rank], folder, tracing, rank));
+        TRY_OUT(trace_path(names[rank], folder, tracing, rank));
         paths[rank] = names[rank];
     }
-    TRY(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
-    TRY(take_findings(to, &diagnosis));
+    TRY_OUT(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
+    TRY_OUT(take_findings(to, &diagnosis));
 
 out:
     diagnosis_release(&diagnosis);

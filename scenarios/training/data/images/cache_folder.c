@@ -24,7 +24,6 @@
 
 enum status cache_folder_path(char path[PATH_MAX])
 {
-    enum status status = STATUS_OK;
     const char *own = getenv("CHOKEPOINT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"),
                *home = getenv("HOME");
     int length;
@@ -45,13 +44,11 @@ enum status cache_folder_path(char path[PATH_MAX])
              "to a shorter one",
              length, path);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_folder(const char *path)
 {
-    enum status status = STATUS_OK;
     struct stat info;
     int error = mkdir(path, 0777) != 0 ? errno : 0;
 
@@ -63,13 +60,11 @@ static enum status make_folder(const char *path)
              "that can be written",
              path, strerror(error));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status make_folders(const char *path)
 {
-    enum status status = STATUS_OK;
     char parent[PATH_MAX];
 
     for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -81,8 +76,7 @@ static enum status make_folders(const char *path)
     }
     TRY(make_folder(path));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
@@ -95,16 +89,13 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
 
 static enum status remove_folder(const char *path)
 {
-    enum status status = STATUS_OK;
-
     if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
         FAIL(STATUS_IO,
              "%.300s cannot be removed: %s; remove it, or set CHOKEPOINT_CACHE to another "
              "folder",
              path, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Removes the unfinished entries of processes that were killed. Only the holder of the lock may call it. */
@@ -115,14 +106,14 @@ static enum status remove_unfinished(const char *cache)
     DIR *stream = opendir(cache);
 
     if (stream == NULL)
-        FAIL(STATUS_IO,
-             "the cache folder %.300s cannot be read: %s; set CHOKEPOINT_CACHE to another", cache,
-             strerror(errno));
+        FAIL_OUT(STATUS_IO,
+                 "the cache folder %.300s cannot be read: %s; set CHOKEPOINT_CACHE to another",
+                 cache, strerror(errno));
     for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
         if (!ends_in(entry->d_name, UNFINISHED))
             continue;
         snprintf(path, sizeof path, "%s/%s", cache, entry->d_name);
-        TRY(remove_folder(path));
+        TRY_OUT(remove_folder(path));
     }
 
 out:
@@ -134,7 +125,6 @@ out:
 /* Opens the file that processes lock, which takes a folder that can be written. */
 static enum status open_lock(int *lock, const char *cache)
 {
-    enum status status = STATUS_OK;
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/lock", cache);
@@ -145,15 +135,12 @@ static enum status open_lock(int *lock, const char *cache)
              "written",
              path, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Waits until no other process makes entries. Closing *lock releases it. */
 static enum status take_lock(int *lock, const char *cache)
 {
-    enum status status = STATUS_OK;
-
     TRY(open_lock(lock, cache));
     if (flock(*lock, LOCK_EX) != 0) {
         if (errno == EINTR)
@@ -164,8 +151,7 @@ static enum status take_lock(int *lock, const char *cache)
              cache, strerror(errno));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Making room --- */
@@ -200,18 +186,16 @@ static int find_oldest(const char *cache, const struct cache_entry *entry, char 
 /* Before one more is made. Only the holder of the lock may call it. */
 static enum status make_room(const char *cache, const struct cache_entry *entry)
 {
-    enum status status = STATUS_OK;
     char oldest[PATH_MAX];
     struct timespec used = { 0 };
 
     if (entry->family == NULL)
-        goto out;
+        return STATUS_OK;
     while (find_oldest(cache, entry, oldest, &used) >= entry->most &&
            used.tv_sec < time(NULL) - IN_USE_SECONDS)
         TRY(remove_folder(oldest));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The time of the folder is that of its last use. In a cache that is read-only, nothing is removed. */
@@ -231,20 +215,20 @@ static enum status make_entry(const char *cache, const char *path, const struct 
     bool is_begun = false;
 
     snprintf(unfinished, sizeof unfinished, "%s/%s" UNFINISHED, cache, entry->name);
-    TRY(remove_unfinished(cache));
-    TRY(make_room(cache, entry));
-    TRY(make_folder(unfinished));
+    TRY_OUT(remove_unfinished(cache));
+    TRY_OUT(make_room(cache, entry));
+    TRY_OUT(make_folder(unfinished));
     is_begun = true;
-    TRY(entry->fill(entry->context, unfinished));
+    TRY_OUT(entry->fill(entry->context, unfinished));
     if (syncfs(lock) != 0)
-        FAIL(STATUS_IO,
-             "%.300s cannot be written to disk: %s; set CHOKEPOINT_CACHE to a folder on "
-             "another disk",
-             unfinished, strerror(errno));
-    TRY(remove_folder(path)); /* It is there when it has lost files. */
+        FAIL_OUT(STATUS_IO,
+                 "%.300s cannot be written to disk: %s; set CHOKEPOINT_CACHE to a folder on "
+                 "another disk",
+                 unfinished, strerror(errno));
+    TRY_OUT(remove_folder(path)); /* It is there when it has lost files. */
     if (rename(unfinished, path) != 0)
-        FAIL(STATUS_IO, "%.300s cannot be renamed: %s; set CHOKEPOINT_CACHE to another folder",
-             unfinished, strerror(errno));
+        FAIL_OUT(STATUS_IO, "%.300s cannot be renamed: %s; set CHOKEPOINT_CACHE to another folder",
+                 unfinished, strerror(errno));
 
 out:
     if (status != STATUS_OK && is_begun) {
@@ -257,7 +241,6 @@ out:
 
 enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *entry, bool *found)
 {
-    enum status status = STATUS_OK;
     char cache[PATH_MAX];
 
     *found = false;
@@ -267,8 +250,7 @@ enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *ent
     if (*found && entry->family != NULL)
         note_use(path);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cache_folder_try(const struct cache_entry *entry)
@@ -278,12 +260,12 @@ enum status cache_folder_try(const struct cache_entry *entry)
     bool found;
     int lock = -1;
 
-    TRY(cache_folder_find(path, entry, &found));
+    TRY_OUT(cache_folder_find(path, entry, &found));
     if (found)
         goto out;
-    TRY(cache_folder_path(cache));
-    TRY(make_folders(cache));
-    TRY(open_lock(&lock, cache));
+    TRY_OUT(cache_folder_path(cache));
+    TRY_OUT(make_folders(cache));
+    TRY_OUT(open_lock(&lock, cache));
 
 out:
     if (lock >= 0)
@@ -298,14 +280,14 @@ enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entr
     bool found;
     int lock = -1;
 
-    TRY(cache_folder_find(path, entry, &found));
+    TRY_OUT(cache_folder_find(path, entry, &found));
     if (found)
         goto out;
-    TRY(cache_folder_path(cache));
-    TRY(make_folders(cache));
-    TRY(take_lock(&lock, cache));
+    TRY_OUT(cache_folder_path(cache));
+    TRY_OUT(make_folders(cache));
+    TRY_OUT(take_lock(&lock, cache));
     if (!entry->is_whole(entry->context, path)) /* Another process may have made it meanwhile. */
-        TRY(make_entry(cache, path, entry, lock));
+        TRY_OUT(make_entry(cache, path, entry, lock));
 
 out:
     if (lock >= 0)

@@ -53,12 +53,12 @@ enum status image_painter_open(struct image_painter **painter, int pixels)
     enum status status = STATUS_OK;
     struct image_painter *made;
 
-    TRY(rows_make(&made, 1));
+    TRY_OUT(rows_make(&made, 1));
     made->pixels = pixels;
     for (made->cells = CLOUD_CELLS; made->cells < pixels;) made->cells *= 2;
-    TRY(rows_make(&made->clouds, (int64_t)made->cells * made->cells));
-    TRY(rows_make(&made->coarser, (int64_t)made->cells * made->cells));
-    TRY(rows_make(&made->rgb, (int64_t)pixels * pixels * 3));
+    TRY_OUT(rows_make(&made->clouds, (int64_t)made->cells * made->cells));
+    TRY_OUT(rows_make(&made->coarser, (int64_t)made->cells * made->cells));
+    TRY_OUT(rows_make(&made->rgb, (int64_t)pixels * pixels * 3));
 
 out:
     if (status != STATUS_OK) {
@@ -241,13 +241,13 @@ static enum status open_writer(void *context, void **worker)
     enum status status = STATUS_OK;
     struct set_writer *writer;
 
-    TRY(rows_make(&writer, 1));
+    TRY_OUT(rows_make(&writer, 1));
     writer->request = *(const struct set_request *)context;
-    TRY(image_painter_open(&writer->painter, writer->request.pixels));
+    TRY_OUT(image_painter_open(&writer->painter, writer->request.pixels));
     if (writer->request.uneven)
-        TRY(image_painter_open(&writer->large,
-                               generated_image_pixels(writer->request.pixels, true, 0)));
-    TRY(jpeg_encoder_open(&writer->encoder));
+        TRY_OUT(image_painter_open(&writer->large,
+                                   generated_image_pixels(writer->request.pixels, true, 0)));
+    TRY_OUT(jpeg_encoder_open(&writer->encoder));
 
 out:
     if (status != STATUS_OK) {
@@ -260,7 +260,6 @@ out:
 
 static enum status write_image(void *worker, uint32_t number, const char *folder)
 {
-    enum status status = STATUS_OK;
     struct set_writer *writer = worker;
     struct image_painter *painter;
     int label = 0, pixels;
@@ -277,13 +276,11 @@ static enum status write_image(void *worker, uint32_t number, const char *folder
                     GENERATED_QUALITY, &file, &bytes));
     TRY(image_set_write_file(path, file, bytes));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status write_set(void *context, const char *folder)
 {
-    enum status status = STATUS_OK;
     struct image_set set = {
         .context = context, .open = open_writer, .close = close_writer, .write = write_image
     };
@@ -300,8 +297,7 @@ static enum status write_set(void *context, const char *folder)
     }
     TRY(image_set_write(&set, folder));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Cleaners of temporary folders may take some of the files. */

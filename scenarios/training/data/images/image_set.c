@@ -82,10 +82,10 @@ enum status image_set_write_file(const char *path, const void *bytes, size_t cou
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 
     if (file < 0 || !write_all(file, bytes, count))
-        FAIL(STATUS_IO,
-             "%.300s cannot be written: %s; make room, or set CHOKEPOINT_CACHE to a folder "
-             "on another disk",
-             path, strerror(errno));
+        FAIL_OUT(STATUS_IO,
+                 "%.300s cannot be written: %s; make room, or set CHOKEPOINT_CACHE to a folder "
+                 "on another disk",
+                 path, strerror(errno));
 
 out:
     if (file >= 0)

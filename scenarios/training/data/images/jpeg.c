@@ -34,7 +34,7 @@ static enum status need_turbo(struct jpeg_decoder *decoder)
     if (decoder->turbo == NULL)
         decoder->turbo = tjInitDecompress();
     if (decoder->turbo == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
 
 out:
     return status;
@@ -51,8 +51,8 @@ enum status jpeg_decoder_open(struct jpeg_decoder **decoder)
 {
     enum status status = STATUS_OK;
 
-    TRY(rows_make(decoder, 1));
-    TRY(need_turbo(*decoder));
+    TRY_OUT(rows_make(decoder, 1));
+    TRY_OUT(need_turbo(*decoder));
 
 out:
     if (status != STATUS_OK) {
@@ -75,7 +75,6 @@ void jpeg_decoder_close(struct jpeg_decoder *decoder)
 /* Makes the buffer at `buffer` at least `bytes` long; what was in it is lost. */
 static enum status reserve(void *buffer, size_t *capacity, size_t bytes, const char *name)
 {
-    enum status status = STATUS_OK;
     void **memory = buffer;
 
     if (bytes <= *capacity)
@@ -86,8 +85,7 @@ static enum status reserve(void *buffer, size_t *capacity, size_t bytes, const c
     if (*memory == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the %zu bytes that %.300s takes", bytes, name);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* To RGB in place. CMYK JPEGs hold inverted values, 255 being no ink: Adobe's convention, which
@@ -115,22 +113,23 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
     bool is_cmyk;
     size_t pixels;
 
-    TRY(need_turbo(decoder));
+    TRY_OUT(need_turbo(decoder));
     *width = *height = 0; /* They stay so for a file that holds tables and no image. */
     if (tjDecompressHeader3(decoder->turbo, file, bytes, width, height, &subsampling, &colours) !=
             0 ||
         *width < 1 || *height < 1)
-        FAIL(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s; is it a JPEG file?", name,
-             tjGetErrorStr2(decoder->turbo));
+        FAIL_OUT(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s; is it a JPEG file?", name,
+                 tjGetErrorStr2(decoder->turbo));
     pixels = (size_t)*width * (size_t)*height;
     if (pixels > MOST_PIXELS)
-        FAIL(STATUS_BAD_INPUT,
-             "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name, *width,
-             *height, MOST_PIXELS);
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name,
+                 *width, *height, MOST_PIXELS);
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
     *decoded = rgb;
     if (*width != size || *height != size || is_cmyk) {
-        TRY(reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
+        TRY_OUT(
+            reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
         *decoded = decoder->pixels;
     }
     /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a warning
@@ -138,8 +137,8 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
     if (tjDecompress2(decoder->turbo, file, bytes, *decoded, *width, 0, *height,
                       is_cmyk ? TJPF_CMYK : TJPF_RGB,
                       TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING) != 0)
-        FAIL(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s", name,
-             tjGetErrorStr2(decoder->turbo));
+        FAIL_OUT(STATUS_BAD_INPUT, "%.300s cannot be decoded: %s", name,
+                 tjGetErrorStr2(decoder->turbo));
     if (is_cmyk)
         cmyk_to_rgb(decoder->pixels, pixels);
 
@@ -152,14 +151,13 @@ out:
 enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, size_t bytes,
                                const char *name, int size, uint8_t *rgb)
 {
-    enum status status = STATUS_OK;
     uint8_t *decoded = NULL;
     int width, height, side;
     size_t left, top, stride;
 
     TRY(decode(decoder, file, bytes, name, size, rgb, &decoded, &width, &height));
     if (decoded == rgb)
-        goto out;
+        return STATUS_OK;
     side = width < height ? width : height;
     left = (size_t)(width - side) / 2;
     top = (size_t)(height - side) / 2;
@@ -168,18 +166,17 @@ enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, s
                 name));
     resize_area(decoded + top * stride + left * 3, stride, side, rgb, size, decoder->sums);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status jpeg_encoder_open(struct jpeg_encoder **encoder)
 {
     enum status status = STATUS_OK;
 
-    TRY(rows_make(encoder, 1));
+    TRY_OUT(rows_make(encoder, 1));
     (*encoder)->turbo = tjInitCompress();
     if ((*encoder)->turbo == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG encoder: %s", tjGetErrorStr2(NULL));
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for a JPEG encoder: %s", tjGetErrorStr2(NULL));
 
 out:
     if (status != STATUS_OK) {
@@ -202,7 +199,6 @@ void jpeg_encoder_close(struct jpeg_encoder *encoder)
 enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int width, int height,
                         int quality, const uint8_t **file, size_t *bytes)
 {
-    enum status status = STATUS_OK;
     unsigned long written = tjBufSize(width, height, TJSAMP_420);
 
     TRY(reserve(&encoder->file, &encoder->file_bytes, written, "an image"));
@@ -213,6 +209,5 @@ enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int wi
     *file = encoder->file;
     *bytes = written;
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -142,8 +142,6 @@ static struct optimizer_piece piece_of(const struct member *member, int64_t part
 
 static enum status divide_buckets(struct gradient_buckets *buckets)
 {
-    enum status status = STATUS_OK;
-
     TRY(rows_make(&buckets->pieces, buckets->member_count));
     for (int b = 0; b < buckets->bucket_count; b++) {
         struct bucket *bucket = &buckets->buckets[b];
@@ -154,15 +152,12 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
         }
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The gradients give up memory of their own for their part of the bucket. */
 static enum status move_gradients(struct gradient_buckets *buckets, const struct bucket *bucket)
 {
-    enum status status = STATUS_OK;
-
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         struct member *member = &buckets->members[i];
         void *own = member->gradient->data;
@@ -170,15 +165,12 @@ static enum status move_gradients(struct gradient_buckets *buckets, const struct
         TRY(allocator_free(buckets->allocator, own));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* So do the parameters, which have values. */
 static enum status move_parameters(struct gradient_buckets *buckets, struct bucket *bucket)
 {
-    enum status status = STATUS_OK;
-
     TRY(allocator_alloc(buckets->allocator, MEMORY_PARAMETERS,
                         (size_t)bucket->elements * sizeof *bucket->parameters,
                         (void **)&bucket->parameters));
@@ -191,14 +183,11 @@ static enum status move_parameters(struct gradient_buckets *buckets, struct buck
         TRY(allocator_free(buckets->allocator, own));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
-    enum status status = STATUS_OK;
-
     TRY(event_create(stream_device(buckets->compute), false, &bucket->ready));
     TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS, bytes_of(buckets, bucket->elements),
                         (void **)&bucket->data));
@@ -207,8 +196,7 @@ static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *
     if (buckets->config.shards_state)
         TRY(move_parameters(buckets, bucket));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_pass(void *context, int entry);
@@ -224,25 +212,26 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     *opened = NULL;
     if (config->count == 1)
         goto out;
-    TRY(rows_make(&buckets, 1));
+    TRY_OUT(rows_make(&buckets, 1));
     buckets->config = *config;
     buckets->allocator = allocator;
     buckets->compute = compute;
     buckets->dtype = encoder->shape.dtype;
     buckets->last_entry = program_length(encoder->train) - 1;
     buckets->listener = (struct pass_listener){ take_pass, buckets };
-    TRY(rows_make(&buckets->members, count));
-    TRY(rows_make(&buckets->buckets, count));
-    TRY(stream_create(stream_device(compute), &buckets->communication));
-    TRY(event_create(stream_device(compute), false, &buckets->reduced));
-    TRY(event_create(stream_device(compute), false, &buckets->updated));
-    TRY(event_create(stream_device(compute), false, &buckets->gathered));
+    TRY_OUT(rows_make(&buckets->members, count));
+    TRY_OUT(rows_make(&buckets->buckets, count));
+    TRY_OUT(stream_create(stream_device(compute), &buckets->communication));
+    TRY_OUT(event_create(stream_device(compute), false, &buckets->reduced));
+    TRY_OUT(event_create(stream_device(compute), false, &buckets->updated));
+    TRY_OUT(event_create(stream_device(compute), false, &buckets->gathered));
     find_members(buckets, encoder);
     fill_buckets(buckets);
     if (config->shards_state)
-        TRY(divide_buckets(buckets));
-    for (int i = 0; i < buckets->bucket_count; i++) TRY(open_bucket(buckets, &buckets->buckets[i]));
-    TRY(allocator_trim(allocator)); /* of what was moved */
+        TRY_OUT(divide_buckets(buckets));
+    for (int i = 0; i < buckets->bucket_count; i++)
+        TRY_OUT(open_bucket(buckets, &buckets->buckets[i]));
+    TRY_OUT(allocator_trim(allocator)); /* of what was moved */
     *opened = buckets;
     buckets = NULL;
 
@@ -301,8 +290,6 @@ const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buck
 static enum status copy_members(const struct gradient_buckets *buckets, const struct bucket *bucket,
                                 bool back)
 {
-    enum status status = STATUS_OK;
-
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         const struct member *member = &buckets->members[i];
         void *gradient = member->gradient->data, *part = part_of(buckets, bucket, member);
@@ -310,13 +297,11 @@ static enum status copy_members(const struct gradient_buckets *buckets, const st
                               back ? part : gradient, tensor_bytes(member->gradient)));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
-    enum status status = STATUS_OK;
     const struct collective sum = { buckets->config.shards_state ? COLLECTIVE_REDUCE_SCATTER
                                                                  : COLLECTIVE_ALL_REDUCE,
                                     bucket->data, bucket->elements, buckets->dtype };
@@ -327,29 +312,24 @@ static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket 
     TRY(stream_wait_event(buckets->communication, bucket->ready));
     TRY(device_collective(buckets->communication, &sum));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Entry `entry` of the program is queued. */
 static enum status take_pass(void *context, int entry)
 {
     struct gradient_buckets *buckets = context;
-    enum status status = STATUS_OK;
 
     while (buckets->config.allreduce == ALLREDUCE_OVERLAP &&
            buckets->queued < buckets->bucket_count &&
            buckets->buckets[buckets->queued].ready_at <= entry)
         TRY(queue_bucket(buckets, &buckets->buckets[buckets->queued++]));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status gradient_buckets_finish(struct gradient_buckets *buckets)
 {
-    enum status status = STATUS_OK;
-
     if (buckets == NULL)
         return STATUS_OK;
     while (buckets->queued < buckets->bucket_count)
@@ -360,8 +340,7 @@ enum status gradient_buckets_finish(struct gradient_buckets *buckets)
     for (int i = 0; !buckets->config.bucket_view && i < buckets->bucket_count; i++)
         TRY(copy_members(buckets, &buckets->buckets[i], true));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
@@ -384,8 +363,6 @@ bool gradient_buckets_are_shared(const struct gradient_buckets *buckets)
 
 enum status gradient_buckets_gather(struct gradient_buckets *buckets)
 {
-    enum status status = STATUS_OK;
-
     TRY(event_record(buckets->updated, buckets->compute));
     TRY(stream_wait_event(buckets->communication, buckets->updated));
     for (int i = 0; i < buckets->bucket_count; i++) {
@@ -397,6 +374,5 @@ enum status gradient_buckets_gather(struct gradient_buckets *buckets)
     TRY(event_record(buckets->gathered, buckets->communication));
     TRY(stream_wait_event(buckets->compute, buckets->gathered));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -32,7 +32,6 @@ struct line_log {
 
 static enum status write_lines(struct line_log *log, const struct line *lines, int count)
 {
-    enum status status = STATUS_OK;
     char text[LOG_LINES * LINE_BYTES];
     size_t bytes = 0;
 
@@ -45,8 +44,7 @@ static enum status write_lines(struct line_log *log, const struct line *lines, i
              "folder, or log=none",
              scratch_folder(), (long long)lines[0].step, strerror(errno));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- The writer thread --- */
@@ -96,21 +94,21 @@ enum status line_log_open(struct line_log **opened, bool queued)
     int error;
 
     *opened = NULL;
-    TRY(rows_make(&log, 1));
+    TRY_OUT(rows_make(&log, 1));
     pthread_mutex_init(&log->mutex, NULL);
     pthread_cond_init(&log->changed, NULL);
     log->file = -1;
     if (!queued && scratch_is_in_memory())
-        FAIL(STATUS_UNSUPPORTED,
-             "%s is in memory, so forcing a line to disk costs nothing there; set TMPDIR to a "
-             "folder on a disk",
-             scratch_folder());
-    TRY(scratch_file_open(&log->file, "the log", "log=none"));
+        FAIL_OUT(STATUS_UNSUPPORTED,
+                 "%s is in memory, so forcing a line to disk costs nothing there; set TMPDIR to a "
+                 "folder on a disk",
+                 scratch_folder());
+    TRY_OUT(scratch_file_open(&log->file, "the log", "log=none"));
     error = queued ? thread_start(&log->writer, "log", write_log, log) : 0;
     if (error != 0)
-        FAIL(STATUS_REFUSED,
-             "the thread that writes the log cannot be started: %s; set log=synced or log=none",
-             strerror(error));
+        FAIL_OUT(STATUS_REFUSED,
+                 "the thread that writes the log cannot be started: %s; set log=synced or log=none",
+                 strerror(error));
     log->has_writer = queued;
     *opened = log;
     log = NULL;

@@ -23,13 +23,13 @@ enum status micro_batches_open(struct micro_batches **opened, const struct train
     struct micro_batches *made;
 
     *opened = NULL;
-    TRY(rows_make(&made, 1));
+    TRY_OUT(rows_make(&made, 1));
     made->config = *config;
     made->layout = *layout;
     made->longest = longest;
     made->stream = stream;
-    TRY(rows_make(&made->shorter, config->model.tokens));
-    TRY(rows_make(&made->of, config->launch.accumulate));
+    TRY_OUT(rows_make(&made->shorter, config->model.tokens));
+    TRY_OUT(rows_make(&made->of, config->launch.accumulate));
     for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = longest;
     *opened = made;
     made = NULL;
@@ -54,7 +54,6 @@ void micro_batches_close(struct micro_batches *micro_batches)
 static enum status shorter(struct micro_batches *micro_batches, int tokens,
                            const struct encoder **found)
 {
-    enum status status = STATUS_OK;
     struct encoder **encoder = &micro_batches->shorter[tokens];
 
     if (*encoder == NULL) {
@@ -64,14 +63,12 @@ static enum status shorter(struct micro_batches *micro_batches, int tokens,
     }
     *found = *encoder;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status micro_batches_take(struct micro_batches *micro_batches, const int32_t *lengths)
 {
     const struct batch_layout *layout = &micro_batches->layout;
-    enum status status = STATUS_OK;
 
     micro_batches->tokens = batch_tokens(layout, lengths);
     for (int i = 0; layout->tokens > 0 && i < micro_batches->config.launch.accumulate; i++) {
@@ -83,8 +80,7 @@ enum status micro_batches_take(struct micro_batches *micro_batches, const int32_
             TRY(shorter(micro_batches, tokens, &micro_batches->of[i]));
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batches, int micro)
@@ -134,14 +130,11 @@ int64_t micro_batches_bytes(const struct micro_batches *micro_batches)
 
 enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace)
 {
-    enum status status = STATUS_OK;
-
     micro_batches->trace = trace;
     TRY(program_trace(micro_batches->longest->train, trace));
     for (int i = 0; i < micro_batches->config.model.tokens; i++)
         if (micro_batches->shorter[i] != NULL)
             TRY(program_trace(micro_batches->shorter[i]->train, trace));
 
-out:
-    return status;
+    return STATUS_OK;
 }

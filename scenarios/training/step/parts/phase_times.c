@@ -20,10 +20,10 @@ enum status phase_times_open(struct phase_times **opened, struct device *device,
     struct phase_times *times;
 
     *opened = NULL;
-    TRY(rows_make(&times, 1));
+    TRY_OUT(rows_make(&times, 1));
     times->most = most;
-    TRY(rows_make(&times->marks, most));
-    for (int i = 0; i < most; i++) TRY(event_create(device, true, &times->marks[i].event));
+    TRY_OUT(rows_make(&times->marks, most));
+    for (int i = 0; i < most; i++) TRY_OUT(event_create(device, true, &times->marks[i].event));
     *opened = times;
     times = NULL;
 
@@ -57,7 +57,6 @@ struct event *phase_times_next(struct phase_times *times, enum timed_phase ended
 
 enum status phase_times_read(const struct phase_times *times, struct phase_ns *ns)
 {
-    enum status status = STATUS_OK;
     double sums[] = { [TIMED_OPTIMIZER] = 0 };
 
     for (int i = 1; i < times->count; i++) {
@@ -68,6 +67,5 @@ enum status phase_times_read(const struct phase_times *times, struct phase_ns *n
     *ns = (struct phase_ns){ sums[TIMED_FORWARD], sums[TIMED_BACKWARD], sums[TIMED_COMMUNICATION],
                              sums[TIMED_OPTIMIZER] };
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -42,7 +42,7 @@ static enum status take(struct resident *resident, struct loader *loader,
     const struct batch *batch;
     enum status status = STATUS_OK;
 
-    TRY(loader_next(loader, &batch));
+    TRY_OUT(loader_next(loader, &batch));
     resident->batches[i] = (struct batch){ .memory = to, .index = i };
     memcpy(resident->lengths + i * layout->samples, batch_lengths(layout, batch->memory),
            (size_t)layout->samples * sizeof(int32_t));
@@ -65,16 +65,17 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     struct resident *resident;
 
     *opened = NULL;
-    TRY(rows_make(&resident, 1));
+    TRY_OUT(rows_make(&resident, 1));
     resident->allocator = allocator;
     resident->device = stream_device(stream);
     resident->residence = residence;
     resident->count = resident_count(layout, loader_batches_per_epoch(loader));
     resident->samples = layout->samples;
-    TRY(rows_make(&resident->lengths, resident->count * layout->samples));
-    TRY(rows_make(&resident->batches, resident->count));
-    TRY(reserve(resident, (size_t)resident->count * layout->bytes));
-    for (int64_t i = 0; i < resident->count; i++) TRY(take(resident, loader, layout, stream, i));
+    TRY_OUT(rows_make(&resident->lengths, resident->count * layout->samples));
+    TRY_OUT(rows_make(&resident->batches, resident->count));
+    TRY_OUT(reserve(resident, (size_t)resident->count * layout->bytes));
+    for (int64_t i = 0; i < resident->count; i++)
+        TRY_OUT(take(resident, loader, layout, stream, i));
     *opened = resident;
     resident = NULL;
 

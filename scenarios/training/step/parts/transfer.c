@@ -26,7 +26,6 @@ struct transfer {
 static enum status open_overlap(struct transfer *transfer)
 {
     struct device *device = stream_device(transfer->compute);
-    enum status status = STATUS_OK;
 
     TRY(stream_create(device, &transfer->copies));
     for (int i = 0; i < TRANSFER_INPUTS; i++) {
@@ -39,8 +38,7 @@ static enum status open_overlap(struct transfer *transfer)
      * memory. */
     TRY(stream_synchronize(transfer->compute));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
@@ -51,18 +49,18 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
     struct transfer *transfer;
 
     *opened = NULL;
-    TRY(rows_make(&transfer, 1));
+    TRY_OUT(rows_make(&transfer, 1));
     transfer->config = *config;
     transfer->compute = compute;
     transfer->allocator = allocator;
     transfer->layout = *layout;
     transfer->loader = loader;
-    TRY(rows_make(&transfer->flights, config->batches_in_flight));
-    TRY(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
+    TRY_OUT(rows_make(&transfer->flights, config->batches_in_flight));
+    TRY_OUT(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
     for (int i = 0; from_host && i < config->batches_in_flight; i++)
-        TRY(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
+        TRY_OUT(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
     if (from_host && config->mode == TRANSFER_OVERLAPPED)
-        TRY(open_overlap(transfer));
+        TRY_OUT(open_overlap(transfer));
     *opened = transfer;
     transfer = NULL;
 
@@ -122,7 +120,7 @@ enum status transfer_reclaim(struct transfer *transfer)
             status = STATUS_OK;
             break;
         }
-        TRY(status);
+        TRY_OUT(status);
         return_batch(transfer, flight->batch);
         transfer->returned++;
     }
@@ -145,11 +143,10 @@ static enum status copy_batch(const struct transfer *transfer, struct stream *st
 {
     const struct batch_layout *layout = &transfer->layout;
     size_t column = (size_t)layout->samples * sizeof(int32_t);
-    enum status status = STATUS_OK;
 
     if (transfer->config.one_copy) {
         TRY(copy_piece(transfer, stream, to, from, 0, layout->bytes));
-        goto out;
+        return STATUS_OK;
     }
     for (int i = 0; i < layout->samples; i++)
         TRY(copy_piece(transfer, stream, to, from, (size_t)i * layout->sample_bytes,
@@ -157,8 +154,7 @@ static enum status copy_batch(const struct transfer *transfer, struct stream *st
     TRY(copy_piece(transfer, stream, to, from, layout->labels_offset, column));
     TRY(copy_piece(transfer, stream, to, from, layout->lengths_offset, column));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The copy stream fills one input while the compute stream may still be reading the other. */
@@ -166,7 +162,6 @@ static enum status copy_overlapped(struct transfer *transfer, const struct batch
                                    struct event *arrived)
 {
     int next = (int)(transfer->sent % TRANSFER_INPUTS);
-    enum status status = STATUS_OK;
 
     TRY(stream_wait_event(transfer->copies, transfer->consumed[next]));
     TRY(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
@@ -174,8 +169,7 @@ static enum status copy_overlapped(struct transfer *transfer, const struct batch
     TRY(stream_wait_event(transfer->compute, arrived));
     transfer->now = next;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
@@ -185,10 +179,10 @@ enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
 
     flight->batch = batch;
     if (transfer->config.mode == TRANSFER_OVERLAPPED) {
-        TRY(copy_overlapped(transfer, batch, flight->arrived));
+        TRY_OUT(copy_overlapped(transfer, batch, flight->arrived));
     } else {
-        TRY(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
-        TRY(event_record(flight->arrived, transfer->compute));
+        TRY_OUT(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
+        TRY_OUT(event_record(flight->arrived, transfer->compute));
     }
     transfer->sent++;
 

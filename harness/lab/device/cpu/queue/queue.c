@@ -51,20 +51,20 @@ enum status queue_open(struct queue **result, const struct queue_options *option
 
     *result = NULL;
     if (queue == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *queue);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *queue);
     memset(queue, 0, sizeof *queue);
     queue->options = *options;
     queue->items = aligned_alloc(_Alignof(struct item), DEPTH * sizeof *queue->items);
     if (queue->items == NULL)
-        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a stream's queue (%zu bytes)",
-             DEPTH * sizeof *queue->items);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a stream's queue (%zu bytes)",
+                 DEPTH * sizeof *queue->items);
     memset(queue->items, 0,
            DEPTH * sizeof *queue->items); /* no page faults in the first launches */
     pthread_mutex_init(&queue->lock, NULL);
     error = pthread_create(&queue->worker, NULL, work, queue);
     if (error != 0) {
         pthread_mutex_destroy(&queue->lock);
-        FAIL(STATUS_DEVICE_ERROR, "cannot start a stream's worker thread: %s", strerror(error));
+        FAIL_OUT(STATUS_DEVICE_ERROR, "cannot start a stream's worker thread: %s", strerror(error));
     }
     *result = queue;
 

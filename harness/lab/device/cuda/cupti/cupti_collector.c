@@ -168,7 +168,6 @@ static CUpti_Activity *next_record(struct buffer *buffer, CUpti_Activity *record
 
 static enum status note_calls(struct buffer *list)
 {
-    enum status status = STATUS_OK;
     CUpti_Activity *record = NULL;
     bool cut;
 
@@ -177,8 +176,7 @@ static enum status note_calls(struct buffer *list)
             TRY(cupti_records_note(&collector.records, record));
     cupti_records_join(&collector.records);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Returns how many records are lost. Without `show` all are. */
@@ -221,7 +219,6 @@ static CUptiResult count_dropped(int64_t *lost)
 
 static enum status check_alive(void)
 {
-    enum status status = STATUS_OK;
     char failure[sizeof collector.failure];
 
     pthread_mutex_lock(&collector.lock);
@@ -233,8 +230,7 @@ static enum status check_alive(void)
              "be incomplete; the timing is unaffected",
              failure);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cupti_collector_flush(void)
@@ -255,10 +251,10 @@ enum status cupti_collector_flush(void)
     counted = count_dropped(&lost);
     if (lost > 0 && collector.sink.dropped != NULL)
         collector.sink.dropped(collector.sink.context, lost);
-    TRY(status);
-    TRY(check_alive());
-    TRY(cupti_check(collector.cupti, flushed, "cuptiActivityFlushAll", NULL));
-    TRY(cupti_check(collector.cupti, counted, "cuptiActivityGetNumDroppedRecords", NULL));
+    TRY_OUT(status);
+    TRY_OUT(check_alive());
+    TRY_OUT(cupti_check(collector.cupti, flushed, "cuptiActivityFlushAll", NULL));
+    TRY_OUT(cupti_check(collector.cupti, counted, "cuptiActivityGetNumDroppedRecords", NULL));
 
 out:
     give_back(list);
@@ -291,7 +287,8 @@ static void CUPTIAPI on_state(void *context, CUpti_CallbackDomain domain, CUpti_
     pthread_mutex_unlock(&collector.lock);
 }
 
-#define CHECK(member, call, ...) TRY(cupti_check(cupti, cupti->member(__VA_ARGS__), call, other))
+#define CHECK(member, call, ...)                                                                   \
+    TRY_OUT(cupti_check(cupti, cupti->member(__VA_ARGS__), call, other))
 
 /* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's buffers. */
 static enum status subscribe(const struct cupti *cupti)
@@ -314,7 +311,6 @@ out:
 /* A name has old and new ids. CUPTI may refuse ids that no call has any more. */
 static enum status enable_calls(const struct cupti *cupti)
 {
-    enum status status = STATUS_OK;
     CUptiResult result = CUPTI_ERROR_UNKNOWN;
     int enabled = 0;
 
@@ -330,8 +326,7 @@ static enum status enable_calls(const struct cupti *cupti)
     if (enabled == 0)
         TRY(cupti_check(cupti, result, "cuptiActivityEnableDriverApi", NULL));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The clock and how threads are numbered come before anything is recorded (cupti_activity.h). */
@@ -346,7 +341,7 @@ static enum status enable(const struct cupti *cupti)
     CHECK(enable_failed_syncs, "cuptiActivityEnableAllSyncRecords", 0);
     CHECK(register_buffers, "cuptiActivityRegisterCallbacks", on_request, on_complete);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) CHECK(enable, "cuptiActivityEnable", kinds[i]);
-    TRY(enable_calls(cupti));
+    TRY_OUT(enable_calls(cupti));
 
 out:
     return status;
@@ -405,12 +400,12 @@ enum status cupti_collector_start(int device, const struct cudaDeviceProp *gpu)
 
     pthread_mutex_lock(&collector.use);
     if (collector.subscriber != NULL)
-        FAIL(STATUS_BAD_USAGE,
-             "cuda:%d: another device of this process is being traced; close it "
-             "first",
-             device);
-    TRY(cupti_load(&collector.cupti));
-    TRY(subscribe(collector.cupti));
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "cuda:%d: another device of this process is being traced; close it "
+                 "first",
+                 device);
+    TRY_OUT(cupti_load(&collector.cupti));
+    TRY_OUT(subscribe(collector.cupti));
     pthread_mutex_lock(&collector.lock);
     collector.running = true;
     collector.refused = 0;

@@ -22,7 +22,6 @@ struct cupti_names {
 
 enum status cupti_names_open(struct cupti_names **result)
 {
-    enum status status = STATUS_OK;
     struct cupti_names *names = calloc(1, sizeof *names);
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
 
@@ -38,8 +37,7 @@ enum status cupti_names_open(struct cupti_names **result)
         *(void **)&names->demangle = dlsym(library, "__cxa_demangle");
     *result = names;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cupti_names_close(struct cupti_names *names)

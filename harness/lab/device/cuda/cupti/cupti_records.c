@@ -46,7 +46,6 @@ static const char *call_name(const struct cupti_records *records, const CUpti_Ac
 enum status cupti_records_note(struct cupti_records *records, const CUpti_Activity *record)
 {
     const CUpti_ActivityAPI *call = (const void *)record;
-    enum status status = STATUS_OK;
 
     if ((record->kind != CUPTI_ACTIVITY_KIND_RUNTIME &&
          record->kind != CUPTI_ACTIVITY_KIND_DRIVER) ||
@@ -67,8 +66,7 @@ enum status cupti_records_note(struct cupti_records *records, const CUpti_Activi
                              .thread = call->threadId,
                              .runtime = call->kind == CUPTI_ACTIVITY_KIND_RUNTIME };
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* By correlation; the call that a trace shows comes first. */

@@ -47,8 +47,6 @@ void gpu_look(struct gpu_found *found, int index)
 
 static enum status driver_verdict(const struct gpu_found *found)
 {
-    enum status status = STATUS_OK;
-
     if (found->driver_missing[0] != '\0')
         FAIL(STATUS_NO_LIBRARY,
              "cuda: there is no NVIDIA driver here (%s); install driver " DRIVER_RELEASE
@@ -69,13 +67,11 @@ static enum status driver_verdict(const struct gpu_found *found)
              found->driver_version / 1000, found->driver_version % 1000 / 10, CUDART_VERSION / 1000,
              CUDART_VERSION % 1000 / 10);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status gpu_verdict(const struct gpu_found *found, int index)
 {
-    enum status status = STATUS_OK;
     bool hidden = found->visible != NULL;
 
     TRY(driver_verdict(found));
@@ -101,6 +97,5 @@ enum status gpu_verdict(const struct gpu_found *found, int index)
              "cuda:%d: %s is in compute mode \"prohibited\"; nvidia-smi -c 0 opens it", index,
              found->name);
 
-out:
-    return status;
+    return STATUS_OK;
 }

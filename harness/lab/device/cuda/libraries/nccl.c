@@ -64,8 +64,8 @@ enum status nccl_check(const struct nccl *nccl, enum nccl_result result, const c
         return STATUS_OK;
     print_version(nccl, version, sizeof version);
     print_last_error(nccl, last, sizeof last);
-    FAIL(status, "%.*s failed: %s%s%s (%s)", (int)strcspn(call, "("), call,
-         nccl->ncclGetErrorString(result), last[0] != '\0' ? ": " : "", last, version);
+    FAIL_OUT(status, "%.*s failed: %s%s%s (%s)", (int)strcspn(call, "("), call,
+             nccl->ncclGetErrorString(result), last[0] != '\0' ? ": " : "", last, version);
 
 out:
     return status;
