@@ -18,7 +18,8 @@ cd -- "${1:-$(dirname -- "$0")/..}"
 
 ground='harness/base harness/base/figures harness/base/words harness/base/system harness/text'
 desk='harness/desk/trace
-      harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/tables
+      harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/soundness
+      harness/desk/analysis/tables
       harness/desk/analysis/host harness/desk/analysis
       harness/desk/read/input harness/desk/read/kineto harness/desk/read
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis

@@ -52,16 +52,12 @@ def stacked(values, names, whole):
 
 
 def doubts(trace):
-    """Reasons to doubt the figures of a trace."""
+    """Reasons to doubt the figures of a trace: what its checks found, and what was mended."""
     found = []
-    if trace["partial"]:
-        found.append(f"Partial: {trace['partial_reason']}. The figures cover what was read.")
-    if trace["damaged_events"]:
-        found.append(f"{trace['damaged_events']:,} events are damaged and were skipped.")
-    if trace["stray_events"]:
-        found.append(f"{trace['stray_events']:,} events are left out: more than a day from all others.")
-    if trace["dropped_records"]:
-        found.append(f"The recorder dropped {trace['dropped_records']:,} records: its buffer was full.")
+    for check in trace["soundness"]["checks"]:
+        if check["found"] is not None:
+            text = check["found"] + (f"; {check['mended']}" if check["mended"] else "")
+            found.append(f"{text[0].upper()}{text[1:]}.")
     return found
 
 

@@ -197,7 +197,7 @@ static void check_tables(struct arena *arena, const struct timeline *timeline)
     memory_curve_of(arena, timeline->trace);
 }
 
-static void check_findings(struct arena *arena, const struct trace_file *trace)
+static void check_findings(struct arena *arena, struct trace_file *trace)
 {
     struct summary summary = summary_of(arena, trace);
     struct facts facts = facts_of(&summary, 1, 0);
@@ -212,7 +212,7 @@ static void check_findings(struct arena *arena, const struct trace_file *trace)
     }
 }
 
-static void check_trace(const struct trace_file *trace)
+static void check_trace(struct trace_file *trace)
 {
     struct arena *arena = arena_open();
     struct timeline timeline;

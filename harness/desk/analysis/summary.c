@@ -10,14 +10,17 @@ static double fixed_ns_of_products(struct arena *arena, const struct summary *su
                            : products_fixed_ns(arena, &summary->timeline, (double)forward->count);
 }
 
-struct summary summary_of(struct arena *arena, const struct trace_file *trace)
+struct summary summary_of(struct arena *arena, struct trace_file *trace)
 {
     struct summary summary = { .arena = arena, .trace = trace };
     const struct timeline *timeline = &summary.timeline;
     const struct steps *steps = &summary.steps;
 
-    summary.timeline = timeline_of(arena, trace);
+    summary.timeline = sound_timeline_of(arena, trace, &summary.soundness);
     summary.steps = steps_of(arena, timeline);
+    if (steps->count > 0)
+        summary.timeline.from_ns = steps->items[0].event->start_ns;
+    summary.usage = timeline_counted_usage(timeline);
     summary.captures = captures_of(arena, timeline, steps);
     summary.launches = launches_of(arena, timeline, &summary.captures);
     summary.kernels = kernels_of(arena, timeline);

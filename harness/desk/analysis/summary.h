@@ -7,6 +7,7 @@
 #include "harness/desk/analysis/host/idle.h"
 #include "harness/desk/analysis/host/pause_table.h"
 #include "harness/desk/analysis/host/pauses.h"
+#include "harness/desk/analysis/soundness/soundness.h"
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
@@ -24,8 +25,10 @@
 struct summary {
     struct arena *arena; /* in which all of it lies */
     const struct trace_file *trace;
+    struct soundness soundness;
     struct timeline timeline;
     struct steps steps;
+    struct usage usage; /* timeline_counted_usage() */
     struct captures captures;
     struct launches launches;
     struct kernels kernels;
@@ -45,7 +48,7 @@ struct summary {
         product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
 };
 
-/* `trace` must live longer. */
-struct summary summary_of(struct arena *arena, const struct trace_file *trace);
+/* `trace` must live longer; what is wrong in it is mended first (soundness.h). */
+struct summary summary_of(struct arena *arena, struct trace_file *trace);
 
 #endif

@@ -98,6 +98,19 @@ static void doubt(struct finding *finding, const struct facts *facts)
         finding->confidence = CONFIDENCE_LOW;
 }
 
+/* A trace that is not sound, even if it was mended, makes all of its findings less sure. */
+static void distrust(struct finding *finding, const struct facts *facts)
+{
+    enum trust trust = facts->summary->soundness.trust;
+
+    if (finding->severity == SEVERITY_INFORMATION && finding->bottleneck != BOTTLENECK_DEVICE)
+        return;
+    if (trust == TRUST_LITTLE || (trust == TRUST_LESS && finding->confidence == CONFIDENCE_MEDIUM))
+        finding->confidence = CONFIDENCE_LOW;
+    else if (trust == TRUST_LESS && finding->confidence == CONFIDENCE_HIGH)
+        finding->confidence = CONFIDENCE_MEDIUM;
+}
+
 /* A guess must not alarm anyone. */
 static void moderate(struct finding *finding)
 {
@@ -132,7 +145,7 @@ static bool any_costs(const struct findings *findings)
 
 static void explain_health(struct findings *findings, const struct facts *facts)
 {
-    const struct usage *usage = &facts->summary->timeline.all;
+    const struct usage *usage = &facts->summary->usage;
 
     if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts) ||
         any_costs(findings))
@@ -182,6 +195,7 @@ static void take(struct findings *findings, struct finding *finding, enum findin
 {
     untrace(finding, facts);
     doubt(finding, facts);
+    distrust(finding, facts);
     moderate(finding);
     finding_place_of(finding, site, facts);
     insert(findings, finding, facts);

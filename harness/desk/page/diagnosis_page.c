@@ -60,25 +60,39 @@ static void print_origin(const struct page *page, const struct summary *summary)
 }
 
 /* Reasons to doubt the figures below. */
-static void print_doubts(const struct page *page, const struct trace_file *trace)
+static void print_soundness(const struct page *page, const struct soundness *soundness)
 {
-    if (trace->partial)
-        page_paragraph(page, INK_DOUBTFUL, "Partial: %s. The page covers the part that was read.",
-                       trace->partial_reason);
-    if (trace->bad_count > 0)
-        page_paragraph(page, INK_DOUBTFUL,
-                       "%lld event%s skipped as damaged; the first, at byte %lld: %s.",
-                       (long long)trace->bad_count, trace->bad_count == 1 ? " was" : "s were",
-                       (long long)trace->bad_offset, trace->bad_reason);
-    if (trace->stray_count > 0)
-        page_paragraph(
-            page, INK_DOUBTFUL,
-            "%lld event%s left out: more than a day from all others, so the time is damaged.",
-            (long long)trace->stray_count, trace->stray_count == 1 ? " is" : "s are");
-    if (trace->dropped_count > 0)
-        page_paragraph(page, INK_DOUBTFUL,
-                       "The recorder dropped %lld record%s: its buffer was full.",
-                       (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
+    static const char *const texts[] = {
+        [TRUST_WHOLE] = "",
+        [TRUST_LESS] = " The findings are less sure.",
+        [TRUST_LITTLE] = " The findings are only possible.",
+    };
+    bool any = false;
+
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
+        const struct sound_row *row = &soundness->rows[i];
+        char found[sizeof row->found];
+        if (row->count == 0)
+            continue;
+        if (!any)
+            page_heading(page, "Is the trace sound?");
+        any = true;
+        snprintf(found, sizeof found, "%s", row->found);
+        found[0] = (char)toupper((unsigned char)found[0]);
+        page_paragraph(page, row->trust == TRUST_WHOLE ? INK_DIM : INK_DOUBTFUL, "%s%s%s.%s", found,
+                       row->mended[0] != '\0' ? "; " : "", row->mended, texts[row->trust]);
+    }
+}
+
+/* A line per device, if there are several. */
+static void print_devices(const struct page *page, const struct timeline *timeline)
+{
+    for (int64_t i = 0; timeline->device_count > 1 && i < timeline->device_count; i++) {
+        const struct track_usage *device = &timeline->devices[i];
+        char name[48];
+        snprintf(name, sizeof name, "device %lld, busy", (long long)device->device);
+        print_share(page, name, (double)device->usage.busy_ns, (double)timeline->all.span_ns);
+    }
 }
 
 /* --- Where the time went --- */
@@ -168,6 +182,7 @@ static void print_usage(const struct page *page, const struct summary *summary)
     print_share(page, "copies and memsets, exposed", (double)usage->memory_exposed_ns, span_ns);
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
         print_share(page, causes[cause], (double)usage->idle_cause_ns[cause], span_ns);
+    print_devices(page, &summary->timeline);
 }
 
 /* Whether the host is ahead of the device. */
@@ -303,7 +318,7 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
     if (!view->unnamed)
         page_title(page, diagnosis->paths[which]);
     print_origin(page, &diagnosis->summaries[which]);
-    print_doubts(page, diagnosis->traces[which]);
+    print_soundness(page, &diagnosis->summaries[which].soundness);
     if (!view->unnamed)
         diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
@@ -332,7 +347,7 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
 
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis)
 {
-    print_doubts(page, diagnosis->traces[0]);
+    print_soundness(page, &diagnosis->summaries[0].soundness);
     diagnosis_headline(page, &diagnosis->findings[0].headline);
     print_findings(page, &diagnosis->facts[0], &diagnosis->findings[0]);
 }

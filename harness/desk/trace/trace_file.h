@@ -159,7 +159,7 @@ struct trace_file {
     int64_t other_count;       /* valid events that are not among `events` */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
     int64_t
-        stray_count; /* events that are left out because they are more than a day from the others */
+        stray_count; /* events that are left out because their time is 0, or far from all others */
     int64_t bad_count;  /* skipped */
     int64_t bad_offset; /* of the first one, in the text */
     char bad_reason[80];

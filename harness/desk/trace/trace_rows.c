@@ -184,7 +184,8 @@ void trace_rows_partial(struct trace_rows *rows, const char *format, ...)
 }
 
 enum { STRAY_SAMPLES = 1001 };
-#define STRAY_NS (INT64_C(86400) * 1000000000) /* a day: no profiler records as long */
+#define STRAY_NS      (INT64_C(86400) * 1000000000) /* a day: no profiler records as long */
+#define STRAY_NEAR_NS INT64_C(1000000000)
 
 static int by_value(const void *left, const void *right)
 {
@@ -193,26 +194,71 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* A time of 0 is no time, unless the clock of the file begins there. */
+static bool is_zero(const struct trace_event *event)
+{
+    return event->start_ns == 0;
+}
+
+/* The times, without those of 0, of samples from all of the file, sorted. Returns how many there are. */
+static int64_t take_samples(const struct trace_file *file, int64_t samples[STRAY_SAMPLES])
+{
+    int64_t most = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES, count = 0;
+
+    for (int64_t i = 0; i < most; i++) {
+        const struct trace_event *event = &file->events[i * file->event_count / most];
+        if (!is_zero(event))
+            samples[count++] = event->start_ns;
+    }
+    qsort(samples, (size_t)count, sizeof *samples, by_value);
+    return count;
+}
+
+static bool is_stray(const struct trace_event *event, int64_t first_ns, int64_t last_ns)
+{
+    return event->start_ns < first_ns || event->end_ns > last_ns;
+}
+
+static int64_t count_strays(const struct trace_file *file, int64_t first_ns, int64_t last_ns)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < file->event_count; i++)
+        count += is_stray(&file->events[i], first_ns, last_ns);
+    return count;
+}
+
+static void remove_strays(struct trace_file *file, int64_t first_ns, int64_t last_ns)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < file->event_count; i++)
+        if (!is_stray(&file->events[i], first_ns, last_ns))
+            file->events[kept++] = file->events[i];
+    file->stray_count += file->event_count - kept;
+    file->event_count = kept;
+}
+
 /* A damaged time stamp may be a valid number, decades away, which the whole trace would then last. The median of
- * samples from all of the file tells when the others were. */
+ * samples from all of the file tells when the others were. Times of 0 are damaged if that is not near, however many they
+ * are. A few that are nearer than a day are damaged if they are ten times as far away as nearly all others are spread. */
 static void settle_strays(struct trace_file *file)
 {
-    int64_t samples[STRAY_SAMPLES], median_ns, kept = 0;
-    int64_t count = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES;
+    int64_t samples[STRAY_SAMPLES], median_ns, near_ns, count;
 
-    if (count < 3) /* either of two may be the damaged one */
+    if (file->event_count < 3) /* either of two may be the damaged one */
         return;
-    for (int64_t i = 0; i < count; i++)
-        samples[i] = file->events[i * file->event_count / count].start_ns;
-    qsort(samples, (size_t)count, sizeof *samples, by_value);
+    count = take_samples(file, samples);
+    if (count == 0)
+        return;
     median_ns = samples[count / 2];
-    for (int64_t i = 0; i < file->event_count; i++) {
-        const struct trace_event *event = &file->events[i];
-        if (event->start_ns >= median_ns - STRAY_NS && event->end_ns <= median_ns + STRAY_NS)
-            file->events[kept++] = *event;
-    }
-    file->stray_count = file->event_count - kept;
-    file->event_count = kept;
+    if (median_ns > STRAY_NEAR_NS && samples[0] > STRAY_NEAR_NS)
+        remove_strays(file, 1, INT64_MAX);
+    remove_strays(file, median_ns - STRAY_NS, median_ns + STRAY_NS);
+    near_ns = STRAY_NEAR_NS + 10 * (samples[count - 1 - count / 50] - samples[count / 50]);
+    if (near_ns < STRAY_NS &&
+        100 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
+        remove_strays(file, median_ns - near_ns, median_ns + near_ns);
 }
 
 /* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.

@@ -71,7 +71,7 @@ void trace_rows_bad(struct trace_rows *rows, int64_t offset, const char *reason)
 void trace_rows_partial(struct trace_rows *rows, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* When all rows are there: leaves out events that are more than a day from the others, joins calls with their work by
+/* When all rows are there: leaves out events whose time is 0 or far from all others, joins calls with their work by
  * the external id if no event has a correlation, and sorts the frames, without stacks if there are calls. */
 enum status trace_rows_settle(struct trace_rows *rows);
 

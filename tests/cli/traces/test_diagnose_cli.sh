@@ -62,7 +62,7 @@ for file in whole.json whole.json.gz; do
 done
 for file in cut.json cut.json.gz; do
     expect 0 "$file, a truncated trace" diagnose "$folder/$file"
-    says out "Partial: "
+    says out "The file is incomplete: "
     says out "gemm"
     expect 0 "$file as JSON" diagnose "$folder/$file" --format=json
     says out '"partial":	true'

@@ -267,7 +267,7 @@ class Report(unittest.TestCase):
         cut = made / first["traces"]["before"]
         text = gzip.decompress(cut.read_bytes())
         cut.write_bytes(gzip.compress(text[:len(text) // 2]))
-        self.assertIn("Partial: ", self.report(made)[0].said())
+        self.assertIn("The file is incomplete: ", self.report(made)[0].said())
         cut.write_bytes(b"nonsense")
         page, ran = self.report(made, expect=2)
         self.assertIn("not a trace", page.said())

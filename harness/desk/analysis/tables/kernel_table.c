@@ -97,7 +97,7 @@ static void take_small(struct kernel_row *rows, const struct timeline *timeline)
         struct kernel_row *row = &rows[event->name];
         int64_t ns = event->end_ns - event->start_ns;
         double blocks;
-        if (work->kind != WORK_COMPUTATION)
+        if (work->kind != WORK_COMPUTATION || !timeline_counts(timeline, event))
             continue;
         blocks = blocks_per_sm(timeline->trace, event);
         if (blocks < KERNEL_SMALL_BLOCKS_PER_SM && ns >= KERNEL_SMALL_LEAST_NS &&
@@ -129,7 +129,8 @@ struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         uint32_t name = timeline->work[i].event->name;
-        take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
+        if (timeline_counts(timeline, timeline->work[i].event))
+            take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
     }
     take_small(rows, timeline);
     for (uint32_t i = 0; i < names; i++) {

@@ -1,4 +1,5 @@
-/* Kernels and copies by name: how often, how long, and how well they fill the device. */
+/* Kernels and copies by name: how often, how long, and how well they fill the device. Work that ended before the first
+ * marked step does not count. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_KERNEL_TABLE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_KERNEL_TABLE_H
 

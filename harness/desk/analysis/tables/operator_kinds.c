@@ -212,13 +212,15 @@ static void find_items(struct gathering *gathering)
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        if (work->call != NULL) {
+        if (work->call != NULL && timeline_counts(timeline, work->event)) {
             int64_t *ns = &gathering->device_ns[work->call - trace->events];
             *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
         }
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
+        if (!timeline_counts(timeline, event))
+            continue;
         close_items(gathering, event);
         if (event->kind == EVENT_KIND_OPERATOR) {
             take_operator(gathering, event);

@@ -162,7 +162,7 @@ static void sweep_over(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
-        if (sweep->is_hidden[event->name])
+        if (sweep->is_hidden[event->name] || !timeline_counts(sweep->timeline, event))
             continue;
         close_spans(sweep, event);
         if (trace_event_is_call(event))
@@ -194,7 +194,7 @@ static void collect_work(struct sweep *sweep)
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        if (work->call != NULL) {
+        if (work->call != NULL && timeline_counts(timeline, work->event)) {
             int64_t *ns = &sweep->device_ns[work->call - trace->events];
             *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
         }

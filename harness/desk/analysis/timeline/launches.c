@@ -134,7 +134,8 @@ static void count_lost(struct launches *launches, struct arena *scratch,
         launches_work[i] = name_is_launch(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        if (!trace_event_is_call(event) || !launches_work[event->name] || event->correlation == 0 ||
+        if (!trace_event_is_call(event) || !timeline_counts(timeline, event) ||
+            !launches_work[event->name] || event->correlation == 0 ||
             intervals_contain(&captures->times, event->start_ns))
             continue;
         if (outer != NULL && event->track == outer->track && event->end_ns <= outer->end_ns) {
@@ -170,6 +171,10 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         int64_t call_ns;
+        if (!timeline_counts(timeline, work->event)) {
+            known[work->event->name] = true;
+            continue;
+        }
         if (work->call == NULL) {
             launches.orphan_count++;
             continue;

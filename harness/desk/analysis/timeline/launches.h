@@ -3,7 +3,8 @@
  *
  * Definitions as in HolisticTraceAnalysis (hta/analyzers/cuda_kernel_analysis.py, trace_counters.py), for
  * every call that caused work, whatever its name: kernels, copies, graphs, of runtime and driver. A graph
- * is one launch, and its first work is what the launch is measured by. */
+ * is one launch, and its first work is what the launch is measured by. Work that ended before the first marked step
+ * does not count. */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_LAUNCHES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_LAUNCHES_H
 

@@ -250,6 +250,24 @@ static void measure(struct timeline *timeline, struct arena *arena)
     arena_close(scratch);
 }
 
+struct usage timeline_counted_usage(const struct timeline *timeline)
+{
+    struct usage usage = { .work_count = 0 };
+    struct measuring measuring = { .usage = &usage };
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        struct work work = timeline->work[i];
+        struct trace_event inside = *work.event;
+        if (!timeline_counts(timeline, work.event))
+            continue;
+        inside.start_ns = interval_later(inside.start_ns, timeline->from_ns);
+        work.event = &inside;
+        usage_add(&measuring, &work);
+    }
+    usage_finish(&usage);
+    return usage;
+}
+
 const struct event_device *timeline_device(const struct timeline *timeline)
 {
     const struct trace_file *trace = timeline->trace;
@@ -265,7 +283,7 @@ const struct event_device *timeline_device(const struct timeline *timeline)
 
 struct timeline timeline_of(struct arena *arena, const struct trace_file *trace)
 {
-    struct timeline timeline = { .trace = trace };
+    struct timeline timeline = { .trace = trace, .from_ns = INT64_MIN };
 
     collect(&timeline, arena);
     find_streams(&timeline, arena);

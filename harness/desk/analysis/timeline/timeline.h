@@ -25,11 +25,22 @@ struct timeline {
     struct usage all; /* all devices as one, as HolisticTraceAnalysis takes a rank's trace */
     struct track_usage *devices, *streams; /* by number */
     int64_t device_count, stream_count;
+    int64_t from_ns; /* the first marked step begins: totals leave out what ended before;
+                      * INT64_MIN: no step is marked, or steps are not known yet */
     bool host_alone; /* no device is described, called or at work: the host computes itself */
 };
 
 /* `trace` must live longer. */
 struct timeline timeline_of(struct arena *arena, const struct trace_file *trace);
+
+/* Whether totals count an event: it did not end before the first marked step. */
+static inline bool timeline_counts(const struct timeline *timeline, const struct trace_event *event)
+{
+    return event->end_ns > timeline->from_ns;
+}
+
+/* The usage of all devices as one, by the work that totals count; its part before the first marked step is cut off. */
+struct usage timeline_counted_usage(const struct timeline *timeline);
 
 /* The device that did most of the work, or without work the first that the trace describes. NULL:
  * it is not described. */

@@ -7,7 +7,7 @@
 
 static struct rank_figures figures_of(const struct summary *summary, bool by_step)
 {
-    const struct usage *usage = &summary->timeline.all;
+    const struct usage *usage = &summary->usage;
     const struct trace_file *trace = summary->trace;
     double steps = by_step ? (double)summary->steps.count : 1;
     double window_ns = (double)(summary->idle.end_ns - summary->idle.start_ns);

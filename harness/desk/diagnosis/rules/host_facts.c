@@ -165,7 +165,7 @@ double facts_put_off_ns(const struct facts *facts, enum host_doing reason)
 
 double facts_saved_copies_ns(const struct facts *facts)
 {
-    const struct usage *usage = &facts->summary->timeline.all;
+    const struct usage *usage = &facts->summary->usage;
     double copies = (double)usage->kind_ns[WORK_COPY];
 
     return copies > 0 && facts_doing_ns(facts, HOST_SAVING) >= RULE_SHARE_LEAST * facts->step_ns

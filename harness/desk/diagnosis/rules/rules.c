@@ -166,7 +166,7 @@ double facts_computing_share(const struct facts *facts)
 
 bool facts_device_sets_pace(const struct facts *facts)
 {
-    double computing = (double)facts->summary->timeline.all.kind_ns[WORK_COMPUTATION];
+    double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
 
     if (facts->summary->timeline.host_alone)
         computing = facts_computing_share(facts) * facts->window_ns;

@@ -51,7 +51,7 @@ static struct copies copies_between(const struct facts *facts)
 /* The share of all copy time in which no kernel runs. */
 static double exposed_share(const struct facts *facts)
 {
-    const struct usage *usage = &facts->summary->timeline.all;
+    const struct usage *usage = &facts->summary->usage;
 
     return usage->kind_ns[WORK_COPY] > 0
                ? (double)usage->copy_exposed_ns / (double)usage->kind_ns[WORK_COPY]

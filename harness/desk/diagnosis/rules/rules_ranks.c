@@ -65,7 +65,7 @@ static double bucket_count(const struct reductions *reductions)
 /* The part of communication that nothing hides. */
 static double exposed_share(const struct facts *facts)
 {
-    const struct usage *usage = &facts->summary->timeline.all;
+    const struct usage *usage = &facts->summary->usage;
     double all = (double)usage->kind_ns[WORK_COMMUNICATION];
 
     return all > 0 ? (double)usage->communication_exposed_ns / all : 0;
@@ -123,7 +123,7 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
 
 static bool judge_exposed_communication(struct finding *finding, const struct facts *facts)
 {
-    const struct usage *usage = &facts->summary->timeline.all;
+    const struct usage *usage = &facts->summary->usage;
     double exposed = (double)usage->communication_exposed_ns / facts->steps;
     double waits = facts->rank_count > 1 ? fmin(exposed, waits_ns(facts)) : 0;
     double rest = fmax(0, exposed - waits - lost_to_small_messages(facts));

@@ -74,6 +74,15 @@ static void complain_of_recording(struct finding *finding, const struct trace_fi
                  (long long)trace->bad_count, trace->bad_count == 1 ? " is" : "s are");
 }
 
+static void complain_of_soundness(struct finding *finding, const struct soundness *soundness)
+{
+    for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
+        if (soundness->rows[i].trust != TRUST_WHOLE)
+            complain(finding,
+                     "record the trace again, and look at it before other programs change it", "%s",
+                     soundness->rows[i].found);
+}
+
 static void complain_of_steps(struct finding *finding, const struct facts *facts)
 {
     static const char mark[] =
@@ -129,6 +138,7 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
 
     finding->evidence[0] = '\0';
     complain_of_recording(finding, summary->trace);
+    complain_of_soundness(finding, &summary->soundness);
     if (facts_are_few(facts) && summary->timeline.work_count > 0)
         complain(finding, "record at least 3 whole steps",
                  "%lld kernels and copies are too few to judge by",
@@ -142,7 +152,8 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
                      "the device is not described, so its abilities and its memory are unknown");
     }
     finding_informs(finding);
-    if (facts_are_few(facts) && summary->timeline.work_count > 0)
+    if ((facts_are_few(facts) || summary->soundness.trust == TRUST_LITTLE) &&
+        summary->timeline.work_count > 0)
         finding->bottleneck = BOTTLENECK_UNCLEAR;
     return finding->evidence[0] != '\0';
 }

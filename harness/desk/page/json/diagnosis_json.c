@@ -113,6 +113,36 @@ static void add_usage(struct json *json, cJSON *object, const struct usage *usag
                      usage->idle_cause_ns[cause]);
 }
 
+/* Every check, whether or not it found something. */
+static void add_soundness(struct json *json, cJSON *object, const struct soundness *soundness)
+{
+    cJSON *to = json_object(json, object, "soundness"), *array;
+
+    json_text(json, to, "trust", trust_name(soundness->trust));
+    array = json_array(json, to, "checks");
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
+        const struct sound_row *row = &soundness->rows[i];
+        cJSON *check = json_object(json, array, NULL);
+        json_text(json, check, "name", sound_check_name((enum sound_check)i));
+        json_integer(json, check, "count", row->count);
+        json_text(json, check, "trust", trust_name(row->trust));
+        json_text(json, check, "found", row->found[0] != '\0' ? row->found : NULL);
+        json_text(json, check, "mended", row->mended[0] != '\0' ? row->mended : NULL);
+    }
+}
+
+static void add_devices(struct json *json, cJSON *object, const struct timeline *timeline)
+{
+    cJSON *array = json_array(json, object, "devices");
+
+    for (int64_t i = 0; i < timeline->device_count; i++) {
+        cJSON *to = json_object(json, array, NULL);
+        json_integer(json, to, "device", timeline->devices[i].device);
+        json_integer(json, to, "busy_ns", timeline->devices[i].usage.busy_ns);
+        json_integer(json, to, "work_count", timeline->devices[i].usage.work_count);
+    }
+}
+
 /* The window in which idle time has causes, and these. */
 static void add_window(struct json *json, cJSON *object, const struct idle *idle, double busy_share)
 {
@@ -367,7 +397,9 @@ static void add_trace(struct arena *arena, void *context)
     json_text(json, object, "file", diagnosis->paths[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     add_origin(json, object, &diagnosis->facts[which]);
+    add_soundness(json, object, &summary->soundness);
     add_usage(json, object, &summary->timeline.all);
+    add_devices(json, object, &summary->timeline);
     add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
     add_steps(json, object, scratch, summary);
     add_phases(json, object, &summary->phases);

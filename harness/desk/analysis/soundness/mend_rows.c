@@ -1,0 +1,178 @@
+/* What can be seen in single rows, and in rows that are alike. */
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/soundness/mends.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- The recording --- */
+
+static void say(struct sound_row *row, int64_t count, const char *text)
+{
+    size_t length = strlen(row->found);
+
+    row->count += count;
+    snprintf(row->found + length, sizeof row->found - length, "%s%s", length > 0 ? "; " : "", text);
+}
+
+void mend_whole(struct sound_row *row, const struct trace_file *trace)
+{
+    char text[sizeof row->found];
+
+    if (trace->partial) {
+        snprintf(text, sizeof text, "the file is incomplete: %s", trace->partial_reason);
+        say(row, 1, text);
+    }
+    if (trace->bad_count > 0) {
+        snprintf(text, sizeof text, "%lld event%s damaged, the first at byte %lld: %s",
+                 SOUND_EVENTS(trace->bad_count), (long long)trace->bad_offset, trace->bad_reason);
+        say(row, trace->bad_count, text);
+        snprintf(row->mended, sizeof row->mended, "left out");
+    }
+    if (trace->dropped_count > 0) {
+        snprintf(text, sizeof text, "the recorder dropped %lld record%s: its buffer was full",
+                 (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
+        say(row, trace->dropped_count, text);
+    }
+    row->trust = trust_without(trace->bad_count + trace->dropped_count,
+                               trace->event_count + trace->bad_count + trace->dropped_count);
+}
+
+void mend_times(struct sound_row *row, const struct trace_file *trace)
+{
+    row->count = trace->stray_count;
+    if (row->count == 0)
+        return;
+    snprintf(row->found, sizeof row->found, "%lld event%s far from all others, or at a time of 0",
+             SOUND_EVENTS(row->count));
+    snprintf(row->mended, sizeof row->mended, "left out");
+    row->trust = trust_without(row->count, trace->event_count + row->count);
+}
+
+/* --- Events that are there twice --- */
+
+/* Rows that are known by a number besides their time: two of them are never alike by chance. */
+static bool is_numbered(const struct trace_event *event)
+{
+    if (trace_event_is_call(event) || trace_event_is_device_work(event))
+        return event->correlation != 0;
+    return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
+           event->external != 0;
+}
+
+static uint64_t mix(uint64_t hash, int64_t value)
+{
+    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(const struct trace_event *event)
+{
+    uint64_t hash = mix((uint64_t)event->start_ns, event->end_ns);
+
+    hash = mix(hash, (int64_t)event->name << 32 | event->track);
+    return mix(hash, event->correlation ^ event->external << 1);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+enum { SAMPLES = 4096 };
+
+/* A sample of the numbered rows is looked at, by their hashes, so that of rows that are alike all are in it, or none. */
+static bool has_doubles(struct arena *arena, const struct trace_file *trace)
+{
+    struct arena *scratch = arena_scratch(arena);
+    uint64_t *hashes = NULL, most = UINT64_MAX / ((uint64_t)trace->event_count / SAMPLES + 1);
+    int64_t count = 0, room = 0;
+    bool found = false;
+
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        uint64_t hash = is_numbered(&trace->events[i]) ? hash_of(&trace->events[i]) : UINT64_MAX;
+        if (hash >= most)
+            continue;
+        ARENA_ROOM(scratch, hashes, count, room);
+        hashes[count++] = hash;
+    }
+    sort_items(hashes, count, sizeof *hashes, by_value);
+    for (int64_t i = 1; i < count && !found; i++) found = hashes[i] == hashes[i - 1];
+    arena_close(scratch);
+    return found;
+}
+
+static int compare(const struct trace_event *a, const struct trace_event *b)
+{
+#define BY(member)                                                                                 \
+    if (a->member != b->member)                                                                    \
+    return a->member < b->member ? -1 : 1
+    BY(kind);
+    BY(track);
+    BY(start_ns);
+    BY(end_ns);
+    BY(name);
+    BY(correlation);
+    BY(external);
+    BY(bytes);
+#undef BY
+    return 0;
+}
+
+static int by_likeness(const void *left, const void *right)
+{
+    const struct trace_event *a = *(const struct trace_event *const *)left;
+    const struct trace_event *b = *(const struct trace_event *const *)right;
+    int order = compare(a, b);
+
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static bool is_double(const struct trace_file *trace, const struct trace_event *event)
+{
+    int64_t step;
+
+    return is_numbered(event) || event->kind == EVENT_KIND_GPU_ANNOTATION ||
+           event->kind == EVENT_KIND_SYNC ||
+           name_is_step(trace_file_name(trace, event->name), &step);
+}
+
+static int64_t remove_marked(struct trace_file *trace, const bool *marked)
+{
+    int64_t kept = 0, removed;
+
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (!marked[i])
+            trace->events[kept++] = trace->events[i];
+    removed = trace->event_count - kept;
+    trace->event_count = kept;
+    return removed;
+}
+
+bool mend_duplicates(struct sound_row *row, struct arena *arena, struct trace_file *trace)
+{
+    struct arena *scratch;
+    const struct trace_event **sorted;
+    bool *marked;
+    int64_t all = trace->event_count;
+
+    if (!has_doubles(arena, trace))
+        return false;
+    scratch = arena_scratch(arena);
+    sorted = ARENA_NEW(scratch, const struct trace_event *, all);
+    marked = ARENA_NEW(scratch, bool, all);
+    for (int64_t i = 0; i < all; i++) sorted[i] = &trace->events[i];
+    sort_items(sorted, all, sizeof *sorted, by_likeness);
+    for (int64_t i = 1; i < all; i++)
+        if (compare(sorted[i - 1], sorted[i]) == 0 && is_double(trace, sorted[i]))
+            marked[sorted[i] - trace->events] = true;
+    row->count = remove_marked(trace, marked);
+    arena_close(scratch);
+    snprintf(row->found, sizeof row->found, "%lld event%s in the file twice",
+             SOUND_EVENTS(row->count));
+    snprintf(row->mended, sizeof row->mended, "each counts once");
+    return true;
+}

@@ -1,0 +1,70 @@
+#include "harness/desk/analysis/soundness/soundness.h"
+
+#include "harness/desk/analysis/soundness/mends.h"
+
+#include <stdio.h>
+
+static const char *const names[SOUND_CHECK_COUNT] = {
+    [SOUND_WHOLE] = "whole",         [SOUND_TIMES] = "times",
+    [SOUND_DURATIONS] = "durations", [SOUND_DUPLICATES] = "duplicates",
+    [SOUND_STREAMS] = "streams",     [SOUND_CLOCK] = "clock",
+    [SOUND_CYCLES] = "cycles",       [SOUND_ANNOTATIONS] = "annotations",
+    [SOUND_BEGINNING] = "beginning", [SOUND_DEVICES] = "devices",
+};
+
+const char *sound_check_name(enum sound_check check)
+{
+    return (unsigned)check < SOUND_CHECK_COUNT ? names[check] : "unknown";
+}
+
+const char *trust_name(enum trust trust)
+{
+    static const char *const texts[] = { "whole", "less", "little" };
+
+    return (unsigned)trust < ARRAY_SIZE(texts) ? texts[trust] : "unknown";
+}
+
+enum trust trust_without(int64_t count, int64_t all)
+{
+    const double least = 0.01, most = 0.1;
+    double share = all > 0 ? (double)count / (double)all : 0;
+
+    return share < least ? TRUST_WHOLE : share < most ? TRUST_LESS : TRUST_LITTLE;
+}
+
+static void note_devices(struct sound_row *row, const struct timeline *timeline)
+{
+    if (timeline->device_count < 2)
+        return;
+    row->count = timeline->device_count;
+    snprintf(row->found, sizeof row->found,
+             "%lld devices work in this process: a device counts as busy while any of them works",
+             (long long)timeline->device_count);
+}
+
+struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
+                                  struct soundness *soundness)
+{
+    struct sound_row *rows = soundness->rows;
+    struct timeline timeline;
+
+    *soundness = (struct soundness){ .trust = TRUST_WHOLE };
+    mend_whole(&rows[SOUND_WHOLE], trace);
+    mend_times(&rows[SOUND_TIMES], trace);
+    mend_duplicates(&rows[SOUND_DUPLICATES], arena, trace);
+    timeline = timeline_of(arena, trace);
+    mend_durations(&rows[SOUND_DURATIONS], &timeline);
+    if (mend_streams(&rows[SOUND_STREAMS], arena, trace, &timeline))
+        timeline = timeline_of(arena, trace);
+    if (mend_clock(&rows[SOUND_CLOCK], arena, trace, &timeline))
+        timeline = timeline_of(arena, trace);
+    if (mend_cycles(&rows[SOUND_CYCLES], arena, trace) |
+        mend_annotations(&rows[SOUND_ANNOTATIONS], arena, trace))
+        timeline = timeline_of(arena, trace);
+    mend_beginning(&rows[SOUND_BEGINNING], trace);
+    note_devices(&rows[SOUND_DEVICES], &timeline);
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++)
+        if (rows[i].trust > soundness->trust)
+            soundness->trust = rows[i].trust;
+    return timeline;
+}

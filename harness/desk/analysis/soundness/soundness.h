@@ -1,0 +1,53 @@
+/* Whether a trace can be believed: what is wrong in it, what was mended, and how far its figures can be trusted.
+ *
+ * Recorders, converters and merging scripts write traces that cannot be: work that overlaps within a stream, times of
+ * zero, work before its launch, every event twice, steps of two cycles with a hole between. Each check looks for one
+ * kind of damage and mends it in the rows of the trace, before anything else looks at them. Damage that cannot be mended
+ * lowers the trust, and with it the confidence of findings. */
+#ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
+#define HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
+
+#include "harness/desk/analysis/timeline/timeline.h"
+
+enum sound_check {
+    SOUND_WHOLE,      /* the recorder and the file lost nothing */
+    SOUND_TIMES,      /* no event is far from the others */
+    SOUND_DURATIONS,  /* device work takes time */
+    SOUND_DUPLICATES, /* no event is there twice */
+    SOUND_STREAMS,    /* work on a stream comes one after the other */
+    SOUND_CLOCK,  /* work follows its launch, and a wait ends after the work that it waits for */
+    SOUND_CYCLES, /* no hole between the marked steps */
+    SOUND_ANNOTATIONS, /* no annotation runs over a step's mark */
+    SOUND_BEGINNING,   /* nothing was recorded before the first marked step */
+    SOUND_DEVICES,     /* one device */
+    SOUND_CHECK_COUNT
+};
+
+/* How far the figures can be trusted. */
+enum trust {
+    TRUST_WHOLE,
+    TRUST_LESS,   /* no finding is more than likely */
+    TRUST_LITTLE, /* no finding is more than possible */
+};
+
+struct sound_row {
+    int64_t count; /* of the events, steps or devices that it found; 0: nothing is wrong */
+    enum trust trust;
+    char found[256]; /* a sentence without its end */
+    char mended[96]; /* a clause: "each ends where the next begins"; "": nothing was mended */
+};
+
+struct soundness {
+    struct sound_row rows[SOUND_CHECK_COUNT];
+    enum trust trust; /* the least of the rows */
+};
+
+/* Mends the trace, whose rows may be fewer and have other times afterwards, and returns its timeline. */
+struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
+                                  struct soundness *soundness);
+
+/* "streams", "whole", "less" */
+const char *sound_check_name(enum sound_check check);
+const char *trust_name(enum trust trust);
+
+#endif

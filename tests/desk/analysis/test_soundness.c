@@ -1,0 +1,234 @@
+/* Every kind of damage, one trace each: what is found, what is mended, and that a healthy trace shows nothing. */
+#include "harness/desk/analysis/soundness/soundness.h"
+#include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/made_trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { STEPS = 12, STEP_US = 1000, WORK_US = 400 };
+
+/* How a loop is damaged; zeros: not at all. Times in us. */
+struct damage {
+    int first_us;   /* of the first step */
+    int overrun_us; /* of each third step's kernel, beyond the next one's start */
+    int clock_us;   /* added to the times of the device */
+    int empty;      /* so many kernels take no time */
+    int zero;       /* so many steps have a kernel at the time 0 */
+    int hole_us;    /* after half of the steps, whose numbers jump by 10 */
+    bool waits;     /* after each step's work */
+    bool twice;     /* each event */
+    bool across;    /* an annotation runs over each mark */
+    bool earlier;   /* there is work before the first step */
+};
+
+static void add_step(const struct damage *damage, int step)
+{
+    int jump = damage->hole_us > 0 && step >= STEPS / 2;
+    int at = damage->first_us + STEP_US * step + (jump ? damage->hole_us : 0);
+    int id = 100 + 10 * step, device = at + 20 + damage->clock_us;
+    int overrun = step % 3 == 0 && damage->overrun_us > 0 ? 100 + damage->overrun_us : 0;
+    char name[32];
+
+    snprintf(name, sizeof name, "ProfilerStep#%d", step + 2 + (jump ? 10 : 0));
+    made_add_with("user_annotation", name, 100, 100, at, at + STEP_US, 0, "\"External id\":1");
+    if (damage->across)
+        made_add("user_annotation", "Optimizer.step#SGD.step", 100, 100, at + 900, at + 1900, 0);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 10, at + 15, id);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, at + 16, at + 18, id + 1);
+    made_add("kernel", "first", 0, 7, step < damage->zero ? 0 : device,
+             step < damage->zero    ? 0
+             : step < damage->empty ? device
+             : overrun > 0          ? device + overrun
+                                    : device + 100,
+             id);
+    made_add("kernel", "second", 0, 7, device + 110, device + WORK_US, id + 1);
+    if (damage->waits)
+        made_add("cuda_runtime", "cudaDeviceSynchronize", 100, 100, at + 30, at + 25 + WORK_US,
+                 id + 2);
+}
+
+static struct analysed make(const struct damage *damage, struct soundness *soundness)
+{
+    struct analysed analysed;
+
+    made_begin();
+    if (damage->earlier)
+        made_add_work("kernel", "before", 7, damage->first_us - 50, damage->first_us - 20,
+                      damage->first_us - 60);
+    for (int step = 0; step < STEPS; step++) {
+        add_step(damage, step);
+        if (damage->twice)
+            add_step(damage, step);
+    }
+    analysed = made_analyse();
+    analysed.timeline = sound_timeline_of(analysed.arena, analysed.trace, soundness);
+    analysed.steps = steps_of(analysed.arena, &analysed.timeline);
+    return analysed;
+}
+
+/* All other checks must be silent. */
+static void check_only(const struct soundness *soundness, enum sound_check check, int64_t count,
+                       enum trust trust)
+{
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
+        const struct sound_row *row = &soundness->rows[i];
+        if (i != (int)check && row->count != 0)
+            fail_msg("%s: %s", sound_check_name((enum sound_check)i), row->found);
+        assert_int_equal(row->found[0] != '\0', row->count > 0);
+    }
+    assert_int_equal(soundness->rows[check].count, count);
+    assert_int_equal(soundness->trust, trust);
+}
+
+static void check_loop(const struct analysed *analysed)
+{
+    assert_int_equal(analysed->steps.count, STEPS);
+    check_us(analysed->steps.max_ns, STEP_US);
+    check_us(analysed->steps.items[STEPS - 1].event->start_ns -
+                 analysed->steps.items[0].event->start_ns,
+             (STEPS - 1) * STEP_US);
+    for (int i = 0; i < STEPS; i++) check_us(analysed->steps.items[i].busy_ns, WORK_US - 10);
+}
+
+static void check_mended(struct damage damage, enum sound_check check, int64_t count,
+                         enum trust trust)
+{
+    struct soundness soundness;
+    struct analysed analysed;
+
+    damage.first_us = 2000000;
+    analysed = make(&damage, &soundness);
+    check_only(&soundness, check, count, trust);
+    check_loop(&analysed);
+    made_release(&analysed);
+}
+
+static void a_healthy_trace_is_sound(void **state)
+{
+    (void)state;
+    check_mended((struct damage){ .waits = true }, SOUND_WHOLE, 0, TRUST_WHOLE);
+    check_mended((struct damage){ .waits = false }, SOUND_WHOLE, 0, TRUST_WHOLE);
+}
+
+static void work_that_runs_over_the_next_is_clipped(void **state)
+{
+    struct soundness soundness;
+    struct damage damage = { .first_us = 2000000, .overrun_us = 5000 };
+    struct analysed analysed = make(&damage, &soundness);
+    (void)state;
+
+    check_only(&soundness, SOUND_STREAMS, 4, TRUST_LITTLE);
+    for (int i = 0; i < STEPS; i++)
+        check_us(analysed.steps.items[i].busy_ns, WORK_US - (i % 3 == 0 ? 0 : 10));
+    made_release(&analysed);
+}
+
+/* Early by 300 us: only a launch tells. Late: only a wait tells; without waits there is only a
+ * doubt, since no work begins soon after its launch. */
+static void a_clock_that_is_early_or_late_is_moved(void **state)
+{
+    struct soundness soundness;
+    struct damage late = { .first_us = 2000000, .clock_us = 3000 };
+    struct analysed analysed;
+    (void)state;
+
+    check_mended((struct damage){ .clock_us = -300, .waits = true }, SOUND_CLOCK, 2 * STEPS,
+                 TRUST_WHOLE);
+    check_mended((struct damage){ .clock_us = -300 }, SOUND_CLOCK, 2 * STEPS, TRUST_LESS);
+    check_mended((struct damage){ .clock_us = 250, .waits = true }, SOUND_CLOCK, STEPS,
+                 TRUST_WHOLE);
+    analysed = make(&late, &soundness);
+    check_only(&soundness, SOUND_CLOCK, 1, TRUST_LITTLE);
+    made_release(&analysed);
+}
+
+static void kernels_without_time_and_events_without_times_cost_trust(void **state)
+{
+    struct soundness soundness;
+    struct damage empty = { .first_us = 2000000, .empty = 6 };
+    struct damage zero = { .first_us = 2000000, .zero = 1 };
+    struct analysed analysed = make(&empty, &soundness);
+    (void)state;
+
+    check_only(&soundness, SOUND_DURATIONS, 6, TRUST_LITTLE);
+    made_release(&analysed);
+    analysed = make(&zero, &soundness);
+    check_only(&soundness, SOUND_TIMES, 1, TRUST_LESS);
+    assert_true(analysed.timeline.all.span_ns < 2 * STEPS * STEP_US * INT64_C(1000));
+    made_release(&analysed);
+}
+
+static void what_is_mended_whole_costs_no_trust(void **state)
+{
+    (void)state;
+    check_mended((struct damage){ .twice = true, .waits = true }, SOUND_DUPLICATES, 6 * STEPS,
+                 TRUST_WHOLE);
+    check_mended((struct damage){ .hole_us = 60000 }, SOUND_CYCLES, 1, TRUST_WHOLE);
+    check_mended((struct damage){ .across = true }, SOUND_ANNOTATIONS, STEPS, TRUST_WHOLE);
+    check_mended((struct damage){ .earlier = true }, SOUND_BEGINNING, 1, TRUST_WHOLE);
+}
+
+static void an_annotation_across_a_mark_ends_with_its_step(void **state)
+{
+    struct soundness soundness;
+    struct damage damage = { .first_us = 2000000, .across = true };
+    struct analysed analysed = make(&damage, &soundness);
+    (void)state;
+
+    for (int64_t i = 0; i < analysed.timeline.host_count; i++)
+        if (analysed.timeline.host[i]->kind == EVENT_KIND_ANNOTATION)
+            check_us(analysed.timeline.host[i]->end_ns - analysed.timeline.host[i]->start_ns, 100);
+    made_release(&analysed);
+}
+
+/* Numbers that jump are no hole if the time between is full, nor is a pause between numbers that follow. */
+static void a_pause_is_no_hole(void **state)
+{
+    struct soundness soundness;
+    struct analysed analysed;
+    (void)state;
+
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#2", 100, 100, 1000, 2000, 0);
+    made_add("user_annotation", "ProfilerStep#3", 100, 100, 9000, 10000, 0);
+    made_add("cpu_op", "aten::evaluate", 100, 100, 10000, 17000, 0);
+    made_add("user_annotation", "ProfilerStep#9", 100, 100, 18000, 19000, 0);
+    analysed = made_analyse();
+    sound_timeline_of(analysed.arena, analysed.trace, &soundness);
+    check_only(&soundness, SOUND_CYCLES, 0, TRUST_WHOLE);
+    made_release(&analysed);
+}
+
+/* Branches of a graph run side by side. */
+static void work_of_one_graph_may_overlap(void **state)
+{
+    struct soundness soundness;
+    struct analysed analysed;
+    (void)state;
+
+    made_begin();
+    made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 1000, 1010, 5);
+    made_add("kernel", "left", 0, 7, 1020, 1120, 5);
+    made_add("kernel", "right", 0, 7, 1040, 1100, 5);
+    analysed = made_analyse();
+    sound_timeline_of(analysed.arena, analysed.trace, &soundness);
+    check_only(&soundness, SOUND_STREAMS, 0, TRUST_WHOLE);
+    made_release(&analysed);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_healthy_trace_is_sound),
+        cmocka_unit_test(work_that_runs_over_the_next_is_clipped),
+        cmocka_unit_test(a_clock_that_is_early_or_late_is_moved),
+        cmocka_unit_test(kernels_without_time_and_events_without_times_cost_trust),
+        cmocka_unit_test(what_is_mended_whole_costs_no_trust),
+        cmocka_unit_test(an_annotation_across_a_mark_ends_with_its_step),
+        cmocka_unit_test(a_pause_is_no_hole),
+        cmocka_unit_test(work_of_one_graph_may_overlap),
+    };
+
+    return cmocka_run_group_tests_name("soundness", tests, NULL, NULL);
+}
