@@ -1,6 +1,7 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/system/tasks.h"
+#include "harness/desk/analysis/soundness/processes.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/read/reader.h"
@@ -192,7 +193,7 @@ static enum status judge_all(struct making *making)
     return STATUS_OK;
 }
 
-/* --- All --- */
+/* --- Several processes in one file --- */
 
 static void make_room(struct arena *arena, void *context)
 {
@@ -211,6 +212,95 @@ static void make_room(struct arena *arena, void *context)
     };
     making->errors = ARENA_NEW(arena, struct status_error, making->count);
 }
+
+struct splitting {
+    struct trace_file *trace, **parts;
+    struct processes processes;
+    const char *path, **names; /* [processes.count] "merged.json, process 200" */
+};
+
+static void find_parts(struct arena *arena, void *context)
+{
+    struct splitting *splitting = context;
+
+    splitting->processes = processes_of(arena, splitting->trace);
+    splitting->parts = ARENA_NEW(arena, struct trace_file *, splitting->processes.count);
+}
+
+static void name_parts(struct arena *arena, void *context)
+{
+    enum { NUMBER_MOST = 40 };
+    struct splitting *splitting = context;
+    const struct processes *processes = &splitting->processes;
+    size_t size = strlen(splitting->path) + NUMBER_MOST;
+
+    splitting->names = ARENA_NEW(arena, const char *, processes->count);
+    for (int64_t i = 0; i < processes->count; i++) {
+        char *name = arena_alloc(arena, (int64_t)size, 1);
+        snprintf(name, size, "%s, process %lld", splitting->path, (long long)processes->ids[i]);
+        splitting->names[i] = name;
+    }
+}
+
+/* Room for more traces; those that were read keep their place. */
+static enum status make_more_room(struct making *making, int more)
+{
+    struct diagnosis *diagnosis = making->diagnosis, before = *diagnosis;
+
+    making->count += more;
+    TRY(arena_run(diagnosis->arena, make_room, making));
+    memcpy(diagnosis->paths, before.paths, (size_t)before.count * sizeof *before.paths);
+    memcpy(diagnosis->traces, before.traces, (size_t)before.count * sizeof *before.traces);
+    diagnosis->count = before.count;
+
+    return STATUS_OK;
+}
+
+/* Puts the traces of the file's processes in its place, if they are several. Returns by how many there are more. */
+static enum status split_file(struct making *making, int which, int *more)
+{
+    enum status status = STATUS_OK;
+    struct diagnosis *diagnosis = making->diagnosis;
+    struct splitting splitting = { .trace = diagnosis->traces[which],
+                                   .path = diagnosis->paths[which] };
+    const struct processes *processes = &splitting.processes;
+    struct arena *scratch = arena_open();
+
+    *more = 0;
+    TRY_OUT(arena_run(scratch, find_parts, &splitting));
+    if (processes->count == 0)
+        goto out;
+    TRY_OUT(make_more_room(making, (int)processes->count - 1));
+    TRY_OUT(arena_run(diagnosis->arena, name_parts, &splitting));
+    TRY_OUT(trace_file_split(splitting.trace, processes->ids, processes->count,
+                             processes->event_part, processes->frame_part, splitting.parts));
+    *more = (int)processes->count - 1;
+    memmove(diagnosis->traces + which + 1 + *more, diagnosis->traces + which + 1,
+            (size_t)(diagnosis->count - which - 1) * sizeof *diagnosis->traces);
+    memmove(diagnosis->paths + which + 1 + *more, diagnosis->paths + which + 1,
+            (size_t)(diagnosis->count - which - 1) * sizeof *diagnosis->paths);
+    for (int i = 0; i <= *more; i++) {
+        diagnosis->traces[which + i] = splitting.parts[i];
+        diagnosis->paths[which + i] = splitting.names[i];
+    }
+    diagnosis->count += *more;
+
+out:
+    arena_close(scratch);
+    return status;
+}
+
+static enum status split_all(struct making *making)
+{
+    for (int i = 0; i < making->diagnosis->count; i++) {
+        int more;
+        TRY(split_file(making, i, &more));
+        i += more;
+    }
+    return STATUS_OK;
+}
+
+/* --- All --- */
 
 static void judge_run(struct arena *arena, void *context)
 {
@@ -233,6 +323,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     TRY(arena_run(diagnosis->arena, make_room, &making));
     memcpy(diagnosis->paths, paths, (size_t)count * sizeof *paths);
     TRY(read_all(&making));
+    TRY(split_all(&making));
     put_ranks_first(diagnosis);
     TRY(for_all(&making, summarise));
     TRY(judge_all(&making));

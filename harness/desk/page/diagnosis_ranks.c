@@ -147,12 +147,28 @@ static void print_missing(const struct page *page, const struct diagnosis *diagn
     page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
 }
 
+/* Checks that cost trust, which the page of the rank shows with the others. */
+static void print_soundness(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    const struct soundness *soundness = &diagnosis->summaries[which].soundness;
+
+    for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
+        if (soundness->rows[i].trust != TRUST_WHOLE)
+            page_paragraph(page, INK_DOUBTFUL, "Rank %lld: %s.", rank_of(diagnosis, which),
+                           soundness->rows[i].found);
+}
+
 static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
 {
+    const struct sound_row *processes = &diagnosis->summaries[0].soundness.rows[SOUND_PROCESSES];
+
+    if (processes->count > 0)
+        page_paragraph(page, INK_DIM, "%s: each is taken for a rank.", processes->found);
     print_missing(page, diagnosis);
     for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
          i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank)) {
         const struct trace_file *trace = diagnosis->traces[i];
+        print_soundness(page, diagnosis, i);
         if (trace->partial)
             page_paragraph(page, INK_DOUBTFUL, "Rank %lld is partial and not compared: %s.",
                            rank_of(diagnosis, i), trace->partial_reason);

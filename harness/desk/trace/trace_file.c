@@ -1,30 +1,125 @@
 #include "harness/desk/trace/trace_file.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/words/intern.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void trace_file_close(struct trace_file *trace)
+static void release_tables(struct trace_file *trace)
 {
-    if (trace == NULL)
+    if (trace->part_owners != NULL && --*trace->part_owners > 0)
         return;
     for (int64_t i = 0; i < trace->metadata_count; i++) {
         free(trace->metadata[i].key);
         free(trace->metadata[i].json);
     }
     free(trace->metadata);
-    free(trace->events);
     free(trace->tracks);
     free(trace->kernels);
     free(trace->blocks);
     free(trace->operators);
-    free(trace->frames);
     free(trace->steps);
     intern_close(trace->names);
+    free(trace->part_owners);
+}
+
+void trace_file_close(struct trace_file *trace)
+{
+    if (trace == NULL)
+        return;
+    release_tables(trace);
+    free(trace->events);
+    free(trace->frames);
     free(trace);
 }
+
+/* --- Parts --- */
+
+/* A copy with the events and frames of one process. */
+static enum status copy_part(struct trace_file **copy, const struct trace_file *trace, int part,
+                             const int32_t *event_part, const int32_t *frame_part)
+{
+    struct trace_file *file;
+    int64_t events = 0, frames = 0;
+
+    for (int64_t i = 0; i < trace->event_count; i++) events += event_part[i] == part;
+    for (int64_t i = 0; i < trace->frame_count; i++) frames += frame_part[i] == part;
+    TRY(rows_make(copy, 1));
+    file = *copy;
+    *file = *trace;
+    file->events = NULL;
+    file->frames = NULL;
+    file->event_count = file->frame_count = 0;
+    TRY(rows_make(&file->events, events));
+    TRY(rows_make(&file->frames, frames));
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (event_part[i] == part)
+            file->events[file->event_count++] = trace->events[i];
+    for (int64_t i = 0; i < trace->frame_count; i++)
+        if (frame_part[i] == part)
+            file->frames[file->frame_count++] = trace->frames[i];
+
+    return STATUS_OK;
+}
+
+static void keep_part(struct trace_file *trace, int part, const int32_t *event_part,
+                      const int32_t *frame_part)
+{
+    int64_t events = 0, frames = 0;
+
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (event_part[i] == part)
+            trace->events[events++] = trace->events[i];
+    for (int64_t i = 0; i < trace->frame_count; i++)
+        if (frame_part[i] == part)
+            trace->frames[frames++] = trace->frames[i];
+    trace->event_count = events;
+    trace->frame_count = frames;
+}
+
+static void discard_parts(struct trace_file **parts, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (parts[i] != NULL) {
+            free(parts[i]->events);
+            free(parts[i]->frames);
+            free(parts[i]);
+        }
+    for (int64_t i = 0; i < count; i++) parts[i] = NULL;
+}
+
+enum status trace_file_split(struct trace_file *trace, const int64_t *processes, int64_t count,
+                             const int32_t *event_part, const int32_t *frame_part,
+                             struct trace_file **parts)
+{
+    enum status status = STATUS_OK;
+    int *owners = NULL;
+
+    for (int64_t i = 0; i < count; i++) parts[i] = NULL;
+    TRY_OUT(rows_make(&owners, 1));
+    for (int i = 1; i < count; i++) TRY_OUT(copy_part(&parts[i], trace, i, event_part, frame_part));
+    keep_part(trace, 0, event_part, frame_part);
+    parts[0] = trace;
+    *owners = (int)count;
+    for (int64_t i = 0; i < count; i++) {
+        parts[i]->part_owners = owners;
+        parts[i]->part_count = count;
+        parts[i]->part_process = processes[i];
+        parts[i]->rank = i;
+        parts[i]->world_size = count;
+    }
+    owners = NULL;
+
+out:
+    if (status != STATUS_OK)
+        discard_parts(parts, count);
+    free(owners);
+    return status;
+}
+
+/* --- Names --- */
 
 const char *trace_file_name(const struct trace_file *trace, uint32_t name)
 {

@@ -5,6 +5,8 @@
 #ifndef HARNESS_DESK_TRACE_TRACE_FILE_H
 #define HARNESS_DESK_TRACE_TRACE_FILE_H
 
+#include "harness/base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -167,8 +169,21 @@ struct trace_file {
     char partial_reason[240];
     int64_t text_bytes; /* after inflating */
 
+    int64_t
+        part_count; /* the processes of its file, each of which is a trace; 0: it is all of the file */
+    int64_t part_process; /* the number of this one */
+    int *
+        part_owners; /* traces that share all tables but events and frames; NULL: this one has its own */
+
     struct intern *names;
 };
+
+/* Makes a trace for each of `count` processes of its file, 2 or more: `event_part` and `frame_part` say which an event and
+ * a frame is of. They are ranks 0 to count - 1 of one run. parts[0] is `trace` itself, which keeps its own events only;
+ * close all. OUT_OF_MEMORY: parts are NULL, and `trace` is as it was. */
+enum status trace_file_split(struct trace_file *trace, const int64_t *processes, int64_t count,
+                             const int32_t *event_part, const int32_t *frame_part,
+                             struct trace_file **parts);
 
 /* NULL is allowed. */
 void trace_file_close(struct trace_file *trace);

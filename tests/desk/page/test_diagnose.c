@@ -1,4 +1,5 @@
 /* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -786,6 +787,44 @@ static void all_formats_name_the_busiest_of_two_devices(void **state)
     release(&diagnosis, text);
 }
 
+/* Rank 1 is another process of the same file, with the numbers of its calls the same, and on the same stream. */
+static void processes_of_one_file_are_ranks(void **state)
+{
+    static const char event[] =
+        "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%d,"
+        "\"dur\":%d,\"args\":{\"correlation\":%d}}";
+    char *text, file[8192] = "[";
+    struct diagnosis diagnosis;
+    (void)state;
+
+    for (int i = 0; i < 8; i++) {
+        int step = i / 2, process = 100 * (1 + i % 2), at = 1000 * step + 300 * (i % 2);
+        char name[24];
+        snprintf(name, sizeof name, "ProfilerStep#%d", step);
+        text_append(file, sizeof file, event, i > 0 ? "," : "", "user_annotation", name, process,
+                    process, 1000 * step, 1000, 0);
+        text_append(file, sizeof file, event, ",", "cuda_runtime", "cudaLaunchKernel", process,
+                    process, at + 10, 5, step + 1);
+        text_append(file, sizeof file, event, ",", "kernel", "gemm", 0, 7, at + 20,
+                    100 * (1 + i % 2), step + 1);
+    }
+    text_append(file, sizeof file, "]");
+    add_file(file);
+    diagnosis = diagnose();
+    assert_int_equal(diagnosis.run_count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(diagnosis.traces[i]->rank, i);
+        assert_int_equal(diagnosis.traces[i]->world_size, 2);
+        assert_int_equal(diagnosis.summaries[i].steps.count, 4);
+        assert_int_equal(diagnosis.summaries[i].steps.items[0].busy_ns, 100000 * (1 + i));
+        assert_int_equal(diagnosis.summaries[i].soundness.rows[SOUND_PROCESSES].count, 2);
+        assert_non_null(strstr(diagnosis.paths[i], i == 0 ? ", process 100" : ", process 200"));
+    }
+    text = printed(&diagnosis, false);
+    assert_non_null(strstr(text, "2 processes mark steps in this file: each is taken for a rank."));
+    release(&diagnosis, text);
+}
+
 static double sum(const cJSON *array)
 {
     double sum = 0;
@@ -1178,6 +1217,7 @@ int main(void)
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
         cmocka_unit_test(what_is_left_out_is_stated),
         cmocka_unit_test(all_formats_name_the_busiest_of_two_devices),
+        cmocka_unit_test(processes_of_one_file_are_ranks),
         cmocka_unit_test(parts_in_json_sum_to_their_whole),
         cmocka_unit_test(the_timeline_has_the_times_and_names_of_the_file),
         cmocka_unit_test(without_steps_their_times_are_null),

@@ -9,7 +9,8 @@ static const char *const names[SOUND_CHECK_COUNT] = {
     [SOUND_DURATIONS] = "durations", [SOUND_DUPLICATES] = "duplicates",
     [SOUND_STREAMS] = "streams",     [SOUND_CLOCK] = "clock",
     [SOUND_CYCLES] = "cycles",       [SOUND_ANNOTATIONS] = "annotations",
-    [SOUND_BEGINNING] = "beginning", [SOUND_DEVICES] = "devices",
+    [SOUND_BEGINNING] = "beginning", [SOUND_PROCESSES] = "processes",
+    [SOUND_DEVICES] = "devices",
 };
 
 const char *sound_check_name(enum sound_check check)
@@ -30,6 +31,17 @@ enum trust trust_without(int64_t count, int64_t all)
     double share = all > 0 ? (double)count / (double)all : 0;
 
     return share < least ? TRUST_WHOLE : share < most ? TRUST_LESS : TRUST_LITTLE;
+}
+
+static void note_processes(struct sound_row *row, const struct trace_file *trace)
+{
+    row->count = trace->part_count;
+    if (row->count == 0)
+        return;
+    snprintf(row->found, sizeof row->found, "%lld processes mark steps in this file",
+             (long long)row->count);
+    snprintf(row->mended, sizeof row->mended, "each is taken for a rank; this is process %lld",
+             (long long)trace->part_process);
 }
 
 static void note_devices(struct sound_row *row, const struct timeline *timeline)
@@ -62,6 +74,7 @@ struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
         mend_annotations(&rows[SOUND_ANNOTATIONS], arena, trace))
         timeline = timeline_of(arena, trace);
     mend_beginning(&rows[SOUND_BEGINNING], trace);
+    note_processes(&rows[SOUND_PROCESSES], trace);
     note_devices(&rows[SOUND_DEVICES], &timeline);
     for (int i = 0; i < SOUND_CHECK_COUNT; i++)
         if (rows[i].trust > soundness->trust)

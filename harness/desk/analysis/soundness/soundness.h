@@ -19,6 +19,7 @@ enum sound_check {
     SOUND_CYCLES, /* no hole between the marked steps */
     SOUND_ANNOTATIONS, /* no annotation runs over a step's mark */
     SOUND_BEGINNING,   /* nothing was recorded before the first marked step */
+    SOUND_PROCESSES,   /* one process */
     SOUND_DEVICES,     /* one device */
     SOUND_CHECK_COUNT
 };

@@ -1,0 +1,17 @@
+/* Several processes in one file: scripts merge the traces of a job's ranks. */
+#ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_PROCESSES_H
+#define HARNESS_DESK_ANALYSIS_SOUNDNESS_PROCESSES_H
+
+#include "harness/base/system/arena.h"
+#include "harness/desk/trace/trace_file.h"
+
+/* The processes of a trace that mark steps: if they are several, each is a rank. */
+struct processes {
+    int64_t *ids;                     /* ascending */
+    int64_t count;                    /* 0 if they are fewer than two, and then all is NULL */
+    int32_t *event_part, *frame_part; /* the number of its process in `ids` */
+};
+
+struct processes processes_of(struct arena *arena, const struct trace_file *trace);
+
+#endif
