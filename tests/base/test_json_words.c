@@ -20,6 +20,8 @@ static void words_outside_strings_become_empty_arrays(void **state)
         { "[\"NaN\",NaN]", "[\"NaN\",[ ]]", 1 },
         { "[\"a \\\" NaN\",NaN]", "[\"a \\\" NaN\",[ ]]", 1 }, /* an escaped quote stays inside */
         { "[\"\\\\\",NaN,\"NaN\"]", "[\"\\\\\",[ ],\"NaN\"]", 1 }, /* an escaped \ does not */
+        { "[-nan(ind),nan(0x7)]", "[[       ],[      ]]", 2 },     /* as Windows writes it */
+        { "[nan(,nan(a b)]", "[[ ](,[ ](a b)]", 2 },
         { "[info,nano,inf1]", "[info,nano,inf1]", 0 },
         { "[null,true,-1]", "[null,true,-1]", 0 },
         { "NaN", "[ ]", 1 }, /* as the last word */

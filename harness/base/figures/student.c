@@ -69,21 +69,35 @@ double student_two_sided(double t, double freedom)
                         square / (freedom + square));
 }
 
+/* Twice the density of Student's t, by which student_two_sided() falls. NIST DLMF 8.17.20's integrand. */
+static double fall(double t, double freedom)
+{
+    double scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * M_PI) / 2;
+
+    if (isinf(freedom))
+        return 2 * exp(-t * t / 2) / sqrt(2 * M_PI);
+    return 2 * exp(scale - (freedom + 1) / 2 * log1p(t * t / freedom));
+}
+
+/* Newton's steps on the logarithm, and halving where they leave what is left between the bounds. */
 double student_critical(double probability, double freedom)
 {
-    double low = 0, high = 1;
+    double low = 0, high = 1, at;
 
     while (student_two_sided(high, freedom) > probability && high < DBL_MAX / 2) high *= 2;
+    at = high;
     for (int i = 0; i < HALVINGS && low < high; i++) {
-        double middle = low + (high - low) / 2;
-        if (middle == low || middle == high)
-            break;
-        if (student_two_sided(middle, freedom) > probability)
-            low = middle;
+        double chance = student_two_sided(at, freedom), next;
+        if (chance > probability)
+            low = at;
         else
-            high = middle;
+            high = at;
+        next = at + chance * log(chance / probability) / fall(at, freedom);
+        if (fabs(next - at) <= 1e-12 * at)
+            break;
+        at = next > low && next < high ? next : low + (high - low) / 2;
     }
-    return high;
+    return at;
 }
 
 /* --- Variances that rows tell together --- */

@@ -7,40 +7,58 @@
 #include <string.h>
 #include <strings.h>
 
+/* What C libraries write after "nan": "(ind)", "(0x8000)". */
+static size_t kind_length(const char *text)
+{
+    size_t length = 1;
+
+    if (text[0] != '(')
+        return 0;
+    while (isalnum((unsigned char)text[length])) length++;
+    return text[length] == ')' ? length + 1 : 0;
+}
+
 size_t json_words_length(const char *text)
 {
     static const char *const words[] = { "infinity", "inf", "nan" };
     size_t sign = text[0] == '-' || text[0] == '+';
 
+    if ((text[sign] | 0x20) != 'i' && (text[sign] | 0x20) != 'n')
+        return 0;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         size_t length = strlen(words[i]);
         if (strncasecmp(text + sign, words[i], length) == 0 &&
             !isalnum((unsigned char)text[sign + length]))
-            return sign + length;
+            return sign + length + kind_length(text + sign + length);
     }
     return 0;
 }
 
+/* After the string that begins at `at`; `end` where it does not end. */
+static char *string_end(char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++) at += *at == '\\';
+    return at < end ? at + 1 : (char *)end;
+}
+
 size_t json_words_blank(char *text, size_t length)
 {
-    bool quoted = false;
+    char *at = text, *const end = text + length;
     size_t count = 0;
 
-    for (char *at = text; at < text + length; at++) {
-        size_t letters;
-        if (quoted && *at == '\\') {
-            at++;
+    while (at < end) {
+        size_t letters = *at != '"' ? json_words_length(at) : 0;
+        if (*at == '"') {
+            at = string_end(at, end);
             continue;
         }
-        quoted = quoted != (*at == '"');
-        letters = quoted ? 0 : json_words_length(at);
-        if (letters == 0)
-            continue;
-        memset(at, ' ', letters);
-        at[0] = '[';
-        at[letters - 1] = ']';
-        at += letters - 1;
-        count++;
+        if (letters > 0) {
+            memset(at, ' ', letters);
+            at[0] = '[';
+            at[letters - 1] = ']';
+            count++;
+        }
+        at += letters > 0 ? letters : 1;
     }
     return count;
 }

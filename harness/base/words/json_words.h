@@ -1,5 +1,5 @@
-/* Python's json and C's printf write NaN and Infinity for floats that are not finite. JSON has no such
- * words. */
+/* Python's json and C's printf write NaN, -nan(ind) and Infinity for floats that are not finite. JSON has no
+ * such words. */
 #ifndef HARNESS_BASE_WORDS_JSON_WORDS_H
 #define HARNESS_BASE_WORDS_JSON_WORDS_H
 
