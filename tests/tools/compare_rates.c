@@ -98,7 +98,7 @@ static enum status learn(struct run_noise *noise, struct run runs[SIDES][RUNS_MA
     for (int row = 0; row < rows; row++)
         for (int i = 0; i < SIDES * count; i++)
             logs[row * SIDES * count + i] =
-                location_of(&runs[i / count][i % count].rows[row], fewest, false).log;
+                location_of(&runs[i / count][i % count].rows[row], fewest, false, false).log;
     for (int i = 0; i < SIDES * count; i++)
         turns[i] = side_of(i / SIDES, i % SIDES) * count + i / SIDES;
     return run_noise_learn(noise, logs, rows, count, count, turns);

@@ -15,10 +15,9 @@ struct compare {
     struct flags flags;
     struct compare_rule rule;
     struct filter filter;
-    bool allow_missing;
-    bool force;
-    bool explain;
-    int base_count; /* files before --new; < 0: it was not given */
+    bool allow_missing, force, explain;
+    bool only_changed, all_rows; /* of the page */
+    int base_count;              /* files before --new; < 0: it was not given */
     const char **paths[SIDES];
     int counts[SIDES];
     struct compare_files sides[SIDES];
@@ -104,7 +103,7 @@ static enum status print(const struct compare *compare, const struct comparison 
         TRY_OUT(comparison_json(comparison, compare->sides, remarks, &text));
         fputs(text, stdout);
     } else {
-        comparison_page(&page, comparison, remarks);
+        TRY_OUT(comparison_page(&page, comparison, remarks));
     }
 
 out:
@@ -137,9 +136,10 @@ static enum status run_compare(void *context, int *exit_code)
     enum status status = STATUS_OK;
     struct compare *compare = context;
     struct comparison comparison = { .count = 0 };
-    struct comparison_remarks remarks;
-    const struct compare_gate gate = { .allow_missing = compare->allow_missing,
-                                       .strict = compare->flags.strict };
+    struct comparison_remarks remarks = { .gate = { .allow_missing = compare->allow_missing,
+                                                    .strict = compare->flags.strict },
+                                          .only_changed = compare->only_changed,
+                                          .all_rows = compare->all_rows };
 
     TRY_OUT(split_sides(compare));
     if (compare->explain)
@@ -154,7 +154,7 @@ static enum status run_compare(void *context, int *exit_code)
         (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },
         compare->counts);
     compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
-    remarks.passes = comparison_passes(&comparison, &gate, remarks.why, sizeof remarks.why);
+    remarks.passes = comparison_passes(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
     TRY_OUT(print(compare, &comparison, &remarks));
     *exit_code = remarks.passes ? 0 : 1;
 
@@ -190,19 +190,24 @@ static const struct option_row options[] = {
       "real_time, cpu_time, or a counter of the rows: peak_memory, bytes_per_second", 2, value_text,
       AT(rule.metric) },
     { "better", "smaller|larger",
-      "which is better; smaller if not given, larger for ..._per_second", 2, value_choice,
-      AT(rule.better), .least = BETTER_SMALLER },
+      "which is better, of a counter whose name does not say it: ..._per_second is better larger, "
+      "times, bytes and counts of calls smaller",
+      2, value_choice, AT(rule.better), .least = BETTER_SMALLER },
     { "allow-missing", NULL,
-      "pass although new lacks rows of base, in all or some of its files, or did other work in "
-      "them; some row must be compared, and none be slower",
+      "pass although new lacks rows of base, in all or some of its files, lost more repetitions of "
+      "them, or did other work in them; some row must be compared, and none be slower",
       2, value_boolean, AT(allow_missing) },
     FLAG_STRICT("pass only if every row was decided: undecided and not measured fail too", 2),
     { "explain", NULL,
       "say why a step takes longer in NEW than in BASE, from their traces: files, or the traces of "
       "two results; with --filter, of those names",
       2, value_boolean, AT(explain) },
-    { "force", NULL, "compare files of different devices or clocks too", 2, value_boolean,
+    { "force", NULL, "compare files of different machines, devices or clocks too", 2, value_boolean,
       AT(force) },
+    { "only-changed", NULL, "print only the rows that changed, or that the gate fails by", 3,
+      value_boolean, AT(only_changed) },
+    { "all-rows", NULL, "Markdown: print all rows, even beyond the 64 KB that a comment takes", 3,
+      value_boolean, AT(all_rows) },
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -229,7 +234,8 @@ const struct command command_compare = {
             "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
             "\n" EXIT_CODES(
                 "nothing is slower and no row of base is missing",
-                "something is slower, is missing in a file of new or did other work, or no row "
+                "something is slower, is missing in a file or a repetition of new or did other "
+                "work, a counter moved of which nobody says which way is better, or no row "
                 "could be compared; with --strict, something is undecided or was not "
                 "measured") "\n" UNDECIDED_EXITS,
     .options = options,

@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_TEACH_MEASURED_BEFORE_H
 #define HARNESS_CLI_TEACH_MEASURED_BEFORE_H
 
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/text/page.h"
 #include "scenarios/scenario.h"
 

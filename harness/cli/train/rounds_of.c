@@ -4,7 +4,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/row_sides.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/process.h"

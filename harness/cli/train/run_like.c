@@ -1,6 +1,6 @@
 #include "harness/cli/train/run_like.h"
 
-#include "harness/desk/compare/workload.h"
+#include "harness/desk/compare/file/workload.h"
 #include "harness/lab/experiment/result.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"

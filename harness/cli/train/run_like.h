@@ -5,7 +5,7 @@
 #define HARNESS_CLI_TRAIN_RUN_LIKE_H
 
 #include "harness/cli/job/choose.h"
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 
 struct like {
     struct benchmark_file result;

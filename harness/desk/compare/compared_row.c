@@ -2,8 +2,8 @@
 
 #include "harness/base/figures/student.h"
 #include "harness/base/rows.h"
-#include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
+#include "harness/desk/compare/metric_name.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,11 +28,18 @@ bool compare_is_common(enum compare_verdict verdict)
     return verdict <= COMPARE_UNDECIDED;
 }
 
+enum better compare_better(const struct compare_rule *rule)
+{
+    static const enum better by_name[] = { [METRIC_SAYS_NOTHING] = BETTER_BY_NAME,
+                                           [METRIC_IS_COST] = BETTER_SMALLER,
+                                           [METRIC_IS_RATE] = BETTER_LARGER };
+
+    return rule->better != BETTER_BY_NAME ? rule->better : by_name[metric_name_says(rule->metric)];
+}
+
 bool compare_larger_is_better(const struct compare_rule *rule)
 {
-    if (rule->better != BETTER_BY_NAME)
-        return rule->better == BETTER_LARGER;
-    return ends_in(rule->metric, "_per_second");
+    return compare_better(rule) == BETTER_LARGER;
 }
 
 /* Whether both what chance reaches and what the runs' own luck takes off fit below the target. */
@@ -98,12 +105,26 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
                 100 * expm1(target), row->runs_needed > RUNS_MOST ? RUNS_MOST : row->runs_needed);
 }
 
+/* The verdict on a row that moved. */
+static void call(struct compared_row *row, bool larger, const struct compare_rule *rule)
+{
+    enum better better = compare_better(rule);
+
+    row->verdict = better == BETTER_BY_NAME              ? COMPARE_UNDECIDED
+                   : larger == (better == BETTER_LARGER) ? COMPARE_FASTER
+                                                         : COMPARE_SLOWER;
+    row->lacks_better = better == BETTER_BY_NAME;
+    if (row->lacks_better)
+        snprintf(row->reason, sizeof row->reason,
+                 "it moved, but the name of %.60s does not say which way is better: give --better",
+                 rule->metric);
+}
+
 /* `change` is a logarithm; its limits are logarithms too. */
 static void judge(struct compared_row *row, double change, double error, double freedom,
                   bool overlap, const struct compare_rule *rule)
 {
     double limit = log1p(rule->threshold), reach, margin;
-    bool worse = compare_larger_is_better(rule) ? change < 0 : change > 0;
 
     row->verdict = COMPARE_UNDECIDED;
     if (row->noise == NOISE_UNKNOWN) {
@@ -124,7 +145,7 @@ static void judge(struct compared_row *row, double change, double error, double 
             "%+.1f%%, but the runs of the two sides overlap: a few outlying runs are not a change",
             100 * expm1(change));
     else
-        row->verdict = worse ? COMPARE_SLOWER : COMPARE_FASTER;
+        call(row, change > 0, rule);
 }
 
 /* Zero has no ratio. Two all-zero sides are equal; all-zero against all-positive is a clear change. */
@@ -147,9 +168,9 @@ static void judge_with_zeros(struct compared_row *row, const struct side sides[S
     if (none[SIDE_BASE] && none[SIDE_NEW])
         row->verdict = COMPARE_SAME;
     else if (none[SIDE_BASE] && side_is_positive(&sides[SIDE_NEW]))
-        row->verdict = compare_larger_is_better(rule) ? COMPARE_FASTER : COMPARE_SLOWER;
+        call(row, true, rule);
     else if (none[SIDE_NEW] && side_is_positive(&sides[SIDE_BASE]))
-        row->verdict = compare_larger_is_better(rule) ? COMPARE_SLOWER : COMPARE_FASTER;
+        call(row, false, rule);
     else
         snprintf(row->reason, sizeof row->reason,
                  "some values are 0 or negative, so they have no ratio");
@@ -167,7 +188,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
     for (int i = 0; i < SIDES; i++) row->value[i] = exp(sides[i].mean);
     row->place = place;
     row->change = row->value[SIDE_NEW] / row->value[SIDE_BASE] - 1;
-    noise = sides_noise(sides, runs, rule->noise);
+    noise = sides_noise(sides, runs, rule->noise, !benchmark_metric_is_time(rule->metric));
     row->noise = noise.source;
     row->between = noise.run;
     row->within = noise.within;
@@ -179,7 +200,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
 
 static bool is_called(const struct compared_row *row)
 {
-    return row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER;
+    return row->verdict == COMPARE_SLOWER || row->verdict == COMPARE_FASTER || row->lacks_better;
 }
 
 /* The middle's verdict in place of the best's, where it is one. */
@@ -187,9 +208,10 @@ static void prefer_middle(struct compared_row *row, struct compared_row *middle)
 {
     if (!is_called(middle))
         return;
-    snprintf(middle->reason, sizeof middle->reason,
-             "the median of the repetitions moved; the best of them by %+.1f%% (%s)",
-             100 * row->change, compare_verdict_name(row->verdict));
+    if (!middle->lacks_better)
+        snprintf(middle->reason, sizeof middle->reason,
+                 "the median of the repetitions moved; the best of them by %+.1f%% (%s)",
+                 100 * row->change, compare_verdict_name(row->verdict));
     *row = *middle;
 }
 
@@ -217,12 +239,17 @@ enum status compare_runs(struct compared_row *row, const struct benchmark_row *c
     row->best_of = sides_fewest_repetitions(sides);
     row->shows = NAN;
     row->runs_needed = 0;
-    row->lacks_runs = false;
+    row->lacks_runs = row->lacks_better = false;
     if (!(side_is_positive(&sides[SIDE_BASE]) && side_is_positive(&sides[SIDE_NEW]))) {
         judge_with_zeros(row, sides, rule);
         goto out;
     }
     middle = *row;
+    if (compare_better(rule) == BETTER_BY_NAME) { /* nobody says which repetition is the best */
+        TRY_OUT(compare_at(row, PLACE_MIDDLE, sides, noise != NULL ? &noise[PLACE_MIDDLE] : NULL,
+                           rule));
+        goto out;
+    }
     TRY_OUT(compare_at(row, PLACE_BEST, sides, noise != NULL ? &noise[PLACE_BEST] : NULL, rule));
     if (!is_called(row) && row->best_of > 1) {
         TRY_OUT(compare_at(&middle, PLACE_MIDDLE, sides,

@@ -16,8 +16,8 @@
 
 #include "harness/desk/compare/row_sides.h"
 
-/* A counter is better when it is smaller (times, bytes), unless it is a rate ("..._per_second") or the
- * caller says so: "faster" is better, "slower" is worse, whatever the metric. */
+/* "faster" is better, "slower" is worse, whatever the metric. Its name tells which way that is (metric_name.h), or the
+ * caller does. Where neither does, a row that moved is undecided. */
 enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
 
 struct compare_rule {
@@ -27,8 +27,9 @@ struct compare_rule {
     double noise;     /* between runs, relative; NaN: only what the files show */
 };
 
-/* Whether a larger number of this metric is better. */
-bool compare_larger_is_better(const struct compare_rule *rule);
+/* BETTER_BY_NAME: neither the name nor the caller says it. */
+enum better compare_better(const struct compare_rule *rule);
+bool compare_larger_is_better(const struct compare_rule *rule); /* false where it is not known */
 
 enum compare_verdict {
     COMPARE_FASTER,
@@ -61,12 +62,14 @@ struct compared_row {
     enum compare_verdict verdict;
     double shows; /* of undecided: the least change that this noise lets be seen; NaN: not known */
     int runs_needed; /* per side for a change of twice the threshold; 0: not known; at most RUNS_MOST + 1 */
-    bool lacks_runs;  /* undecided because one file per side shows no noise; `reason` says so */
-    char reason[320]; /* where the verdict does not say all; else "" */
+    bool lacks_runs;   /* undecided because one file per side shows no noise; `reason` says so */
+    bool lacks_better; /* undecided because it moved, and nobody says which way is better */
+    char reason[320];  /* where the verdict does not say all; else "" */
     char
         because[320]; /* of slower: what stands out in its traces; "": nothing, or there are none */
     char lost[256];   /* repetitions and files that gave no value, and why; "": none */
     bool fewer;       /* a smaller share of new's files than of base's has a value */
+    bool lost_more; /* ... the files have values, but new lost a larger share of its repetitions */
 };
 
 /* "runs of one side vary by": how a row's noise is known, for a sentence that goes on with how much. */

@@ -8,102 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Comparable files --- */
-
-/* Members of the context in which files must agree, where both have them; the others are reasons to doubt. */
-static const struct member {
-    const char *key, *what;
-    bool must;
-    bool is_machine; /* a part of the machine's key, besides those that must agree */
-} members[] = {
-    { "device", "device", true, false },
-    { "device_name", "device", true, false },
-    { "device_isa", "device's instruction set", true, false },
-    { "real_time_clock", "clock", true, false },
-    { "cpu_time_clock", "clock of cpu_time", true, false },
-    { "num_cpus", "number of processors", true, false },
-    { "host_name", "host", false, false },
-    { "cpu_model", "processor", false, true },
-    { "library_build_type", "build type", false, false },
-    { "device_driver", "driver", false, false },
-    { "environment", "environment", false, false },
-};
-
-static const struct benchmark_file *file_at(const struct compare_files *sides, int index)
-{
-    return index < sides[SIDE_BASE].count ? &sides[SIDE_BASE].files[index]
-                                          : &sides[SIDE_NEW].files[index - sides[SIDE_BASE].count];
-}
-
-/* The first file that disagrees with an earlier one in `member`; false: none does. */
-static bool disagree(const struct compare_files *sides, const struct member *member, char text[512])
-{
-    const struct benchmark_file *known = NULL;
-    char first[160] = "", other[160];
-
-    for (int i = 0; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++) {
-        const struct benchmark_file *file = file_at(sides, i);
-        benchmark_file_context(file, member->key, other, sizeof other);
-        if (other[0] == '\0')
-            continue;
-        if (known != NULL && strcmp(first, other) != 0) {
-            snprintf(text, 512, "another %s: %.100s has \"%.60s\", %.100s has \"%.60s\"",
-                     member->what, known->path, first, file->path, other);
-            return true;
-        }
-        known = file;
-        memcpy(first, other, sizeof first);
-    }
-    return false;
-}
-
-enum status compare_check(const struct compare_files *sides)
-{
-    char text[512];
-
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        if (members[i].must && disagree(sides, &members[i], text))
-            FAIL(STATUS_BAD_INPUT, "%s; use --force to compare them anyway", text);
-
-    return STATUS_OK;
-}
-
-void compare_doubts(const struct compare_files *sides, char *text, size_t size)
-{
-    char doubt[512];
-
-    text[0] = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-        if (disagree(sides, &members[i], doubt))
-            text_join(text, size, "; ", "%s", doubt);
-}
-
-void compare_machine(const struct benchmark_file *file, char *text, size_t size)
-{
-    char value[160];
-    bool is_named = false;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-        benchmark_file_context(file, members[i].key, value, sizeof value);
-        if (value[0] == '\0' || !(members[i].must || members[i].is_machine))
-            continue;
-        is_named = is_named || members[i].is_machine;
-        text_join(text, size, ", ", "%s%s", value,
-                  strcmp(members[i].key, "num_cpus") == 0 ? " CPUs" : "");
-    }
-    benchmark_file_context(file, "host_name", value, sizeof value);
-    if (!is_named && value[0] != '\0')
-        text_join(text, size, ", ", "%s", value);
-}
-
 /* --- The rows of several files --- */
+
+/* What the repetitions of one row did on one side. */
+struct losses {
+    long long lost, tried;
+    int files;       /* with lost ones */
+    bool alike;      /* as many in each of them, of as many */
+    int first[2];    /* lost and tried, of the first */
+    const char *why; /* of the first */
+};
 
 /* The runs of one row that have values, and the sides that have the row at all. */
 struct found {
     const struct benchmark_row **runs[SIDES];
     int count[SIDES];
     bool present[SIDES];
+    struct losses losses[SIDES];
     char other_work[256]; /* how two of them differ in their work; "": they do not */
 };
 
@@ -133,15 +54,67 @@ static bool has_fewer(const struct found *found, const struct compare_files *sid
     return after > 0 && after < base;
 }
 
-static void find_runs(struct found *found, struct compared_row *row,
+static const char *const side_names[SIDES] = { "base", "new" };
+
+static void losses_add(struct losses *losses, const struct benchmark_row *run)
+{
+    int tried = run->count + run->lost;
+
+    losses->tried += tried;
+    losses->lost += run->lost;
+    if (run->lost == 0)
+        return;
+    if (losses->files++ == 0) {
+        losses->alike = true;
+        losses->first[0] = run->lost;
+        losses->first[1] = tried;
+        losses->why = run->reason;
+    }
+    losses->alike = losses->alike && losses->first[0] == run->lost && losses->first[1] == tried;
+}
+
+/* "new: 4 of 5 failed: boom (in each of 3 files)". */
+static void print_losses(char *text, size_t size, const char *side, const struct losses *losses)
+{
+    text_join(text, size, "; ", "%s: %lld of %lld %s", side,
+              losses->alike ? losses->first[0] : losses->lost,
+              losses->alike ? losses->first[1] : losses->tried, losses->why);
+    if (losses->files > 1)
+        text_append(text, size, " (in %s%d files)", losses->alike ? "each of " : "", losses->files);
+}
+
+/* Both sides in one sentence where they lost alike. */
+static void explain_losses(struct compared_row *row, const struct losses losses[SIDES])
+{
+    const struct losses *base = &losses[SIDE_BASE], *after = &losses[SIDE_NEW];
+
+    if (base->files > 0 && base->files == after->files && base->alike && after->alike &&
+        memcmp(base->first, after->first, sizeof base->first) == 0 &&
+        strcmp(base->why, after->why) == 0) {
+        print_losses(row->lost, sizeof row->lost, "base and new", base);
+        return;
+    }
+    for (int side = 0; side < SIDES; side++)
+        if (losses[side].files > 0)
+            print_losses(row->lost, sizeof row->lost, side_names[side], &losses[side]);
+}
+
+/* Whether new lost a larger share of its repetitions. Files of aggregates do not tell how many there were. */
+static bool lost_more(const struct losses losses[SIDES])
+{
+    const struct losses *base = &losses[SIDE_BASE], *after = &losses[SIDE_NEW];
+
+    return (double)after->lost * (base->tried > 0 ? (double)base->tried : 1) >
+           (double)base->lost * (after->tried > 0 ? (double)after->tried : 1);
+}
+
+static void find_runs(struct found *found, const struct compared_row *row,
                       const struct compare_files *sides)
 {
-    static const char *const names[] = { "base", "new" };
-
-    row->lost[0] = '\0';
     for (int side = 0; side < SIDES; side++) {
         found->count[side] = 0;
         found->present[side] = false;
+        found->losses[side] = (struct losses){ .lost = 0 };
         for (int i = 0; i < sides[side].count; i++) {
             const struct benchmark_row *run = benchmark_file_row(&sides[side].files[i], row->name);
             if (run == NULL)
@@ -149,17 +122,24 @@ static void find_runs(struct found *found, struct compared_row *row,
             found->present[side] = true;
             if (!isnan(run->median))
                 found->runs[side][found->count[side]++] = run;
-            if (run->lost > 0)
-                text_join(row->lost, sizeof row->lost, "; ", "%d of %s: %s", run->lost, names[side],
-                          run->reason);
+            losses_add(&found->losses[side], run);
         }
     }
+    find_other_work(found);
+}
+
+static void find_lost(struct compared_row *row, const struct found *found,
+                      const struct compare_files *sides)
+{
+    row->lost[0] = '\0';
+    explain_losses(row, found->losses);
     row->fewer = has_fewer(found, sides);
+    row->lost_more = !row->fewer && found->count[SIDE_BASE] > 0 && found->count[SIDE_NEW] > 0 &&
+                     lost_more(found->losses);
     for (int side = 0; side < SIDES && row->fewer; side++)
         if (found->count[side] < sides[side].count)
             text_join(row->lost, sizeof row->lost, "; ", "values in %d of %d files of %s",
-                      found->count[side], sides[side].count, names[side]);
-    find_other_work(found);
+                      found->count[side], sides[side].count, side_names[side]);
 }
 
 /* Whether every file has the row, of the same work, with values of which there are logarithms. */
@@ -188,11 +168,11 @@ static bool take_turns(int *turns, const struct compare_files *sides)
     int base = sides[SIDE_BASE].count, files = base + sides[SIDE_NEW].count;
 
     for (int i = 0; i < files; i++) {
-        double date = date_of(file_at(sides, i));
+        double date = date_of(compare_file_at(sides, i));
         int place = i;
         if (isnan(date))
             return false;
-        for (; place > 0 && date_of(file_at(sides, turns[place - 1])) > date; place--)
+        for (; place > 0 && date_of(compare_file_at(sides, turns[place - 1])) > date; place--)
             turns[place] = turns[place - 1];
         turns[place] = i;
     }
@@ -269,35 +249,57 @@ static enum status compare_row(struct compared_row *row, struct found *found,
 static void add_names(struct comparison *comparison, const struct compare_files *sides, int index,
                       compare_wanted *wanted, void *context)
 {
-    const struct benchmark_file *file = file_at(sides, index);
+    const struct benchmark_file *file = compare_file_at(sides, index);
 
     for (int i = 0; i < file->count; i++) {
         const char *name = file->rows[i].name;
         bool there = wanted != NULL && !wanted(context, name);
         for (int j = 0; !there && j < index; j++)
-            there = benchmark_file_row(file_at(sides, j), name) != NULL;
+            there = benchmark_file_row(compare_file_at(sides, j), name) != NULL;
         if (!there)
             comparison->rows[comparison->count++].name = name;
     }
 }
 
+/* The files have rows, but none has a value. */
+static enum status fail_unmeasured(const struct comparison *comparison,
+                                   const struct compare_files *sides)
+{
+    const char *metric = comparison->rule.metric;
+    const struct compared_row *row = &comparison->rows[0];
+    char known[400];
+
+    benchmark_file_metrics(compare_file_at(sides, 0), known, sizeof known);
+    if (strstr(known, metric) != NULL && row->lost[0] != '\0')
+        FAIL(STATUS_BAD_USAGE, "no row has a value of %.60s; %.100s, %.200s", metric, row->name,
+             row->lost);
+    FAIL(STATUS_BAD_USAGE, "no row has a value of %.60s; %s%s%s", metric,
+         known[0] != '\0' ? "there are " : "the rows have no number at all", known,
+         known[0] != '\0' ? ": give one of them to --metric" : "");
+}
+
 static enum status check_found(const struct comparison *comparison,
                                const struct compare_files *sides)
 {
-    char counters[256] = "";
+    const struct benchmark_file *first = compare_file_at(sides, 0);
+    char aggregates[200] = "";
     int measured = 0, rows = 0;
 
     for (int i = 0; i < sides[SIDE_BASE].count + sides[SIDE_NEW].count; i++)
-        rows += file_at(sides, i)->count;
+        rows += compare_file_at(sides, i)->count;
+    benchmark_file_aggregates(first, aggregates, sizeof aggregates);
+    if (rows == 0 && aggregates[0] != '\0')
+        FAIL(STATUS_BAD_USAGE,
+             "nothing to compare: %.100s has aggregates only, and none is a mean or a median (%s); "
+             "measure without --benchmark_report_aggregates_only",
+             first->path, aggregates);
     if (comparison->count == 0)
         FAIL(STATUS_BAD_USAGE, "nothing to compare: %s",
              rows == 0 ? "the files have no rows" : "no row's name matches the filter");
     for (int i = 0; i < comparison->count; i++)
         measured += comparison->rows[i].runs[SIDE_BASE] + comparison->rows[i].runs[SIDE_NEW];
-    benchmark_file_counters(file_at(sides, 0), counters, sizeof counters);
     if (measured == 0)
-        FAIL(STATUS_BAD_USAGE, "no row has a value of %.60s; there are real_time, cpu_time%s%s",
-             comparison->rule.metric, counters[0] != '\0' ? ", " : "", counters);
+        TRY(fail_unmeasured(comparison, sides));
 
     return STATUS_OK;
 }
@@ -310,7 +312,7 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     int files = sides[SIDE_BASE].count + sides[SIDE_NEW].count, most = 0;
 
     *comparison = (struct comparison){ .rule = *rule };
-    for (int i = 0; i < files; i++) most += file_at(sides, i)->count;
+    for (int i = 0; i < files; i++) most += compare_file_at(sides, i)->count;
     TRY_OUT(rows_make(&comparison->rows, most));
     for (int side = 0; side < SIDES; side++)
         TRY_OUT(rows_make(&found.runs[side], sides[side].count));
@@ -320,10 +322,13 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);
+        find_lost(row, &found, sides);
         TRY_OUT(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
                             rule));
         comparison->counts[row->verdict]++;
         comparison->fewer += row->fewer && row->verdict != COMPARE_OTHER_WORK;
+        comparison->lost_more += row->lost_more && row->verdict != COMPARE_OTHER_WORK;
+        comparison->lacks_better += row->lacks_better;
     }
     TRY_OUT(check_found(comparison, sides));
 
@@ -339,37 +344,4 @@ void comparison_release(struct comparison *comparison)
     free(comparison->rows);
     for (int place = 0; place < PLACES; place++) run_noise_release(&comparison->run_noise[place]);
     *comparison = (struct comparison){ .rule = comparison->rule };
-}
-
-/* --- The gate --- */
-
-bool comparison_passes(const struct comparison *comparison, const struct compare_gate *gate,
-                       char *why, size_t size)
-{
-    const struct {
-        enum compare_verdict verdict;
-        bool accepted;
-    } faults[] = {
-        { COMPARE_SLOWER, false },
-        { COMPARE_OTHER_WORK, gate->allow_missing },
-        { COMPARE_MISSING, gate->allow_missing },
-        { COMPARE_UNDECIDED, !gate->strict },
-        { COMPARE_NOT_MEASURED, !gate->strict },
-    };
-    int common = 0;
-
-    why[0] = '\0';
-    for (int i = 0; i < COMPARE_VERDICTS; i++)
-        if (compare_is_common((enum compare_verdict)i))
-            common += comparison->counts[i];
-    if (common == 0)
-        text_append(why, size, "no row could be compared");
-    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-        int count = comparison->counts[faults[i].verdict];
-        if (!faults[i].accepted && count > 0)
-            text_join(why, size, ", ", "%d %s", count, compare_verdict_name(faults[i].verdict));
-    }
-    if (comparison->fewer > 0 && !gate->allow_missing)
-        text_join(why, size, ", ", "%d missing in some files of new", comparison->fewer);
-    return why[0] == '\0';
 }

@@ -1,9 +1,11 @@
 #include "harness/desk/compare/comparison_output.h"
 
+#include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +86,15 @@ static void print_counts(char *text, size_t size, const struct comparison *compa
     }
 }
 
+/* What a page shows of a comparison. */
+struct view {
+    const struct comparison *comparison;
+    const struct comparison_remarks *remarks;
+    int hidden[NOISE_STATED + 1]; /* rows whose change that noise hides: is_hidden() */
+    bool *shown;                  /* [rows] */
+    int cut;                      /* rows that are left out for want of room */
+};
+
 static const enum ink verdict_inks[COMPARE_VERDICTS] = {
     [COMPARE_FASTER] = INK_GOOD,           [COMPARE_SLOWER] = INK_BAD,
     [COMPARE_UNDECIDED] = INK_DOUBTFUL,    [COMPARE_OTHER_WORK] = INK_DOUBTFUL,
@@ -97,27 +108,18 @@ static bool is_hidden(const struct compared_row *row, enum compare_noise noise)
     return row->verdict == COMPARE_UNDECIDED && row->noise == noise && row->shows > 0;
 }
 
-static int count_hidden(const struct comparison *comparison, enum compare_noise noise)
-{
-    int count = 0;
-
-    for (int i = 0; i < comparison->count; i++) count += is_hidden(&comparison->rows[i], noise);
-    return count;
-}
-
 /* Whether the reason is one that print_common() gives for several rows. */
-static bool is_said_once(const struct comparison *comparison, const struct compared_row *row)
+static bool is_said_once(const struct view *view, const struct compared_row *row)
 {
-    return row->lacks_runs ||
-           (is_hidden(row, row->noise) && count_hidden(comparison, row->noise) > 1);
+    return row->lacks_runs || row->lacks_better ||
+           (is_hidden(row, row->noise) && view->hidden[row->noise] > 1);
 }
 
 /* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost; "" when there is
  * nothing to say. */
-static void note_of(const struct comparison *comparison, const struct compared_row *row,
-                    char text[NOTE])
+static void note_of(const struct view *view, const struct compared_row *row, char text[NOTE])
 {
-    const char *reason = is_said_once(comparison, row) ? "" : row->reason;
+    const char *reason = is_said_once(view, row) ? "" : row->reason;
 
     text[0] = '\0';
     if (row->because[0] != '\0')
@@ -153,8 +155,9 @@ static void print_statistic(const struct page *page, const struct comparison *co
 /* A change, its interval and the verdict say most: the others go first where the screen is narrow. */
 enum { COLUMNS = 7 };
 
-static void print_rows(const struct page *page, const struct comparison *comparison)
+static void print_rows(const struct page *page, const struct view *view)
 {
+    const struct comparison *comparison = view->comparison;
     const struct column columns[COLUMNS] = {
         { comparison->rule.metric, PAGE_CUT, 0 },
         { "base", 8, 2 },
@@ -168,7 +171,10 @@ static void print_rows(const struct page *page, const struct comparison *compari
 
     for (int i = 0; i < comparison->count; i++) {
         const struct compared_row *row = &comparison->rows[i];
-        struct figures figures = figures_of(comparison, row);
+        struct figures figures;
+        if (!view->shown[i])
+            continue;
+        figures = figures_of(comparison, row);
         const char *const cells[COLUMNS] = {
             row->name,
             figures.base,
@@ -181,7 +187,10 @@ static void print_rows(const struct page *page, const struct comparison *compari
         const enum ink inks[COLUMNS] = { [COLUMNS - 1] = verdict_inks[row->verdict] };
         page_rows_add(rows, cells, inks);
     }
-    page_rows_print(page, rows);
+    if (page_rows_count(rows) > 0)
+        page_rows_print(page, rows);
+    else
+        page_rows_close(rows);
 }
 
 /* "12.3%", or "12.3% to 45.6%". */
@@ -214,11 +223,11 @@ static void print_runs(char text[NOTE], const struct comparison *comparison, int
 }
 
 /* The reason that several undecided rows share, with their figures from least to most. */
-static void print_hidden(const struct page *page, const struct comparison *comparison,
-                         enum compare_noise noise)
+static void print_hidden(const struct page *page, const struct view *view, enum compare_noise noise)
 {
+    const struct comparison *comparison = view->comparison;
     double least[2] = { INFINITY, INFINITY }, most[2] = { 0, 0 };
-    int count = count_hidden(comparison, noise), fewest = INT_MAX, largest = 0;
+    int count = view->hidden[noise], fewest = INT_MAX, largest = 0;
     char varies[CELL], shows[CELL], runs[NOTE];
 
     if (count < 2)
@@ -242,64 +251,244 @@ static void print_hidden(const struct page *page, const struct comparison *compa
                    compare_noise_words(noise), varies, shows, runs);
 }
 
-static void print_common(const struct page *page, const struct comparison *comparison)
+static void print_common(const struct page *page, const struct view *view)
 {
+    const struct comparison *comparison = view->comparison;
     bool alone = false;
 
     for (int i = 0; i < comparison->count; i++) alone = alone || comparison->rows[i].lacks_runs;
     if (alone)
         page_paragraph(page, INK_DOUBTFUL,
                        "One file per side shows no run-to-run noise: give three per side.");
+    if (comparison->lacks_better > 0)
+        page_paragraph(page, INK_BAD,
+                       "The name of %.60s does not say which way is better: give --better=larger "
+                       "or --better=smaller.",
+                       comparison->rule.metric);
     for (int noise = NOISE_REPETITIONS; noise <= NOISE_STATED; noise++)
-        print_hidden(page, comparison, (enum compare_noise)noise);
+        print_hidden(page, view, (enum compare_noise)noise);
 }
 
-static void print_notes(const struct page *page, const struct comparison *comparison)
+static void print_notes(const struct page *page, const struct view *view)
 {
     bool headed = false;
     char note[NOTE];
 
-    print_common(page, comparison);
-    for (int i = 0; i < comparison->count; i++) {
-        note_of(comparison, &comparison->rows[i], note);
-        if (note[0] == '\0')
+    print_common(page, view);
+    for (int i = 0; i < view->comparison->count; i++) {
+        const struct compared_row *row = &view->comparison->rows[i];
+        note_of(view, row, note);
+        if (note[0] == '\0' || !view->shown[i])
             continue;
         if (!headed)
             page_heading(page, "Notes");
         headed = true;
-        page_note(page, comparison->rows[i].name, note);
+        page_note(page, row->name, note);
     }
 }
 
-static void print_totals(const struct page *page, const struct comparison *comparison,
-                         const struct comparison_remarks *remarks)
+/* --- The rows that decide --- */
+
+enum { DECIDING = 8 }; /* that are named for each fault */
+
+/* How much a row matters among those of its fault. */
+static double weight_of(const struct compared_row *row)
 {
-    char counts[160];
+    return isnan(row->change) ? -1 : fabs(row->change);
+}
+
+/* The heaviest row of that fault after row `last`, by weight and then by place; -1: there is none. */
+static int next_deciding(const struct view *view, const char *fault, int last)
+{
+    const struct compared_row *rows = view->comparison->rows;
+    int next = -1;
+
+    for (int i = 0; i < view->comparison->count; i++) {
+        double weight = weight_of(&rows[i]), after = last < 0 ? INFINITY : weight_of(&rows[last]);
+        bool is_left = last < 0 || weight < after || (weight == after && i > last);
+        if (is_left && (next < 0 || weight > weight_of(&rows[next])) &&
+            gate_fault(&rows[i], &view->remarks->gate) == fault)
+            next = i;
+    }
+    return next;
+}
+
+/* "slower: BM_a/8 (+20.1%), BM_b/8 (+12.3%) and 3 more". */
+static void print_fault(const struct page *page, const struct view *view, const char *fault,
+                        int count)
+{
+    char text[1200] = "", change[CELL];
+    int named = 0;
+
+    for (int i = -1; named < DECIDING && (i = next_deciding(view, fault, i)) >= 0; named++) {
+        const struct compared_row *row = &view->comparison->rows[i];
+        comparison_print_percent(change, row->change);
+        text_join(text, sizeof text, ", ", "%.120s", row->name);
+        if (row->lost_more)
+            text_append(text, sizeof text, " (%.80s)", row->lost);
+        else if (!isnan(row->change))
+            text_append(text, sizeof text, " (%s)", change);
+    }
+    if (count > named)
+        text_append(text, sizeof text, " and %d more", count - named);
+    page_paragraph(page, INK_BAD, "%c%s: %s", toupper((unsigned char)fault[0]), fault + 1, text);
+}
+
+static void print_deciding(const struct page *page, const struct view *view)
+{
+    enum { FAULTS = COMPARE_VERDICTS + 3 };
+    struct {
+        const char *words;
+        int count;
+    } faults[FAULTS] = { { NULL, 0 } };
+    int count = 0;
+
+    for (int i = 0; i < view->comparison->count; i++) {
+        const char *fault = gate_fault(&view->comparison->rows[i], &view->remarks->gate);
+        int at = 0;
+        if (fault == NULL)
+            continue;
+        while (at < count && faults[at].words != fault) at++;
+        count = at == count ? count + 1 : count;
+        faults[at].words = fault;
+        faults[at].count++;
+    }
+    for (int i = 0; i < count; i++) print_fault(page, view, faults[i].words, faults[i].count);
+}
+
+static void print_totals(const struct page *page, const struct view *view)
+{
+    const struct comparison *comparison = view->comparison;
+    enum better better = compare_better(&comparison->rule);
+    char counts[200];
 
     print_counts(counts, sizeof counts, comparison);
     page_summary(page, "%s (threshold %g%%, %s)", counts, 100 * comparison->rule.threshold,
-                 compare_larger_is_better(&comparison->rule) ? "larger is better"
-                                                             : "smaller is better");
-    if (!remarks->passes)
-        page_paragraph(page, INK_BAD, "Not passed: %s", remarks->why);
+                 better == BETTER_BY_NAME  ? "which way is better is not known"
+                 : better == BETTER_LARGER ? "larger is better"
+                                           : "smaller is better");
+    if (view->remarks->passes)
+        return;
+    page_paragraph(page, INK_BAD, "Not passed: %s", view->remarks->why);
+    print_deciding(page, view);
 }
 
-/* The totals stand where they are seen first: at the end in a terminal, at the top in a comment. */
-void comparison_page(const struct page *page, const struct comparison *comparison,
-                     const struct comparison_remarks *remarks)
+/* --- The page --- */
+
+static void print_page(const struct page *page, const struct view *view)
 {
+    const char *doubts = view->remarks->doubts;
+
     if (page->markdown)
-        print_totals(page, comparison, remarks);
-    print_statistic(page, comparison);
-    print_rows(page, comparison);
-    print_notes(page, comparison);
-    if (remarks->doubts[0] != '\0') {
+        print_totals(page, view);
+    print_statistic(page, view->comparison);
+    if (view->cut > 0)
+        page_paragraph(
+            page, INK_BAD,
+            "%d rows are left out here, to stay below what a comment takes; --all-rows shows "
+            "them, --only-changed and --filter fewer.",
+            view->cut);
+    print_rows(page, view);
+    print_notes(page, view);
+    if (doubts[0] != '\0') {
         page_heading(page, "Doubtful");
-        page_paragraph(page, INK_DOUBTFUL, "%s", remarks->doubts);
+        page_paragraph(page, INK_DOUBTFUL, "%s", doubts);
     }
     if (!page->markdown)
-        print_totals(page, comparison, remarks);
+        print_totals(page, view);
 }
+
+/* 0 matters most; CLASSES: it is left out anyway. */
+enum { CLASSES = 4 };
+static int class_of(const struct view *view, const struct compared_row *row)
+{
+    int class = gate_fault(row, &view->remarks->gate) != NULL ? 0
+                : row->verdict == COMPARE_UNDECIDED           ? 2
+                : row->verdict == COMPARE_SAME                ? 3
+                                                              : 1;
+
+    return view->remarks->only_changed && class > 1 ? CLASSES : class;
+}
+
+/* Shows the `most` rows that matter most. */
+static void choose_rows(struct view *view, int most)
+{
+    int left = most;
+
+    view->cut = 0;
+    memset(view->shown, 0, (size_t)view->comparison->count * sizeof *view->shown);
+    for (int class = 0; class < CLASSES; class ++)
+        for (int i = 0; i < view->comparison->count; i++) {
+            if (class_of(view, &view->comparison->rows[i]) != class)
+                continue;
+            view->shown[i] = left > 0;
+            view->cut += left <= 0;
+            left -= left > 0;
+        }
+}
+
+/* The page in memory; *text is malloc'd. */
+static enum status render(const struct page *page, const struct view *view, char **text,
+                          size_t *size)
+{
+    struct page memory = *page;
+    FILE *stream = open_memstream(text, size);
+
+    if (stream == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a page of %d rows", view->comparison->count);
+    memory.console.stream = stream;
+    print_page(&memory, view);
+    if (fclose(stream) != 0)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for a page of %d rows", view->comparison->count);
+
+    return STATUS_OK;
+}
+
+/* Prints a page that a comment takes. */
+static enum status print_comment(const struct page *page, struct view *view)
+{
+    enum status status = STATUS_OK;
+    char *text = NULL;
+    size_t size = 0;
+
+    TRY_OUT(render(page, view, &text, &size));
+    for (int most = view->comparison->count; size > COMPARISON_COMMENT && most > 0;) {
+        int fits = (int)(0.95 * most * COMPARISON_COMMENT / (double)size);
+        most = fits < most ? fits : most - 1;
+        choose_rows(view, most);
+        free(text);
+        text = NULL;
+        TRY_OUT(render(page, view, &text, &size));
+    }
+    fwrite(text, 1, size, page->console.stream);
+
+out:
+    free(text);
+    return status;
+}
+
+enum status comparison_page(const struct page *page, const struct comparison *comparison,
+                            const struct comparison_remarks *remarks)
+{
+    enum status status = STATUS_OK;
+    struct view view = { .comparison = comparison, .remarks = remarks };
+
+    TRY_OUT(rows_make(&view.shown, comparison->count));
+    for (int i = 0; i < comparison->count; i++)
+        for (int noise = NOISE_REPETITIONS; noise <= NOISE_STATED; noise++)
+            view.hidden[noise] += is_hidden(&comparison->rows[i], (enum compare_noise)noise);
+    choose_rows(&view, comparison->count);
+    if (page->markdown && !remarks->all_rows)
+        TRY_OUT(print_comment(page, &view));
+    else
+        print_page(page, &view);
+
+out:
+    free(view.shown);
+    return status;
+}
+
+/* --- JSON --- */
 
 static void add_files(struct json *json, cJSON *root, const char *name,
                       const struct compare_files *side)
@@ -317,7 +506,8 @@ static void add_two(struct json *json, cJSON *to, const char *name, double first
     json_number(json, array, NULL, second);
 }
 
-static void add_row(struct json *json, cJSON *rows, const struct compared_row *row)
+static void add_row(struct json *json, cJSON *rows, const struct compared_row *row,
+                    const struct compare_gate *gate)
 {
     cJSON *object = json_object(json, rows, NULL);
 
@@ -326,6 +516,7 @@ static void add_row(struct json *json, cJSON *rows, const struct compared_row *r
     json_text(json, object, "reason", row->reason);
     json_text(json, object, "because", row->because);
     json_text(json, object, "lost", row->lost);
+    json_bool(json, object, "decides", gate_fault(row, gate) != NULL);
     json_text(json, object, "statistic", row->place == PLACE_BEST ? "best" : "median");
     json_number(json, object, "best_of", row->best_of > 0 ? (double)row->best_of : NAN);
     json_number(json, object, "base", row->value[SIDE_BASE]);
@@ -351,7 +542,10 @@ enum status comparison_json(const struct comparison *comparison, const struct co
     json_integer(&json, root, "schema", COMPARISON_SCHEMA);
     json_text(&json, root, "metric", rule->metric);
     json_text(&json, root, "time_unit", benchmark_metric_is_time(rule->metric) ? "us" : NULL);
-    json_bool(&json, root, "larger_is_better", compare_larger_is_better(rule));
+    if (compare_better(rule) == BETTER_BY_NAME)
+        json_text(&json, root, "larger_is_better", NULL);
+    else
+        json_bool(&json, root, "larger_is_better", compare_larger_is_better(rule));
     json_number(&json, root, "threshold", rule->threshold);
     json_number(&json, root, "noise", rule->noise);
     json_number(&json, root, "noise_common",
@@ -368,7 +562,8 @@ enum status comparison_json(const struct comparison *comparison, const struct co
         json_integer(&json, counts, compare_verdict_name((enum compare_verdict)i),
                      comparison->counts[i]);
     rows = json_array(&json, root, "rows");
-    for (int i = 0; i < comparison->count; i++) add_row(&json, rows, &comparison->rows[i]);
+    for (int i = 0; i < comparison->count; i++)
+        add_row(&json, rows, &comparison->rows[i], &remarks->gate);
     status = json_print(&json, root, text);
     cJSON_Delete(root);
     return status;

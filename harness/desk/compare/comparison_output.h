@@ -3,7 +3,7 @@
 #define HARNESS_DESK_COMPARE_COMPARISON_OUTPUT_H
 
 #include "harness/base/figures/quantity.h"
-#include "harness/desk/compare/comparison.h"
+#include "harness/desk/compare/gate.h"
 #include "harness/text/page.h"
 
 /* A value of a metric with its unit: "1.42 ms", "21.5 MiB", "40.9 GB/s", "12.5". "-" for NaN. */
@@ -13,15 +13,25 @@ void comparison_print_value(char text[QUANTITY_SIZE], const char *metric, double
 enum { COMPARISON_CELL = 48 };
 void comparison_print_percent(char text[COMPARISON_CELL], double change);
 
-/* Remarks beside the rows. */
+/* Remarks beside the rows, and which of them a page shows. */
 struct comparison_remarks {
-    char doubts[1024]; /* of compare_doubts() */
-    bool passes;       /* and why not: of comparison_passes() */
-    char why[160];
+    char doubts[2048]; /* of compare_doubts() */
+    struct compare_gate gate;
+    bool passes; /* and why not: of comparison_passes() */
+    char why[320];
+    bool
+        only_changed; /* leave out rows that are the same or undecided, unless the gate fails by them */
+    bool all_rows; /* in Markdown, even beyond COMPARISON_COMMENT bytes */
 };
 
-void comparison_page(const struct page *page, const struct comparison *comparison,
-                     const struct comparison_remarks *remarks);
+/* A comment on GitHub takes 65,536 characters. Markdown leaves out rows beyond so many bytes, those first that
+ * matter least, and says how many. */
+enum { COMPARISON_COMMENT = 64000 };
+
+/* The totals, and the rows that decide, stand where they are seen first: at the end in a terminal, at the top in
+ * Markdown. OUT_OF_MEMORY. */
+enum status comparison_page(const struct page *page, const struct comparison *comparison,
+                            const struct comparison_remarks *remarks);
 
 /* docs/compare.md documents the members. *text is malloc'd. */
 enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,

@@ -43,7 +43,8 @@ static struct location stated(const struct benchmark_row *run)
                                                     : NAN };
 }
 
-struct location location_of(const struct benchmark_row *run, int fewest, bool largest)
+struct location location_of(const struct benchmark_row *run, int fewest, bool largest,
+                            bool with_variance)
 {
     struct location location = { NAN, NAN };
     double place = (run->count + 1.0) / (fewest + 1.0), *logs;
@@ -59,7 +60,7 @@ struct location location_of(const struct benchmark_row *run, int fewest, bool la
     location.log = at_place(logs, run->count, place);
     if (largest)
         location.log = -location.log;
-    if (run->count > 1)
+    if (run->count > 1 && with_variance)
         location.variance = variance_at(logs, run->count, place);
     free(logs);
     return location;

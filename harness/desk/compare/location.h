@@ -12,7 +12,7 @@
 #ifndef HARNESS_DESK_COMPARE_LOCATION_H
 #define HARNESS_DESK_COMPARE_LOCATION_H
 
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 
 struct location {
     double log;
@@ -22,8 +22,9 @@ struct location {
 /* The run's values are above 0. `fewest` is the number of repetitions of the run with the fewest,
  * at least 1; `largest`: the largest is the best. NaN when no memory is left.
  *
- * The variance is that of Maritz and Jarrett ("A note on estimating the variance of the sample median",
- * J. Am. Stat. Assoc. 73, 1978, 194-196), for this quantile. */
-struct location location_of(const struct benchmark_row *run, int fewest, bool largest);
+ * The variance takes longer, and is NAN without `with_variance`. It is that of Maritz and Jarrett ("A note on
+ * estimating the variance of the sample median", J. Am. Stat. Assoc. 73, 1978, 194-196), for this quantile. */
+struct location location_of(const struct benchmark_row *run, int fewest, bool largest,
+                            bool with_variance);
 
 #endif

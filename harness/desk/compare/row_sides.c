@@ -46,7 +46,8 @@ static enum status locate(struct side *side, int fewest, bool largest)
 {
     side->mean = 0;
     for (int i = 0; i < side->count; i++) {
-        struct location location = location_of(side->runs[i], fewest, largest);
+        struct location location =
+            location_of(side->runs[i], fewest, largest, side->locations != NULL);
         if (isnan(location.log))
             FAIL(STATUS_OUT_OF_MEMORY, "no memory left for %d repetitions", side->runs[i]->count);
         if (side->locations != NULL)
@@ -139,7 +140,7 @@ static bool is_exact(const struct side *side)
 }
 
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
-                              double stated)
+                              double stated, bool is_count)
 {
     struct side_noise noise = { .source = NOISE_UNKNOWN };
     struct variance between = { 0, 0 }, within = { 0, 0 };
@@ -162,7 +163,7 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
             chosen = fmax(least, variance_value(&between));
             noise.freedom = between.freedom;
         }
-    } else if (is_exact(&sides[SIDE_BASE]) && is_exact(&sides[SIDE_NEW])) {
+    } else if (is_count && is_exact(&sides[SIDE_BASE]) && is_exact(&sides[SIDE_NEW])) {
         noise.source = NOISE_REPETITIONS;
         chosen = 0;
         noise.freedom = within.freedom;

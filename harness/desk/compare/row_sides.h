@@ -12,17 +12,17 @@
  *   so many repetitions can vary by itself;
  * - of one file against one file not known, since nobody saw two runs of one side. How far repetitions vary
  *   within a run says little about it: of 21 pairs of quick runs of one program on two busy cores,
- *   9 had rows of the same work that differed 1.6 to 3.5 times, by more than repetitions explained. Only a number
- *   that is the same in all repetitions of each file, as counts of launches are, is taken to have no noise;
+ *   9 had rows of the same work that differed 1.6 to 3.5 times, by more than repetitions explained. Only a count
+ *   that is the same in all repetitions of each file, as of launches, is taken to have no noise; a time never
+ *   is, since equal ones are rounded;
  * - at least what the caller says, and then also what repetitions vary by. */
 #ifndef HARNESS_DESK_COMPARE_ROW_SIDES_H
 #define HARNESS_DESK_COMPARE_ROW_SIDES_H
 
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/location.h"
+#include "harness/desk/compare/machines.h"
 #include "harness/desk/compare/run_noise.h"
-
-enum compare_side { SIDE_BASE, SIDE_NEW, SIDES };
 
 /* The place in the distribution of repetitions at which runs are compared. */
 enum compare_place { PLACE_BEST, PLACE_MIDDLE, PLACES };
@@ -63,9 +63,9 @@ struct side_noise {
 
 /* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the
  * same files at the same place; NULL, or of no rows: the row stands for itself. `stated` is the least noise;
- * NaN: unknown. */
+ * NaN: unknown. `is_count`: equal numbers are exact. */
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
-                              double stated);
+                              double stated, bool is_count);
 
 /* All repetitions of a side; 0 where its files hold only aggregates. */
 int side_repetitions(const struct side *side);

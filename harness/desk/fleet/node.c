@@ -4,8 +4,8 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/compare/benchmark_file.h"
-#include "harness/desk/compare/lenient_json.h"
+#include "harness/desk/compare/file/benchmark_file.h"
+#include "harness/desk/compare/file/lenient_json.h"
 #include "harness/text/json.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef HARNESS_LAB_QUIZ_QUIZ_SET_H
 #define HARNESS_LAB_QUIZ_QUIZ_SET_H
 
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 #include "scenarios/scenario.h"
 
 #include <limits.h>

@@ -74,6 +74,60 @@ assert row["statistic"] == "best" and row["best_of"] == 5, row' "$folder/out" ||
         fail "the JSON is not right"
 fi
 
+# --- a counter whose name does not say which way is better ---
+for file in base1 base2 base3 slow1 slow2 slow3; do sed 's/bytes_per_second/Throughput/g' $file.json >t-$file.json; done
+expect 1 "a throughput that falls" compare t-base*.json --new t-slow*.json --metric=Throughput
+says out "1 undecided"
+says out "The name of Throughput does not say which way is better: give --better=larger"
+says out "Not passed: 1 moved"
+expect 1 "a throughput that falls, with --better" compare t-base*.json --new t-slow*.json --metric=Throughput --better=larger
+says out "1 slower"
+expect 0 "a throughput that stays" compare t-base*.json --new t-base2.json t-base3.json t-base1.json --metric=Throughput
+says out "1 same"
+expect 1 "a throughput in JSON" compare t-base*.json --new t-slow*.json --metric=Throughput --format=json
+says out '"larger_is_better":	null'
+
+# --- equal times of one file a side, lost repetitions, another machine ---
+printf '{"benchmarks": [{"name": "x", "real_time": 10, "time_unit": "ms"}, {"name": "x", "real_time": 10, "time_unit": "ms"}]}' >ten.json
+sed 's/"real_time": 10/"real_time": 11/g' ten.json >eleven.json
+expect 0 "times that are rounded" compare ten.json eleven.json
+says out "1 undecided"
+for file in base1 base2 base3; do
+    sed 's/"real_time": [0-9]*,/"error_occurred": true, "error_message": "boom",/2g' $file.json >flaky-$file.json
+done
+expect 1 "four of five repetitions fail" compare base1.json base2.json base3.json --new flaky-base*.json
+says out "x: new: 4 of 5 failed: boom (in each of 3 files)"
+says out "Not passed: 1 lost more repetitions in new than in base"
+expect 0 "four of five fail, accepted" compare base1.json base2.json base3.json --new flaky-base*.json --allow-missing
+expect 0 "fewer fail than before" compare flaky-base*.json --new base1.json base2.json base3.json
+sed 's/"device_name": "A"/"device_name": "A", "mhz_per_cpu": 3000, "host_name": "a"/' base1.json >clock1.json
+sed 's/"device_name": "A"/"device_name": "A", "mhz_per_cpu": 2400, "host_name": "b"/' base1.json >clock2.json
+refuses "another clock" "clock1.json has 3000 MHz, clock2.json has 2400 MHz; use --force" compare clock1.json clock2.json
+expect 0 "another clock, forced" compare clock1.json clock2.json --force
+says out "clock1.json has 3000 MHz, clock2.json has 2400 MHz"
+
+# --- many rows: those that decide are named last, and Markdown stays below what a comment takes ---
+if command -v python3 >/dev/null; then
+    python3 -c 'import json
+for side, factor in (("old", 1), ("new", 1.2)):
+    for run in range(3):
+        rows = [{"name": f"row/{i}", "run_type": "iteration", "real_time": (100 + i % 7) * (1 + run / 1000) *
+                 (factor if i in (700, 900) else 1) * (1.1 if i == 900 and side == "new" else 1), "time_unit": "us"}
+                for i in range(2000)]
+        json.dump({"benchmarks": rows}, open(f"many-{side}-{run}.json", "w"))'
+    expect 1 "many rows" compare many-old-*.json --new many-new-*.json
+    [ "$(tail -n 1 out)" = "  Slower: row/900 (+32.0%), row/700 (+20.0%)" ] || fail "the last line does not name the rows"
+    expect 1 "many rows, only those that changed" compare many-old-*.json --new many-new-*.json --only-changed
+    [ "$(grep -c '^  row/' out)" -eq 2 ] || fail "there are not two rows"
+    expect 1 "many rows in Markdown" compare many-old-*.json --new many-new-*.json --format=markdown
+    [ "$(wc -c <out)" -le 65536 ] || fail "a comment does not take it"
+    says out "rows are left out here"
+    says out "| row/700 |"
+    says out "| row/900 |"
+    expect 1 "many rows in Markdown, all" compare many-old-*.json --new many-new-*.json --format=markdown --all-rows
+    [ "$(grep -c '^| row/' out)" -eq 2000 ] || fail "there are not 2000 rows"
+fi
+
 # --- other work, and rows that are not there ---
 # work FILE TIME PIXELS: a file of `run` whose scenario s has the rows s/before and s/after.
 work()
@@ -117,7 +171,7 @@ expect 0 "Google Benchmark's own, without a row dropped" compare "$data/google_b
     "$data/google_benchmark_171_aggregates.json"
 says out "BM_fails"
 says out "not measured"
-says out '5 of base: failed: the "device" is gone'
+says out 'base and new: 5 of 5 failed: the "device" is gone'
 
 refuses "another device" 'base1.json has "A", other.json has "B"; use --force' compare base1.json other.json
 expect 0 "another device, forced" compare base1.json other.json --force
@@ -129,7 +183,7 @@ refuses "no such file" "nowhere.json cannot be opened" compare base1.json nowher
 head -c 100 base1.json >cut.json
 refuses "a file that was cut" "cut.json is not JSON" compare base1.json cut.json
 echo '{"traceEvents": []}' >trace.json
-refuses "another kind of JSON" 'no array "benchmarks"' compare base1.json trace.json
+refuses "another kind of JSON" "is a trace" compare base1.json trace.json
 refuses "a filter that finds nothing" "no row's name matches the filter" compare base1.json base2.json --filter=gemm
 refuses "an empty filter" "--filter is empty" compare base1.json base2.json --filter=
 refuses "an invalid filter" "not a regular expression" compare base1.json base2.json '--filter=('

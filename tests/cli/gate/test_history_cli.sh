@@ -80,7 +80,7 @@ expect 2 "another metric" history add h.jsonl result.json --metric=launches
 says err "no row has a value of launches"
 expect 2 "no such row" history check h.jsonl --filter=y
 expect 2 "no such machine" history check h.jsonl --machine=there
-expect 1 "the machine" history check h.jsonl --machine=here
+expect 1 "the machine" history check h.jsonl --machine=CPUs
 : >empty.jsonl
 expect 2 "an empty history" history check empty.jsonl
 says err "add some"

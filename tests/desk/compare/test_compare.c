@@ -1,5 +1,6 @@
 /* Verdicts of a comparison on runs whose truth is known, and the files it reads. */
 #include "harness/desk/compare/comparison_output.h"
+#include "harness/desk/compare/metric_name.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -119,16 +120,34 @@ static void one_file_per_side_decides_nothing(void **state)
     assert_int_equal(compared(&base, 1, &base, 1, 0.0005, &usual).verdict, COMPARE_UNDECIDED);
 }
 
-/* As counts of launches are. */
-static void numbers_without_any_noise_are_compared_in_one_file_per_side(void **state)
+static void counts_without_any_noise_are_compared_in_one_file_per_side(void **state)
 {
     static const double base = 100, after = 106, near = 104;
+    struct compare_rule rule = usual;
     (void)state;
 
-    assert_int_equal(compared(&base, 1, &after, 1, 0, &usual).verdict, COMPARE_SLOWER);
-    assert_int_equal(compared(&after, 1, &base, 1, 0, &usual).verdict, COMPARE_FASTER);
-    assert_int_equal(compared(&base, 1, &near, 1, 0, &usual).verdict, COMPARE_SAME);
-    assert_int_equal(compared(&base, 1, &base, 1, 0, &usual).verdict, COMPARE_SAME);
+    rule.metric = "launches_per_step";
+    assert_int_equal(compared(&base, 1, &after, 1, 0, &rule).verdict, COMPARE_SLOWER);
+    assert_int_equal(compared(&after, 1, &base, 1, 0, &rule).verdict, COMPARE_FASTER);
+    assert_int_equal(compared(&base, 1, &near, 1, 0, &rule).verdict, COMPARE_SAME);
+    assert_int_equal(compared(&base, 1, &base, 1, 0, &rule).verdict, COMPARE_SAME);
+}
+
+/* Coarse timers and files with few digits repeat a time, too. */
+static void equal_times_are_rounded_and_not_exact(void **state)
+{
+    static const double base = 10, after = 11;
+    static const char *const times[] = { "real_time", "cpu_time" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+        struct compare_rule rule = usual;
+        struct compared_row row;
+        rule.metric = times[i];
+        row = compared(&base, 1, &after, 1, 0, &rule);
+        assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+        assert_int_equal(row.noise, NOISE_UNKNOWN);
+    }
 }
 
 static void noise_that_is_stated_is_the_least(void **state)
@@ -259,6 +278,66 @@ static void better_is_larger_for_rates_and_where_it_is_said(void **state)
     rule = usual;
     rule.better = BETTER_LARGER;
     assert_int_equal(compared(after, 3, base, 3, 0.003, &rule).verdict, COMPARE_SLOWER);
+}
+
+/* +10% of a counter whose name says nothing: the same rows are called as soon as the caller says it. */
+static void a_counter_whose_better_way_is_not_known_decides_nothing(void **state)
+{
+    static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 },
+                        none[] = { 0, 0, 0 };
+    static const char *const silent[] = { "Throughput", "ops",       "ipc", "bytes_per_cycle",
+                                          "score",      "miss_rate", "x",   "memory_bandwidth" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+        struct compare_rule rule = usual;
+        struct compared_row row;
+        rule.metric = silent[i];
+        for (int turn = 0; turn < 3; turn++) {
+            row = turn == 0   ? compared(base, 3, after, 3, 0.003, &rule)
+                  : turn == 1 ? compared(after, 3, base, 3, 0.003, &rule)
+                              : compared(base, 3, none, 3, 0, &rule);
+            assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+            assert_true(row.lacks_better);
+            assert_non_null(strstr(row.reason, "give --better"));
+        }
+        row = compared(base, 3, base, 3, 0.003, &rule);
+        assert_int_equal(row.verdict, COMPARE_SAME);
+        assert_false(row.lacks_better);
+        rule.better = BETTER_LARGER;
+        row = compared(after, 3, base, 3, 0.003, &rule);
+        assert_int_equal(row.verdict, COMPARE_SLOWER);
+        assert_false(row.lacks_better);
+    }
+}
+
+static void names_of_metrics_say_which_way_is_better(void **state)
+{
+    static const struct {
+        const char *name;
+        enum metric_says says;
+    } cases[] = {
+        { "real_time", METRIC_IS_COST },
+        { "bytes_per_second", METRIC_IS_RATE },
+        { "_per_second", METRIC_SAYS_NOTHING },
+        { "memory_peak_bytes", METRIC_IS_COST },
+        { "launches_per_step", METRIC_IS_COST },
+        { "allocs_per_iter", METRIC_IS_COST },
+        { "CYCLES", METRIC_IS_COST },
+        { "CacheMisses", METRIC_IS_COST },
+        { "p99LatencyMs", METRIC_IS_COST },
+        { "us_per_call", METRIC_IS_COST },
+        { "instructions_per_cycle", METRIC_SAYS_NOTHING },
+        { "bytes/s", METRIC_SAYS_NOTHING },
+        { "samples", METRIC_SAYS_NOTHING },
+        { "timely", METRIC_SAYS_NOTHING },
+        { "", METRIC_SAYS_NOTHING },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (metric_name_says(cases[i].name) != cases[i].says)
+            fail_msg("%s", cases[i].name);
 }
 
 static void counters_of_zero_have_no_factor(void **state)
@@ -394,7 +473,22 @@ static void what_is_no_such_file_is_said_with_its_name(void **state)
     } cases[] = {
         { "{\"benchmarks\": [\n{\"name\": 1,,}]}", "is not JSON from line 2 on" },
         { "", "is not JSON from line 1 on" },
-        { "{\"traceEvents\": []}", "it has no array \"benchmarks\"" },
+        { "{\"traceEvents\": []}", "is a trace: give two to compare --explain" },
+        { "{\"events\": []}", "it has no array \"benchmarks\"" },
+        { "PK\3\4more", "is a zip archive: unpack it" },
+        { "\x28\xb5\x2f\xfd more", "compressed by zstd: unpack it" },
+        { "\x1f\x8b more", "compressed by gzip: unpack it" },
+        { "\xff\xfe{", "UTF-16" },
+        { "name,iterations,real_time", "is CSV: write JSON, --benchmark_out_format=json" },
+        { "<!DOCTYPE html>", "HTML" },
+        { "{\"benchmarks\": []}\n{\"benchmarks\": []}\n",
+          "has several documents, the second from line 2 on: give each run as a file" },
+        { "[{\"benchmarks\": []}, {\"benchmarks\": []}]", "several results in one array" },
+        { "{\"ALL STATS\": {\"Latency\": -nan(ind)}}", "is memtier_benchmark's JSON" },
+        { "{\"devices\": [], \"benchmarks\": [{\"name\": \"x\", \"states\": []}]}",
+          "is nvbench's JSON" },
+        { "{\"date\": \"\", \"row\": \"x\", \"metric\": \"real_time\"}", "is a history" },
+        { "{\"benchmarks\": []} rest", "is not JSON from line 1 on" },
         { "[1]", "it has no array \"benchmarks\"" },
         { "{\"benchmarks\": [{\"real_time\": 1}]}", "has no name" },
         { "{\"benchmarks\": [3]}", "has no name" },
@@ -413,6 +507,80 @@ static void what_is_no_such_file_is_said_with_its_name(void **state)
         assert_non_null(strstr(status_last()->text, path));
     }
     assert_int_equal(benchmark_file_read(&file, "/nowhere/x.json", "real_time"), STATUS_IO);
+}
+
+static void other_tools_are_read(void **state)
+{
+    static const char hyperfine[] =
+        "{\"results\": [{\"command\": \"sleep 0.1\", \"mean\": 0.2, \"times\": [0.1, 0.3, 0.2], "
+        "\"exit_codes\": [0, 0, 1]}, {\"command\": \"true\", \"mean\": 0.5, \"median\": 0.4, "
+        "\"stddev\": 0.1}]}";
+    static const char pytest[] =
+        "{\"machine_info\": {\"node\": \"n\", \"cpu\": {\"brand_raw\": \"Z80\", \"count\": 8, "
+        "\"hz_advertised\": [2500000000, 0]}}, \"commit_info\": {\"id\": \"abc\"}, \"datetime\": "
+        "\"2026-01-05T10:00:00.123456\", \"benchmarks\": [{\"name\": \"test_x\", \"fullname\": "
+        "\"t.py::test_x\", \"stats\": {\"mean\": 0.002, \"median\": 0.001, \"stddev\": 0.0002, "
+        "\"rounds\": 9}}, {\"name\": \"test_y\", \"stats\": {\"mean\": 9, \"data\": [1, 2]}}]}";
+    struct benchmark_file file;
+    const struct benchmark_row *row;
+    char text[200];
+    (void)state;
+
+    assert_int_equal(benchmark_file_read(&file, file_with("h.json", hyperfine), "real_time"),
+                     STATUS_OK);
+    assert_int_equal(file.count, 2);
+    row = benchmark_file_row(&file, "sleep 0.1");
+    assert_int_equal(row->count, 2);
+    assert_near(row->values[1], 300000, 1e-6);
+    assert_int_equal(row->lost, 1);
+    assert_string_equal(row->reason, "failed: exit code 1");
+    assert_near(benchmark_file_row(&file, "true")->median, 400000, 1e-6);
+    benchmark_file_release(&file);
+
+    assert_int_equal(benchmark_file_read(&file, file_with("p.json", pytest), "real_time"),
+                     STATUS_OK);
+    row = benchmark_file_row(&file, "t.py::test_x");
+    assert_near(row->median, 1000, 1e-9);
+    assert_int_equal(row->repetitions, 9);
+    assert_int_equal(benchmark_file_row(&file, "test_y")->count, 2);
+    compare_machine(&file, text, sizeof text);
+    assert_string_equal(text, "8 CPUs, Z80, 2.5 GHz");
+    benchmark_file_context(&file, "date", text, sizeof text);
+    assert_string_equal(text, "2026-01-05T10:00:00+00:00");
+    benchmark_file_release(&file);
+}
+
+static void files_without_a_value_say_what_they_have(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        { "{\"benchmarks\": [{\"name\": \"x_max\", \"run_type\": \"aggregate\", "
+          "\"aggregate_name\": \"max\", \"real_time\": 1}]}",
+          "none is a mean or a median (max); measure without" },
+        { "{\"benchmarks\": []}", "the files have no rows" },
+        { "{\"benchmarks\": [{\"name\": \"x\", \"cpu_time\": 1, \"hits\": 2}]}",
+          "no row has a value of real_time; there are cpu_time, hits: give one" },
+        { "{\"benchmarks\": [{\"name\": \"x\", \"real_time\": 1, \"error_occurred\": true, "
+          "\"error_message\": \"boom\"}]}",
+          "no row has a value of real_time; x, base and new: 1 of 1 failed: boom" },
+        { "{\"benchmarks\": [{\"name\": \"x\"}]}", "the rows have no number at all" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct comparison comparison;
+        struct benchmark_file files[SIDES];
+        const struct compare_files sides[SIDES] = { { files, 1 }, { files + 1, 1 } };
+        for (int j = 0; j < SIDES; j++)
+            assert_int_equal(
+                benchmark_file_read(&files[j], file_with("none.json", cases[i].text), "real_time"),
+                STATUS_OK);
+        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_BAD_USAGE);
+        if (strstr(status_last()->text, cases[i].says) == NULL)
+            fail_msg("%s", status_last()->text);
+        for (int j = 0; j < SIDES; j++) benchmark_file_release(&files[j]);
+    }
 }
 
 #define FILE_OF(device, clock, rows)                                                               \
@@ -487,6 +655,199 @@ static void other_environments_are_a_doubt(void **state)
     release_two(&two);
 }
 
+/* One file per side with this inside its context, or two with `several`. */
+static void other_machines_are_refused(void **state)
+{
+#define CACHE(size) "\"caches\": [{\"type\": \"Unified\", \"level\": 3, \"size\": " size "}]"
+    static const struct {
+        const char *base, *after, *says; /* NULL: they are compared */
+        bool same_host, several;
+    } cases[] = {
+        { "\"mhz_per_cpu\": 3500", "\"mhz_per_cpu\": 3219", "its clock", false, false },
+        { "\"mhz_per_cpu\": 3500", "\"mhz_per_cpu\": 3219", "its clock", false, true },
+        { "\"mhz_per_cpu\": 3500", "\"mhz_per_cpu\": 3219", "its clock", true, true },
+        { "\"mhz_per_cpu\": 3500", "\"mhz_per_cpu\": 3219", NULL, true, false },
+        { "\"mhz_per_cpu\": 2596", "\"mhz_per_cpu\": 2600", NULL, false, true },
+        { "\"mhz_per_cpu\": 3500", "\"cpu_model\": \"x\"", NULL, false, true },
+        { CACHE("33554432"), CACHE("268435456"), "its caches", true, false },
+        { CACHE("33554432"), CACHE("33554432"), NULL, false, false },
+        { CACHE("33554432"), "\"caches\": []", NULL, false, false },
+        { "\"cpu_model\": \"A\"", "\"cpu_model\": \"B\"", "another processor", true, false },
+        { "\"num_cpus\": 8", "\"num_cpus\": 16", "number of processors", true, false },
+        { "\"num_cpus\": 8", "\"num_cpus\": 8", NULL, false, false },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct benchmark_file files[4];
+        const int count = cases[i].several ? 2 : 1;
+        const struct compare_files sides[SIDES] = { { files, count }, { files + count, count } };
+        char text[512], doubts[2048];
+        for (int j = 0; j < 2 * count; j++) {
+            snprintf(
+                text, sizeof text,
+                "{\"context\": {\"host_name\": \"h%d\", %s}, \"benchmarks\": [" ROW("x", "1") "]}",
+                cases[i].same_host ? 0 : j, j < count ? cases[i].base : cases[i].after);
+            assert_int_equal(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"),
+                             STATUS_OK);
+        }
+        assert_int_equal(compare_check(sides),
+                         cases[i].says == NULL ? STATUS_OK : STATUS_BAD_INPUT);
+        if (cases[i].says != NULL) {
+            assert_non_null(strstr(status_last()->text, cases[i].says));
+            compare_doubts(sides, doubts, sizeof doubts);
+            assert_non_null(strstr(doubts, cases[i].says));
+        }
+        for (int j = 0; j < 2 * count; j++) benchmark_file_release(&files[j]);
+    }
+}
+
+/* One host whose clock is read as it is at the moment. */
+static void a_clock_that_moves_tells_no_machine(void **state)
+{
+    static const int mhz[4] = { 2400, 3100, 3200, 2500 };
+    struct benchmark_file files[4];
+    const struct compare_files sides[SIDES] = { { files, 2 }, { files + 2, 2 } };
+    char text[512];
+    (void)state;
+
+    for (int j = 0; j < 4; j++) {
+        snprintf(text, sizeof text,
+                 "{\"context\": {\"host_name\": \"h\", \"mhz_per_cpu\": %d}, "
+                 "\"benchmarks\": [" ROW("x", "1") "]}",
+                 mhz[j]);
+        assert_int_equal(benchmark_file_read(&files[j], file_with("m.json", text), "real_time"),
+                         STATUS_OK);
+    }
+    assert_int_equal(compare_check(sides), STATUS_OK);
+    compare_doubts(sides, text, sizeof text);
+    assert_non_null(strstr(text, "its clock"));
+    for (int j = 0; j < 4; j++) benchmark_file_release(&files[j]);
+}
+
+static void two_benchmarks_of_one_name_are_two_rows(void **state)
+{
+#define AT(name, more, time) "{\"name\": \"" name "\", " more ", \"real_time\": " time "}"
+#define FAMILY(family, instance, index)                                                            \
+    "\"family_index\": " family ", \"per_family_instance_index\": " instance                       \
+    ", \"run_type\": \"iteration\", \"repetition_index\": " index
+#define INDEX(index) "\"run_type\": \"iteration\", \"repetition_index\": " index
+#define MEAN         "\"run_type\": \"aggregate\", \"run_name\": \"x\", \"aggregate_name\": \"mean\""
+    static const struct {
+        const char *rows;
+        double times[3]; /* of x (1 of n) ... in seconds; 0: no more */
+    } cases[] = {
+        { AT("x", FAMILY("0", "0", "0"), "1") "," AT("x", FAMILY("1", "0", "0"), "2"), { 1, 2 } },
+        { AT("x", FAMILY("7", "0", "0"), "2") "," AT("x", FAMILY("3", "0", "0"), "1"), { 1, 2 } },
+        { AT("x", FAMILY("0", "0", "0"), "1") "," AT("x", FAMILY("0", "1", "0"), "2"), { 1, 2 } },
+        { AT("x", FAMILY("0", "0", "0"), "1") "," AT("x", FAMILY("0", "0", "0"), "2"), { 1, 2 } },
+        { AT("x", INDEX("0"), "1") "," AT("x", INDEX("1"), "1") "," AT("x", INDEX("0"), "2") "," AT(
+              "x", INDEX("1"), "2") "," AT("x", INDEX("0"), "3"),
+          { 1, 2, 3 } },
+        { AT("x", "\"repetitions\": 1", "1") "," AT("x", "\"repetitions\": 1", "2"), { 1, 2 } },
+        { AT("x_mean", MEAN, "1") "," AT("x_mean", MEAN, "2"), { 1, 2 } },
+    };
+    struct benchmark_file file;
+    char text[2048];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int count = cases[i].times[2] > 0 ? 3 : 2;
+        snprintf(text, sizeof text, "{\"benchmarks\": [%s]}", cases[i].rows);
+        assert_int_equal(benchmark_file_read(&file, file_with("twice.json", text), "real_time"),
+                         STATUS_OK);
+        assert_int_equal(file.count, count);
+        assert_null(benchmark_file_row(&file, "x"));
+        for (int j = 0; j < count; j++) {
+            const struct benchmark_row *row;
+            snprintf(text, sizeof text, "x (%d of %d)", j + 1, count);
+            row = benchmark_file_row(&file, text);
+            assert_non_null(row);
+            assert_near(row->median, cases[i].times[j] * 1e6, 1e-6);
+        }
+        benchmark_file_release(&file);
+    }
+}
+
+/* Base has one benchmark of the name and new has two: which of them it is nobody knows. */
+static void a_name_that_became_two_is_missing(void **state)
+{
+    struct comparison comparison;
+    struct two_files two;
+    (void)state;
+
+    read_two(&two, "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"), "1") "]}",
+             "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"),
+                                     "1") "," AT("x", FAMILY("1", "0", "0"), "9") "]}");
+    assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
+    assert_int_equal(comparison.count, 3);
+    assert_int_equal(comparison.counts[COMPARE_MISSING], 1);
+    assert_int_equal(comparison.counts[COMPARE_NEW], 2);
+    comparison_release(&comparison);
+    release_two(&two);
+}
+
+/* A file with a row of `count` repetitions, of which `failed` failed and `announced` should be there. */
+static void read_failing(struct benchmark_file *file, int count, int failed, int announced)
+{
+    char text[4096];
+    int length = snprintf(text, sizeof text, "{\"benchmarks\": [");
+
+    for (int i = 0; i < count; i++)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length,
+                     "%s{\"name\": \"x\", \"run_type\": \"iteration\", \"repetitions\": %d, "
+                     "\"repetition_index\": %d, \"real_time\": %d%s}",
+                     i > 0 ? "," : "", announced, i, 100 + i % 2,
+                     i < failed ? ", \"error_occurred\": true, \"error_message\": \"boom\"" : "");
+    snprintf(text + length, sizeof text - (size_t)length, "]}");
+    assert_int_equal(benchmark_file_read(file, file_with("failing.json", text), "real_time"),
+                     STATUS_OK);
+}
+
+static void repetitions_that_new_lost_fail_the_gate(void **state)
+{
+    static const struct compare_gate plain = { .strict = false },
+                                     lenient = { .allow_missing = true };
+    static const struct {
+        int there[SIDES], failed[SIDES], announced; /* in each of three files */
+        bool passes;
+        const char *lost;
+    } cases[] = {
+        { { 5, 5 }, { 0, 4 }, 5, false, "new: 4 of 5 failed: boom (in each of 3 files)" },
+        { { 5, 5 }, { 0, 1 }, 5, false, "new: 1 of 5 failed: boom (in each of 3 files)" },
+        { { 5, 5 }, { 2, 2 }, 5, true, "base and new: 2 of 5 failed: boom (in each of 3 files)" },
+        { { 5, 5 },
+          { 2, 1 },
+          5,
+          true,
+          "base: 2 of 5 failed: boom (in each of 3 files); new: 1 of 5 failed: boom (in each of 3 "
+          "files)" },
+        { { 5, 2 }, { 0, 0 }, 5, false, "new: 3 of 5 are not in the file (in each of 3 files)" },
+        { { 5, 5 }, { 0, 0 }, 5, true, "" },
+    };
+    char why[160];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct benchmark_file files[6];
+        const struct compare_files sides[SIDES] = { { files, 3 }, { files + 3, 3 } };
+        struct comparison comparison;
+        for (int j = 0; j < 6; j++)
+            read_failing(&files[j], cases[i].there[j / 3], cases[i].failed[j / 3],
+                         cases[i].announced);
+        assert_int_equal(comparison_make(&comparison, sides, &usual, NULL, NULL), STATUS_OK);
+        assert_string_equal(comparison.rows[0].lost, cases[i].lost);
+        assert_int_equal(comparison_passes(&comparison, &plain, why, sizeof why), cases[i].passes);
+        assert_string_equal(why,
+                            cases[i].passes ? "" : "1 lost more repetitions in new than in base");
+        assert_int_equal(gate_fault(&comparison.rows[0], &plain) == NULL, cases[i].passes);
+        assert_true(comparison_passes(&comparison, &lenient, why, sizeof why));
+        comparison_release(&comparison);
+        for (int j = 0; j < 6; j++) benchmark_file_release(&files[j]);
+    }
+}
+
 static bool is_not_b(void *context, const char *name)
 {
     (void)context;
@@ -521,9 +882,9 @@ static void no_row_is_dropped(void **state)
         assert_int_equal(comparison.rows[i].verdict, rows[i].verdict);
     }
     assert_string_equal(comparison.rows[1].reason, ""); /* its verdict says all */
-    assert_string_equal(comparison.rows[2].lost, "1 of base: took no time; 1 of new: took no time");
+    assert_string_equal(comparison.rows[2].lost, "base and new: 1 of 1 took no time");
     assert_string_equal(comparison.rows[3].reason, "new has the row, but no value");
-    assert_string_equal(comparison.rows[3].lost, "1 of new: took no time");
+    assert_string_equal(comparison.rows[3].lost, "new: 1 of 1 took no time");
     comparison_release(&comparison);
     release_two(&two);
 }
@@ -859,19 +1220,29 @@ int main(void)
         cmocka_unit_test(names_are_escaped_in_markdown_as_on_every_page),
         cmocka_unit_test(the_interval_is_students_of_the_logarithms),
         cmocka_unit_test(one_file_per_side_decides_nothing),
-        cmocka_unit_test(numbers_without_any_noise_are_compared_in_one_file_per_side),
+        cmocka_unit_test(counts_without_any_noise_are_compared_in_one_file_per_side),
+        cmocka_unit_test(equal_times_are_rounded_and_not_exact),
         cmocka_unit_test(noise_that_is_stated_is_the_least),
         cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
         cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
         cmocka_unit_test(nothing_is_decided_where_nothing_tells_the_noise),
         cmocka_unit_test(a_reason_stays_within_its_buffer_however_much_the_runs_differ),
         cmocka_unit_test(better_is_larger_for_rates_and_where_it_is_said),
+        cmocka_unit_test(a_counter_whose_better_way_is_not_known_decides_nothing),
+        cmocka_unit_test(names_of_metrics_say_which_way_is_better),
         cmocka_unit_test(counters_of_zero_have_no_factor),
         cmocka_unit_test(files_of_google_benchmark_are_read),
         cmocka_unit_test(a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states),
         cmocka_unit_test(old_files_tell_aggregates_by_their_names),
         cmocka_unit_test(what_is_no_such_file_is_said_with_its_name),
+        cmocka_unit_test(other_tools_are_read),
+        cmocka_unit_test(files_without_a_value_say_what_they_have),
         cmocka_unit_test(other_devices_and_clocks_are_refused),
+        cmocka_unit_test(other_machines_are_refused),
+        cmocka_unit_test(a_clock_that_moves_tells_no_machine),
+        cmocka_unit_test(two_benchmarks_of_one_name_are_two_rows),
+        cmocka_unit_test(a_name_that_became_two_is_missing),
+        cmocka_unit_test(repetitions_that_new_lost_fail_the_gate),
         cmocka_unit_test(other_environments_are_a_doubt),
         cmocka_unit_test(no_row_is_dropped),
         cmocka_unit_test(rows_that_did_other_work_are_neither_faster_nor_slower),

@@ -35,7 +35,7 @@ static void a_run_lies_at_its_best_repetition_or_that_quantile_of_more(void **st
         double values[7];
         struct benchmark_row run = { .values = values, .count = cases[i].count };
         for (int j = 0; j < run.count; j++) values[j] = cases[i].values[j];
-        assert_near(exp(location_of(&run, cases[i].fewest, cases[i].largest).log),
+        assert_near(exp(location_of(&run, cases[i].fewest, cases[i].largest, true).log),
                     cases[i].expected, 1e-9);
     }
 }
@@ -80,12 +80,13 @@ static void its_variance_is_that_of_all_samples_that_could_be_drawn(void **state
 
     for (int i = 0; i < 5; i++) logs[i] = log(values[i]);
     for (run.count = 2; run.count <= 5; run.count++)
-        assert_near(location_of(&run, run.count, false).variance,
+        assert_near(location_of(&run, run.count, false, true).variance,
                     variance_by_drawing(logs, run.count, smallest_of), 1e-12);
     run.count = 3;
-    assert_near(location_of(&run, 1, false).variance, variance_by_drawing(logs, 3, middle_of_three),
-                1e-12);
-    assert_near(location_of(&run, 1, true).variance, location_of(&run, 1, false).variance, 1e-12);
+    assert_near(location_of(&run, 1, false, true).variance,
+                variance_by_drawing(logs, 3, middle_of_three), 1e-12);
+    assert_near(location_of(&run, 1, true, true).variance,
+                location_of(&run, 1, false, true).variance, 1e-12);
 }
 
 static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
@@ -94,9 +95,9 @@ static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
     struct benchmark_row run = { .values = values, .count = 1 };
     (void)state;
 
-    assert_true(isnan(location_of(&run, 1, false).variance));
+    assert_true(isnan(location_of(&run, 1, false, true).variance));
     run.count = 3;
-    assert_true(location_of(&run, 3, false).variance == 0);
+    assert_true(location_of(&run, 3, false, true).variance == 0);
 }
 
 static void of_a_file_of_aggregates_its_median_is_taken(void **state)
@@ -104,10 +105,10 @@ static void of_a_file_of_aggregates_its_median_is_taken(void **state)
     struct benchmark_row run = { .median = 7, .deviation = 0.1, .repetitions = 8 };
     (void)state;
 
-    assert_near(exp(location_of(&run, 1, false).log), 7, 1e-12);
-    assert_near(location_of(&run, 1, false).variance, acos(0) * 0.01 / 8, 1e-12);
+    assert_near(exp(location_of(&run, 1, false, true).log), 7, 1e-12);
+    assert_near(location_of(&run, 1, false, true).variance, acos(0) * 0.01 / 8, 1e-12);
     run.repetitions = 0;
-    assert_true(isnan(location_of(&run, 1, false).variance));
+    assert_true(isnan(location_of(&run, 1, false, true).variance));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* Whether two rows did the same work. */
 #include "harness/base/status.h"
-#include "harness/desk/compare/workload.h"
+#include "harness/desk/compare/file/workload.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_catalogue.h"
 

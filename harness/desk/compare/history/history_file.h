@@ -4,7 +4,7 @@
 #ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 #define HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 
 /* Texts are the file's; the same text is the same pointer. */
 struct history_entry {

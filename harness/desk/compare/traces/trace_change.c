@@ -3,7 +3,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/compare/workload.h"
+#include "harness/desk/compare/file/workload.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

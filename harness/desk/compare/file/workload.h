@@ -2,8 +2,8 @@
  * resolved, whose images, and how much device memory it was given. A scenario that needs host and
  * device work in balance chooses the size of its files anew in every run, so two rows of one name
  * may have done different work, and then their times do not compare. */
-#ifndef HARNESS_DESK_COMPARE_WORKLOAD_H
-#define HARNESS_DESK_COMPARE_WORKLOAD_H
+#ifndef HARNESS_DESK_COMPARE_FILE_WORKLOAD_H
+#define HARNESS_DESK_COMPARE_FILE_WORKLOAD_H
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

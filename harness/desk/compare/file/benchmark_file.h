@@ -1,13 +1,14 @@
-/* A file of benchmark results as Google Benchmark and this program write them, read for one metric.
+/* A file of benchmark results as Google Benchmark and this program write them, or one of another tool
+ * (other_tools.h), read for one metric.
  *
- * Rows are benchmarks by name, each with one value per repetition. Where a file has only aggregates
+ * Rows are benchmarks (row_names.h), each with one value per repetition. Where a file has only aggregates
  * (--benchmark_report_aggregates_only), a row has no values but the median that the file states, or the
  * mean. A repetition that failed or was skipped, took no time, or has no such number gives no value. */
-#ifndef HARNESS_DESK_COMPARE_BENCHMARK_FILE_H
-#define HARNESS_DESK_COMPARE_BENCHMARK_FILE_H
+#ifndef HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
+#define HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
 
 #include "harness/base/status.h"
-#include "harness/desk/compare/workload.h"
+#include "harness/desk/compare/file/workload.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -21,8 +22,8 @@ struct benchmark_row {
     double median;    /* of the values, or as the file states it; NaN: nothing was measured */
     double deviation; /* relative, between repetitions; NaN: not known */
     int repetitions;  /* that `deviation` was estimated from */
-    int lost;         /* repetitions without a value */
-    char reason[160]; /* why; "": none was lost */
+    int lost;         /* repetitions without a value, or that the file should have and has not */
+    char reason[160]; /* what they did: "failed: out of memory"; "": none was lost */
 };
 
 struct benchmark_file {
@@ -31,7 +32,7 @@ struct benchmark_file {
     const cJSON *context;
     struct benchmark_row *rows; /* in the order of the file */
     int count;
-    struct intern *names; /* each row's number by its name */
+    struct row_names *names;
 };
 
 /* The metrics that are times; others are counters by their names in the file. */
@@ -56,7 +57,11 @@ double benchmark_date(const char *text);
 /* us in the unit of that name: ns, us, ms, s; NaN: there is no such unit. */
 double benchmark_time_unit(const char *name);
 
-/* Names of numbers that the rows of the file have beside those of every row: "a, b, c"; may be "". */
-void benchmark_file_counters(const struct benchmark_file *file, char *text, size_t size);
+/* Names of the numbers that the rows of the file have, times first: "real_time, cpu_time, bytes"; may be "". */
+void benchmark_file_metrics(const struct benchmark_file *file, char *text, size_t size);
+
+/* The aggregates of a file that has no row, as it has only some of which no time of a run can be told: "max,
+ * p99"; "" when there are none. */
+void benchmark_file_aggregates(const struct benchmark_file *file, char *text, size_t size);
 
 #endif

@@ -1,10 +1,11 @@
-#include "harness/desk/compare/benchmark_file.h"
+#include "harness/desk/compare/file/benchmark_file.h"
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
-#include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/compare/lenient_json.h"
+#include "harness/desk/compare/file/lenient_json.h"
+#include "harness/desk/compare/file/other_tools.h"
+#include "harness/desk/compare/file/row_names.h"
 #include "harness/text/json.h"
 
 #include <math.h>
@@ -25,10 +26,11 @@ static const struct aggregate {
     { "cv", KIND_OTHER },  { "BigO", KIND_OTHER },    { "RMS", KIND_OTHER },
 };
 
-/* The aggregates of a row that the file states, until it is known whether they are needed. */
+/* What the file states of a row, until it is known whether it is needed. */
 struct stated {
     double mean, median, deviation;
-    int repetitions;
+    int repetitions; /* of the aggregates */
+    int announced; /* repetitions that the benchmark has, as they say themselves; 0: they do not */
 };
 
 bool benchmark_metric_is_time(const char *metric)
@@ -91,11 +93,12 @@ static enum status unit_of(const struct benchmark_file *file, const cJSON *entry
     return STATUS_OK;
 }
 
-static void lose(struct benchmark_row *row, const char *why, const char *message)
+static void lose(struct benchmark_row *row, int count, const char *what, const char *message)
 {
-    if (row->lost++ == 0)
-        snprintf(row->reason, sizeof row->reason, "%s%s%s", why, message[0] != '\0' ? " " : "",
+    if (row->lost == 0)
+        snprintf(row->reason, sizeof row->reason, "%s%s%s", what, message[0] != '\0' ? " " : "",
                  message);
+    row->lost += count;
 }
 
 /* A repetition's value goes to row->values, or why there is none to row->reason. */
@@ -106,13 +109,13 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
 
     TRY(rows_grow(&row->values, row->count + 1, &row->room));
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
-        lose(row, "failed:", json_text_of(entry, "error_message"));
+        lose(row, 1, "failed:", json_text_of(entry, "error_message"));
     else if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "skipped")))
-        lose(row, "skipped:", json_text_of(entry, "skip_message"));
+        lose(row, 1, "skipped:", json_text_of(entry, "skip_message"));
     else if (!isfinite(value))
-        lose(row, "no", metric);
+        lose(row, 1, "had no", metric);
     else if (benchmark_metric_is_time(metric) && !(value > 0))
-        lose(row, "took no time", "");
+        lose(row, 1, "took no time", "");
     else
         row->values[row->count++] = value * unit;
 
@@ -137,7 +140,11 @@ static void take_aggregate(struct stated *stated, const cJSON *entry, const char
 /* Fills the row's median and deviation from its values; without any, from the stated aggregates. */
 static void finish_row(struct benchmark_row *row, const struct stated *stated, bool is_time)
 {
+    int there = row->count + row->lost;
+
     row->median = row->deviation = NAN;
+    if (there > 0 && there < stated->announced)
+        lose(row, stated->announced - there, "are not in the file", "");
     if (row->count > 0) {
         row->median = stats_median(row->values, row->count);
         row->deviation = stats_cv(row->values, row->count);
@@ -149,37 +156,46 @@ static void finish_row(struct benchmark_row *row, const struct stated *stated, b
         if (is_time && !(row->median > 0))
             row->median = NAN;
         if (isnan(row->median))
-            lose(row, "no number", "");
+            lose(row, 1, "had no number", "");
     }
     if (!(row->deviation >= 0 && isfinite(row->deviation)) || row->repetitions < 2)
         row->deviation = NAN;
 }
 
-/* The row called so, made where it is new. */
-static enum status row_named(struct benchmark_file *file, const char *name, size_t length,
-                             struct benchmark_row **row)
+/* The row of an entry, and what is stated of it. */
+static enum status row_of(struct benchmark_file *file, struct stated *all,
+                          const struct row_key *key, struct benchmark_row **row,
+                          struct stated **stated)
 {
-    uint32_t number;
+    int number;
 
-    TRY(intern_add(file->names, name, length, &number));
-    *row = &file->rows[number];
-    if ((int)number == file->count) {
-        (*row)->name = intern_text(file->names, number);
-        (*row)->work = workload_of_row(file->root, (*row)->name);
-        file->count++;
+    TRY(row_names_take(file->names, key, &number));
+    if (number == file->count) {
+        file->rows[file->count++] = (struct benchmark_row){ .count = 0 };
+        all[number] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
     }
+    *row = &file->rows[number];
+    *stated = &all[number];
 
     return STATUS_OK;
 }
 
-static enum status take_entry(struct benchmark_file *file, struct stated *stated,
-                              const cJSON *entry, const char *metric)
+static enum status take_entry(struct benchmark_file *file, struct stated *all, const cJSON *entry,
+                              const char *metric)
 {
     struct benchmark_row *row;
+    struct stated *stated;
     const char *name = json_text_of(entry, "name"), *run_name = json_text_of(entry, "run_name");
     double unit = 1;
     size_t length;
     enum kind kind = kind_of(entry, name, &length);
+    struct row_key key = { .name = run_name[0] != '\0' ? run_name : name,
+                           .length = run_name[0] != '\0' ? strlen(run_name) : length,
+                           .family = number_of(entry, "family_index"),
+                           .instance = number_of(entry, "per_family_instance_index"),
+                           .repetition = number_of(entry, "repetition_index"),
+                           .repetitions = number_of(entry, "repetitions"),
+                           .part = "rmMd"[kind < KIND_OTHER ? kind : 0] };
 
     if (kind == KIND_OTHER)
         return STATUS_OK;
@@ -187,14 +203,14 @@ static enum status take_entry(struct benchmark_file *file, struct stated *stated
         FAIL(STATUS_BAD_INPUT, "%s: an entry of \"benchmarks\" has no name", file->path);
     if (benchmark_metric_is_time(metric))
         TRY(unit_of(file, entry, &unit));
-    if (run_name[0] != '\0')
-        TRY(row_named(file, run_name, strlen(run_name), &row));
-    else
-        TRY(row_named(file, name, length, &row));
-    if (kind == KIND_REPETITION)
-        TRY(take_repetition(row, entry, metric, unit));
-    else
-        take_aggregate(&stated[row - file->rows], entry, metric, kind, unit);
+    TRY(row_of(file, all, &key, &row, &stated));
+    if (kind != KIND_REPETITION) {
+        take_aggregate(stated, entry, metric, kind, unit);
+        return STATUS_OK;
+    }
+    if (key.repetitions >= 1 && key.repetitions < 1e6 && !isnan(key.repetition))
+        stated->announced = (int)key.repetitions;
+    TRY(take_repetition(row, entry, metric, unit));
 
     return STATUS_OK;
 }
@@ -209,12 +225,15 @@ static enum status take_entries(struct benchmark_file *file, const cJSON *entrie
 
     TRY_OUT(rows_make(&stated, count));
     TRY_OUT(rows_make(&file->rows, count));
-    TRY_OUT(intern_open(&file->names, SIZE_MAX));
-    for (int i = 0; i < count; i++)
-        stated[i] = (struct stated){ .mean = NAN, .median = NAN, .deviation = NAN };
+    TRY_OUT(row_names_open(&file->names));
     cJSON_ArrayForEach(entry, entries) TRY_OUT(take_entry(file, stated, entry, metric));
-    for (int i = 0; i < file->count; i++)
-        finish_row(&file->rows[i], &stated[i], benchmark_metric_is_time(metric));
+    TRY_OUT(row_names_finish(file->names));
+    for (int i = 0; i < file->count; i++) {
+        struct benchmark_row *row = &file->rows[i];
+        row->name = row_names_text(file->names, i);
+        row->work = workload_of_row(file->root, row_names_plain(file->names, i));
+        finish_row(row, &stated[i], benchmark_metric_is_time(metric));
+    }
 
 out:
     free(stated);
@@ -232,6 +251,9 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         TRY_OUT(text_make(&inside, "%s/result.json", path));
     TRY_OUT(lenient_json_read(&file->root, inside != NULL ? inside : path));
+    if (other_tools_by_members(file->root) != NULL)
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is %s", path, other_tools_by_members(file->root));
+    TRY_OUT(other_tools_convert(&file->root));
     file->context = cJSON_GetObjectItemCaseSensitive(file->root, "context");
     version = cJSON_GetObjectItemCaseSensitive(file->context, "json_schema_version");
     if (version != NULL && number_of(file->context, "json_schema_version") != 1)
@@ -254,14 +276,14 @@ void benchmark_file_release(struct benchmark_file *file)
 {
     for (int i = 0; i < file->count; i++) free(file->rows[i].values);
     free(file->rows);
-    intern_close(file->names);
+    row_names_close(file->names);
     cJSON_Delete(file->root);
     *file = (struct benchmark_file){ 0 };
 }
 
 const struct benchmark_row *benchmark_file_row(const struct benchmark_file *file, const char *name)
 {
-    int64_t number = intern_find(file->names, name);
+    int64_t number = row_names_find(file->names, name);
 
     return number >= 0 ? &file->rows[number] : NULL;
 }
@@ -288,27 +310,46 @@ double benchmark_date(const char *text)
     return (double)timegm(&date) - (double)zone;
 }
 
-void benchmark_file_counters(const struct benchmark_file *file, char *text, size_t size)
+/* Whether a list of names like "a, b" has this one. */
+static bool is_listed(const char *list, const char *name)
 {
-    static const char *const usual[] = {
-        "family_index", "per_family_instance_index",
-        "repetitions",  "repetition_index",
-        "threads",      "iterations",
-        "real_time",    "cpu_time",
-    };
-    const cJSON *entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks"), *entry;
-    const cJSON *first = NULL, *item;
+    size_t length = strlen(name);
+
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+static void list(char *text, size_t size, const char *name)
+{
+    if (!is_listed(text, name))
+        text_join(text, size, ", ", "%s", name);
+}
+
+void benchmark_file_metrics(const struct benchmark_file *file, char *text, size_t size)
+{
+    static const char times[] = "real_time, cpu_time",
+                      others[] = "family_index, per_family_instance_index, repetitions, "
+                                 "repetition_index, threads, iterations, aggregate_unit";
+    const cJSON *entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks"), *entry,
+                *item;
 
     text[0] = '\0';
-    cJSON_ArrayForEach(entry, entries) if (first == NULL ||
-                                           cJSON_GetArraySize(entry) > cJSON_GetArraySize(first))
-        first = entry;
-    cJSON_ArrayForEach(item, first)
-    {
-        bool known = !cJSON_IsNumber(item);
-        for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-            known = known || strcmp(item->string, usual[i]) == 0;
-        if (!known)
-            text_join(text, size, ", ", "%s", item->string);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        cJSON_ArrayForEach(entry, entries) cJSON_ArrayForEach(item, entry)
+        {
+            if (cJSON_IsNumber(item) && item->string != NULL &&
+                is_listed(times, item->string) == (pass == 0) && !is_listed(others, item->string))
+                list(text, size, item->string);
+        }
+}
+
+void benchmark_file_aggregates(const struct benchmark_file *file, char *text, size_t size)
+{
+    const cJSON *entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks"), *entry;
+
+    text[0] = '\0';
+    cJSON_ArrayForEach(entry, entries) if (json_text_of(entry, "aggregate_name")[0] != '\0')
+        list(text, size, json_text_of(entry, "aggregate_name"));
 }

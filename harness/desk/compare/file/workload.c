@@ -1,4 +1,4 @@
-#include "harness/desk/compare/workload.h"
+#include "harness/desk/compare/file/workload.h"
 
 #include "harness/base/hash.h"
 #include "harness/base/words/text.h"

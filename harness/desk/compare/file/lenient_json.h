@@ -1,7 +1,7 @@
 /* Reading JSON as Google Benchmark writes it: a counter that is not a number is printed as a bare NaN or
  * Infinity, which JSON does not have. Such a word is read as an empty array: no number. */
-#ifndef HARNESS_DESK_COMPARE_LENIENT_JSON_H
-#define HARNESS_DESK_COMPARE_LENIENT_JSON_H
+#ifndef HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
+#define HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
 
 #include "harness/base/status.h"
 
