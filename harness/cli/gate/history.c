@@ -49,7 +49,16 @@ static enum status add(const struct history_command *command, const char *path, 
         FAIL_OUT(STATUS_BAD_USAGE,
                  "the results to add are missing: chokepoint history add FILE RESULT...");
     TRY_OUT(read_results(files, &count, command));
-    TRY_OUT(history_file_add(path, files, count, command->metric, command->commit, &added));
+    if (command->rule.machine != NULL && command->rule.machine[0] == '\0')
+        FAIL_OUT(STATUS_BAD_USAGE, "--machine is empty: give the runners a name");
+    TRY_OUT(history_file_add(path,
+                             &(struct history_adding){ .files = files,
+                                                       .count = count,
+                                                       .metric = command->metric,
+                                                       .better = command->rule.better,
+                                                       .commit = command->commit,
+                                                       .machine = command->rule.machine },
+                             &added));
     page_paragraph(&page, INK_PLAIN, "%s: %d row%s added, %d there already, %d without a value",
                    path, added.added, added.added == 1 ? "" : "s", added.known, added.unmeasured);
     if (added.differing > 0)
@@ -82,14 +91,13 @@ static bool is_wanted(void *context, const char *row)
 
 /* Prints the history as `print` does, or as JSON. Damaged lines are told last, since the others count. */
 static enum status report(const struct history_command *command, const char *path,
-                          void (*print)(const struct page *, const struct history *),
-                          bool *is_slower)
+                          void (*print)(const struct page *, const struct history *), bool *passes)
 {
     enum status status = STATUS_OK;
     struct history_file file = { .count = 0 };
     struct history history = { .count = 0 };
     struct page page = flags_page(&command->flags);
-    char *text = NULL, damages[400];
+    char *text = NULL, damages[400], why[200];
 
     if (command->flags.argument_count > 2)
         FAIL_OUT(STATUS_BAD_USAGE, "one history at a time: %.100s is too much",
@@ -99,7 +107,9 @@ static enum status report(const struct history_command *command, const char *pat
     if (file.count == 0 && file.damaged > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%s has no run, but %s", path, damages);
     TRY_OUT(history_make(&history, &file, &command->rule, is_wanted, (void *)&command->filter));
-    *is_slower = history.counts[HISTORY_SLOWER] > 0;
+    TRY_OUT(
+        history_is_fresh(&history, &file, is_wanted, (void *)&command->filter, &history.is_fresh));
+    *passes = history_passes(&history, why, sizeof why);
     if (command->flags.format == FORMAT_JSON) {
         TRY_OUT(history_json(&history, &file, &text));
         fputs(text, stdout);
@@ -118,18 +128,18 @@ out:
 
 static enum status show(const struct history_command *command, const char *path, int *exit_code)
 {
-    bool is_slower;
+    bool passes;
 
     (void)exit_code;
-    return report(command, path, history_page, &is_slower);
+    return report(command, path, history_page, &passes);
 }
 
 static enum status check(const struct history_command *command, const char *path, int *exit_code)
 {
-    bool is_slower = false;
-    enum status status = report(command, path, history_check_page, &is_slower);
+    bool passes = false;
+    enum status status = report(command, path, history_check_page, &passes);
 
-    if (status == STATUS_OK && is_slower)
+    if (status == STATUS_OK && !passes)
         *exit_code = 1;
     return status;
 }
@@ -182,7 +192,14 @@ static const struct option_row options[] = {
       AT(metric) },
     { "filter", "REGEX", "only rows whose name matches (POSIX extended)", 2, filter_take,
       AT(filter) },
-    { "machine", "KEY", "only machines whose key contains this", 2, value_text, AT(rule.machine) },
+    { "machine", "KEY",
+      "add: the machine's key, one for all runners of a pool; if not given, what the results say "
+      "of "
+      "it. show, check: only machines whose key contains this",
+      2, value_text, AT(rule.machine) },
+    { "better", "smaller|larger",
+      "which is better, of a counter whose name does not say it, for add and check", 2,
+      value_choice, AT(rule.better), .least = BETTER_SMALLER },
     { "since", "DATE|COMMIT",
       "only runs from then on: what was before it, and the change itself, is accepted", 2,
       value_text, AT(rule.since) },
@@ -206,12 +223,15 @@ const struct command command_history = {
         "add appends the rows of result files of bench, run or Google Benchmark to FILE, a line "
         "of JSON per run and row, which git can keep. show prints each row's runs, their noise, "
         "their changes, and how many runs it takes to see a change of 3%. check says whether the "
-        "latest state of a row is slower than the one before it.\v"
+        "latest state of a row is slower than the one before it; it fails as well while no row has "
+        "enough runs to be judged.\v"
         "Examples:\n"
         "  chokepoint history add history.jsonl chokepoint-result\n"
         "  chokepoint history show history.jsonl --filter=item_sync\n"
         "  chokepoint history check history.jsonl --since=2026-11-20\n"
-        "\n" EXIT_CODES("nothing is slower", "check: the latest state of a row is slower"),
+        "\n" EXIT_CODES("nothing is slower",
+                        "check: the latest state of a row is slower, or no row could "
+                        "be judged"),
     .options = options,
     .context_size = sizeof(struct history_command),
     .prepare = prepare,

@@ -100,4 +100,43 @@ says err "cannot write h.jsonl"
 expect 0 "room" history add h.jsonl long.json
 says out "1 row added"
 
+# --- pools of runners: each run has a host name of its own ---
+# pooled DAY TIME MHZ: result.json of a runner.
+pooled()
+{
+    printf '{"context": {"date": "2026-03-%02dT10:00:00+00:00", "num_cpus": 8, "mhz_per_cpu": %s, "host_name": "runner-%s",
+        "caches": [{"type": "Unified", "level": 3, "size": 33554432}]}, "benchmarks": [
+        {"name": "x", "real_time": %s, "ops": %s, "time_unit": "us"}]}' "$1" "$3" "$1" "$2" "$((100000000 / $2))" >result.json
+}
+day=1
+for time in 1000 1010 995 1003 990 1006 1012 998 1001 1007 996 1004 1300 1310 1295 1303 1290; do
+    pooled $day $time 3500
+    expect 0 "a runner's run is added" history add pool.jsonl result.json
+    expect 0 "a runner's counter is added" history add ops.jsonl result.json --metric=ops
+    pooled $day $time $((2000 + 100 * day))
+    expect 0 "a run of any machine is added" history add mixed.jsonl result.json
+    expect 0 "a run of any machine is added to one" history add named.jsonl result.json --machine=runners
+    day=$((day + 1))
+done
+expect 1 "a pool of equal runners" history check pool.jsonl
+says out "8 CPUs, L3 32 MiB, 3.5 GHz"
+says out "Not passed: 1 slower"
+expect 1 "a pool of unlike runners" history check mixed.jsonl
+says out "17 rows: 17 too few runs"
+says out "the one with the most runs lacks 9"
+says out "add --machine=KEY"
+says out "Not passed: no row has enough runs to be judged: 9 more are needed"
+expect 1 "a pool of unlike runners in JSON" history check mixed.jsonl --format=json
+says out '"passed":	false'
+expect 1 "a pool with a name" history check named.jsonl
+says out "1 row: 1 slower"
+refuses "a pool without a name" "--machine is empty" history add named.jsonl result.json --machine=
+expect 1 "a counter that moved" history check ops.jsonl
+says out "1 row: 1 moved"
+says out "--better does not say which way is better"
+expect 1 "a counter that is better larger" history check ops.jsonl --better=larger
+says out "1 row: 1 slower"
+expect 0 "a counter that is better smaller" history check ops.jsonl --better=smaller
+says out "1 row: 1 faster"
+
 finish

@@ -80,7 +80,13 @@ static struct history_added add_day(int day, const char *unit, double value, con
         day, day, value * 1.1, unit, value, unit, 2 * value, unit);
     write_file(result_path, "w", text);
     assert_int_equal(benchmark_file_read(&file, result_path, BENCHMARK_TIME), STATUS_OK);
-    assert_int_equal(history_file_add(path, &file, 1, BENCHMARK_TIME, commit, &added), STATUS_OK);
+    assert_int_equal(history_file_add(path,
+                                      &(struct history_adding){ .files = &file,
+                                                                .count = 1,
+                                                                .metric = BENCHMARK_TIME,
+                                                                .commit = commit },
+                                      &added),
+                     STATUS_OK);
     benchmark_file_release(&file);
     return added;
 }
@@ -211,19 +217,18 @@ static void a_cut_last_line_loses_nothing_else(void **state)
 
 static void what_cannot_be_a_history_is_refused(void **state)
 {
+    const struct history_adding nothing = { .metric = BENCHMARK_TIME };
     struct history_file file;
     struct history_added added;
     (void)state;
 
     assert_int_equal(history_file_read(&file, path), STATUS_IO);
     assert_int_equal(history_file_read(&file, folder), STATUS_IO);
-    assert_int_equal(history_file_add(folder, NULL, 0, BENCHMARK_TIME, NULL, &added), STATUS_IO);
+    assert_int_equal(history_file_add(folder, &nothing, &added), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "a folder"));
-    assert_int_equal(history_file_add("/dev/full", NULL, 0, BENCHMARK_TIME, NULL, &added),
-                     STATUS_IO);
+    assert_int_equal(history_file_add("/dev/full", &nothing, &added), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "not a regular file"));
-    assert_int_equal(history_file_add("/nowhere/h", NULL, 0, BENCHMARK_TIME, NULL, &added),
-                     STATUS_IO);
+    assert_int_equal(history_file_add("/nowhere/h", &nothing, &added), STATUS_IO);
 }
 
 /* --- Series --- */

@@ -2,7 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
-#include "harness/desk/compare/compared_row.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/compare/history/change_points.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 const char *history_verdict_name(enum history_verdict verdict)
 {
-    static const char *const names[] = { "slower", "faster", "same", "too few runs" };
+    static const char *const names[] = { "slower", "faster", "same", "moved", "too few runs" };
 
     return names[verdict];
 }
@@ -157,9 +157,9 @@ static double spread_of(const struct history_series *series, double *room)
 
 static void judge(struct history_series *series, const struct history_rule *rule)
 {
-    const struct compare_rule named = { .metric = series->runs[0]->metric };
+    const struct compare_rule named = { .metric = series->runs[0]->metric, .better = rule->better };
+    const enum better better = compare_better(&named);
     double before, after;
-    bool is_worse;
 
     series->verdict = series->count < CHANGE_RUNS_LEAST ? HISTORY_SHORT : HISTORY_SAME;
     if (series->change_count == 0)
@@ -167,9 +167,10 @@ static void judge(struct history_series *series, const struct history_rule *rule
     before = history_state_median(series, series->change_count - 1);
     after = history_state_median(series, series->change_count);
     series->change = (after - before) / fabs(before);
-    is_worse = compare_larger_is_better(&named) ? after < before : after > before;
     if (fabs(series->change) > rule->threshold)
-        series->verdict = is_worse ? HISTORY_SLOWER : HISTORY_FASTER;
+        series->verdict = better == BETTER_BY_NAME                        ? HISTORY_MOVED
+                          : (after > before) == (better == BETTER_LARGER) ? HISTORY_FASTER
+                                                                          : HISTORY_SLOWER;
 }
 
 static enum status judge_all(struct history *history)
@@ -210,6 +211,7 @@ static void take_series(struct history *history, const struct placed *runs, int 
     for (int i = 0; i < count; i++) {
         struct history_series *series = &history->series[history->count - 1];
         int repetitions = runs[i].entry->repetitions;
+        history->machines += i == 0 || runs[i].machine != runs[i - 1].machine;
         if (i == 0 || runs[i].series != runs[i - 1].series) {
             series = &history->series[history->count++];
             *series = (struct history_series){ .runs = history->runs + i,
@@ -276,4 +278,53 @@ void history_release(struct history *history)
     free(history->values);
     free(history->changes);
     *history = (struct history){ .rule = history->rule };
+}
+
+/* --- The check --- */
+
+int history_runs_missing(const struct history *history)
+{
+    int most = 0;
+
+    for (int i = 0; i < history->count; i++)
+        most = history->series[i].count > most ? history->series[i].count : most;
+    return most < CHANGE_RUNS_LEAST ? CHANGE_RUNS_LEAST - most : 0;
+}
+
+bool history_passes(const struct history *history, char *why, size_t size)
+{
+    why[0] = '\0';
+    if (history->counts[HISTORY_SLOWER] > 0)
+        text_join(why, size, ", ", "%d slower", history->counts[HISTORY_SLOWER]);
+    if (history->counts[HISTORY_MOVED] > 0)
+        text_join(why, size, ", ", "%d moved, and --better does not say which way is better",
+                  history->counts[HISTORY_MOVED]);
+    if (history->counts[HISTORY_SHORT] == history->count && !history->is_fresh)
+        text_join(why, size, ", ", "no row has enough runs to be judged: %d more are needed",
+                  history_runs_missing(history));
+    return why[0] == '\0';
+}
+
+enum status history_is_fresh(const struct history *history, const struct history_file *file,
+                             history_wanted *wanted, void *context, bool *fresh)
+{
+    struct history all;
+    struct history_rule rule = history->rule;
+    double first = INFINITY;
+
+    *fresh = false;
+    if (rule.since == NULL)
+        return STATUS_OK;
+    rule.since = NULL;
+    TRY(history_make(&all, file, &rule, wanted, context));
+    for (int i = 0; i < history->count; i++)
+        first = fmin(first, history->series[i].runs[0]->seconds);
+    for (int i = 0; i < all.count; i++) {
+        const struct history_series *series = &all.series[i];
+        *fresh = *fresh || (series->count >= CHANGE_RUNS_LEAST &&
+                            series->runs[series->count - 1]->seconds >= first);
+    }
+    history_release(&all);
+
+    return STATUS_OK;
 }

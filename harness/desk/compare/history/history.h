@@ -7,6 +7,7 @@
 #ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_H
 #define HARNESS_DESK_COMPARE_HISTORY_HISTORY_H
 
+#include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/history/history_file.h"
 
 /* Well below a step of 5%, which is to be found: at a noise of 3%, a threshold of 5% hides every other such step,
@@ -22,12 +23,14 @@ struct history_rule {
     double error;        /* of one check of all series; 0: HISTORY_ERROR */
     const char *machine; /* only machines whose key has this text; NULL: all */
     const char *since;   /* only runs from this date, or from this commit on; NULL: all */
+    enum better better;  /* BETTER_BY_NAME: as each metric's name says */
 };
 
 enum history_verdict {
     HISTORY_SLOWER,
     HISTORY_FASTER,
     HISTORY_SAME,  /* no change, or one within the threshold */
+    HISTORY_MOVED, /* neither its metric's name nor the rule says which way is better */
     HISTORY_SHORT, /* too few runs to tell: less than CHANGE_RUNS_LEAST */
     HISTORY_VERDICTS
 };
@@ -54,6 +57,8 @@ struct history {
     struct history_series *series; /* by machine, in the order in which they appear in the file */
     int count;
     int counts[HISTORY_VERDICTS];
+    int machines;
+    bool is_fresh; /* only `since` leaves too few runs; false unless history_is_fresh() said so */
     double series_error;               /* the share of one series */
     const struct history_entry **runs; /* of all series */
     double *values;
@@ -66,6 +71,18 @@ typedef bool history_wanted(void *context, const char *row);
 enum status history_make(struct history *history, const struct history_file *file,
                          const struct history_rule *rule, history_wanted *wanted, void *context);
 void history_release(struct history *history); /* all zero is allowed */
+
+/* Whether no row is slower, none moved in a way that nobody knows to be good, and some row could be judged.
+ * `why` says what speaks against it: "1 slower"; "" if nothing does. */
+bool history_passes(const struct history *history, char *why, size_t size);
+
+/* The runs that the row with the most lacks until it is judged. */
+int history_runs_missing(const struct history *history);
+
+/* Whether nothing is judged only because of `since`: a row that still has runs would have enough of them with those
+ * before. OUT_OF_MEMORY. */
+enum status history_is_fresh(const struct history *history, const struct history_file *file,
+                             history_wanted *wanted, void *context, bool *fresh);
 
 /* The median of state number `state` of a series: 0 .. change_count. */
 double history_state_median(const struct history_series *series, int state);

@@ -291,13 +291,14 @@ void history_file_damages(const struct history_file *history, char *text, size_t
 
 /* --- Adding --- */
 
-/* The best of the repetitions, or the number that stands for them (location.h). */
-static double value_of(const struct benchmark_row *row, bool largest)
+/* The best of the repetitions, or the number that stands for them (location.h): the median too where nobody says
+ * which of them is the best. */
+static double value_of(const struct benchmark_row *row, enum better better)
 {
-    double best = row->count > 0 ? row->values[0] : row->median;
+    double best = row->count > 0 && better != BETTER_BY_NAME ? row->values[0] : row->median;
 
-    for (int i = 1; i < row->count; i++)
-        best = largest ? fmax(best, row->values[i]) : fmin(best, row->values[i]);
+    for (int i = 1; i < row->count && better != BETTER_BY_NAME; i++)
+        best = better == BETTER_LARGER ? fmax(best, row->values[i]) : fmin(best, row->values[i]);
     return best;
 }
 
@@ -328,11 +329,14 @@ out:
 
 /* Prints the rows of one file that are not in the history yet, and puts them there. */
 static enum status add_file(struct history_file *history, struct entry_set *known,
-                            const struct benchmark_file *file, const char *metric,
-                            const char *commit, FILE *to, struct history_added *added)
+                            const struct history_adding *adding, int index, FILE *to,
+                            struct history_added *added)
 {
+    const struct benchmark_file *file = &adding->files[index];
+    const char *metric = adding->metric;
     char date[64], own_commit[160], machine[1024];
-    const struct compare_rule rule = { .metric = metric };
+    const struct compare_rule rule = { .metric = metric, .better = adding->better };
+    const enum better better = compare_better(&rule);
 
     benchmark_file_context(file, "date", date, sizeof date);
     if (isnan(benchmark_date(date)))
@@ -357,15 +361,15 @@ static enum status add_file(struct history_file *history, struct entry_set *know
             snprintf(work_text, sizeof work_text, "%016" PRIx64, work);
         *entry = (struct history_entry){
             .date = date,
-            .commit = commit != NULL ? commit : own_commit,
-            .machine = machine,
+            .commit = adding->commit != NULL ? adding->commit : own_commit,
+            .machine = adding->machine != NULL ? adding->machine : machine,
             .row = row->name,
             .metric = metric,
-            .statistic = row->count > 1 ? "best" : "median",
+            .statistic = row->count > 1 && better != BETTER_BY_NAME ? "best" : "median",
             .unit = benchmark_metric_is_time(metric) ? "us" : "",
             .work = work_text,
             .seconds = benchmark_date(date),
-            .value = value_of(row, compare_larger_is_better(&rule)),
+            .value = value_of(row, better),
             .repetitions = row->count > 0 ? row->count : row->repetitions,
         };
         TRY(keep_texts(history->texts, entry));
@@ -472,8 +476,8 @@ out:
     return status;
 }
 
-enum status history_file_add(const char *path, const struct benchmark_file *files, int count,
-                             const char *metric, const char *commit, struct history_added *added)
+enum status history_file_add(const char *path, const struct history_adding *adding,
+                             struct history_added *added)
 {
     enum status status = STATUS_OK;
     struct history_file history = { .path = path };
@@ -489,10 +493,10 @@ enum status history_file_add(const char *path, const struct benchmark_file *file
     TRY_OUT(open_locked(&descriptor, path));
     TRY_OUT(read_text(descriptor, path, &text, &bytes));
     TRY_OUT(mend_end(descriptor, path, text, &bytes, added));
-    for (int i = 0; i < count; i++) more += (size_t)files[i].count;
+    for (int i = 0; i < adding->count; i++) more += (size_t)adding->files[i].count;
     TRY_OUT(parse(&history, &known, text, bytes, more + 1));
-    for (int i = 0; i < count; i++)
-        TRY_OUT(add_file(&history, &known, &files[i], metric, commit, to, added));
+    for (int i = 0; i < adding->count; i++)
+        TRY_OUT(add_file(&history, &known, adding, i, to, added));
     if (fflush(to) != 0)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left for the lines of a history");
     TRY_OUT(append(descriptor, path, lines, length, bytes));

@@ -4,6 +4,7 @@
 #ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 #define HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 
+#include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/file/benchmark_file.h"
 
 /* Texts are the file's; the same text is the same pointer. */
@@ -47,11 +48,20 @@ struct history_added {
     char cut[128];                /* the file that got a cut last line; "": none was cut */
 };
 
-/* Adds the rows of `files`, which were read for `metric`; makes the file where there is none. `commit` NULL:
- * as each file says. A row of a date, commit, machine, metric and work that is there is not added again. The
+/* How rows are added: which files they are of, and what is said of them. */
+struct history_adding {
+    const struct benchmark_file *files; /* [count], read for `metric` */
+    int count;
+    const char *metric;
+    enum better better;  /* which repetition is the best */
+    const char *commit;  /* NULL: as each file says */
+    const char *machine; /* NULL: as each file says (machines.h) */
+};
+
+/* Adds the rows; makes the file where there is none. A row of a date, commit, machine, metric and work that is there is not added again. The
  * rows are added all or not at all, and writers wait for each other. A writer that was killed may leave half
  * a line: the next one moves it to `path`.cut. BAD_INPUT for a file without a date; IO. */
-enum status history_file_add(const char *path, const struct benchmark_file *files, int count,
-                             const char *metric, const char *commit, struct history_added *added);
+enum status history_file_add(const char *path, const struct history_adding *adding,
+                             struct history_added *added);
 
 #endif

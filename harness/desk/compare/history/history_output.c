@@ -72,7 +72,7 @@ static void print_needed(char text[COMPARISON_CELL], int runs)
 /* --- Changes --- */
 
 static const enum ink verdict_inks[HISTORY_VERDICTS] = {
-    [HISTORY_SLOWER] = INK_BAD, [HISTORY_FASTER] = INK_GOOD
+    [HISTORY_SLOWER] = INK_BAD, [HISTORY_FASTER] = INK_GOOD, [HISTORY_MOVED] = INK_BAD
 };
 
 static struct page_rows *changes_open(void)
@@ -121,6 +121,12 @@ static bool is_same_machine(const struct history *history, int one, int other)
            history->series[one].runs[0]->machine == history->series[other].runs[0]->machine;
 }
 
+static bool has_moved(const struct history_series *series)
+{
+    return series->verdict == HISTORY_SLOWER || series->verdict == HISTORY_FASTER ||
+           series->verdict == HISTORY_MOVED;
+}
+
 /* Changes of the series from .. end - 1: all, or only the last of those that have a verdict. */
 static void print_changes(const struct page *page, const struct history *history, int from, int end,
                           bool is_check)
@@ -130,7 +136,7 @@ static void print_changes(const struct page *page, const struct history *history
     for (int i = from; i < end; i++) {
         const struct history_series *series = &history->series[i];
         int state = is_check ? series->change_count : 1;
-        if (is_check && series->verdict != HISTORY_SLOWER && series->verdict != HISTORY_FASTER)
+        if (is_check && !has_moved(series))
             continue;
         for (; state <= series->change_count; state++) add_change(rows, series, state);
     }
@@ -253,13 +259,12 @@ void history_page(const struct page *page, const struct history *history)
 
 void history_check_page(const struct page *page, const struct history *history)
 {
-    char counts[160];
+    char counts[160], why[200];
 
     for (int from = 0, end; from < history->count; from = end) {
         int changed = 0;
         for (end = from; end == from || is_same_machine(history, from, end); end++)
-            changed += history->series[end].verdict == HISTORY_SLOWER ||
-                       history->series[end].verdict == HISTORY_FASTER;
+            changed += has_moved(&history->series[end]);
         if (changed > 0)
             print_machine(page, history, from);
         print_changes(page, history, from, end, true);
@@ -273,11 +278,19 @@ void history_check_page(const struct page *page, const struct history *history)
             "raises an alarm with a probability of at most %.3g%%, which is %.2g%% per row.",
             100 * history->rule.threshold, 100 * history->rule.error, 100 * history->series_error);
     if (history->counts[HISTORY_SHORT] > 0)
-        page_paragraph(page, INK_PLAIN, "A row is judged from its run number %d on.",
-                       CHANGE_RUNS_LEAST);
+        page_paragraph(
+            page, INK_PLAIN,
+            "A row is judged from its run number %d on; the one with the most runs lacks %d.",
+            CHANGE_RUNS_LEAST, history_runs_missing(history));
+    if (history->counts[HISTORY_SHORT] > 0 && history->machines > 1)
+        page_paragraph(
+            page, INK_DOUBTFUL,
+            "The runs are of %d machines, and each has rows of its own. Runners of one kind "
+            "make one machine if add --machine=KEY names it.",
+            history->machines);
     print_repetitions(page, history);
-    if (history->counts[HISTORY_SLOWER] > 0)
-        page_paragraph(page, INK_BAD, "Not passed: %d slower", history->counts[HISTORY_SLOWER]);
+    if (!history_passes(history, why, sizeof why))
+        page_paragraph(page, INK_BAD, "Not passed: %s", why);
 }
 
 /* --- JSON --- */
@@ -332,6 +345,7 @@ enum status history_json(const struct history *history, const struct history_fil
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL), *counts, *rows;
     enum status status;
+    char why[200];
 
     json_integer(&json, root, "schema", HISTORY_SCHEMA);
     json_text(&json, root, "file", file->path);
@@ -339,7 +353,8 @@ enum status history_json(const struct history *history, const struct history_fil
     json_number(&json, root, "error", history->rule.error);
     json_number(&json, root, "row_error", history->series_error);
     json_integer(&json, root, "damaged_lines", file->damaged);
-    json_bool(&json, root, "passed", history->counts[HISTORY_SLOWER] == 0);
+    json_bool(&json, root, "passed", history_passes(history, why, sizeof why));
+    json_text(&json, root, "not_passed_because", why);
     counts = json_object(&json, root, "counts");
     for (int i = 0; i < HISTORY_VERDICTS; i++)
         json_integer(&json, counts, history_verdict_name((enum history_verdict)i),
