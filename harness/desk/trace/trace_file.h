@@ -159,6 +159,7 @@ struct trace_file {
     int64_t metadata_count;
 
     int64_t other_count;       /* valid events that are not among `events` */
+    int64_t name_count;        /* of them, those that name processes and threads, and are no events of a recording */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
     int64_t
         stray_count; /* events that are left out because their time is 0, or far from all others */

@@ -363,6 +363,8 @@ static void another_profiler_is_told_by_its_processes(void **state)
         { { "/host:CPU", "" }, "", "a host, by XLA's" },
         { { "/job:localhost/replica:0/task:0/device:GPU:0 Compute", "" }, "Op", "TensorFlow's" },
         { { "Python", "Ascend Hardware" }, "cpu_op", "an Ascend NPU" },
+        { { "CPU HIP API", "GPU0" }, "", "rocprof" },
+        { { "python", "" }, "POSIX", "DFTracer" },
         { { "some program", "" }, "its own", "not known" },
         { { "python", "GPU 0" }, "cpu_op", NULL },
     };

@@ -72,15 +72,10 @@ static void what_is_no_json_is_refused(void **state)
         "\"a",
         "\"a\nb\"",
         "\"\t\"",
-        "\"\\x\"",
-        "\"\\u12g4\"",
         "\"\\",
-        "\"\\ud83d\"",
         "\"\xff\"",
         "\"\xc3(\"",
         "\"\xe2\x82",
-        "\"\\ud83d\\u0041\"",
-        "\"\\ude00\"",
         "[",
         "[1",
         "[1,",
@@ -144,6 +139,9 @@ static void escapes_become_utf8(void **state)
         { "\\u0041\\u00e9\\u20ac\\uFFFD\"", "A\xc3\xa9\xe2\x82\xac\xef\xbf\xbd" },
         { "\\ud83d\\ude00\\uDBFF\\udfff\"", "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf" },
         { "\xc3\xa9\\n\"", "\xc3\xa9\n" },
+        /* Paths of Windows, as Kineto wrote them, and halves of characters: the backslash stands for itself. */
+        { "C:\\Users\\x\\u12g4\"", "C:\\Users\\x\\u12g4" },
+        { "\\ud83d \\ud83d\\u0041 \\ude00\"", "\\ud83d \\ud83dA \\ude00" },
     };
     char text[64];
     bool escaped;

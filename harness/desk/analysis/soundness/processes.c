@@ -45,14 +45,14 @@ static void find_processes(struct processes *processes, struct arena *arena,
 
 /* --- Work and the process that launched it --- */
 
-struct call {
+struct launch_call {
     int64_t correlation, start_ns;
     int part;
 };
 
 static int by_correlation(const void *left, const void *right)
 {
-    const struct call *a = left, *b = right;
+    const struct launch_call *a = left, *b = right;
 
     if (a->correlation != b->correlation)
         return a->correlation < b->correlation ? -1 : 1;
@@ -60,21 +60,21 @@ static int by_correlation(const void *left, const void *right)
 }
 
 struct calls {
-    struct call *items;
+    struct launch_call *items;
     int64_t count;
 };
 
 static struct calls calls_of(struct arena *scratch, const struct trace_file *trace,
                              const int *part_of_track)
 {
-    struct calls calls = { .items = ARENA_NEW(scratch, struct call, trace->event_count) };
+    struct calls calls = { .items = ARENA_NEW(scratch, struct launch_call, trace->event_count) };
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (trace_event_is_call(event) && event->correlation != 0 &&
             part_of_track[event->track] >= 0)
-            calls.items[calls.count++] =
-                (struct call){ event->correlation, event->start_ns, part_of_track[event->track] };
+            calls.items[calls.count++] = (struct launch_call){ event->correlation, event->start_ns,
+                                                               part_of_track[event->track] };
     }
     sort_items(calls.items, calls.count, sizeof *calls.items, by_correlation);
     return calls;
@@ -83,7 +83,7 @@ static struct calls calls_of(struct arena *scratch, const struct trace_file *tra
 /* Processes count their launches by themselves, so numbers may be the same: the last call before the work is its own. */
 static int launcher_of(const struct calls *calls, const struct trace_event *work)
 {
-    struct call key = { work->correlation, work->start_ns, 0 };
+    struct launch_call key = { work->correlation, work->start_ns, 0 };
     int64_t low = 0, high = calls->count;
 
     while (low < high) {

@@ -189,7 +189,8 @@ bool facts_are_foreign(const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
 
-    if (trace->event_count == 0 && trace->frame_count == 0 && trace->other_count > 0)
+    if (trace->event_count == 0 && trace->frame_count == 0 &&
+        trace->other_count > trace->name_count)
         return true;
     return facts->summary->timeline.work_count == 0 && trace->unread_device != NULL;
 }

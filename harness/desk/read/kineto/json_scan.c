@@ -31,8 +31,8 @@ static int32_t unit_of(const char *at)
     return unit;
 }
 
-/* The length of the escape at `at`, a backslash, and the character that it stands for; 0: it is none. */
-static size_t escape(const char *at, int32_t *character)
+/* Likewise; 0: it is none. */
+static size_t valid_escape(const char *at, int32_t *character)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     const char *letter = at[1] != '\0' ? strchr(letters, at[1]) : NULL;
@@ -54,6 +54,18 @@ static size_t escape(const char *at, int32_t *character)
         return 0;
     *character = 0x10000 + ((*character - 0xd800) << 10) + (low - 0xdc00);
     return 12;
+}
+
+/* The length of the escape at `at`, a backslash, and the character that it stands for. Kineto on Windows wrote paths as
+ * they are ("C:\Users"), so a backslash that begins no escape stands for itself. 0: the text ends, or is broken there. */
+static size_t escape(const char *at, int32_t *character)
+{
+    size_t length = valid_escape(at, character);
+
+    if (length > 0 || (unsigned char)at[1] < ' ')
+        return length;
+    *character = '\\';
+    return 1;
 }
 
 static size_t put_utf8(char *text, int32_t character)

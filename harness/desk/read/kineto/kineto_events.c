@@ -412,6 +412,7 @@ enum status kineto_events_add(struct kineto_events *events, const struct event_f
         TRY(add_call(events, fields));
     } else if (fields->phase != 'E') {
         file->other_count++;
+        file->name_count += fields->phase == 'M';
         unread_device_note(&file->unread_device, fields);
     }
     if (fields->phase == 'B' || fields->phase == 'E')

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* By the category, how it begins: the names of Kineto's ActivityType.cpp, and of vendors' forks of it. Those of
- * Intel's GPUs and of PrivateUse1 are read: their work is "kernel", "gpu_memcpy" and "gpu_memset". */
+/* By the category, how it begins: the names of Kineto's ActivityType.cpp, of vendors' forks of it, and of other tools.
+ * Those of Intel's GPUs and of PrivateUse1 are read: their work is "kernel", "gpu_memcpy" and "gpu_memset". */
 static const struct {
     const char *category, *device;
 } categories[] = {
@@ -13,6 +13,11 @@ static const struct {
     { "hpu_op", "a Gaudi (HPU)" },
     { "glow_runtime", "Glow" },
     { "gcu_", "a GCU" },
+    { "dynamo_timed", "torch.compile, about its compilation" },
+    { "POSIX", "DFTracer" },
+    { "STDIO", "DFTracer" },
+    { "FEE", "VizTracer" },
+    { "triton", "Triton's Proton" },
 };
 
 /* By the name of a process, which an event without a time gives: XLA's profiler (JAX, PyTorch/XLA, TensorFlow 2)
@@ -24,8 +29,20 @@ static const struct {
     { "device:GPU:", "a GPU, by XLA's or TensorFlow's profiler" },
     { "Ascend Hardware", "an Ascend NPU" },
     { "NeuronCore", "a Neuron device" },
+    { "HIP API", "rocprof" },
+    { "HSA API", "rocprof" },
     { "/host:CPU", "a host, by XLA's or TensorFlow's profiler" },
 };
+
+/* By the name of an event without a category: Horovod's timeline. */
+static const char horovod[] = "NEGOTIATE_";
+
+static void note_name(const char **device, const struct event_fields *fields)
+{
+    if (fields->category.length == 0 && fields->name.length >= sizeof horovod - 1 &&
+        memcmp(fields->name.bytes, horovod, sizeof horovod - 1) == 0)
+        *device = "Horovod's timeline";
+}
 
 static void note_category(const char **device, const struct event_fields *fields)
 {
@@ -51,9 +68,10 @@ void unread_device_note(const char **device, const struct event_fields *fields)
 {
     static const char process_name[] = "process_name";
 
-    if (fields->phase != 'M')
+    if (fields->phase != 'M') {
         note_category(device, fields);
-    else if (fields->named.bytes != NULL && fields->name.length == sizeof process_name - 1 &&
-             memcmp(fields->name.bytes, process_name, fields->name.length) == 0)
+        note_name(device, fields);
+    } else if (fields->named.bytes != NULL && fields->name.length == sizeof process_name - 1 &&
+               memcmp(fields->name.bytes, process_name, fields->name.length) == 0)
         note_process(device, fields->named);
 }
