@@ -21,11 +21,33 @@ static bool judge_unread_device(struct finding *finding, const struct facts *fac
     return true;
 }
 
+static bool is_empty(const struct trace_file *trace)
+{
+    return trace->event_count == 0 && trace->frame_count == 0 &&
+           trace->other_count == trace->name_count;
+}
+
+static bool judge_empty_recording(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_file *trace = facts->summary->trace;
+
+    if (!is_empty(trace))
+        return false;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s; the profiler's schedule was still waiting or warming up when it stopped, or "
+             "profiler.step() was never called",
+             trace->stray_count > 0 ? "no event has a time that can be"
+             : trace->bad_count > 0 ? "no event is whole"
+                                    : "the file has no events");
+    finding->severity = SEVERITY_MAJOR;
+    return true;
+}
+
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
 
-    if (facts->summary->timeline.work_count > 0 ||
+    if (facts->summary->timeline.work_count > 0 || is_empty(facts->summary->trace) ||
         (alone && facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return false;
     snprintf(finding->evidence, sizeof finding->evidence,
@@ -171,6 +193,19 @@ const struct rule rules_of_trace[] = {
         .bottleneck = BOTTLENECK_UNSUPPORTED,
         .judge = judge_unread_device,
         .site = SITE_NONE, /* the trace shows no cost */
+    },
+    {
+        .id = "empty_recording",
+        .title = "The trace holds no events",
+        .symptom = "the file has a head, and perhaps names of processes, but no events",
+        .meaning = "the profiler wrote what it had before its schedule reached a step to record",
+        .advice = "call profiler.step() after each step, and run at least wait + warmup + active "
+                  "steps of the schedule before the profiler stops",
+        .cost = "unknown: nothing was recorded",
+        .threshold = "one event is a recording",
+        .bottleneck = BOTTLENECK_UNCLEAR,
+        .judge = judge_empty_recording,
+        .site = SITE_NONE, /* there is nothing in it */
     },
     {
         .id = "no_device_activity",
