@@ -1286,7 +1286,7 @@ static void an_empty_trace_is_no_failure(void **state)
 
     assert_string_equal(found.findings.items[0].id, "empty_recording");
     assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);
-    assert_null(found_find(&found, "no_device_activity"));
+    assert_int_equal(found.findings.count, 1);
     found_forget(&found);
 }
 

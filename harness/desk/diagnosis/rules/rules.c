@@ -112,7 +112,7 @@ bool finding_costs_shared(struct finding *finding, const struct facts *facts, do
     bool found = finding_costs(finding, facts, own_ns);
 
     if ((found && finding->severity > SEVERITY_MINOR) ||
-        !(shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
+        !(shared_ns > 0 && shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
         return found;
     finding_costs(finding, facts, own_ns + shared_ns);
     finding->severity = SEVERITY_MINOR;
