@@ -234,6 +234,9 @@ static void run_step(struct run *run, int number)
         spend(run, "cpu_op", loop->pause_name, loop->pause);
     else
         run->now += loop->pause;
+    if (loop->other_device > 0)
+        made_add("kernel", "elsewhere", 1, STREAM, later(run->now, run->device),
+                 later(run->now, run->device) + loop->other_device, 0);
     launch_all(run);
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)

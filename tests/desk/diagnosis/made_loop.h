@@ -34,6 +34,7 @@ struct made_loop {
     const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
     int updates;            /* phases "optimizer", each with those launches; 0: one */
+    int other_device;       /* a kernel on device 1, beside the launches */
     int communication;      /* a kernel on the same stream */
     int backward;           /* a kernel in the phase "backward"; 0: no such phase */
     int messages, message;  /* between ranks, in that phase; each on the device */

@@ -444,6 +444,7 @@ static const struct {
       { BUSY, .allocations = 3, .allocation = 600, .long_allocation = 20000 },
       { BUSY, .allocations = 3, .allocation = 10, .long_allocation = 20000 } },
     { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
+    { "uneven_devices", { BUSY, .other_device = 100 }, { BUSY, .other_device = 600 } },
     { "empty_recording", { .steps = 0, .no_calls = true }, { .steps = 10, .loading = 100 } },
     { "insufficient_data", { LONG_BUSY, .steps = 2 }, { BUSY } },
     { "insufficient_data", { BUSY, .no_calls = true }, { BUSY } },

@@ -268,14 +268,21 @@ struct usage timeline_counted_usage(const struct timeline *timeline)
     return usage;
 }
 
-const struct event_device *timeline_device(const struct timeline *timeline)
+const struct track_usage *timeline_busiest(const struct timeline *timeline)
 {
-    const struct trace_file *trace = timeline->trace;
     const struct track_usage *most = NULL;
 
     for (int64_t i = 0; i < timeline->device_count; i++)
         if (most == NULL || timeline->devices[i].usage.busy_ns > most->usage.busy_ns)
             most = &timeline->devices[i];
+    return most;
+}
+
+const struct event_device *timeline_device(const struct timeline *timeline)
+{
+    const struct trace_file *trace = timeline->trace;
+    const struct track_usage *most = timeline_busiest(timeline);
+
     if (most != NULL)
         return trace_file_device(trace, most->device);
     return trace->device_count > 0 ? &trace->devices[0] : NULL;

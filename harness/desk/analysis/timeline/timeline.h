@@ -42,7 +42,10 @@ static inline bool timeline_counts(const struct timeline *timeline, const struct
 /* The usage of all devices as one, by the work that totals count; its part before the first marked step is cut off. */
 struct usage timeline_counted_usage(const struct timeline *timeline);
 
-/* The device that did most of the work, or without work the first that the trace describes. NULL:
+/* The device that did most of the work; NULL: none did any. */
+const struct track_usage *timeline_busiest(const struct timeline *timeline);
+
+/* The same as the trace describes it, or without work the first that the trace describes. NULL:
  * it is not described. */
 const struct event_device *timeline_device(const struct timeline *timeline);
 

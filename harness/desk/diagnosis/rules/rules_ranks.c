@@ -1,4 +1,5 @@
 /* Findings of communication, in one rank's trace and between those of a run. */
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/facts/ranks.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 
@@ -306,6 +307,40 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
     return found;
 }
 
+/* The time that all devices would work if they shared the work evenly, over that of the busiest: below a half is uneven, as
+ * two devices are of which one does nothing. */
+static bool judge_uneven_devices(struct finding *finding, const struct facts *facts)
+{
+    enum { NAMED_MOST = 8 };
+    const struct timeline *timeline = &facts->summary->timeline;
+    const struct track_usage *most = timeline_busiest(timeline);
+    double all_ns = (double)timeline->all.span_ns, sum_ns = 0, even;
+    int named = 0;
+
+    if (timeline->device_count < 2 || most == NULL || !(most->usage.busy_ns > 0))
+        return false;
+    for (int64_t i = 0; i < timeline->device_count; i++)
+        sum_ns += (double)timeline->devices[i].usage.busy_ns;
+    even = sum_ns / (double)timeline->device_count / (double)most->usage.busy_ns;
+    finding_judges(finding, "mean work over that of the busiest device", even, 0.8, 0.5);
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "device %lld is busy for %.0f%% of the trace, and the others for less than half as long:",
+        (long long)most->device, 100 * (double)most->usage.busy_ns / all_ns);
+    for (int64_t i = 0; i < timeline->device_count; i++) {
+        const struct track_usage *device = &timeline->devices[i];
+        if (2 * device->usage.busy_ns < most->usage.busy_ns && named++ < NAMED_MOST)
+            text_append(finding->evidence, sizeof finding->evidence, "%s device %lld for %.0f%%",
+                        named > 1 ? "," : "", (long long)device->device,
+                        100 * (double)device->usage.busy_ns / all_ns);
+    }
+    if (named > NAMED_MOST)
+        text_append(finding->evidence, sizeof finding->evidence, ", and %d more",
+                    named - NAMED_MOST);
+    finding_informs(finding);
+    return named > 0 && even < 0.8;
+}
+
 const struct rule rules_of_ranks[] = {
     {
         .id = "straggler",
@@ -368,6 +403,20 @@ const struct rule rules_of_ranks[] = {
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_replicated_state,
         .site = SITE_NONE, /* all of the update */
+    },
+    {
+        .id = "uneven_devices",
+        .title = "The devices of this process do not share its work evenly",
+        .symptom = "one device works for more than twice as long as others of the same process",
+        .meaning = "the step lasts as long as the busiest device; the others wait for it, or have "
+                   "nothing to do",
+        .advice = "move layers or batches to the idle devices, or use one process per device "
+                  "(DistributedDataParallel instead of DataParallel), or fewer devices",
+        .cost = "none: it is for information, as the trace does not tell what could move",
+        .threshold = "half of the busiest device's time; means of 80% of it are even enough",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_uneven_devices,
+        .site = SITE_NONE, /* the cost is on devices, not in a line */
     },
     { .id = NULL },
 };
