@@ -174,7 +174,8 @@ static int rule_count(void)
     return count;
 }
 
-/* A finding as its rule leaves it; false: there is none. */
+/* A finding as its rule leaves it, but for device time that a host which sets the pace may hide; false: there is
+ * none. */
 static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
 {
     *finding = (struct finding){ .id = rule->id,
@@ -186,8 +187,13 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
                                  .lost_ns_per_step = NAN,
                                  .predicted_gain = NAN,
                                  .of_whole = facts_of_whole(facts) };
-    return !(facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) &&
-           rule->judge(finding, facts);
+    if ((facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
+        !rule->judge(finding, facts))
+        return false;
+    if (finding->bottleneck == BOTTLENECK_DEVICE && finding->severity > SEVERITY_INFORMATION &&
+        facts_host_sets_pace(facts))
+        finding->gain_is_most = true;
+    return true;
 }
 
 static void take(struct findings *findings, struct finding *finding, enum finding_site site,

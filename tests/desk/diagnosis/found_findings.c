@@ -53,6 +53,19 @@ double found_lost_us(const struct made_loop *loop, const char *id)
     return lost;
 }
 
+double found_saved_us(const struct made_loop *loop, const char *id)
+{
+    struct found found = found_judge(loop);
+    const struct finding *finding = found_own(&found, id);
+    double window_us = (double)(found.summary.idle.end_ns - found.summary.idle.start_ns) / 1000;
+    double saved = finding != NULL ? window_us / (double)found.summary.steps.count *
+                                         (1 - 1 / finding->predicted_gain)
+                                   : 0;
+
+    found_forget(&found);
+    return saved;
+}
+
 /* Who reads a failure wants to know what was found instead. */
 void found_list(const struct found *found, char *text, size_t size)
 {

@@ -28,6 +28,9 @@ const struct finding *found_own(const struct found *found, const char *id);
 /* The cost of found_own() per step, in us; 0: it is not found. */
 double found_lost_us(const struct made_loop *loop, const char *id);
 
+/* The time per step that its predicted gain stands for, in us; 0: it is not found. */
+double found_saved_us(const struct made_loop *loop, const char *id);
+
 void found_list(const struct found *found, char *text, size_t size);
 
 #endif

@@ -629,18 +629,25 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
     assert_true(found_lost_us(&slow, "data_loading") >= 400);
 }
 
-/* The host takes 700 us, and the device 500 while the host already loads the next batch: the 200 us that it is
- * idle are all in the pause, and either of the two would save them. Not so where the device sets the pace. */
-static void a_host_that_sets_the_pace_loses_time_to_all_that_it_does(void **state)
+/* The host takes 800 us, and the device 600 while the host already loads the next batch: the 200 us that it is idle are
+ * lost where they are, in the pause, and no second time to loading. Where 100 us of the loading are idle too, the pause
+ * has its 300, and both save what the host takes beyond the device's time. Not so where the device sets the pace. */
+static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
 {
     struct made_loop loop = {
-        .steps = 20, .loading = 300, .pause = 300, .launches = 50, .call = 2, .kernel = 10
+        .steps = 20, .loading = 400, .pause = 300, .launches = 50, .call = 2, .kernel = 12
     };
     (void)state;
 
     assert_true(fabs(found_lost_us(&loop, "host_work") - 200) <= 15);
+    assert_true(fabs(found_saved_us(&loop, "host_work") - 200) <= 15);
+    assert_true(found_lost_us(&loop, "data_loading") == 0);
+    loop.loading = 700;
+    assert_true(fabs(found_lost_us(&loop, "host_work") - 300) <= 15);
     assert_true(fabs(found_lost_us(&loop, "data_loading") - 200) <= 15);
-    loop.kernel = 15;
+    assert_true(fabs(found_saved_us(&loop, "data_loading") - 500) <= 15);
+    loop.loading = 400;
+    loop.kernel = 20;
     assert_true(found_lost_us(&loop, "host_work") == 0 &&
                 found_lost_us(&loop, "data_loading") == 0);
 }
@@ -1300,7 +1307,7 @@ int main(void)
         cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
         cmocka_unit_test(time_that_two_fixes_would_save_names_both),
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
-        cmocka_unit_test(a_host_that_sets_the_pace_loses_time_to_all_that_it_does),
+        cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
         cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),

@@ -4,6 +4,7 @@
 #include "harness/base/figures/statistics.h"
 
 #include <math.h>
+#include <string.h>
 
 const struct idle_time *facts_idle(const struct facts *facts)
 {
@@ -144,6 +145,21 @@ bool facts_loading_is_uneven(const struct facts *facts)
 bool facts_loading_is_at_fault(const struct facts *facts)
 {
     return loading_outlasts_device(facts) || idle_is_uneven(facts);
+}
+
+bool facts_batches_are_pageable(const struct facts *facts)
+{
+    enum { STAGED_BYTES = 65536 };
+    const struct kernels *kernels = &facts->summary->kernels;
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        bool is_in = strstr(trace_file_name(facts->summary->trace, row->name), "HtoD") != NULL;
+        if (row->pageable && is_in && row->bytes / row->count > STAGED_BYTES)
+            count += row->count;
+    }
+    return (double)count > facts->steps / 2;
 }
 
 /* --- Launches and other work --- */

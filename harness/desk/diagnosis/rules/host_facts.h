@@ -56,6 +56,11 @@ bool facts_loading_is_at_fault(const struct facts *facts);
 /* The same for other work of the host. */
 bool facts_working_is_at_fault(const struct facts *facts);
 
+/* True if most steps copy a batch from pageable memory to the device: CUDA waits for the stream before such a copy
+ * begins (runtime's documentation, API synchronization behavior; 64 KiB and less are staged at once), so whatever the
+ * host saves before the copy while the device still works, it then waits for. */
+bool facts_batches_are_pageable(const struct facts *facts);
+
 /* True if every second kernel, or more, is followed by a wait for all of the device's work. */
 bool facts_waits_for_launches(const struct facts *facts);
 

@@ -89,6 +89,12 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
     return finding_costs_from(finding, facts, lost_ns, RULE_SHARE_LEAST);
 }
 
+void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns)
+{
+    finding->predicted_gain =
+        saved_ns < facts->step_ns ? facts->step_ns / (facts->step_ns - fmax(0, saved_ns)) : NAN;
+}
+
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least)
 {
@@ -172,6 +178,12 @@ bool facts_device_sets_pace(const struct facts *facts)
         computing = facts_computing_share(facts) * facts->window_ns;
     return facts->window_ns > 0 && computing >= RULE_PACE * facts->window_ns &&
            !facts_are_few(facts);
+}
+
+bool facts_host_sets_pace(const struct facts *facts)
+{
+    return !facts->summary->timeline.host_alone && facts_busy_share(facts) < RULE_BUSY_GOOD &&
+           facts->summary->idle.paced_ns >= RULE_SHARE_MAJOR * facts->window_ns;
 }
 
 bool facts_are_few(const struct facts *facts)

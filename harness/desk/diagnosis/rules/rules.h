@@ -113,6 +113,11 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
+/* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time
+ * or less. The gain goes by that, and all else by the lost time, so what a step loses is counted
+ * once. */
+void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns);
+
 /* For time that either of two fixes would save. The finding at fault reports all of it. The other
  * one, which calls this, reports its own time, or if that is minor at most, its own and the shared
  * time as minor. */
@@ -144,6 +149,10 @@ double facts_computing_share(const struct facts *facts);
 
 /* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */
 bool facts_device_sets_pace(const struct facts *facts);
+
+/* True if a device waits for its host, which is busy with more than that: what saves device time may then save
+ * nothing, because the host takes as long all the same. */
+bool facts_host_sets_pace(const struct facts *facts);
 
 /* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of
  * kernels (or operators, where the host computes) which do not fill the device either. */

@@ -58,12 +58,22 @@ static double exposed_share(const struct facts *facts)
                : 0;
 }
 
-/* Idle time while the host is in a copy's call, or that it would not have without them. */
+/* Idle time while the host is in a copy's call. */
 static double idle_in_calls(const struct facts *facts)
 {
-    static const enum host_doing copying = HOST_COPYING;
+    return facts_doing_ns(facts, HOST_COPYING);
+}
 
-    return facts_doing_ns(facts, copying) + facts_paced_ns(facts, &copying, 1);
+/* Copies that cost their own time and that in their calls, without which the host would be ahead too. */
+static bool cost_with_calls(struct finding *finding, const struct facts *facts, double copies_ns)
+{
+    static const enum host_doing copying = HOST_COPYING;
+    double lost = copies_ns + idle_in_calls(facts);
+
+    if (!finding_costs(finding, facts, lost))
+        return false;
+    finding_saves(finding, facts, lost + facts_paced_ns(facts, &copying, 1));
+    return true;
 }
 
 /* Traces of AMD devices do not state how many bytes a copy moves. */
@@ -83,8 +93,7 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
              "device is idle for %s while the host is in such calls",
              quantity_time(copies.pageable_ns).text, step_text(facts).text,
              100 * exposed_share(facts), quantity_time(idle_in_calls(facts)).text);
-    return finding_costs(finding, facts,
-                         copies.pageable_ns * exposed_share(facts) + idle_in_calls(facts));
+    return cost_with_calls(finding, facts, copies.pageable_ns * exposed_share(facts));
 }
 
 static bool judge_small_copies(struct finding *finding, const struct facts *facts)
@@ -98,7 +107,7 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
              "device is idle for %s while the host is in their calls",
              copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
              quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
-    return finding_costs(finding, facts, copies.ns * exposed_share(facts) + idle_in_calls(facts));
+    return cost_with_calls(finding, facts, copies.ns * exposed_share(facts));
 }
 
 /* Copies that go on beside all else still take their own time. */

@@ -187,7 +187,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
     bool alone = facts->summary->timeline.host_alone;
     static const enum host_doing working = HOST_WORKING;
     double work = facts_doing_ns(facts, HOST_WORKING);
-    double lost = work + facts_paced_ns(facts, &working, 1);
+    double lost = work;
 
     if (alone) {
         finding->title = "The loop does other work than its operators";
@@ -202,7 +202,10 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
              quantity_time(work).text, step_text(facts).text,
              quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
-    return finding_costs(finding, facts, lost);
+    if (!finding_costs(finding, facts, lost))
+        return false;
+    finding_saves(finding, facts, lost + facts_paced_ns(facts, &working, 1));
+    return true;
 }
 
 /* --- Steps of different lengths --- */

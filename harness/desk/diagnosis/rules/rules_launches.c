@@ -112,19 +112,25 @@ static double late_calls_ns(const struct facts *facts)
                : 0;
 }
 
+static const enum host_doing launch_doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
+
 /* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h), whether or
  * not it waited before, and without late calls. Queued work that began late counts too: it waited for its
  * launch to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    static const enum host_doing doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
     double lost = -(double)time->hidable.launching_ns;
 
-    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) lost += (double)idle_doing_ns(time, doings[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(launch_doings); i++)
+        lost += (double)idle_doing_ns(time, launch_doings[i]);
     lost = fmax(0, lost) + (double)facts->summary->idle.late_ns;
-    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps) +
-           facts_paced_ns(facts, doings, ARRAY_SIZE(doings));
+    return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
+}
+
+static double paced_by_launches(const struct facts *facts)
+{
+    return facts_paced_ns(facts, launch_doings, ARRAY_SIZE(launch_doings));
 }
 
 /* The share of launches whose kernel is shorter than the call that launches it. */
@@ -165,7 +171,10 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     if (graphs_do_most(facts))
         finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
                           "larger graphs";
-    return finding_costs(finding, facts, lost_to_launches(facts));
+    if (!finding_costs(finding, facts, lost_to_launches(facts)))
+        return false;
+    finding_saves(finding, facts, lost_to_launches(facts) + paced_by_launches(facts));
+    return true;
 }
 
 static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
@@ -225,9 +234,9 @@ static double busy_lost_to_passes(const struct facts *facts)
     return (1 - 1 / facts->passes) * (count * shortest + products * product_ns);
 }
 
-/* The idle time that would be saved: that of launches, and that between queued kernels. The optimizer's part
- * remains. */
-static double idle_lost_to_passes(const struct facts *facts)
+/* The idle time that would be saved: that of launches, which is given, and that between queued kernels. The
+ * optimizer's part remains. */
+static double idle_lost_to_passes(const struct facts *facts, double launching)
 {
     double between = (double)(facts_idle(facts)->queued_ns - facts_idle(facts)->stalled_ns -
                               facts->summary->idle.late_ns) /
@@ -235,14 +244,14 @@ static double idle_lost_to_passes(const struct facts *facts)
 
     double optimizer = fmin(1, optimizer_work(facts) / fmax(1, facts->launches));
 
-    return (1 - optimizer) * (lost_to_launches(facts) + (1 - 1 / facts->passes) * fmax(0, between));
+    return (1 - optimizer) * (launching + (1 - 1 / facts->passes) * fmax(0, between));
 }
 
 /* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as far as
  * there is any. The result is in time of the traced step, like that of other rules. */
-static double lost_to_passes(const struct facts *facts)
+static double lost_to_passes(const struct facts *facts, double launching)
 {
-    double idle = idle_lost_to_passes(facts), busy = busy_lost_to_passes(facts);
+    double idle = idle_lost_to_passes(facts, launching), busy = busy_lost_to_passes(facts);
     double untraced = facts->summary->trace->cost.step_ns;
     double idle_at_all = facts->step_ns - facts->busy_ns;
 
@@ -270,7 +279,11 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
                  quantity_time(facts->summary->product_fixed_ns).text);
     finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
     launch_evidence(finding, facts, more);
-    return finding_costs(finding, facts, lost_to_passes(facts));
+    if (!finding_costs(finding, facts, lost_to_passes(facts, lost_to_launches(facts))))
+        return false;
+    finding_saves(finding, facts,
+                  lost_to_passes(facts, lost_to_launches(facts) + paced_by_launches(facts)));
+    return true;
 }
 
 const struct rule rules_of_launches[] = {

@@ -13,14 +13,11 @@ static double loading_without_waits_ns(const struct facts *facts)
     return (double)facts_idle(facts)->hidable.loading_ns / facts->steps;
 }
 
-/* The loading time that more workers would save, less `hidden`. Workers share the cores that are left, so a step cannot
+/* The loading time that more workers would save, of `exposed`. Workers share the cores that are left, so a step cannot
  * get shorter than its loading divided by these. */
-static double lost_but(const struct facts *facts, double hidden)
+static double saved_of(const struct facts *facts, double exposed)
 {
     const struct event_device *device = facts->device;
-    static const enum host_doing loading = HOST_LOADING;
-    double exposed =
-        facts_doing_ns(facts, HOST_LOADING) - hidden + facts_paced_ns(facts, &loading, 1);
     double rest = facts->step_ns - exposed;
     int cores = device != NULL ? device->host_cores : 0;
 
@@ -32,9 +29,24 @@ static double lost_but(const struct facts *facts, double hidden)
     return fmax(0, facts->step_ns - rest);
 }
 
+/* Idle time for loading, without what the wait before it explains. */
+static double own_loading_ns(const struct facts *facts)
+{
+    return facts_doing_ns(facts, HOST_LOADING) -
+           (facts_loading_is_at_fault(facts) ? 0 : loading_without_waits_ns(facts));
+}
+
 static double lost_to_loading(const struct facts *facts)
 {
-    return lost_but(facts, facts_loading_is_at_fault(facts) ? 0 : loading_without_waits_ns(facts));
+    return saved_of(facts, own_loading_ns(facts));
+}
+
+static double saved_loading_ns(const struct facts *facts)
+{
+    static const enum host_doing loading = HOST_LOADING;
+    double paced = facts_batches_are_pageable(facts) ? 0 : facts_paced_ns(facts, &loading, 1);
+
+    return saved_of(facts, own_loading_ns(facts) + paced);
 }
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
@@ -54,8 +66,11 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                  quantity_time(exposed).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
     if (!finding_costs_shared(finding, facts, lost_to_loading(facts),
-                              lost_but(facts, 0) - lost_to_loading(facts)))
+                              saved_of(facts, facts_doing_ns(facts, HOST_LOADING)) -
+                                  lost_to_loading(facts)))
         return false;
+    if (!finding->shares_time)
+        finding_saves(finding, facts, saved_loading_ns(facts));
     if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
         finding->predicted_gain = NAN;
     return true;
@@ -120,6 +135,7 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
 {
     int64_t count = facts->summary->steps.count, waiting;
     struct epoch_borders borders;
+    double share;
     size_t length;
 
     if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts))
@@ -146,8 +162,11 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
                  "; %.0f%% of it is not where epochs begin",
                  100 * share_of_waiting(facts, &borders, false));
-    return finding_costs(finding, facts,
-                         lost_to_loading(facts) * share_of_waiting(facts, &borders, at_borders));
+    share = share_of_waiting(facts, &borders, at_borders);
+    if (!finding_costs(finding, facts, lost_to_loading(facts) * share))
+        return false;
+    finding_saves(finding, facts, saved_loading_ns(facts) * share);
+    return true;
 }
 
 static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
