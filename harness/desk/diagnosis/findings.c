@@ -45,6 +45,18 @@ static enum urgency urgency_of_information(const struct finding *finding)
     return finding->bottleneck == BOTTLENECK_DEVICE ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
+/* A device that sets the pace comes before what costs little of the host's. Messages keep a device busy too: they have to
+ * cost little beside what it computes. */
+static bool is_behind_device(const struct finding *finding, const struct facts *facts)
+{
+    double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
+
+    if (finding->bottleneck == BOTTLENECK_DEVICE || !facts_device_sets_pace(facts))
+        return false;
+    return finding->bottleneck != BOTTLENECK_COMMUNICATION ||
+           computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns;
+}
+
 /* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
  * is only bounded may be none, and counts time that another finding explains. A guess comes after what is
  * known. */
@@ -58,8 +70,7 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
         return MAY_COST_TIME;
     if (finding->once_fixed != NULL)
         return COSTS_LATER;
-    if (finding->severity == SEVERITY_MINOR && finding->bottleneck != BOTTLENECK_DEVICE &&
-        facts_device_sets_pace(facts))
+    if (finding->severity == SEVERITY_MINOR && is_behind_device(finding, facts))
         return COSTS_LITTLE;
     if (finding->shares_time)
         return SHARES_TIME;
@@ -146,9 +157,11 @@ static bool any_costs(const struct findings *findings)
 static void explain_health(struct findings *findings, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
+    double copies = (double)usage->copy_exposed_ns / facts->window_ns;
+    double communication = (double)usage->communication_exposed_ns / facts->window_ns;
 
-    if (!(facts_computing_share(facts) >= RULE_BUSY_GOOD) || facts_are_few(facts) ||
-        any_costs(findings))
+    if (!facts_device_sets_pace(facts) || any_costs(findings) || !(copies < RULE_SHARE_LEAST) ||
+        !(communication < RULE_COMMUNICATION_LEAST))
         return;
     if (facts->summary->timeline.host_alone) {
         snprintf(findings->healthy, sizeof findings->healthy,
@@ -162,8 +175,7 @@ static void explain_health(struct findings *findings, const struct facts *facts)
         "the device is busy for %.0f%% of %s; no known cause costs %.0f%% or more; exposed copies "
         "take %.1f%% and exposed communication %.1f%%",
         100 * facts->busy_ns / facts->step_ns, facts->has_steps ? "the step" : "the trace",
-        100 * RULE_SHARE_LEAST, 100 * (double)usage->copy_exposed_ns / facts->window_ns,
-        100 * (double)usage->communication_exposed_ns / facts->window_ns);
+        100 * RULE_SHARE_LEAST, 100 * copies, 100 * communication);
 }
 
 static int rule_count(void)

@@ -172,12 +172,10 @@ double facts_computing_share(const struct facts *facts)
 
 bool facts_device_sets_pace(const struct facts *facts)
 {
-    double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
+    const struct usage *usage = &facts->summary->usage;
 
-    if (facts->summary->timeline.host_alone)
-        computing = facts_computing_share(facts) * facts->window_ns;
-    return facts->window_ns > 0 && computing >= RULE_PACE * facts->window_ns &&
-           !facts_are_few(facts);
+    return facts_computing_share(facts) >= RULE_BUSY_GOOD && !facts_are_few(facts) &&
+           (facts->summary->timeline.host_alone || 2 * usage->kernel_ns >= usage->busy_ns);
 }
 
 bool facts_host_sets_pace(const struct facts *facts)

@@ -18,18 +18,18 @@
  * loading (data.py). */
 #define RULE_SHARE_LEAST 0.05
 
+/* The same for exposed communication: torch_tb_profiler's bound for that. */
+#define RULE_COMMUNICATION_LEAST 0.1
+
 /* From these shares of a step on a finding is major, and critical: a device that is busy for less
  * than half of the time is TensorBoard's bound. Below the first it is minor. */
 #define RULE_SHARE_MAJOR    0.15
 #define RULE_SHARE_CRITICAL 0.5
 
 /* A device that is busy for a smaller share of a step waits for its host, and is not called
- * healthy. */
+ * healthy. One that is busy for a larger share sets the pace: what else costs a minor share comes
+ * after it. */
 #define RULE_BUSY_GOOD 0.7
-
-/* A device that computes for a larger share of a step sets its pace: all other fixes could save a
- * minor share at most. */
-#define RULE_PACE (1 - RULE_SHARE_MAJOR)
 
 /* Fewer kernels and copies, without steps around them, show no pattern. */
 enum { RULE_WORK_LEAST = 10 };
@@ -147,7 +147,8 @@ double facts_device_share(const struct facts *facts);
  * operators. */
 double facts_computing_share(const struct facts *facts);
 
-/* True if the device, or a host that is alone, computes for RULE_PACE of a step or more. */
+/* True if the device, or a host that is alone, is busy for RULE_BUSY_GOOD of a step or more, most of that
+ * with kernels. */
 bool facts_device_sets_pace(const struct facts *facts);
 
 /* True if a device waits for its host, which is busy with more than that: what saves device time may then save

@@ -366,22 +366,32 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
     return true;
 }
 
+/* Not a copy or a memset. NULL: there is none. */
+static const struct kernel_row *longest_kernel(const struct kernels *kernels)
+{
+    for (int64_t i = 0; i < kernels->count; i++)
+        if (kernels->rows[i].kind == WORK_COMPUTATION ||
+            kernels->rows[i].kind == WORK_COMMUNICATION)
+            return &kernels->rows[i];
+    return NULL;
+}
+
 static bool judge_device_bound(struct finding *finding, const struct facts *facts)
 {
-    const struct kernels *kernels = &facts->summary->kernels;
+    const struct kernel_row *longest = longest_kernel(&facts->summary->kernels);
     struct share all = kernels_that(facts, is_any), products = kernels_that(facts, name_is_product);
     const char *name;
 
-    if (!(facts_busy_share(facts) >= RULE_BUSY_GOOD) || kernels->count == 0 || facts_are_few(facts))
+    if (facts->summary->timeline.host_alone || longest == NULL || !facts_device_sets_pace(facts))
         return false;
-    name = trace_file_name(facts->summary->trace, kernels->rows[0].name);
+    name = trace_file_name(facts->summary->trace, longest->name);
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
         "kernel that takes longest is %.*s, with %.0f%% of the busy time",
         100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",
         all.ns > 0 ? 100 * products.ns / all.ns : 0, name_length(name), name,
-        100 * (double)kernels->rows[0].total_ns / facts->steps / facts->busy_ns);
+        100 * (double)longest->total_ns / facts->steps / facts->busy_ns);
     finding_informs(finding);
     return true;
 }
@@ -500,7 +510,7 @@ const struct rule rules_of_device[] = {
     {
         .id = "device_bound",
         .title = "The device is the bottleneck",
-        .symptom = "the device is busy for 70% of a step or more",
+        .symptom = "the device is busy for 70% of a step or more, most of that with kernels",
         .meaning = "only less or faster device work makes the step shorter",
         .advice = "look at the longest kernels: their type, their size, what could be fused",
         .cost = "none: it is for information",

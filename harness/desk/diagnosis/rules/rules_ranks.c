@@ -138,7 +138,7 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
              "communication takes %s of %s; %s of that does not overlap with compute%s",
              quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
              step_text(facts).text, quantity_time(exposed).text, waiting);
-    found = finding_costs_from(finding, facts, rest, 0.1);
+    found = finding_costs_from(finding, facts, rest, RULE_COMMUNICATION_LEAST);
     judge_share_of_backward(finding, facts, exposed);
     return found;
 }
