@@ -242,24 +242,6 @@ static const struct {
     { "exposed_copy",
       { BUSY, .copies = 30, .copy = 5, .copy_call = 5 },
       { BUSY, .copies = 30, .copy = 5, .copy_call = 5, .copy_bytes = 1 << 10 } },
-    /* Copies of 2000 us per step hide no more than the kernel beside them takes, however much is exposed. */
-    { "exposed_copy",
-      { .steps = 10,
-        .launches = 1,
-        .call = 2,
-        .kernel = 200,
-        .copies = 2,
-        .copy = 1000,
-        .copy_call = 2,
-        .copy_bytes = 1 << 20 },
-      { .steps = 10,
-        .launches = 1,
-        .call = 2,
-        .kernel = 60,
-        .copies = 2,
-        .copy = 1000,
-        .copy_call = 2,
-        .copy_bytes = 1 << 20 } },
     { "device_copies",
       { BUSY, .copies = 20, .copy = 10, .copy_call = 2, .copy_bytes = 1 << 20,
         .copy_name = DEVICE_COPY },
@@ -650,6 +632,60 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
     loop.kernel = 20;
     assert_true(found_lost_us(&loop, "host_work") == 0 &&
                 found_lost_us(&loop, "data_loading") == 0);
+}
+
+/* Copies fill 2000 of 2060 us: that is the headline, and no copy is called a kernel. Only the kernel's 60 us could hide
+ * some of them. */
+static void copies_that_fill_the_device_are_the_headline(void **state)
+{
+    const struct made_loop loop = { .steps = 10,
+                                    .launches = 1,
+                                    .call = 2,
+                                    .kernel = 60,
+                                    .copies = 2,
+                                    .copy = 1000,
+                                    .copy_call = 2,
+                                    .copy_bytes = 1 << 20 };
+    struct found found = found_judge(&loop);
+    const struct finding *first = &found.findings.items[0];
+    (void)state;
+
+    assert_string_equal(first->id, "exposed_copy");
+    assert_string_equal(bottleneck_name(found.findings.headline.bottleneck), "copies");
+    assert_true(fabs(first->lost_ns_per_step / 1000 - 2000) <= 20);
+    assert_true(fabs(2060 * (1 - 1 / first->predicted_gain) - 60) <= 10);
+    assert_non_null(strstr(first->advice, "copy less"));
+    assert_null(found_find(&found, "device_bound"));
+    assert_string_equal(found.findings.healthy, "");
+    found_forget(&found);
+}
+
+/* Both directions at once: 20 steps of 1000 us, each way busy throughout, and a kernel of 10. */
+static void copies_in_both_directions_at_once_are_one_time(void **state)
+{
+    struct found found;
+    const struct finding *finding;
+    (void)state;
+
+    made_begin();
+    for (int i = 0; i < 20; i++) {
+        int start = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_add_work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 7, start + 5, start + 985,
+                      start + 1);
+        made_add_work("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 8, start + 5, start + 985,
+                      start + 2);
+        made_add_work("kernel", "work", 7, start + 986, start + 996, start + 3);
+    }
+    found = found_judge_trace(made_analyse());
+    finding = &found.findings.items[0];
+    assert_string_equal(finding->id, "exposed_copy");
+    assert_true(fabs(finding->lost_ns_per_step / 1000 - 980) <= 10);
+    assert_non_null(strstr(finding->evidence, "take 980 us"));
+    assert_string_equal(found.findings.healthy, "");
+    found_forget(&found);
 }
 
 /* The step logs for 500 us, which no wait causes. */
@@ -1308,6 +1344,8 @@ int main(void)
         cmocka_unit_test(time_that_two_fixes_would_save_names_both),
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
+        cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
+        cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),
         cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),

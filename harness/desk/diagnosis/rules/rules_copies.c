@@ -64,11 +64,13 @@ static double idle_in_calls(const struct facts *facts)
     return facts_doing_ns(facts, HOST_COPYING);
 }
 
-/* Copies that cost their own time and that in their calls, without which the host would be ahead too. */
+/* Copies that cost their own time and that in their calls, without which the host would be ahead too. Those that go on
+ * at once are one time. */
 static bool cost_with_calls(struct finding *finding, const struct facts *facts, double copies_ns)
 {
     static const enum host_doing copying = HOST_COPYING;
-    double lost = copies_ns + idle_in_calls(facts);
+    double exposed = (double)facts->summary->usage.copy_exposed_ns / facts->steps;
+    double lost = fmin(copies_ns, exposed) + idle_in_calls(facts);
 
     if (!finding_costs(finding, facts, lost))
         return false;
@@ -110,20 +112,43 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
     return cost_with_calls(finding, facts, copies.ns * exposed_share(facts));
 }
 
-/* Copies that go on beside all else still take their own time. */
+/* The time, per step, in which the device copies: two directions at once are one time. */
+static double copying_ns(const struct facts *facts)
+{
+    return (double)facts->summary->usage.kind_ns[WORK_COPY] / facts->steps;
+}
+
+/* The part of all copies that is between host and device and not pageable, as durations add up. */
+static double pinned_share(const struct facts *facts, const struct copies *copies)
+{
+    double all = copies_of(facts, "").ns;
+
+    return all > 0 ? (copies->ns - copies->pageable_ns) / all : 0;
+}
+
+/* Copies that go on beside all else still take their own time, so a step that is little but copies gains little from
+ * that: there the copies themselves are to be fewer. */
 static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_between(facts);
-    double exposed = (copies.ns - copies.pageable_ns) * exposed_share(facts);
+    double all = copying_ns(facts), exposed, lost;
 
     if (are_many_small(&copies))
         return false;
+    exposed = all * pinned_share(facts, &copies) * exposed_share(facts);
+    lost = exposed - facts_saved_copies_ns(facts);
     snprintf(finding->evidence, sizeof finding->evidence,
              "copies between host and device take %s of %s, %.0f%% of that while no "
              "kernel runs",
-             quantity_time(copies.ns).text, step_text(facts).text, 100 * exposed_share(facts));
-    return finding_costs(finding, facts,
-                         fmin(exposed - facts_saved_copies_ns(facts), facts->step_ns - copies.ns));
+             quantity_time(fmin(copies.ns, all)).text, step_text(facts).text,
+             100 * exposed_share(facts));
+    if (2 * all > facts->step_ns)
+        finding->advice = "copy less: keep on the device what is needed again, in a shorter type, "
+                          "and both directions at once; there is little to hide copies behind";
+    if (!finding_costs(finding, facts, lost))
+        return false;
+    finding_saves(finding, facts, fmin(lost, facts->step_ns - all));
+    return true;
 }
 
 /* --- Round trips --- */
@@ -287,7 +312,9 @@ const struct rule rules_of_copies[] = {
         .meaning = "the step waits for a batch that could be copied while the one before is "
                    "computed",
         .advice = "copy the next batch on its own stream while the current one is computed",
-        .cost = "the time of these copies, without pageable ones",
+        .cost = "the time of these copies, without pageable ones; the gain is at most the time in "
+                "which nothing is "
+                "copied, which could hide them",
         .threshold = "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,
