@@ -101,10 +101,11 @@ static void insert(struct findings *findings, const struct finding *finding,
     findings->items[at] = *finding;
 }
 
-/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. */
+/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. A handful of kernels shows
+ * no pattern. */
 static void doubt(struct finding *finding, const struct facts *facts)
 {
-    if (facts->lacks_work && !isnan(finding->lost_ns_per_step) &&
+    if ((facts->lacks_work || facts_are_few(facts)) && !isnan(finding->lost_ns_per_step) &&
         finding->severity != SEVERITY_INFORMATION)
         finding->confidence = CONFIDENCE_LOW;
 }

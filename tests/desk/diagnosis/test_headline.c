@@ -63,6 +63,11 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
           -1,
           "The device is idle for 60% of the step, and no known cause explains it." },
         { { .steps = 10, .loading = 100 }, "unclear", -1, "The trace shows no device work." },
+        /* Few are few, whether or not a step is marked around them. */
+        { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .pause = 900 },
+          "unclear",
+          -1,
+          "The trace lacks information: 9 kernels and copies are too few to judge by" },
         { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true },
           "unclear",
           -1,

@@ -186,13 +186,14 @@ bool facts_host_sets_pace(const struct facts *facts)
 
 bool facts_are_few(const struct facts *facts)
 {
-    const struct summary *summary = facts->summary;
-    int64_t count =
-        summary->timeline.host_alone ? summary->operators.count : summary->timeline.work_count;
+    int64_t count = 0;
     bool filled = facts_busy_share(facts) >= RULE_BUSY_GOOD &&
                   facts->busy_ns * facts->steps >= RULE_WORK_LEAST * RULE_SHORT_KERNEL_NS;
 
-    return !facts->has_steps && count < RULE_WORK_LEAST && !filled;
+    for (int64_t i = 0; i < facts->rank_count; i++)
+        count += facts->ranks[i].timeline.host_alone ? facts->ranks[i].operators.count
+                                                     : facts->ranks[i].timeline.work_count;
+    return count < RULE_WORK_LEAST && !filled;
 }
 
 bool facts_are_foreign(const struct facts *facts)

@@ -31,7 +31,7 @@
  * after it. */
 #define RULE_BUSY_GOOD 0.7
 
-/* Fewer kernels and copies, without steps around them, show no pattern. */
+/* Fewer kernels and copies in a trace show no pattern, whether or not steps are marked around them. */
 enum { RULE_WORK_LEAST = 10 };
 
 /* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
@@ -155,8 +155,8 @@ bool facts_device_sets_pace(const struct facts *facts);
  * nothing, because the host takes as long all the same. */
 bool facts_host_sets_pace(const struct facts *facts);
 
-/* True if the trace has so little work that shares of it mean nothing: no steps, and a handful of
- * kernels (or operators, where the host computes) which do not fill the device either. */
+/* True if the trace has so little work that shares of it mean nothing: a handful of kernels (or
+ * operators, where the host computes) of all ranks, which do not fill the device either. */
 bool facts_are_few(const struct facts *facts);
 
 /* The whole that times are a share of: "a 2.09 ms step", or "the trace's 80.1 ms" if nothing marks
