@@ -34,17 +34,17 @@ static void take_piece(void *context, int64_t start_ns, int64_t end_ns, enum hos
     }
 }
 
-/* Only a gap that is the host's is split (idle.h). */
+/* Only the part of a gap that is the host's is split (idle.h). */
 static void take_gap(void *context, const struct idle_gap *gap)
 {
     struct gathering *gathering = context;
     const struct host_activity *host = &gathering->summary->host;
     const struct trace_event *call = gap->after != NULL ? gap->after->call : NULL;
 
-    if (gap->time.queued_ns > 0 || gap->time.unknown_ns > 0)
+    if (gap->time.queued_ns == gap->time.idle_ns || gap->time.unknown_ns > 0)
         return;
-    host_activity_visit(host, call != NULL ? call->track : host->loop, gap->start_ns, gap->end_ns,
-                        take_piece, gathering);
+    host_activity_visit(host, call != NULL ? call->track : host->loop, gap->start_ns,
+                        gap->end_ns - gap->time.queued_ns, take_piece, gathering);
 }
 
 /* A wait costs the idle time after it. */

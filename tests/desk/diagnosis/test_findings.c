@@ -688,6 +688,33 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
     found_forget(&found);
 }
 
+/* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it waits for work that the
+ * recording does not have, and no graph launches it earlier. */
+static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
+{
+    struct found found;
+    const struct finding *finding;
+    (void)state;
+
+    made_begin();
+    for (int i = 0; i < 10; i++) {
+        int start = 2400 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 2400, 0);
+        made_add_work("kernel", "work", 7, start + 10, start + 110, start + 2);
+        for (int j = 0; j < 12; j++)
+            made_add_work("kernel", "work", 7, start + 2200 + 10 * j, start + 2210 + 10 * j,
+                          start + 115 + 5 * j);
+    }
+    found = found_judge_trace(made_analyse());
+    finding = &found.findings.items[0];
+    assert_string_equal(finding->id, "device_wait");
+    assert_true(fabs(finding->lost_ns_per_step / 1000 - 2084) <= 20);
+    assert_null(found_find(&found, "launch_bound"));
+    found_forget(&found);
+}
+
 /* The step logs for 500 us, which no wait causes. */
 static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **state)
 {
@@ -852,12 +879,12 @@ static void a_healthy_trace_says_why(void **state)
     found_forget(&found);
 }
 
-/* The device waits for 40 us before each of its kernels of 50, and nothing says why. */
+/* All kernels do one element-wise operation each; whether they can be fused is not in the trace. */
 static void a_guess_is_never_alarming(void **state)
 {
-    struct made_loop loop = { BUSY, .stall = 40 };
+    struct made_loop loop = { BUSY, .kernel_name = "vectorized_elementwise_kernel" };
     struct found found = found_judge(&loop);
-    const struct finding *finding = found_find(&found, "device_wait");
+    const struct finding *finding = found_find(&found, "unfused_ops");
     (void)state;
 
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
@@ -1344,6 +1371,7 @@ int main(void)
         cmocka_unit_test(time_that_two_fixes_would_save_names_both),
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
+        cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
         cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
         cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),
         cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),

@@ -53,11 +53,10 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
           "allocation",
           -1,
           "Memory grows with every step: a leak." },
-        /* A guess that is all there is. */
         { { .steps = 10, .launches = 20, .call = 2, .kernel = 50, .stall = 40 },
           "unclear",
           0.44,
-          "Possible: the device is idle although work is queued: 44% of the step." },
+          "The device is idle although work is queued: 44% of the step." },
         { { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true },
           "unclear",
           -1,
@@ -114,8 +113,8 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
             .about = OLD_GPU },
           "small_kernels",
           "device_bound" },
-        /* A guess comes last in any case. */
-        { { BUSY, .stall = 40, .grid = 27 }, "small_grid", "device_wait" },
+        /* A bound comes after what is lost in any case. */
+        { { BUSY, .stall = 40, .grid = 27 }, "device_wait", "small_grid" },
     };
     (void)state;
 

@@ -4,6 +4,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/desk/analysis/timeline/intervals.h"
+#include "harness/desk/analysis/timeline/launches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,8 @@ static void take_other_wait(struct sweep *sweep, uint32_t track, int64_t at_ns)
 }
 
 /* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
- * work begins, is launching. The gap is drained if the host was waiting when it began. */
+ * work begins, is launching, or if it is an outlier, a stall: the work was queued and waited. The gap is drained if the
+ * host was waiting when it began. */
 static void split_host(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
@@ -196,7 +198,10 @@ static void split_host(struct sweep *sweep, struct idle_time *time, const struct
         take_other_wait(sweep, track, gap->start_ns);
     }
     host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
-    ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
+    if (gap->work != NULL && gap->end_ns - called_ns > LAUNCH_LONG_DELAY_NS)
+        time->queued_ns = time->stalled_ns = gap->end_ns - called_ns;
+    else
+        ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
 }
 
 /* Within a step the host works on what was just copied to it, and copies the result to the device. A smaller

@@ -4,7 +4,8 @@
  * A gap is a time in which no device works; it ends with some work. If that work was queued before
  * the gap began, the gap is the device's own. Otherwise the gap is the host's: up to the return of
  * the call that launched the work it is split by what the calling thread did (host_activity.h), and
- * the rest counts as launching.
+ * the rest counts as launching, up to LAUNCH_LONG_DELAY_NS: work that begins later waits for
+ * something else than its launch, and that rest is the device's own.
  *
  * A gap is drained if it began while the host waited for the device: the host had nothing queued,
  * so what it does until its next launch could have run during the wait. A save waits for its
@@ -39,9 +40,9 @@ struct put_off {
 
 struct idle_time {
     int64_t idle_ns;
-    int64_t queued_ns;                    /* the work was queued already */
-    int64_t stalled_ns;                   /* its part in gaps of IDLE_DEVICE_WAIT_NS and more */
-    int64_t unknown_ns;                   /* its call is not in the trace */
+    int64_t queued_ns;  /* the work was queued already */
+    int64_t stalled_ns; /* its part in gaps of IDLE_DEVICE_WAIT_NS and more, or after a launch */
+    int64_t unknown_ns; /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
     /* The part of both that could have run during a wait: never HOST_WAITING, HOST_LOGGING,

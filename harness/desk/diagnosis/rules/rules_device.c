@@ -319,7 +319,7 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
 {
     double stalled = (double)facts->summary->idle.all.stalled_ns / facts->steps;
 
-    finding->confidence = CONFIDENCE_LOW;
+    finding->confidence = CONFIDENCE_MEDIUM;
     snprintf(finding->evidence, sizeof finding->evidence,
              "the device is idle for %s of %s although work is queued, in gaps of 30 us "
              "or more",
@@ -485,12 +485,15 @@ const struct rule rules_of_device[] = {
     {
         .id = "device_wait",
         .title = "The device is idle although work is queued",
-        .symptom = "gaps of 30 us or more before work that was queued already",
+        .symptom = "gaps of 30 us or more before work that was queued already, or work that begins "
+                   "over 100 us "
+                   "after its launch returned",
         .meaning = "the work waits for another stream, or another program has the device",
         .advice = "look for waits between streams, and for other programs on the device or its "
                   "cores",
         .cost = "these gaps",
-        .threshold = "HolisticTraceAnalysis: other idle time, from 30 us",
+        .threshold = "HolisticTraceAnalysis: other idle time, from 30 us; a launch delay over 100 "
+                     "us is an outlier",
         .bottleneck = BOTTLENECK_UNCLEAR,
         .judge = judge_device_wait,
         .site = SITE_NONE, /* the host had launched the work in time */
