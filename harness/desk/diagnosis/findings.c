@@ -42,7 +42,7 @@ static enum urgency urgency_of_information(const struct finding *finding)
 {
     if (finding->bottleneck == BOTTLENECK_NONE)
         return INFORMS;
-    return finding->bottleneck == BOTTLENECK_DEVICE ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
+    return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
 /* A device that sets the pace comes before what costs little of the host's. Messages keep a device busy too: they have to
@@ -51,7 +51,7 @@ static bool is_behind_device(const struct finding *finding, const struct facts *
 {
     double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
 
-    if (finding->bottleneck == BOTTLENECK_DEVICE || !facts_device_sets_pace(facts))
+    if (bottleneck_computes(finding->bottleneck) || !facts_device_sets_pace(facts))
         return false;
     return finding->bottleneck != BOTTLENECK_COMMUNICATION ||
            computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns;
@@ -187,6 +187,14 @@ static int rule_count(void)
     return count;
 }
 
+/* A host that is alone is the device of rules about what one computes. */
+static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts *facts)
+{
+    return rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone
+               ? BOTTLENECK_HOST
+               : rule->bottleneck;
+}
+
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide; false: there is
  * none. */
 static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
@@ -194,7 +202,7 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
     *finding = (struct finding){ .id = rule->id,
                                  .title = rule->title,
                                  .advice = rule->advice,
-                                 .bottleneck = rule->bottleneck,
+                                 .bottleneck = bottleneck_of(rule, facts),
                                  .severity = SEVERITY_MINOR,
                                  .confidence = CONFIDENCE_HIGH,
                                  .lost_ns_per_step = NAN,

@@ -19,6 +19,11 @@ const char *bottleneck_name(enum bottleneck bottleneck)
     return (unsigned)bottleneck < ARRAY_SIZE(names) ? names[bottleneck] : "unknown";
 }
 
+bool bottleneck_computes(enum bottleneck bottleneck)
+{
+    return bottleneck == BOTTLENECK_DEVICE || bottleneck == BOTTLENECK_HOST;
+}
+
 static const char *whole(const struct facts *facts)
 {
     return facts_of_whole(facts) ? "the trace" : "the step";
@@ -61,7 +66,7 @@ static void say_finding(struct headline *headline, const struct finding *finding
                         const struct facts *facts, double cost)
 {
     double computing = facts_computing_share(facts);
-    bool busy = finding->bottleneck == BOTTLENECK_DEVICE && computing >= RULE_BUSY_GOOD;
+    bool busy = bottleneck_computes(finding->bottleneck) && computing >= RULE_BUSY_GOOD;
     char title[96], costs[48];
 
     put_title(title, sizeof title, finding->title);
@@ -99,7 +104,8 @@ static void say_state(struct headline *headline, const struct facts *facts)
 
 static void say_pace(struct headline *headline, const struct facts *facts)
 {
-    headline->bottleneck = BOTTLENECK_DEVICE;
+    headline->bottleneck =
+        facts->summary->timeline.host_alone ? BOTTLENECK_HOST : BOTTLENECK_DEVICE;
     headline->share = facts_computing_share(facts);
     snprintf(headline->text, sizeof headline->text,
              "The %s sets the pace: it is busy for %.0f%% of %s.", who(facts),
@@ -122,7 +128,7 @@ struct headline headline_of(const struct findings *findings, const struct facts 
         say_state(&headline, facts);
     else if (finding->severity > SEVERITY_INFORMATION)
         say_finding(&headline, finding, facts, cost_share(finding, facts));
-    else if (finding->bottleneck == BOTTLENECK_DEVICE)
+    else if (bottleneck_computes(finding->bottleneck))
         say_pace(&headline, facts);
     else { /* The trace itself is what matters: it is too short, or of a device that is not read. */
         headline.bottleneck = finding->bottleneck;

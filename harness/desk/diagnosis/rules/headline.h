@@ -6,12 +6,15 @@
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 
+#include <stdbool.h>
+
 /* BOTTLENECK_NONE is that of rules about something else: a larger batch that fits, say. */
 #define BOTTLENECKS(X)                                                                             \
     X(NONE, "none")                                                                                \
     X(UNCLEAR, "unclear")         /* the trace is too short, or no known cause explains it */      \
     X(UNSUPPORTED, "unsupported") /* a device or a profiler that is not read */                    \
-    X(DEVICE, "device")           /* what the device computes; where there is none, the host */    \
+    X(DEVICE, "device")           /* what the device computes */                                   \
+    X(HOST, "host")               /* what the host computes, where there is no device */           \
     X(LAUNCHING, "launching")     /* and what each operator costs beside its work */               \
     X(LOADING, "loading")                                                                          \
     X(HOST_WORK, "host_work")                                                                      \
@@ -28,6 +31,9 @@ enum bottleneck {
 };
 
 const char *bottleneck_name(enum bottleneck bottleneck); /* "first_use" */
+
+bool bottleneck_computes(
+    enum bottleneck bottleneck); /* DEVICE or HOST: all but that waits for it */
 
 struct headline {
     enum bottleneck bottleneck; /* never BOTTLENECK_NONE */

@@ -64,7 +64,7 @@ const struct rule rules_of_operators[] = {
                   "or use a device",
         .cost = "none: it is for information",
         .threshold = "as for a device: 70% of a step or more",
-        .bottleneck = BOTTLENECK_DEVICE,
+        .bottleneck = BOTTLENECK_HOST,
         .judge = judge_host_computes,
         .site = SITE_NONE, /* the table of operators says where */
     },
