@@ -176,9 +176,9 @@ struct made_host {
     int logging, pause; /* us at the end of each step: a span "log", nothing */
 };
 
-static struct found judge_host(const struct made_host *host)
+static struct found judge_host_with(const struct made_host *host, const char *members)
 {
-    made_begin_with("\"schemaVersion\":1");
+    made_begin_with(members);
     for (int i = 0; i < 4; i++) {
         int now = 1000 * i, kinds = 0;
         char step[40];
@@ -195,6 +195,11 @@ static struct found judge_host(const struct made_host *host)
             made_add("user_annotation", "log", 100, 100, now, now + host->logging, 0);
     }
     return found_judge_trace(made_analyse());
+}
+
+static struct found judge_host(const struct made_host *host)
+{
+    return judge_host_with(host, "\"schemaVersion\":1");
 }
 
 static void a_host_alone_is_judged_by_its_operators(void **state)
@@ -233,14 +238,8 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
           "no_device_activity",
           "The host is in no" },
         /* As with a device: what costs little comes later. */
-        { { { "aten::mm" }, 9, 100, false, 100, 0 },
-          "host",
-          "host_computes",
-          "The host sets the" },
-        { { { "aten::mm" }, 9, 90, false, 100, 0 },
-          "host",
-          "host_computes",
-          "The host sets the" },
+        { { { "aten::mm" }, 9, 100, false, 100, 0 }, "host", "host_computes", "The host sets the" },
+        { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host", "host_computes", "The host sets the" },
         { { { "aten::mm" }, 9, 70, false, 100, 0 }, "host_work", "logging_gap", "The step waits" },
         /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
         { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
@@ -274,6 +273,42 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
 }
 
 /* An activation of several operators. In place they are an optimizer's; small ones cost by their number. */
+/* The same loop, with a trace of a GPU whose rows are missing: nothing can be said of the bottleneck. The default of
+ * init_process_group() names NCCL on any machine. */
+static void a_host_that_had_a_device_is_not_judged_alone(void **state)
+{
+    static const struct {
+        struct made_host host;
+        const char *members, *word;
+    } hosts[] = {
+        { { { "aten::mm" }, 10, 30, false, 0, 600 }, "\"schemaVersion\":1", "host_work" },
+        { { { "aten::mm", "aten::record_stream" }, 10, 15, false, 0, 600 },
+          "\"schemaVersion\":1",
+          "unclear" },
+        { { { "aten::mm", "nccl:all_to_all" }, 10, 15, false, 0, 600 },
+          "\"schemaVersion\":1",
+          "unclear" },
+        { { { "aten::mm" }, 10, 30, false, 0, 600 },
+          "\"distributedInfo\":{\"backend\":\"nccl\"}",
+          "unclear" },
+        { { { "aten::mm" }, 10, 30, false, 0, 600 },
+          "\"distributedInfo\":{\"backend\":\"cpu:gloo,cuda:nccl\"}",
+          "host_work" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        struct found found = judge_host_with(&hosts[i].host, hosts[i].members);
+        const struct finding *first = &found.findings.items[0];
+        bool is_missing = strcmp(hosts[i].word, "unclear") == 0;
+        assert_string_equal(bottleneck_name(found.findings.headline.bottleneck), hosts[i].word);
+        assert_int_equal(strcmp(first->id, "no_device_activity") == 0, is_missing);
+        assert_int_equal(strstr(first->evidence, "its rows are missing") != NULL, is_missing);
+        assert_int_equal(found.findings.count, is_missing ? 1 : found.findings.count);
+        found_forget(&found);
+    }
+}
+
 static void activations_in_pieces_are_found_on_a_host_alone(void **state)
 {
     static const struct {
@@ -402,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
         cmocka_unit_test(a_kernel_is_named_without_its_arguments),
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
+        cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
         cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),

@@ -46,6 +46,19 @@ bool name_is_host_communication(const char *name)
     return begins(name, "gloo:") || begins(name, "mpi:");
 }
 
+bool name_needs_device(const char *name)
+{
+    static const char *const beginnings[] = {
+        "nccl:",        "aten::record_stream", "aten::pin_memory", "aten::_pin_memory",
+        "aten::cudnn_", "aten::_cudnn_rnn",    "aten::miopen_"
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+        if (begins(name, beginnings[i]))
+            return true;
+    return false;
+}
+
 bool name_is_data_loading(const char *name)
 {
     return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||

@@ -13,6 +13,10 @@ bool name_is_communication(const char *name);
 /* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce", "mpi:broadcast". */
 bool name_is_host_communication(const char *name);
 
+/* An operator or annotation of the host that only a program with a GPU has: messages by NCCL, memory that a stream uses
+ * or that is pinned for copies, cuDNN's and MIOpen's operators. */
+bool name_needs_device(const char *name);
+
 /* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
 bool name_is_product(const char *name);
 

@@ -132,6 +132,20 @@ static struct calls find_calls(struct arena *scratch, const struct timeline *tim
     return calls;
 }
 
+/* "cpu:gloo,cuda:nccl" is a default, which tells nothing. */
+static const char *find_needed(const struct timeline *timeline)
+{
+    const struct trace_file *trace = timeline->trace;
+    const char *ranks = trace_file_metadata(trace, "distributedInfo");
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const char *name = trace_file_name(trace, timeline->host[i]->name);
+        if (name_needs_device(name))
+            return name;
+    }
+    return ranks != NULL && strstr(ranks, "\"nccl\"") != NULL ? "backend nccl" : NULL;
+}
+
 static void collect(struct timeline *timeline, struct arena *arena)
 {
     const struct trace_file *trace = timeline->trace;
@@ -146,8 +160,10 @@ static void collect(struct timeline *timeline, struct arena *arena)
         called = called || trace_event_is_call(timeline->host[i]);
     for (int64_t i = 0; i < trace->event_count; i++)
         work_count += trace_event_is_device_work(&trace->events[i]);
-    timeline->host_alone =
-        trace->event_count > 0 && work_count == 0 && !called && trace->device_count == 0;
+    if (work_count == 0)
+        timeline->needed = find_needed(timeline);
+    timeline->host_alone = trace->event_count > 0 && work_count == 0 && !called &&
+                           trace->device_count == 0 && timeline->needed == NULL;
     timeline->work = ARENA_NEW(arena, struct work, work_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];

@@ -27,7 +27,11 @@ struct timeline {
     int64_t device_count, stream_count;
     int64_t from_ns; /* the first marked step begins: totals leave out what ended before;
                       * INT64_MIN: no step is marked, or steps are not known yet */
-    bool host_alone; /* no device is described, called or at work: the host computes itself */
+    bool
+        host_alone; /* no device is described, called, at work or `needed`: the host computes itself */
+    /* The name of the first event that only a program with a GPU has, or "backend nccl"; NULL: none.
+     * Without device work its rows are missing. Not looked for where there is some. */
+    const char *needed;
 };
 
 /* `trace` must live longer. */

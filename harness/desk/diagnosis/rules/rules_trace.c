@@ -46,6 +46,7 @@ static bool judge_empty_recording(struct finding *finding, const struct facts *f
 static bool judge_no_device_activity(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
+    const char *needed = facts->summary->timeline.needed;
 
     if (facts->summary->timeline.work_count > 0 || is_empty(facts->summary->trace) ||
         (alone && facts_computing_share(facts) >= RULE_BUSY_GOOD))
@@ -54,6 +55,10 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
              "none of the %lld events is a kernel, a copy or a memset%s",
              (long long)facts->summary->trace->event_count,
              alone ? ", and no device is described or called" : "");
+    if (needed != NULL)
+        snprintf(finding->evidence + strlen(finding->evidence),
+                 sizeof finding->evidence - strlen(finding->evidence),
+                 "; there was a GPU, as %.60s shows, but its rows are missing", needed);
     finding->severity = SEVERITY_MAJOR;
     if (alone) { /* Nobody is at fault who computes on a host. */
         finding->bottleneck = BOTTLENECK_NONE;
