@@ -45,13 +45,16 @@ static enum urgency urgency_of_information(const struct finding *finding)
     return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
-/* A device that sets the pace comes before what costs little of the host's. Messages keep a device busy too: they have to
+/* A device that sets the pace comes before what costs little of the host's, and gains little. Messages keep a device busy too: they have to
  * cost little beside what it computes. */
 static bool is_behind_device(const struct finding *finding, const struct facts *facts)
 {
+    const double gains_much = 1 / (1 - RULE_SHARE_MAJOR);
     double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
 
     if (bottleneck_computes(finding->bottleneck) || !facts_device_sets_pace(facts))
+        return false;
+    if (finding->of_host && !finding->shares_time && finding->predicted_gain >= gains_much)
         return false;
     return finding->bottleneck != BOTTLENECK_COMMUNICATION ||
            computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns;
@@ -228,6 +231,40 @@ static void take(struct findings *findings, struct finding *finding, enum findin
     insert(findings, finding, facts);
 }
 
+/* The finding of host time whose advice gains most; NULL: there is none. */
+static const struct finding *most_of_host(const struct findings *findings)
+{
+    const struct finding *most = NULL;
+
+    for (int64_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->of_host && !finding->shares_time && finding->confidence > CONFIDENCE_LOW &&
+            (most == NULL || finding->predicted_gain > most->predicted_gain))
+            most = finding;
+    }
+    return most;
+}
+
+/* Where the host sets the pace, the device runs dry wherever the host has fallen behind most. Time that is lost there would
+ * be hidden behind the device's work if the host saved more elsewhere: it is a bound. */
+static void bound_what_others_hide(struct findings *findings, const struct facts *facts)
+{
+    const struct finding *most = most_of_host(findings);
+    double gain = most != NULL ? most->predicted_gain : NAN;
+    double lost_ns = most != NULL ? most->lost_ns_per_step : NAN;
+    int64_t count = findings->count;
+    struct finding *again = ARENA_NEW(facts->summary->arena, struct finding, count);
+
+    memcpy(again, findings->items, (size_t)count * sizeof *again);
+    findings->count = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (again[i].of_host && again[i].predicted_gain < gain &&
+            again[i].lost_ns_per_step > lost_ns)
+            again[i].gain_is_most = true;
+        insert(findings, &again[i], facts);
+    }
+}
+
 /* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
  * named too, after all that matter now. Their share and gain are of the step that is left. */
 static void find_hidden(struct findings *findings, const struct facts *facts)
@@ -275,6 +312,7 @@ struct findings findings_of(const struct facts *facts)
         if (found)
             take(&findings, &finding, rule->site, facts);
     }
+    bound_what_others_hide(&findings, facts);
     find_hidden(&findings, facts);
     explain_health(&findings, facts);
     findings.headline = headline_of(&findings, facts);

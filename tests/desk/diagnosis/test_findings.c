@@ -688,6 +688,26 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
     found_forget(&found);
 }
 
+/* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a quicker host would hide: most
+ * idle time lies there, but fewer launches gain more. */
+static void a_pause_that_quicker_launches_would_hide_is_a_bound(void **state)
+{
+    const struct made_loop loop = {
+        .steps = 20, .pause = 280, .launches = 60, .operator_time = 6, .call = 4, .kernel = 9
+    };
+    struct found found = found_judge(&loop);
+    const struct finding *launching = found_find(&found, "launch_bound"),
+                         *pause = found_find(&found, "host_work");
+    (void)state;
+
+    assert_ptr_equal(launching, &found.findings.items[0]);
+    assert_non_null(pause);
+    assert_true(pause->gain_is_most && !launching->gain_is_most);
+    assert_true(pause->lost_ns_per_step > launching->lost_ns_per_step);
+    assert_true(pause->predicted_gain < launching->predicted_gain);
+    found_forget(&found);
+}
+
 /* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it waits for work that the
  * recording does not have, and no graph launches it earlier. */
 static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
@@ -1371,6 +1391,7 @@ int main(void)
         cmocka_unit_test(time_that_two_fixes_would_save_names_both),
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
+        cmocka_unit_test(a_pause_that_quicker_launches_would_hide_is_a_bound),
         cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
         cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
         cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),

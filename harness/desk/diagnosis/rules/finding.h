@@ -36,6 +36,7 @@ struct finding {
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     bool shares_time;        /* another finding has the same time, whose fault it is */
+    bool of_host;            /* host time: the gain counts what the host would be ahead by, too */
     /* Id of the finding that hides this one, whose numbers are of the step that is left when that one is fixed; NULL:
      * of the step as it is. */
     const char *once_fixed;

@@ -28,6 +28,12 @@ double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, 
     return fmax(0, fmin(done, paced) - free) / facts->steps;
 }
 
+void finding_saves_host_time(struct finding *finding, const struct facts *facts, double saved_ns)
+{
+    finding->of_host = true;
+    finding_saves(finding, facts, saved_ns);
+}
+
 /* --- Loading --- */
 
 double facts_loading_ns(const struct facts *facts, int64_t step)

@@ -23,6 +23,10 @@ double facts_doing_ns(const struct facts *facts, enum host_doing doing);
  * too. */
 double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count);
 
+/* After a cost that is a finding, of idle time in such activities: the gain is `saved_ns`, which is the lost time and what
+ * the host would be ahead by. */
+void finding_saves_host_time(struct finding *finding, const struct facts *facts, double saved_ns);
+
 /* Idle time for loading in a step. */
 double facts_loading_ns(const struct facts *facts, int64_t step);
 

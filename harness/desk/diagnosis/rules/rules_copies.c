@@ -74,7 +74,7 @@ static bool cost_with_calls(struct finding *finding, const struct facts *facts, 
 
     if (!finding_costs(finding, facts, lost))
         return false;
-    finding_saves(finding, facts, lost + facts_paced_ns(facts, &copying, 1));
+    finding_saves_host_time(finding, facts, lost + facts_paced_ns(facts, &copying, 1));
     return true;
 }
 

@@ -204,7 +204,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
     name_work(finding, facts);
     if (!finding_costs(finding, facts, lost))
         return false;
-    finding_saves(finding, facts, lost + facts_paced_ns(facts, &working, 1));
+    finding_saves_host_time(finding, facts, lost + facts_paced_ns(facts, &working, 1));
     return true;
 }
 

@@ -70,7 +70,7 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                                   lost_to_loading(facts)))
         return false;
     if (!finding->shares_time)
-        finding_saves(finding, facts, saved_loading_ns(facts));
+        finding_saves_host_time(finding, facts, saved_loading_ns(facts));
     if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
         finding->predicted_gain = NAN;
     return true;
@@ -165,7 +165,7 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     share = share_of_waiting(facts, &borders, at_borders);
     if (!finding_costs(finding, facts, lost_to_loading(facts) * share))
         return false;
-    finding_saves(finding, facts, saved_loading_ns(facts) * share);
+    finding_saves_host_time(finding, facts, saved_loading_ns(facts) * share);
     return true;
 }
 
