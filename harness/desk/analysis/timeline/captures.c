@@ -14,32 +14,129 @@ static enum does by_name(const char *name)
                                      : DOES_OTHER;
 }
 
-static void find(struct captures *captures, const struct timeline *timeline, const enum does *does)
+enum { AROUND_MOST = 100000 }; /* events to look back for the operator around a capture */
+
+struct search {
+    struct captures *captures;
+    const struct timeline *timeline;
+    const enum does *does;           /* by name */
+    const struct trace_event *begun; /* the capture under way; NULL: none */
+    bool ended;                      /* a capture, since a graph was made last */
+};
+
+/* The innermost operator that contains a time, which ends with the host's event of that number; NULL: none does. */
+static const struct trace_event *operator_around(const struct timeline *timeline, int64_t number,
+                                                 int64_t start_ns)
 {
-    const struct trace_event *begun = NULL;
+    const struct trace_event *last = timeline->host[number];
+
+    for (int64_t i = number; i-- > 0 && number - i < AROUND_MOST;) {
+        const struct trace_event *event = timeline->host[i];
+        if (event->track != last->track)
+            break;
+        if (event->kind == EVENT_KIND_OPERATOR && event->start_ns <= start_ns &&
+            event->end_ns >= last->end_ns)
+            return event;
+    }
+    return NULL;
+}
+
+/* All of the operator around it goes by with the capture. */
+static void take(struct search *search, int64_t number, int64_t start_ns)
+{
+    const struct trace_event *last = search->timeline->host[number];
+    const struct trace_event *around = operator_around(search->timeline, number, start_ns);
+    struct intervals *taken = &search->captures->taken;
+
+    if (around != NULL)
+        intervals_add(taken, around->start_ns, around->end_ns);
+    else
+        intervals_add(taken, start_ns, last->end_ns);
+}
+
+/* A graph that is made of a capture which has no rows: what the operator around has launched until then went into it. */
+static void take_unseen(struct search *search, int64_t number)
+{
+    const struct trace_event *made = search->timeline->host[number];
+    const struct trace_event *around = operator_around(search->timeline, number, made->start_ns);
+
+    if (around == NULL)
+        return;
+    intervals_add(&search->captures->times, around->start_ns, made->end_ns);
+    search->captures->count++;
+}
+
+static void take_call(struct search *search, int64_t number)
+{
+    const struct trace_event *event = search->timeline->host[number];
+    struct captures *captures = search->captures;
+
+    switch (search->does[event->name]) {
+    case DOES_BEGIN:
+        search->begun = event;
+        break;
+    case DOES_END:
+        if (search->begun != NULL) {
+            intervals_add(&captures->times, search->begun->start_ns, event->end_ns);
+            take(search, number, search->begun->start_ns);
+            captures->count++;
+            search->ended = true;
+        }
+        search->begun = NULL;
+        break;
+    case DOES_INSTANTIATE:
+        if (!search->ended)
+            take_unseen(search, number);
+        take(search, number, event->start_ns);
+        captures->instantiated++;
+        search->ended = false;
+        break;
+    case DOES_OTHER:
+        break;
+    }
+}
+
+static void find(struct search *search)
+{
+    const struct timeline *timeline = search->timeline;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        if (begun != NULL && event->track != begun->track)
-            begun = NULL;
-        if (!trace_event_is_call(event))
-            continue;
-        if (does[event->name] == DOES_INSTANTIATE) {
-            intervals_add(&captures->taken, event->start_ns, event->end_ns);
-            captures->instantiated++;
+        if (i > 0 && event->track != timeline->host[i - 1]->track) {
+            search->begun = NULL;
+            search->ended = false;
         }
-        if (does[event->name] == DOES_END && begun != NULL) {
-            intervals_add(&captures->times, begun->start_ns, event->end_ns);
-            intervals_add(&captures->taken, begun->start_ns, event->end_ns);
-            captures->count++;
-        }
-        if (does[event->name] == DOES_BEGIN)
-            begun = event;
-        else if (does[event->name] == DOES_END)
-            begun = NULL;
+        if (trace_event_is_call(event))
+            take_call(search, i);
     }
-    intervals_merge(&captures->times);
-    intervals_merge(&captures->taken);
+    intervals_merge(&search->captures->times);
+    intervals_merge(&search->captures->taken);
+}
+
+/* True if a step does without a capture, between two that have one: what was captured did not fit later. */
+static bool come_back(const struct captures *captures, const struct steps *steps)
+{
+    bool begun = false, paused = false;
+
+    for (int64_t i = 0; i < steps->count; i++) {
+        const struct trace_event *step = steps->items[i].event;
+        int64_t at = intervals_after(&captures->times, step->start_ns);
+        bool has = at < captures->times.count && captures->times.items[at].start_ns < step->end_ns;
+        if (has && paused)
+            return true;
+        paused = begun && !has;
+        begun = begun || has;
+    }
+    return false;
+}
+
+/* In every fifth step or more often, so many times that no warm-up explains it, or anew after a step without. */
+static bool come_again(const struct captures *captures, const struct steps *steps)
+{
+    if (steps->count == 0 || captures->count * 5 < steps->count)
+        return false;
+    return captures->count >= CAPTURES_REPEAT ||
+           (captures->count >= CAPTURES_ANEW && come_back(captures, steps));
 }
 
 struct captures captures_of(struct arena *arena, const struct timeline *timeline,
@@ -49,11 +146,11 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
     struct arena *scratch = arena_scratch(arena);
     enum does *does = ARENA_NEW(scratch, enum does, names);
     struct captures captures = { .times.arena = arena, .taken.arena = arena };
+    struct search search = { .captures = &captures, .timeline = timeline, .does = does };
 
     for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(timeline->trace, i));
-    find(&captures, timeline, does);
-    captures.again =
-        captures.count >= CAPTURES_REPEAT && steps->count > 0 && captures.count * 5 >= steps->count;
+    find(&search);
+    captures.again = come_again(&captures, steps);
     captures.idle = timeline_idle_within(arena, timeline, &captures.taken);
     arena_close(scratch);
     return captures;

@@ -324,7 +324,9 @@ const struct rule rules_of_launches[] = {
     {
         .id = "graph_recapture",
         .title = "Graphs are captured again and again",
-        .symptom = "graphs are captured in every fifth step or more often",
+        .symptom =
+            "graphs are captured in every fifth step or more often, 8 times or after steps that "
+            "captured none",
         .meaning = "shapes change, so an earlier graph does not fit and another one is captured",
         .advice = "keep a captured graph for each shape, and pad to a few lengths so that shapes "
                   "are few",
