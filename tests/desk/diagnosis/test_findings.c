@@ -708,6 +708,36 @@ static void a_pause_that_quicker_launches_would_hide_is_a_bound(void **state)
     found_forget(&found);
 }
 
+/* 40 kernels of 50 us with a wait after each, and one of 1500 whose wait the host follows up with 1400 us of its own: the
+ * waits may be at fault, or that work. Both are said, with their time. Nothing marks steps, so no step is named. */
+static void few_waits_that_have_most_of_the_time_are_named(void **state)
+{
+    struct found found;
+    const struct finding *wait, *work;
+    int now = 0;
+    (void)state;
+
+    made_begin();
+    for (int i = 0; i <= 41; i++) {
+        int length = i == 40 ? 1500 : 50;
+        made_add_work("kernel", "work", 7, now + 3, now + 8, now + 1);
+        made_add_work("kernel", "work", 7, now + 8, now + 13, now + 2);
+        made_add_work("kernel", "work", 7, now + 13, now + 13 + length, now + 3);
+        made_add("cuda_runtime", "cudaStreamSynchronize", 100, 100, now + 4, now + 15 + length, 0);
+        now += length + (i == 40 ? 1413 : 25);
+    }
+    found = found_judge_trace(made_analyse());
+    wait = found_find(&found, "host_sync");
+    work = found_find(&found, "host_work");
+    assert_non_null(wait);
+    assert_non_null(work);
+    assert_string_equal(wait->title, "The host waits for the device");
+    assert_non_null(strstr(wait->evidence, "after 1 of these waits it works for 1.40 ms in all"));
+    assert_non_null(strstr(work->evidence, "idle for 1.40 ms"));
+    assert_true(work->shares_time && !wait->shares_time);
+    found_forget(&found);
+}
+
 /* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it waits for work that the
  * recording does not have, and no graph launches it earlier. */
 static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
@@ -1430,6 +1460,7 @@ int main(void)
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
         cmocka_unit_test(a_pause_that_quicker_launches_would_hide_is_a_bound),
+        cmocka_unit_test(few_waits_that_have_most_of_the_time_are_named),
         cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
         cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
         cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),

@@ -79,6 +79,43 @@ static struct waited put_off_by_waits(const struct facts *facts)
     return (struct waited){ ((double)waits.ns - others) / facts->steps, others / facts->steps };
 }
 
+/* The idle times after waits. */
+struct after_waits {
+    double *ns;
+    int count;
+};
+
+static void take_after_wait(void *context, const struct idle_gap *gap)
+{
+    struct after_waits *after = context;
+
+    if (gap->time.drained_count > 0)
+        after->ns[after->count++] = (double)gap->time.idle_ns;
+}
+
+/* Waits in a loop cost about the same each time. If a tenth of them or fewer have most of the idle time, the host may as
+ * well be said to do long work there: names how many, and their time. */
+static void name_few_waits(struct finding *finding, const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+    struct arena *scratch = arena_scratch(summary->arena);
+    struct after_waits after = { ARENA_NEW(scratch, double, summary->timeline.work_count + 2), 0 };
+    size_t length = strlen(finding->evidence);
+    double all = 0, most = 0;
+    int few = 0;
+
+    idle_visit(scratch, &summary->timeline, &summary->steps, &summary->host, take_after_wait,
+               &after);
+    stats_sort(after.ns, after.count);
+    for (int i = 0; i < after.count; i++) all += after.ns[i];
+    while (few < after.count && most < all / 2) most += after.ns[after.count - ++few];
+    if (few * 10 <= after.count)
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; after %d of these waits it works for %s in all, after the other %d for %s", few,
+                 quantity_time(most).text, after.count - few, quantity_time(all - most).text);
+    arena_close(scratch);
+}
+
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
@@ -87,6 +124,8 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 
     if (time->drained_count == 0)
         return false;
+    if (facts_of_whole(facts))
+        finding->title = "The host waits for the device";
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
     snprintf(
@@ -99,6 +138,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
                       facts->steps)
             .text,
         quantity_time(facts->busy_ns).text);
+    name_few_waits(finding, facts);
     /* The time until the host notices that its wait is over counts as well, but no more than what it does
      * then: a thread that lost its core once shows no pattern. */
     return finding_costs_shared(
@@ -181,20 +221,22 @@ static void name_work(struct finding *finding, const struct facts *facts)
                  quantity_time(unnamed).text);
 }
 
-/* If the host waits for the device, and the device's work would cover the host's, the wait is at fault. */
+/* If the host waits for the device, and the device's work would cover the host's, the wait is at fault: either fix would
+ * save that time. */
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
     static const enum host_doing working = HOST_WORKING;
     double work = facts_doing_ns(facts, HOST_WORKING);
-    double lost = work;
+    double shared = facts_working_is_at_fault(facts)
+                        ? 0
+                        : (double)facts_idle(facts)->hidable.working_ns / facts->steps;
+    double lost = work - shared;
 
     if (alone) {
         finding->title = "The loop does other work than its operators";
         finding->advice = "do it before the loop, in the loader's workers, or with operators";
     }
-    if (!facts_working_is_at_fault(facts))
-        lost -= (double)facts_idle(facts)->hidable.working_ns / facts->steps;
     snprintf(finding->evidence, sizeof finding->evidence,
              alone ? "for %s of %s the loop runs no operator, in pauses of over %s"
                    : "the device is idle for %s of %s while the host launches nothing, in pauses "
@@ -202,9 +244,10 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
              quantity_time(work).text, step_text(facts).text,
              quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
-    if (!finding_costs(finding, facts, lost))
+    if (!finding_costs_shared(finding, facts, lost, shared))
         return false;
-    finding_saves_host_time(finding, facts, lost + facts_paced_ns(facts, &working, 1));
+    if (!finding->shares_time)
+        finding_saves_host_time(finding, facts, lost + facts_paced_ns(facts, &working, 1));
     return true;
 }
 
