@@ -1,96 +1,96 @@
-/* cuBLAS's part of the stand-in: column-major products, one element after the other, in place of
- * loading the library. The handle must have been given a workspace after it was given its stream. */
+/* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32, in place of loading the library.
+ * The handle must have been given a workspace after it was given its stream. */
 #include "harness/lab/device/cuda/libraries/cublas.h"
 
 #include "harness/lab/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
+#include <dnnl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cublasContext {
     cudaStream_t stream;
     void *workspace;
 };
 
-static float get(const void *from, long long i, int type)
+static enum dtype dtype_of(int type)
 {
-    float value;
-
-    if (type == CUDA_R_32F)
-        return ((const float *)from)[i];
-    convert_widen(&value, (const uint16_t *)from + i, type == CUDA_R_16BF ? DTYPE_BF16 : DTYPE_F16,
-                  1, 1, 1);
-    return value;
+    return type == CUDA_R_32F ? DTYPE_F32 : type == CUDA_R_16BF ? DTYPE_BF16 : DTYPE_F16;
 }
 
-static void put(void *to, long long i, int type, float value)
+static void *at(const void *matrix, long long elements, int type)
 {
-    if (type == CUDA_R_32F)
-        ((float *)to)[i] = value;
-    else
-        convert_narrow((uint16_t *)to + i, &value, type == CUDA_R_16BF ? DTYPE_BF16 : DTYPE_F16, 1,
-                       1, 1);
+    return (char *)(uintptr_t)matrix + elements * (type == CUDA_R_32F ? 4 : 2);
 }
 
-/* [count, k] floats: op(matrix)'s rows, or its columns, one after the other. */
-static float *gather(const void *matrix, int type, int count, int k, long long per_count,
-                     long long per_k)
+/* [columns, rows] floats without gaps of a matrix that is stored by columns; `memory` is to be freed. A matrix in fp32 is
+ * taken as it is, and *ld stays. */
+static float *floats_of(void *matrix, int type, long rows, long columns, int *ld, float **memory)
 {
-    float *floats = malloc((size_t)count * (size_t)k * sizeof *floats);
-
-    if (floats == NULL)
+    *memory = NULL;
+    if (type == CUDA_R_32F)
+        return matrix;
+    *memory = malloc((size_t)(rows * columns) * sizeof **memory);
+    if (*memory == NULL)
         abort();
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < k; j++)
-            floats[(long long)i * k + j] = get(matrix, i * per_count + j * per_k, type);
-    return floats;
-}
-
-static const void *at(const void *matrix, long long elements, int type)
-{
-    return (const char *)matrix + elements * (type == CUDA_R_32F ? 4 : 2);
+    convert_widen(*memory, matrix, dtype_of(type), columns, rows, *ld);
+    *ld = (int)rows;
+    return *memory;
 }
 
 /* A matrix of zeros is what the device is kept busy with: a GPU does that in no time. */
-static bool is_zero(const float *values, long long count)
+static bool is_zero(const float *values, long rows, long columns, int ld)
 {
-    long long i = 0;
+    for (long column = 0; column < columns; column++)
+        for (long row = 0; row < rows; row++)
+            if (values[column * ld + row] != 0)
+                return false;
+    return true;
+}
 
-    while (i < count && values[i] == 0) i++;
-    return i == count;
+/* By columns, c = a b is what c' = b' a' is by rows, which oneDNN multiplies. */
+static void multiply(const struct operation *operation, void *first, void *second, void *c)
+{
+    int m = operation->product.m, n = operation->product.n, k = operation->product.k;
+    int type = operation->product.type, ld_first = operation->product.ld_first;
+    int ld_second = operation->product.ld_second, ld_c = operation->product.ld_c;
+    bool turned_first = operation->product.transpose_first;
+    bool turned_second = operation->product.transpose_second;
+    float *memory[3], *a, *b, *sums;
+    long rows = turned_first ? k : m, columns = turned_first ? m : k;
+
+    a = floats_of(first, type, rows, columns, &ld_first, &memory[0]);
+    b = floats_of(second, type, turned_second ? n : k, turned_second ? k : n, &ld_second, &memory[1]);
+    sums = floats_of(c, operation->product.type_c, m, n, &ld_c, &memory[2]);
+    if (!is_zero(a, rows, columns, ld_first))
+        dnnl_sgemm(turned_second ? 'T' : 'N', turned_first ? 'T' : 'N', n, m, k, 1, b, ld_second, a,
+                   ld_first, operation->product.beta, sums, ld_c);
+    else if (operation->product.beta == 0)
+        for (long column = 0; column < n; column++)
+            memset(sums + column * ld_c, 0, (size_t)m * sizeof *sums);
+    if (memory[2] != NULL)
+        convert_narrow(c, sums, dtype_of(operation->product.type_c), n, m, operation->product.ld_c);
+    for (int i = 0; i < 3; i++) free(memory[i]);
 }
 
 static cudaError_t run_product(struct operation *operation)
 {
-    int m = operation->product.m, n = operation->product.n, k = operation->product.k;
-    int type = operation->product.type, type_c = operation->product.type_c;
-    long long ld_first = operation->product.ld_first, ld_second = operation->product.ld_second;
-    bool transposed_first = operation->product.transpose_first;
-    bool transposed_second = operation->product.transpose_second;
+    int m = operation->product.m, type = operation->product.type, type_c = operation->product.type_c;
+    static _Thread_local bool alone;
 
+    if (!alone) /* a thread of OpenMP per stream, or their barriers spin */
+        omp_set_num_threads(1);
+    alone = true;
     for (int batch = 0; batch < operation->product.batch; batch++) {
-        float *rows =
-            gather(at(operation->product.first, batch * operation->product.stride_first, type),
-                   type, m, k, transposed_first ? ld_first : 1, transposed_first ? 1 : ld_first);
-        float *columns = gather(
-            at(operation->product.second, batch * operation->product.stride_second, type), type, n,
-            k, transposed_second ? 1 : ld_second, transposed_second ? ld_second : 1);
-        int terms = is_zero(rows, (long long)m * k) ? 0 : k;
-
-        for (int column = 0; column < n; column++)
-            for (int row = 0; row < m; row++) {
-                const float *x = rows + (long long)row * k, *y = columns + (long long)column * k;
-                long long c = batch * operation->product.stride_c + row +
-                              (long long)column * operation->product.ld_c;
-                float sum = 0;
-                for (int i = 0; i < terms; i++) sum += x[i] * y[i];
-                if (operation->product.beta != 0)
-                    sum += get(operation->product.c, c, type_c);
-                put(operation->product.c, c, type_c, sum);
-            }
-        free(rows);
-        free(columns);
+        char *c = at(operation->product.c, batch * operation->product.stride_c, type_c);
+        multiply(operation, at(operation->product.first, batch * operation->product.stride_first, type),
+                 at(operation->product.second, batch * operation->product.stride_second, type), c);
+        for (long column = 0; column < operation->product.n; column++)
+            stand_in_written(at(c, column * operation->product.ld_c, type_c),
+                             (size_t)m * (type_c == CUDA_R_32F ? 4 : 2));
     }
     return cudaSuccess;
 }

@@ -47,6 +47,11 @@ size_t stand_in_block_bytes(const void *address)
     return bytes;
 }
 
+void stand_in_written(const void *memory, size_t bytes)
+{
+    simt_memory_written(stand_in_machine(), memory, bytes);
+}
+
 bool stand_in_is_pinned(const void *address)
 {
     bool pinned = false;
@@ -79,6 +84,8 @@ static struct block *add_block(size_t bytes, struct CUmemPoolHandle_st *pool)
     block->bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign((void **)&block->address, 4096, block->bytes) != 0)
         abort();
+    if (simt_memory_add(stand_in_machine(), block->address, bytes) != STATUS_OK)
+        abort();
     block->device = stand_in_device();
     block->pool = pool;
     block->next = blocks;
@@ -97,6 +104,7 @@ static void drop_block(struct block *gone)
         in_use -= gone->bytes;
     if (gone->pool != NULL)
         gone->pool->reserved -= gone->bytes;
+    simt_memory_remove(stand_in_machine(), gone->address);
     free(gone->address);
     free(gone);
 }
@@ -148,6 +156,7 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
         return stand_in_leave(cudaErrorMemoryAllocation);
     block = add_block(bytes, NULL);
     block->pinned = true;
+    simt_memory_written(stand_in_machine(), block->address, bytes);
     *memory = block->address;
     return stand_in_leave(cudaSuccess);
 }
@@ -239,6 +248,24 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     return stand_in_result(cudaSuccess);
 }
 
+/* Memory of the pool that is another's from here on in the stream: as long as asked for, and nobody has written it. */
+static cudaError_t run_reuse(struct operation *operation)
+{
+    simt_memory_remove(stand_in_machine(), operation->copy.to);
+    if (simt_memory_add(stand_in_machine(), operation->copy.to, operation->copy.bytes) != STATUS_OK)
+        abort();
+    return cudaSuccess;
+}
+
+static void reuse(struct block *block, size_t bytes, struct CUstream_st *stream)
+{
+    struct operation operation = { .run = run_reuse };
+
+    operation.copy.to = block->address;
+    operation.copy.bytes = bytes;
+    stand_in_enqueue(stream, &operation);
+}
+
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream)
 {
@@ -257,6 +284,8 @@ cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t p
         block = add_block(bytes, pool);
         in_use += block->bytes;
         pool->reserved += block->bytes;
+    } else {
+        reuse(block, bytes, stream);
     }
     block->free = false;
     *memory = block->address;

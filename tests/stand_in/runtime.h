@@ -6,6 +6,7 @@
 #ifndef TESTS_STAND_IN_RUNTIME_H
 #define TESTS_STAND_IN_RUNTIME_H
 
+#include "harness/simt/simt.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <pthread.h>
@@ -26,6 +27,9 @@ void stand_in_lose(cudaError_t error); /* cudaSuccess changes nothing */
 /* What a call returns that has the lock: `error`, unless the process has lost its GPU. Unlocks. */
 cudaError_t stand_in_leave(cudaError_t error);
 cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
+
+/* Whether it has. Without the lock. */
+bool stand_in_is_lost(void);
 
 /* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. */
 int stand_in_devices(void);
@@ -54,6 +58,11 @@ void stand_in_wait_for_all(void);
 
 /* Without the lock. `work` is what the listener learns of it; its times are set here. */
 cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work);
+
+/* --- kernels.c --- */
+
+/* The machine that executes kernels and knows the GPUs' memory. With or without the lock. */
+struct simt *stand_in_machine(void);
 
 /* --- memory.c --- */
 

@@ -1,7 +1,8 @@
 /* A stand-in for the CUDA runtime and for cuBLAS, so that the CUDA device's own code runs where there
  * is no GPU: its books, its rules for captures and copies, its ways out of errors.
  *
- * A stream is a thread that works off a list; kernels are the CPU device's. The stand-in does what
+ * A stream is a thread that works off a list; kernels are nvcc's PTX, which harness/simt executes with all its checks, and
+ * products are oneDNN's, as on the CPU device. The stand-in does what
  * CUDA's reference says of the calls that the device makes, as strictly as possible: unsafe calls end a
  * capture, pool memory is reused by its stream only, an error of a kernel stays. tests/gpu checks that a
  * real GPU behaves the same way. */
@@ -28,7 +29,7 @@ struct operation {
             int byte;
         } copy;
         struct {
-            void (*function)(const void *arguments, long first, long last);
+            const struct kernel_entry *entry;
             long count;
             _Alignas(16) char arguments[112];
         } kernel;
@@ -65,6 +66,9 @@ STAND_IN_EXPORT cudaError_t stand_in_submit(cudaStream_t stream, const struct op
 
 /* The GPU of the calling thread. */
 STAND_IN_EXPORT int stand_in_device(void);
+
+/* A library has written these bytes of the GPU's memory. */
+STAND_IN_EXPORT void stand_in_written(const void *memory, size_t bytes);
 
 uint32_t stand_in_stream_id(cudaStream_t stream);
 size_t stand_in_block_bytes(const void *address); /* 0: it is none */

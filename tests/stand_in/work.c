@@ -1,14 +1,11 @@
-/* Copies, memsets and kernels, which are the CPU device's. */
+/* Copies and memsets. */
 #include "tests/stand_in/runtime.h"
-
-#include "harness/lab/device/cuda/kernels/cuda_kernels.h"
-#include "kernels/kernels.h"
 
 #include <cupti.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_lost(void)
+bool stand_in_is_lost(void)
 {
     bool now;
 
@@ -20,8 +17,9 @@ static bool is_lost(void)
 
 static cudaError_t run_copy(struct operation *operation)
 {
-    if (!is_lost())
+    if (!stand_in_is_lost())
         memmove(operation->copy.to, operation->copy.from, operation->copy.bytes);
+    stand_in_written(operation->copy.to, operation->copy.bytes);
     return cudaSuccess;
 }
 
@@ -86,8 +84,9 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 
 static cudaError_t run_memset(struct operation *operation)
 {
-    if (!is_lost())
+    if (!stand_in_is_lost())
         memset(operation->copy.to, operation->copy.byte, operation->copy.bytes);
+    stand_in_written(operation->copy.to, operation->copy.bytes);
     return cudaSuccess;
 }
 
@@ -103,88 +102,4 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t s
                                              .asynchronous = true,
                                              .destination = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE };
     return stand_in_submit(stream, &operation);
-}
-
-typedef void cpu_kernel(const void *arguments, long first, long last);
-#define DECLARE(name, shape, ...) cpu_kernel name##_f32, name##_bf16, name##_f16;
-KERNELS(DECLARE)
-#undef DECLARE
-
-struct kernel_entry {
-    cpu_kernel *function;
-    size_t size;
-    const char *name;
-};
-static const struct kernel_entry entries_f32[] = {
-#define ROW(name, shape, ...) { name##_f32, sizeof(struct name), #name "_f32" },
-    KERNELS(ROW)
-#undef ROW
-};
-static const struct kernel_entry entries_bf16[] = {
-#define ROW(name, shape, ...) { name##_bf16, sizeof(struct name), #name "_bf16" },
-    KERNELS(ROW)
-#undef ROW
-};
-static const struct kernel_entry entries_f16[] = {
-#define ROW(name, shape, ...) { name##_f16, sizeof(struct name), #name "_f16" },
-    KERNELS(ROW)
-#undef ROW
-};
-static const struct kernel_entry empty = { .name = "empty" }, failing = { .name = "failing" };
-const void *const cuda_kernels_f32[] = {
-#define ROW(name, shape, ...) &entries_f32[KERNEL_##name],
-    KERNELS(ROW)
-#undef ROW
-};
-const void *const cuda_kernels_bf16[] = {
-#define ROW(name, shape, ...) &entries_bf16[KERNEL_##name],
-    KERNELS(ROW)
-#undef ROW
-};
-const void *const cuda_kernels_f16[] = {
-#define ROW(name, shape, ...) &entries_f16[KERNEL_##name],
-    KERNELS(ROW)
-#undef ROW
-};
-const void *const cuda_kernel_empty = &empty;
-const void *const cuda_kernel_failing = &failing;
-
-static cudaError_t run_kernel(struct operation *operation)
-{
-    if (operation->kernel.function != NULL && !is_lost())
-        operation->kernel.function(operation->kernel.arguments, 0, operation->kernel.count);
-    return cudaSuccess;
-}
-
-static cudaError_t run_failing_kernel(struct operation *operation)
-{
-    (void)operation;
-    return cudaErrorLaunchFailure;
-}
-
-cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block,
-                             void **arguments, size_t shared_bytes, cudaStream_t stream)
-{
-    const struct kernel_entry *entry = kernel;
-    struct operation operation = { .run = entry == &failing ? run_failing_kernel : run_kernel };
-
-    if (grid.x < 1 || grid.y != 1 || grid.z != 1 || block.x < 1 || block.x > 1024 ||
-        shared_bytes != 0)
-        return stand_in_result(cudaErrorInvalidConfiguration);
-    operation.work = (struct stand_in_work){
-        .kind = STAND_IN_KERNEL, .name = entry->name, .grid = grid.x, .block = block.x
-    };
-    if (entry->function != NULL) {
-        operation.kernel.function = entry->function;
-        memcpy(operation.kernel.arguments, arguments[0], entry->size);
-        operation.kernel.count = *(const long *)arguments[1];
-    }
-    return stand_in_submit(stream, &operation);
-}
-
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
-{
-    (void)kernel;
-    *attributes = (struct cudaFuncAttributes){ .maxThreadsPerBlock = 1024, .binaryVersion = 80 };
-    return stand_in_result(cudaSuccess);
 }

@@ -1,0 +1,154 @@
+/* What the reader makes of a kernel, and the machine executes. */
+#ifndef HARNESS_SIMT_CODE_H
+#define HARNESS_SIMT_CODE_H
+
+#include "harness/simt/simt.h"
+
+enum { SIMT_LANES = 32, SIMT_DESTINATIONS = 4, SIMT_SOURCES = 5, SIMT_BASE = 4 };
+
+struct warp;
+struct instruction;
+typedef void simt_operation(struct warp *warp, const struct instruction *instruction);
+
+/* How the machine goes on after an instruction; its lanes do only PLAIN ones. */
+enum instruction_kind { PLAIN, BRANCH, END, BARRIER, TRAP };
+
+enum simt_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM, SPACE_GENERIC };
+
+/* Operands are numbers of registers while the reader works, then places in the register file of a warp, in bytes; -1:
+ * none. Constants and special registers have places as well. */
+struct instruction {
+    simt_operation *run;
+    uint8_t kind;
+    uint8_t space, width, vector; /* of an access: bytes of an element, elements */
+    bool is_signed;               /* what is loaded is widened with its sign */
+    bool negated;                 /* the predicate is */
+    bool helper;                  /* the reader added it: not counted */
+    bool address_words;           /* the address is 32 bits */
+    uint8_t mode;                 /* of a shuffle, a vote, an atomic operation */
+    int32_t predicate;            /* -1: none */
+    int32_t d[SIMT_DESTINATIONS], s[SIMT_SOURCES];
+    int64_t offset;       /* of an address */
+    int32_t target, meet; /* of a branch; meet: where its lanes are together again; the length: at the end */
+    int32_t straight;     /* plain instructions without a predicate from here on, that always run together */
+    int32_t counted;      /* of them */
+    int32_t slot;         /* of an access: its number among those of the kernel */
+    int32_t line;         /* of the text: a row of the module's lines */
+    const char *text;     /* in the module's, up to ';' */
+};
+
+/* The source line of an instruction: file and line, and where it was inlined. */
+struct source_line {
+    int file, line, at_file, at_line;
+};
+
+enum register_kind { REGISTER_OWN, REGISTER_CONSTANT, REGISTER_SPECIAL };
+
+struct simt_register {
+    uint8_t bytes;   /* of a lane: 4 or 8 */
+    uint8_t bits;    /* as declared: 1, 16, 32, 64 */
+    uint8_t kind;    /* of register_kind */
+    uint8_t special; /* of special_kind */
+    uint64_t value;  /* of a constant */
+    int32_t place;
+};
+
+/* name in PTX, what a machine puts there: special_values() */
+#define SIMT_SPECIALS(X)                                                                           \
+    X(TID_X, "%tid.x")                                                                             \
+    X(TID_Y, "%tid.y")                                                                             \
+    X(TID_Z, "%tid.z")                                                                             \
+    X(CTAID_X, "%ctaid.x")                                                                         \
+    X(CTAID_Y, "%ctaid.y")                                                                         \
+    X(CTAID_Z, "%ctaid.z")                                                                         \
+    X(NTID_X, "%ntid.x")                                                                           \
+    X(NTID_Y, "%ntid.y")                                                                           \
+    X(NTID_Z, "%ntid.z")                                                                           \
+    X(NCTAID_X, "%nctaid.x")                                                                       \
+    X(NCTAID_Y, "%nctaid.y")                                                                       \
+    X(NCTAID_Z, "%nctaid.z")                                                                       \
+    X(LANEID, "%laneid")                                                                           \
+    X(WARPID, "%warpid")                                                                           \
+    X(LANEMASK_EQ, "%lanemask_eq")                                                                 \
+    X(LANEMASK_LT, "%lanemask_lt")                                                                 \
+    X(LANEMASK_LE, "%lanemask_le")                                                                 \
+    X(LANEMASK_GT, "%lanemask_gt")                                                                 \
+    X(LANEMASK_GE, "%lanemask_ge")
+
+enum special_kind {
+#define SIMT_SPECIAL_KIND(name, text) SPECIAL_##name,
+    SIMT_SPECIALS(SIMT_SPECIAL_KIND)
+#undef SIMT_SPECIAL_KIND
+        SPECIAL_COUNT
+};
+
+/* A run of straight instructions, or one other: what is counted. */
+struct step_counts {
+    uint64_t times, lanes, diverged;
+};
+struct access_counts {
+    uint64_t requests, sectors, wanted;
+};
+
+enum { SIMT_PARAMETERS = 16 };
+
+struct simt_kernel {
+    char *name;
+    const struct module *module;
+    struct instruction *code;
+    int64_t count, room;
+    struct simt_register *registers;
+    int64_t register_count, register_room;
+    int parameters, parameter_bytes;
+    int parameter_offset[SIMT_PARAMETERS], parameter_size[SIMT_PARAMETERS];
+    int shared_bytes, local_bytes; /* local: of a lane */
+    int most_threads;              /* .maxntid; 0: not given */
+    bool barriers;
+    int slots; /* accesses */
+    struct {
+        uint8_t special; /* of special_kind */
+        int32_t place;
+    } specials[SPECIAL_COUNT]; /* that it reads */
+    int special_count;
+    int file_bytes;
+    unsigned char *file; /* the register file as a warp begins with it, aligned to 64 bytes */
+    struct step_counts *steps;      /* [count] */
+    struct access_counts *accesses; /* [slots] */
+    uint64_t launches, warps;
+    struct simt_kernel *next;
+};
+
+struct module {
+    char *name, *text;
+    char **files;
+    int64_t file_count, file_room;
+    struct source_line *lines;
+    int64_t line_count, line_room;
+    struct module_variable *variables;
+    struct simt_kernel *kernels;
+    struct module *next;
+};
+
+/* A table of the module, in memory of its own. */
+struct module_variable {
+    char *name;
+    void *memory;
+    size_t bytes;
+    struct module_variable *next;
+};
+
+/* Generic addresses of shared and local memory lie in windows, which are no host's addresses. */
+#define SIMT_SHARED_WINDOW (UINT64_C(1) << 60)
+#define SIMT_LOCAL_WINDOW  (UINT64_C(1) << 61)
+
+/* reader.c: the modules of a text; on failure *module is NULL. */
+enum status module_read(struct module **module, const char *text, size_t bytes, const char *name);
+void module_free(struct module *module);
+
+/* flow.c: finds straight runs and where lanes meet. */
+enum status flow_find(struct simt_kernel *kernel);
+
+/* places.c: gives registers their places, several the same where they are never in use together. */
+enum status places_give(struct simt_kernel *kernel);
+
+#endif

@@ -1,0 +1,41 @@
+/* The addresses of one access by the lanes of a warp. */
+#ifndef HARNESS_SIMT_LANES_ACCESS_H
+#define HARNESS_SIMT_LANES_ACCESS_H
+
+#include "harness/simt/lanes/lanes.h"
+
+/* RANGE: the lanes that take part are neighbours, and so are their addresses, without gaps. ONE: all have the same. */
+enum access_shape { ACCESS_RANGE, ACCESS_ONE, ACCESS_SCATTERED };
+
+struct access {
+    uint64_t address[SIMT_LANES];
+    uint64_t from, to; /* the first byte of all, and the one after the last */
+    unsigned bytes;    /* of a lane */
+    int first, end;    /* lanes that take part are among these */
+    enum access_shape shape;
+};
+
+/* Some lane takes part. */
+void access_find(struct access *access, const struct warp *warp, const struct instruction *instruction);
+
+/* Moves between registers and the host's addresses `base` bytes beyond the lanes'. */
+void access_load(const struct access *access, const struct warp *warp,
+                 const struct instruction *instruction, uint64_t base);
+void access_store(const struct access *access, const struct warp *warp,
+                  const struct instruction *instruction, uint64_t base);
+
+/* Sectors of 32 bytes that the access touches, and that would hold the bytes which its lanes want. */
+void access_sectors(const struct access *access, const struct warp *warp, unsigned *touched,
+                    unsigned *wanted);
+
+/* The first lane whose address is no multiple of its bytes, or that writes where a lane before it does; -1: none. */
+int access_misaligned(const struct access *access, const struct warp *warp);
+int access_twice(const struct access *access, const struct warp *warp);
+
+/* The spaces; each returns false after a finding that ends the launch. */
+bool shared_check(struct warp *warp, const struct instruction *instruction,
+                  const struct access *access, bool store);
+bool global_check(struct warp *warp, const struct instruction *instruction,
+                  const struct access *access, bool store, bool atomic);
+
+#endif

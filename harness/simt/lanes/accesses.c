@@ -1,0 +1,198 @@
+/* Loads, stores and atomic operations. */
+#include "harness/simt/lanes/access.h"
+
+#include <string.h>
+
+/* A parameter at a fixed place is the same for all lanes. */
+void lanes_parameter(struct warp *warp, const struct instruction *instruction)
+{
+    const unsigned char *from = warp->launch->parameters + instruction->offset;
+
+    for (int e = 0; e < instruction->vector; e++) {
+        if (instruction->width == 8) {
+            uint64_t x;
+            memcpy(&x, from + 8 * e, sizeof x);
+            LANES(uint64_t, REGISTER(uint64_t, instruction->d[e]), v = x)
+        } else {
+            uint32_t x = 0;
+            memcpy(&x, from + instruction->width * e, instruction->width);
+            if (instruction->is_signed && instruction->width < 4)
+                x = instruction->width == 1 ? (uint32_t)(int8_t)x : (uint32_t)(int16_t)x;
+            LANES(uint32_t, REGISTER(uint32_t, instruction->d[e]), v = x)
+        }
+    }
+}
+
+/* A generic address says by its window which space it is in; all lanes must be in one. */
+static enum simt_space space_of(const struct instruction *instruction, struct access *access)
+{
+    uint64_t window = access->from & (SIMT_SHARED_WINDOW | SIMT_LOCAL_WINDOW);
+
+    if (instruction->space != SPACE_GENERIC)
+        return (enum simt_space)instruction->space;
+    if (window == 0)
+        return SPACE_GLOBAL;
+    for (int l = access->first; l < access->end; l++) access->address[l] &= ~window;
+    access->from &= ~window;
+    access->to &= ~window;
+    return window == SIMT_SHARED_WINDOW ? SPACE_SHARED : SPACE_LOCAL;
+}
+
+static void count_sectors(const struct warp *warp, const struct instruction *instruction,
+                          const struct access *access)
+{
+    struct access_counts *counts = &warp->launch->kernel->accesses[instruction->slot];
+    unsigned touched, wanted;
+
+    access_sectors(access, warp, &touched, &wanted);
+    counts->requests++;
+    counts->sectors += touched;
+    counts->wanted += wanted;
+}
+
+/* Each lane has its own local memory; its addresses become places in all lanes'. */
+static bool local_check(struct warp *warp, const struct instruction *instruction, struct access *access)
+{
+    uint64_t bytes = (uint64_t)warp->launch->kernel->local_bytes;
+
+    for (int l = access->first; l < access->end; l++) {
+        if (warp->lane[l] && (access->address[l] >= bytes || access->address[l] + access->bytes > bytes)) {
+            warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l, "byte %lld of local memory, which has %llu",
+                      (long long)access->address[l], (unsigned long long)bytes);
+            return false;
+        }
+        access->address[l] += (uint64_t)l * bytes;
+    }
+    access->shape = ACCESS_SCATTERED;
+    return true;
+}
+
+static bool parameter_check(struct warp *warp, const struct instruction *instruction,
+                            const struct access *access)
+{
+    if (access->to <= (uint64_t)warp->launch->kernel->parameter_bytes && access->from < access->to)
+        return true;
+    warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, access->first,
+              "byte %lld of the parameters, which have %d", (long long)access->from,
+              warp->launch->kernel->parameter_bytes);
+    return false;
+}
+
+/* Checks an access; *base is what the host adds to its addresses. */
+static bool check(struct warp *warp, const struct instruction *instruction, struct access *access,
+                  bool store, bool atomic, uint64_t *base)
+{
+    *base = 0;
+    switch (space_of(instruction, access)) {
+    case SPACE_SHARED:
+        *base = (uint64_t)(uintptr_t)warp->group->shared;
+        return shared_check(warp, instruction, access, store);
+    case SPACE_LOCAL:
+        *base = (uint64_t)(uintptr_t)warp->local;
+        return local_check(warp, instruction, access);
+    case SPACE_PARAM:
+        *base = (uint64_t)(uintptr_t)warp->launch->parameters;
+        return parameter_check(warp, instruction, access);
+    default:
+        if (!global_check(warp, instruction, access, store, atomic))
+            return false;
+        count_sectors(warp, instruction, access);
+        return true;
+    }
+}
+
+void lanes_load(struct warp *warp, const struct instruction *instruction)
+{
+    struct access access;
+    uint64_t base;
+
+    if (warp->exec == 0)
+        return;
+    access_find(&access, warp, instruction);
+    if (check(warp, instruction, &access, false, false, &base))
+        access_load(&access, warp, instruction, base);
+}
+
+void lanes_store(struct warp *warp, const struct instruction *instruction)
+{
+    struct access access;
+    uint64_t base;
+
+    if (warp->exec == 0)
+        return;
+    access_find(&access, warp, instruction);
+    if (check(warp, instruction, &access, true, false, &base))
+        access_store(&access, warp, instruction, base);
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
+{
+    if (!(mode & ATOMIC_SIGNED))
+        return a < b;
+    return width == 4 ? (int32_t)a < (int32_t)b : (int64_t)a < (int64_t)b;
+}
+
+/* What is in memory after the operation; `swap` is the second operand of a compare and swap. */
+static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsigned width)
+{
+    if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))
+        return bits_of(float_of((uint32_t)old) + float_of((uint32_t)x));
+    switch (mode & (ATOMIC_FLOAT - 1)) {
+    case ATOMIC_ADD: return old + x;
+    case ATOMIC_MIN: return less(x, old, mode, width) ? x : old;
+    case ATOMIC_MAX: return less(old, x, mode, width) ? x : old;
+    case ATOMIC_AND: return old & x;
+    case ATOMIC_OR: return old | x;
+    case ATOMIC_XOR: return old ^ x;
+    case ATOMIC_CAS: return old == x ? swap : old;
+    default: return x;
+    }
+}
+
+/* Lane after lane, which is one of the orders that PTX allows. */
+void lanes_atomic(struct warp *warp, const struct instruction *instruction)
+{
+    struct access access;
+    uint64_t base;
+    unsigned width = instruction->width;
+
+    if (warp->exec == 0)
+        return;
+    access_find(&access, warp, instruction);
+    if (!check(warp, instruction, &access, false, true, &base))
+        return;
+    for (int l = access.first; l < access.end; l++) {
+        void *at = (void *)(uintptr_t)(access.address[l] + base);
+        uint64_t old = 0, x, swap = 0;
+        if (!warp->lane[l])
+            continue;
+        memcpy(&old, at, width);
+        x = width == 4 ? REGISTER(uint32_t, instruction->s[0])[l]
+                       : REGISTER(uint64_t, instruction->s[0])[l];
+        if (instruction->s[1] >= 0)
+            swap = width == 4 ? REGISTER(uint32_t, instruction->s[1])[l]
+                              : REGISTER(uint64_t, instruction->s[1])[l];
+        x = combined(old, x, swap, instruction->mode, width);
+        memcpy(at, &x, width);
+        if (instruction->d[0] >= 0 && width == 4)
+            REGISTER(uint32_t, instruction->d[0])[l] = (uint32_t)old;
+        else if (instruction->d[0] >= 0)
+            REGISTER(uint64_t, instruction->d[0])[l] = old;
+    }
+}

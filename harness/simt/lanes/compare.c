@@ -1,0 +1,92 @@
+/* Comparisons and choices. A predicate is a word with all bits set, or none. */
+#include "harness/simt/lanes/lanes.h"
+
+#include <math.h>
+
+#define COMPARISONS_OF(X, t, form, held, T)                                                        \
+    X(eq_##t, "setp.eq." #t, form, held, T, x == y)                                                \
+    X(ne_##t, "setp.ne." #t, form, held, T, x != y)                                                \
+    X(lt_##t, "setp.lt." #t, form, held, T, x < y)                                                 \
+    X(le_##t, "setp.le." #t, form, held, T, x <= y)                                                \
+    X(gt_##t, "setp.gt." #t, form, held, T, x > y)                                                 \
+    X(ge_##t, "setp.ge." #t, form, held, T, x >= y)
+#define UNSIGNED_OF(X, t, form, held, T)                                                           \
+    X(lo_##t, "setp.lo." #t, form, held, T, x < y)                                                 \
+    X(ls_##t, "setp.ls." #t, form, held, T, x <= y)                                                \
+    X(hi_##t, "setp.hi." #t, form, held, T, x > y)                                                 \
+    X(hs_##t, "setp.hs." #t, form, held, T, x >= y)
+#define BITS_OF(X, t, form, held, T)                                                               \
+    X(eq_##t, "setp.eq." #t, form, held, T, x == y)                                                \
+    X(ne_##t, "setp.ne." #t, form, held, T, x != y)
+/* With NaN the plain ones are false, of ne too, and those that end in u are true. */
+#define REALS_OF(X, t, form, T)                                                                    \
+    X(eq_##t, "setp.eq." #t, form, T, T, x == y)                                                   \
+    X(ne_##t, "setp.ne." #t, form, T, T, (x < y) | (x > y))                                        \
+    X(lt_##t, "setp.lt." #t, form, T, T, x < y)                                                    \
+    X(le_##t, "setp.le." #t, form, T, T, x <= y)                                                   \
+    X(gt_##t, "setp.gt." #t, form, T, T, x > y)                                                    \
+    X(ge_##t, "setp.ge." #t, form, T, T, x >= y)                                                   \
+    X(equ_##t, "setp.equ." #t, form, T, T, !((x < y) | (x > y)))                                   \
+    X(neu_##t, "setp.neu." #t, form, T, T, !(x == y))                                              \
+    X(ltu_##t, "setp.ltu." #t, form, T, T, !(x >= y))                                              \
+    X(leu_##t, "setp.leu." #t, form, T, T, !(x > y))                                               \
+    X(gtu_##t, "setp.gtu." #t, form, T, T, !(x <= y))                                              \
+    X(geu_##t, "setp.geu." #t, form, T, T, !(x < y))                                               \
+    X(num_##t, "setp.num." #t, form, T, T, (x == x) & (y == y))                                    \
+    X(nan_##t, "setp.nan." #t, form, T, T, (x != x) | (y != y))
+
+#define COMPARISONS(X)                                                                             \
+    COMPARISONS_OF(X, u16, "p:hh", uint32_t, uint16_t)                                             \
+    COMPARISONS_OF(X, s16, "p:hh", uint32_t, int16_t)                                              \
+    COMPARISONS_OF(X, u32, "p:ww", uint32_t, uint32_t)                                             \
+    COMPARISONS_OF(X, s32, "p:ww", int32_t, int32_t)                                               \
+    COMPARISONS_OF(X, u64, "p:dd", uint64_t, uint64_t)                                             \
+    COMPARISONS_OF(X, s64, "p:dd", int64_t, int64_t)                                               \
+    UNSIGNED_OF(X, u16, "p:hh", uint32_t, uint16_t)                                                \
+    UNSIGNED_OF(X, u32, "p:ww", uint32_t, uint32_t)                                                \
+    UNSIGNED_OF(X, u64, "p:dd", uint64_t, uint64_t)                                                \
+    BITS_OF(X, b16, "p:hh", uint32_t, uint16_t)                                                    \
+    BITS_OF(X, b32, "p:ww", uint32_t, uint32_t)                                                    \
+    BITS_OF(X, b64, "p:dd", uint64_t, uint64_t)                                                    \
+    REALS_OF(X, f32, "p:ww", float)                                                                \
+    REALS_OF(X, f64, "p:dd", double)
+
+#define DEFINE(function, name, form, held, type, expression)                                       \
+    BINARY(function, held, type, uint32_t, (expression) ? UINT32_MAX : 0)
+COMPARISONS(DEFINE)
+
+static void choose_word(struct warp *warp, const struct instruction *instruction)
+{
+    uint32_t *d = REGISTER(uint32_t, instruction->d[0]);
+    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]),
+                   *b = REGISTER(uint32_t, instruction->s[1]);
+    const uint32_t *p = REGISTER(uint32_t, instruction->s[2]);
+
+    LANES(uint32_t, d, v = p[l] ? a[l] : b[l])
+}
+
+static void choose_long(struct warp *warp, const struct instruction *instruction)
+{
+    uint64_t *d = REGISTER(uint64_t, instruction->d[0]);
+    const uint64_t *a = REGISTER(uint64_t, instruction->s[0]),
+                   *b = REGISTER(uint64_t, instruction->s[1]);
+    const uint32_t *p = REGISTER(uint32_t, instruction->s[2]);
+
+    LANES(uint64_t, d, v = p[l] ? a[l] : b[l])
+}
+
+#define ROW(function, name, form, ...) { name, function, form },
+static const struct opcode rows[] = {
+    COMPARISONS(ROW){ "selp.b16", choose_word, "h:hhp" },
+    { "selp.u16", choose_word, "h:hhp" },
+    { "selp.s16", choose_word, "h:hhp" },
+    { "selp.b32", choose_word, "w:wwp" },
+    { "selp.u32", choose_word, "w:wwp" },
+    { "selp.s32", choose_word, "w:wwp" },
+    { "selp.f32", choose_word, "w:wwp" },
+    { "selp.b64", choose_long, "d:ddp" },
+    { "selp.u64", choose_long, "d:ddp" },
+    { "selp.s64", choose_long, "d:ddp" },
+    { "selp.f64", choose_long, "d:ddp" },
+};
+const struct opcode_table opcodes_compare = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,88 @@
+/* Checks of accesses to global memory. */
+#include "harness/simt/lanes/access.h"
+
+typedef unsigned long long wide;
+
+/* The block that holds all of the access; NULL: several do, or none. */
+static struct memory_block *block_of(const struct warp *warp, const struct instruction *instruction,
+                                     const struct access *access)
+{
+    struct memory_block **cached = &warp->launch->cache[instruction->slot];
+
+    if (*cached == NULL || access->from < (*cached)->first || access->to > (*cached)->end)
+        *cached = memory_find(warp->launch->memory, access->from);
+    return *cached != NULL && access->to <= (*cached)->end ? *cached : NULL;
+}
+
+static bool out_of_bounds(struct warp *warp, const struct instruction *instruction, int lane,
+                          uint64_t address)
+{
+    char around[160];
+
+    memory_around(warp->launch->memory, address, around, sizeof around);
+    warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, lane, "0x%llx, %s", (wide)address, around);
+    return false;
+}
+
+/* One range of bytes of a block, by one lane or by neighbours. */
+static bool check_range(struct warp *warp, const struct instruction *instruction, int lane,
+                        struct memory_block *block, uint64_t from, uint64_t to, bool store, bool atomic)
+{
+    uint32_t stamp = block->number | warp->stamp, other = 0;
+    uint64_t bytes = to - from;
+
+    if (block->closed != NULL && memory_is_closed(block, from, bytes))
+        return out_of_bounds(warp, instruction, lane, from);
+    if (!store && !memory_is_written(block, from, bytes)) {
+        warp_find(warp, instruction, SIMT_UNWRITTEN, lane, "byte %llu of %llu",
+                  (wide)(from - block->first), (wide)(block->end - block->first));
+        if (warp->exec == 0)
+            return false;
+    }
+    if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other)
+                          : memory_races_load(block, from, bytes, stamp, &other))) {
+        warp_find(warp, instruction, SIMT_RACE, lane,
+                  "0x%llx, which warp %u of the grid has used in this launch", (wide)from,
+                  (other & MEMORY_SEVERAL) - 1);
+        return warp->exec != 0;
+    }
+    if (store)
+        memory_set_written(block, from, bytes);
+    return true;
+}
+
+bool global_check(struct warp *warp, const struct instruction *instruction,
+                  const struct access *access, bool store, bool atomic)
+{
+    struct memory_block *block = block_of(warp, instruction, access);
+    int wrong = access_misaligned(access, warp);
+
+    if (wrong >= 0) {
+        warp_find(warp, instruction, SIMT_MISALIGNED, wrong, "0x%llx for %u bytes",
+                  (wide)access->address[wrong], access->bytes);
+        return false;
+    }
+    if (block != NULL && access->shape != ACCESS_SCATTERED) {
+        if (!check_range(warp, instruction, access->first, block, access->from, access->to, store,
+                         atomic))
+            return false;
+    } else {
+        for (int l = access->first; l < access->end; l++) {
+            uint64_t at = access->address[l];
+            struct memory_block *own = block;
+            if (!warp->lane[l])
+                continue;
+            if (own == NULL)
+                own = memory_find(warp->launch->memory, at);
+            if (own == NULL || at + access->bytes > own->end)
+                return out_of_bounds(warp, instruction, l, at);
+            if (!check_range(warp, instruction, l, own, at, at + access->bytes, store, atomic))
+                return false;
+        }
+    }
+    wrong = store && !atomic ? access_twice(access, warp) : -1;
+    if (wrong >= 0)
+        warp_find(warp, instruction, SIMT_SAME_ADDRESS, wrong, "0x%llx",
+                  (wide)access->address[wrong]);
+    return warp->exec != 0;
+}

@@ -1,0 +1,110 @@
+/* What the files with instructions share: a warp, and loops over its lanes that compilers turn into vector
+ * instructions. A register is an array of 32 lanes; a lane that takes no part keeps what it had. */
+#ifndef HARNESS_SIMT_LANES_LANES_H
+#define HARNESS_SIMT_LANES_LANES_H
+
+#include "harness/simt/lanes/opcodes.h"
+#include "harness/simt/memory.h"
+
+/* A block of the grid. */
+struct group {
+    unsigned char *shared; /* memory, and what is known of it, of each word: */
+    uint8_t *written;      /* which of its bytes have been */
+    uint32_t *writer, *reader;
+    size_t shared_bytes;
+    uint32_t phase;     /* barriers passed */
+    uint32_t number[3]; /* in the grid */
+};
+
+struct launch {
+    struct simt *simt;
+    struct memory *memory;
+    struct simt_kernel *kernel;
+    const struct simt_grid *grid;
+    struct simt_finding *finding;    /* the first one */
+    const unsigned char *parameters; /* aligned to 16 bytes */
+    struct memory_block **cache;     /* [slots]: where the last access was */
+    unsigned warps;                  /* of a block */
+};
+
+struct lane_entry {
+    int32_t pc, meet;
+    uint32_t mask;
+};
+
+struct warp {
+    _Alignas(64) uint32_t lane[SIMT_LANES]; /* all ones where the lane takes part */
+    unsigned char *registers;
+    struct launch *launch;
+    struct group *group;
+    unsigned char *local;  /* [lanes][local bytes] */
+    uint32_t exec;         /* the lanes that take part, as bits */
+    uint32_t live;         /* those that have not ended */
+    bool full;             /* all take part */
+    bool waits;            /* at a barrier */
+    uint32_t number;       /* in its block */
+    uint32_t stamp;        /* of its accesses to global memory */
+    uint32_t shared_stamp; /* of those to shared memory, without the phase */
+    struct lane_entry *stack;
+    int depth, room;
+};
+
+/* In machine.c: the lanes of `mask` take part from now on. */
+void warp_take(struct warp *warp, uint32_t mask);
+
+/* In findings.c: reports, for lane `lane`, and ends the launch unless it is allowed. */
+void warp_find(struct warp *warp, const struct instruction *instruction, enum simt_finding_kind kind,
+               int lane, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static inline int first_lane(uint32_t mask)
+{
+    return mask != 0 ? __builtin_ctz(mask) : 0;
+}
+
+/* The lanes of a register, as numbers of a type. */
+#define REGISTER(type, place) ((type *)(void *)(warp->registers + (place)))
+
+/* Runs a statement for each lane `l`, which sets `v`; then v is lane l of `d`. */
+#define LANES(type, d, ...)                                                                        \
+    if (warp->full) {                                                                              \
+        _Pragma("GCC ivdep") for (int l = 0; l < SIMT_LANES; l++)                                  \
+        {                                                                                          \
+            type v;                                                                                \
+            __VA_ARGS__;                                                                           \
+            (d)[l] = v;                                                                            \
+        }                                                                                          \
+    } else {                                                                                       \
+        _Pragma("GCC ivdep") for (int l = 0; l < SIMT_LANES; l++)                                  \
+        {                                                                                          \
+            type v;                                                                                \
+            __VA_ARGS__;                                                                           \
+            (d)[l] = warp->lane[l] ? v : (d)[l];                                                   \
+        }                                                                                          \
+    }
+
+/* Functions of one, two or three sources, x, y and z. `held` is the type of a lane, `type` that of the number. */
+#define UNARY(function, held, type, result, expression)                                            \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        result *d = REGISTER(result, instruction->d[0]);                                           \
+        const held *a = REGISTER(held, instruction->s[0]);                                         \
+        LANES(result, d, type x = (type)a[l]; v = (result)(expression))                            \
+    }
+#define BINARY(function, held, type, result, expression)                                           \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        result *d = REGISTER(result, instruction->d[0]);                                           \
+        const held *a = REGISTER(held, instruction->s[0]), *b = REGISTER(held, instruction->s[1]); \
+        LANES(result, d, type x = (type)a[l]; type y = (type)b[l]; v = (result)(expression))       \
+    }
+#define TERNARY(function, held, type, third, result, expression)                                   \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        result *d = REGISTER(result, instruction->d[0]);                                           \
+        const held *a = REGISTER(held, instruction->s[0]), *b = REGISTER(held, instruction->s[1]); \
+        const third *c = REGISTER(third, instruction->s[2]);                                       \
+        LANES(result, d, type x = (type)a[l]; type y = (type)b[l]; third z = c[l];                 \
+              v = (result)(expression))                                                            \
+    }
+
+#endif

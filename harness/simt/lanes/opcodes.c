@@ -1,0 +1,43 @@
+#include "harness/simt/lanes/opcodes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opcode_table *const tables[] = {
+    &opcodes_integer, &opcodes_compare, &opcodes_real,
+    &opcodes_convert, &opcodes_half,    &opcodes_move,
+};
+
+enum { OPCODES_MOST = 1024 };
+static const struct opcode *sorted[OPCODES_MOST];
+static size_t sorted_count;
+
+static int by_name(const void *a, const void *b)
+{
+    const struct opcode *const *first = a, *const *second = b;
+
+    return strcmp((*first)->name, (*second)->name);
+}
+
+static void sort(void)
+{
+    for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (sorted_count == OPCODES_MOST)
+                abort();
+            sorted[sorted_count++] = &tables[t]->rows[i];
+        }
+    qsort(sorted, sorted_count, sizeof *sorted, by_name);
+}
+
+const struct opcode *opcode_find(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct opcode wanted = { .name = name };
+    const struct opcode *key = &wanted, *const *found;
+
+    pthread_once(&once, sort);
+    found = bsearch(&key, sorted, sorted_count, sizeof *sorted, by_name);
+    return found != NULL ? *found : NULL;
+}

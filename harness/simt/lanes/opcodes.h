@@ -1,0 +1,48 @@
+/* The instructions that lanes do, by their whole name: "add.s32". One that is in no table is unknown.
+ *
+ * A form lists the registers, destinations before the colon: p a predicate, h 16 bits, w 32, d 64, b 8 bits of a register
+ * of 16 or 32. 16-bit numbers stand in words, whose upper half means nothing. */
+#ifndef HARNESS_SIMT_LANES_OPCODES_H
+#define HARNESS_SIMT_LANES_OPCODES_H
+
+#include "harness/simt/code.h"
+
+struct opcode {
+    const char *name;
+    simt_operation *run;
+    const char *form;
+};
+
+/* NULL: unknown. */
+const struct opcode *opcode_find(const char *name);
+
+/* The tables. */
+struct opcode_table {
+    const struct opcode *rows;
+    size_t count;
+};
+extern const struct opcode_table opcodes_integer, opcodes_compare, opcodes_real, opcodes_convert,
+    opcodes_half, opcodes_move;
+
+/* Instructions that the reader takes apart itself. */
+simt_operation lanes_pack16, lanes_unpack16, lanes_pack32, lanes_unpack32;
+simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_active, lanes_together;
+simt_operation lanes_parameter, lanes_load, lanes_store, lanes_atomic;
+
+enum shuffle_mode { SHUFFLE_BFLY, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_IDX };
+enum vote_mode { VOTE_ANY, VOTE_ALL, VOTE_UNI };
+enum atomic_mode {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_MODES,
+    ATOMIC_FLOAT = 16, /* added to the mode */
+    ATOMIC_SIGNED = 32
+};
+
+#endif

@@ -1,0 +1,103 @@
+/* Lanes of a warp together: shuffles and votes. Every lane of the mask that is alive must come at the same time ("Parallel
+ * Synchronization and Communication Instructions": otherwise what happens is undefined). */
+#include "harness/simt/lanes/lanes.h"
+
+static void check_members(struct warp *warp, const struct instruction *instruction, uint32_t mask)
+{
+    uint32_t absent = mask & warp->live & ~warp->exec, strange = warp->exec & ~mask;
+
+    if (absent != 0)
+        warp_find(warp, instruction, SIMT_LANE_MASK, first_lane(absent),
+                  "the mask is 0x%08x; lanes 0x%08x of it are elsewhere", mask, absent);
+    else if (strange != 0)
+        warp_find(warp, instruction, SIMT_LANE_MASK, first_lane(strange),
+                  "the mask is 0x%08x; lanes 0x%08x are here without being in it", mask, strange);
+}
+
+static uint32_t mask_of(const struct warp *warp, int32_t place)
+{
+    return REGISTER(uint32_t, place)[first_lane(warp->exec)];
+}
+
+/* Sources: the number, the lane or distance, the clamp with the segments' mask above it, the members. */
+void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
+{
+    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);
+    const uint32_t *by = REGISTER(uint32_t, instruction->s[1]);
+    const uint32_t *clamp = REGISTER(uint32_t, instruction->s[2]);
+    uint32_t taken[SIMT_LANES], inside[SIMT_LANES], absent = 0;
+
+    if (warp->exec == 0)
+        return;
+    check_members(warp, instruction, mask_of(warp, instruction->s[3]));
+    for (int l = 0; l < SIMT_LANES; l++) {
+        int away = (int)(by[l] & 31), segment = (int)(clamp[l] >> 8 & 31), last = (int)(clamp[l] & 31);
+        int bound = (l & segment) | (last & ~segment), from;
+        bool in;
+
+        switch ((enum shuffle_mode)instruction->mode) {
+        case SHUFFLE_BFLY: from = l ^ away; break;
+        case SHUFFLE_DOWN: from = l + away; break;
+        case SHUFFLE_UP: from = l - away; break;
+        default: from = (l & segment) | (away & ~segment); break;
+        }
+        in = instruction->mode == SHUFFLE_UP ? from >= bound : from <= bound;
+        from = in ? from : l;
+        absent |= (uint32_t)(warp->lane[l] != 0 && !(warp->exec >> from & 1)) << l;
+        taken[l] = a[from];
+        inside[l] = in ? UINT32_MAX : 0;
+    }
+    if (absent != 0)
+        warp_find(warp, instruction, SIMT_LANE_MASK, first_lane(absent),
+                  "lanes 0x%08x read from a lane that takes no part", absent);
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = taken[l])
+    if (instruction->d[1] >= 0) {
+        LANES(uint32_t, REGISTER(uint32_t, instruction->d[1]), v = inside[l])
+    }
+}
+
+static uint32_t bits_of(const uint32_t *lanes)
+{
+    uint32_t bits = 0;
+
+    for (int l = 0; l < SIMT_LANES; l++) bits |= (lanes[l] & 1) << l;
+    return bits;
+}
+
+void lanes_vote(struct warp *warp, const struct instruction *instruction)
+{
+    uint32_t bits, result = 0;
+
+    if (warp->exec == 0)
+        return;
+    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
+    switch ((enum vote_mode)instruction->mode) {
+    case VOTE_ANY: result = bits != 0; break;
+    case VOTE_ALL: result = bits == warp->exec; break;
+    case VOTE_UNI: result = bits == 0 || bits == warp->exec; break;
+    }
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = 0u - result)
+}
+
+void lanes_ballot(struct warp *warp, const struct instruction *instruction)
+{
+    uint32_t bits;
+
+    if (warp->exec == 0)
+        return;
+    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = bits)
+}
+
+void lanes_active(struct warp *warp, const struct instruction *instruction)
+{
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = warp->exec)
+}
+
+void lanes_together(struct warp *warp, const struct instruction *instruction)
+{
+    if (warp->exec != 0)
+        check_members(warp, instruction, mask_of(warp, instruction->s[0]));
+}

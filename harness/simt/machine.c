@@ -1,0 +1,379 @@
+#include "harness/simt/machine.h"
+
+#include "harness/base/rows.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status simt_open(struct simt **made)
+{
+    TRY(rows_make(made, 1));
+    pthread_mutex_init(&(*made)->lock, NULL);
+    return STATUS_OK;
+}
+
+void simt_close(struct simt *simt)
+{
+    if (simt == NULL)
+        return;
+    for (struct module *module = simt->modules, *next; module != NULL; module = next) {
+        next = module->next;
+        module_free(module);
+    }
+    for (struct allowed *row = simt->allowed, *next; row != NULL; row = next) {
+        next = row->next;
+        free(row->kernel);
+        free(row);
+    }
+    memory_release(&simt->memory);
+    pthread_mutex_destroy(&simt->lock);
+    free(simt);
+}
+
+enum status simt_read(struct simt *simt, const char *text, size_t bytes, const char *name)
+{
+    struct module *module;
+
+    TRY(module_read(&module, text, bytes, name));
+    for (struct module_variable *variable = module->variables; variable != NULL;
+         variable = variable->next) {
+        TRY(simt_memory_add(simt, variable->memory, variable->bytes));
+        simt_memory_written(simt, variable->memory, variable->bytes);
+    }
+    pthread_mutex_lock(&simt->lock);
+    module->next = simt->modules;
+    simt->modules = module;
+    pthread_mutex_unlock(&simt->lock);
+    return STATUS_OK;
+}
+
+struct simt_kernel *simt_find(struct simt *simt, const char *name)
+{
+    struct simt_kernel *found = NULL;
+
+    pthread_mutex_lock(&simt->lock);
+    for (struct module *module = simt->modules; module != NULL && found == NULL; module = module->next)
+        for (found = module->kernels; found != NULL && strcmp(found->name, name) != 0;)
+            found = found->next;
+    pthread_mutex_unlock(&simt->lock);
+    return found;
+}
+
+/* --- Memory --- */
+
+enum status simt_memory_add(struct simt *simt, const void *address, size_t bytes)
+{
+    enum status status;
+
+    pthread_mutex_lock(&simt->lock);
+    status = memory_add(&simt->memory, address, bytes);
+    pthread_mutex_unlock(&simt->lock);
+    return status;
+}
+
+void simt_memory_remove(struct simt *simt, const void *address)
+{
+    pthread_mutex_lock(&simt->lock);
+    memory_remove(&simt->memory, address);
+    pthread_mutex_unlock(&simt->lock);
+}
+
+static void mark(struct simt *simt, const void *address, size_t bytes, bool written)
+{
+    pthread_mutex_lock(&simt->lock);
+    memory_mark(&simt->memory, address, bytes, written);
+    pthread_mutex_unlock(&simt->lock);
+}
+
+void simt_memory_written(struct simt *simt, const void *address, size_t bytes)
+{
+    mark(simt, address, bytes, true);
+}
+
+void simt_memory_forget(struct simt *simt, const void *address, size_t bytes)
+{
+    mark(simt, address, bytes, false);
+}
+
+enum status simt_memory_close(struct simt *simt, const void *address, size_t bytes)
+{
+    enum status status;
+
+    pthread_mutex_lock(&simt->lock);
+    status = memory_close(&simt->memory, address, bytes, true);
+    pthread_mutex_unlock(&simt->lock);
+    return status;
+}
+
+void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes)
+{
+    pthread_mutex_lock(&simt->lock);
+    (void)memory_close(&simt->memory, address, bytes, false);
+    pthread_mutex_unlock(&simt->lock);
+}
+
+/* --- Launches --- */
+
+static uint64_t product(const unsigned *of)
+{
+    return (uint64_t)of[0] * of[1] * of[2];
+}
+
+/* "Compute Capabilities", "Technical Specifications": the same from 7.5 on. More shared memory than 48 KiB has to be asked
+ * for, which no kernel here does. */
+static void check_limits(struct launch *launch)
+{
+    static const unsigned most_blocks[] = { 2147483647, 65535, 65535 }, most_threads[] = { 1024, 1024, 64 };
+    const struct simt_grid *grid = launch->grid;
+    uint64_t threads = product(grid->threads);
+    size_t shared = (size_t)launch->kernel->shared_bytes + grid->shared_bytes;
+
+    for (int i = 0; i < 3; i++)
+        if (grid->blocks[i] < 1 || grid->blocks[i] > most_blocks[i] || grid->threads[i] < 1 ||
+            grid->threads[i] > most_threads[i])
+            launch_find(launch, SIMT_LIMITS, "%u blocks of %u threads in direction %c", grid->blocks[i],
+                        grid->threads[i], "xyz"[i]);
+    if (threads > 1024 || (launch->kernel->most_threads > 0 && threads > (uint64_t)launch->kernel->most_threads))
+        launch_find(launch, SIMT_LIMITS, "%llu threads in a block", (unsigned long long)threads);
+    if (shared > 48 << 10)
+        launch_find(launch, SIMT_LIMITS, "%zu bytes of shared memory", shared);
+}
+
+static void take_arguments(struct launch *launch, unsigned char *parameters,
+                           const void *const *arguments, const size_t *sizes, int count)
+{
+    const struct simt_kernel *kernel = launch->kernel;
+
+    if (count != kernel->parameters)
+        launch_find(launch, SIMT_ARGUMENTS, "%d of them; the kernel has %d", count, kernel->parameters);
+    for (int i = 0; i < count && launch->finding->kind == SIMT_NONE; i++)
+        if (sizes[i] != (size_t)kernel->parameter_size[i])
+            launch_find(launch, SIMT_ARGUMENTS, "argument %d has %zu bytes; the kernel's has %d", i,
+                        sizes[i], kernel->parameter_size[i]);
+        else
+            memcpy(parameters + kernel->parameter_offset[i], arguments[i], sizes[i]);
+}
+
+/* What special register `special` holds in a lane. */
+static uint32_t special_value(const struct warp *warp, enum special_kind special, uint32_t lane)
+{
+    const unsigned *blocks = warp->launch->grid->blocks, *threads = warp->launch->grid->threads;
+    uint32_t thread = warp->number * SIMT_LANES + lane, bit = UINT32_C(1) << lane;
+
+    switch (special) {
+    case SPECIAL_TID_X: return thread % threads[0];
+    case SPECIAL_TID_Y: return thread / threads[0] % threads[1];
+    case SPECIAL_TID_Z: return thread / threads[0] / threads[1];
+    case SPECIAL_CTAID_X: return warp->group->number[0];
+    case SPECIAL_CTAID_Y: return warp->group->number[1];
+    case SPECIAL_CTAID_Z: return warp->group->number[2];
+    case SPECIAL_NTID_X: return threads[0];
+    case SPECIAL_NTID_Y: return threads[1];
+    case SPECIAL_NTID_Z: return threads[2];
+    case SPECIAL_NCTAID_X: return blocks[0];
+    case SPECIAL_NCTAID_Y: return blocks[1];
+    case SPECIAL_NCTAID_Z: return blocks[2];
+    case SPECIAL_LANEID: return lane;
+    case SPECIAL_WARPID: return warp->number;
+    case SPECIAL_LANEMASK_EQ: return bit;
+    case SPECIAL_LANEMASK_LT: return bit - 1;
+    case SPECIAL_LANEMASK_LE: return bit | (bit - 1);
+    case SPECIAL_LANEMASK_GT: return ~(bit | (bit - 1));
+    case SPECIAL_LANEMASK_GE: return ~(bit - 1);
+    default: return 0;
+    }
+}
+
+/* Most are the same in all lanes, and a block of one dimension numbers its threads in turn. */
+static void fill_special(const struct warp *warp, enum special_kind special, uint32_t *lanes)
+{
+    const unsigned *threads = warp->launch->grid->threads;
+    uint32_t first = special_value(warp, special, 0);
+
+    if (special >= SPECIAL_CTAID_X && special <= SPECIAL_NCTAID_Z)
+        for (uint32_t l = 0; l < SIMT_LANES; l++) lanes[l] = first;
+    else if (special == SPECIAL_TID_X && threads[1] == 1 && threads[2] == 1)
+        for (uint32_t l = 0; l < SIMT_LANES; l++) lanes[l] = warp->number * SIMT_LANES + l;
+    else
+        for (uint32_t l = 0; l < SIMT_LANES; l++) lanes[l] = special_value(warp, special, l);
+}
+
+/* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not tell from a race: there a
+ * block has one stamp. */
+static void begin(struct warp *warp, struct group *group, uint64_t block, uint32_t number)
+{
+    struct launch *launch = warp->launch;
+    const struct simt_kernel *kernel = launch->kernel;
+    uint64_t threads = product(launch->grid->threads), left = threads - (uint64_t)number * SIMT_LANES;
+    uint64_t stamp = kernel->barriers ? block : block * launch->warps + number;
+
+    warp->group = group;
+    warp->number = number;
+    warp->stamp = (uint32_t)(stamp % (MEMORY_SEVERAL - 1)) + 1;
+    warp->live = left >= SIMT_LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
+    warp->waits = false;
+    for (int n = 0; n < kernel->special_count; n++)
+        fill_special(warp, (enum special_kind)kernel->specials[n].special,
+                     REGISTER(uint32_t, kernel->specials[n].place));
+    warp->depth = 0;
+    warp_push(warp, 0, (int32_t)kernel->count, warp->live);
+}
+
+/* Warps run one after the other, each until it ends or waits; the last one to wait opens the barrier. */
+static void run_group(struct launch *launch, struct group *group, struct warp *warps, uint64_t block)
+{
+    unsigned ended = 0;
+
+    if (!launch->kernel->barriers) {
+        for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
+            begin(warps, group, block, n);
+            warp_run(warps);
+        }
+        return;
+    }
+    for (unsigned n = 0; n < launch->warps; n++) begin(&warps[n], group, block, n);
+    while (ended < launch->warps && launch->finding->kind == SIMT_NONE) {
+        unsigned before = ended;
+        for (unsigned n = 0; n < launch->warps; n++) {
+            bool ran = warps[n].depth > 0;
+            warps[n].waits = false;
+            warp_run(&warps[n]);
+            ended += ran && warps[n].depth == 0;
+        }
+        if (ended < launch->warps && ended > before)
+            launch_find(launch, SIMT_BARRIER, "block (%u, %u, %u): %u of its %u warps have ended without it",
+                        group->number[0], group->number[1], group->number[2], ended, launch->warps);
+        group->phase++;
+    }
+}
+
+static void run_blocks(struct launch *launch, struct group *group, struct warp *warps)
+{
+    const unsigned *blocks = launch->grid->blocks;
+    uint64_t count = product(blocks);
+    size_t words = group->shared_bytes / 4 + 1;
+
+    for (uint64_t block = 0; block < count && launch->finding->kind == SIMT_NONE; block++) {
+        group->number[0] = (uint32_t)(block % blocks[0]);
+        group->number[1] = (uint32_t)(block / blocks[0] % blocks[1]);
+        group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
+        group->phase = 0;
+        if (group->shared_bytes > 0) {
+            memset(group->written, 0, words);
+            memset(group->writer, 0, words * sizeof *group->writer);
+            memset(group->reader, 0, words * sizeof *group->reader);
+        }
+        run_group(launch, group, warps, block);
+        launch->kernel->warps += launch->warps;
+    }
+}
+
+static enum status make_group(struct group *group, const struct launch *launch)
+{
+    group->shared_bytes = (size_t)launch->kernel->shared_bytes + launch->grid->shared_bytes;
+    if (group->shared_bytes == 0)
+        return STATUS_OK;
+    TRY(rows_make(&group->shared, (int64_t)group->shared_bytes + 16));
+    TRY(rows_make(&group->written, (int64_t)group->shared_bytes / 4 + 1));
+    TRY(rows_make(&group->writer, (int64_t)group->shared_bytes / 4 + 1));
+    TRY(rows_make(&group->reader, (int64_t)group->shared_bytes / 4 + 1));
+    return STATUS_OK;
+}
+
+/* Warps without barriers follow each other in one place, with the kernel's own register file. */
+static enum status make_warps(struct warp *warps, unsigned count, struct launch *launch)
+{
+    const struct simt_kernel *kernel = launch->kernel;
+    size_t bytes = ((size_t)kernel->file_bytes + 63) / 64 * 64;
+
+    for (unsigned n = 0; n < count; n++) {
+        warps[n].launch = launch;
+        warps[n].registers = kernel->file;
+        if (kernel->local_bytes > 0)
+            TRY(rows_make(&warps[n].local, (int64_t)kernel->local_bytes * SIMT_LANES));
+        if (!kernel->barriers)
+            continue;
+        warps[n].registers = aligned_alloc(64, bytes + 64);
+        if (warps[n].registers == NULL)
+            FAIL(STATUS_OUT_OF_MEMORY, "no memory for the registers of %s", kernel->name);
+        memcpy(warps[n].registers, kernel->file, bytes);
+    }
+    return STATUS_OK;
+}
+
+static void release(struct warp *warps, unsigned count, const struct launch *launch, struct group *group)
+{
+    for (unsigned n = 0; warps != NULL && n < count; n++) {
+        if (warps[n].registers != launch->kernel->file)
+            free(warps[n].registers);
+        free(warps[n].local);
+        free(warps[n].stack);
+    }
+    free(warps);
+    free(group->shared);
+    free(group->written);
+    free(group->writer);
+    free(group->reader);
+    free(launch->cache);
+}
+
+/* Under the lock: everything but the checks of the launch as a whole. */
+static enum status run(struct launch *launch)
+{
+    enum status status = STATUS_OK;
+    struct group group = { 0 };
+    struct warp *warps = NULL;
+    unsigned count;
+    fenv_t environment;
+
+    launch->warps = (unsigned)((product(launch->grid->threads) + SIMT_LANES - 1) / SIMT_LANES);
+    count = launch->kernel->barriers ? launch->warps : 1;
+    launch->memory->launch++;
+    TRY_OUT(rows_make(&launch->cache, launch->kernel->slots));
+    warps = aligned_alloc(64, count * sizeof *warps);
+    if (warps == NULL)
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for %u warps", count);
+    memset(warps, 0, count * sizeof *warps);
+    TRY_OUT(make_warps(warps, count, launch));
+    TRY_OUT(make_group(&group, launch));
+    launch->kernel->launches++;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV); /* subnormal numbers count, and to nearest */
+    run_blocks(launch, &group, warps);
+    fesetenv(&environment);
+
+out:
+    release(warps, count, launch, &group);
+    return status;
+}
+
+enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const struct simt_grid *grid,
+                        const void *const *arguments, const size_t *sizes, int count,
+                        struct simt_finding *finding)
+{
+    enum status status = STATUS_OK;
+    _Alignas(16) unsigned char parameters[4096 + 64];
+    struct launch launch = { .simt = simt,
+                             .memory = &simt->memory,
+                             .kernel = kernel,
+                             .grid = grid,
+                             .finding = finding,
+                             .parameters = parameters };
+
+    *finding = (struct simt_finding){ .kind = SIMT_NONE };
+    if (kernel->parameter_bytes > 4096)
+        FAIL(STATUS_BAD_USAGE, "%s has %d bytes of parameters", kernel->name, kernel->parameter_bytes);
+    check_limits(&launch);
+    take_arguments(&launch, parameters, arguments, sizes, count);
+    if (finding->kind == SIMT_NONE) {
+        pthread_mutex_lock(&simt->lock);
+        status = run(&launch);
+        pthread_mutex_unlock(&simt->lock);
+        TRY(status);
+    }
+    if (finding->kind != SIMT_NONE)
+        FAIL(STATUS_BAD_USAGE, "%s: %s at %s (%s): %s", kernel->name, simt_finding_text(finding->kind),
+             finding->place, finding->instruction, finding->detail);
+    return STATUS_OK;
+}

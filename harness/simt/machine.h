@@ -1,0 +1,30 @@
+/* The machine itself, as its files share it. Under the machine's lock. */
+#ifndef HARNESS_SIMT_MACHINE_H
+#define HARNESS_SIMT_MACHINE_H
+
+#include "harness/simt/lanes/lanes.h"
+
+#include <pthread.h>
+
+struct allowed {
+    enum simt_finding_kind kind;
+    char *kernel;
+    struct allowed *next;
+};
+
+struct simt {
+    pthread_mutex_t lock;
+    struct module *modules;
+    struct memory memory;
+    struct allowed *allowed;
+};
+
+/* warps.c: the lanes of `mask` go on at `pc`, until `meet`; runs a warp until it ends or waits at a barrier. */
+void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask);
+void warp_run(struct warp *warp);
+
+/* findings.c: of the launch as a whole. */
+void launch_find(struct launch *launch, enum simt_finding_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,58 @@
+/* Memory of the machine: blocks of the host's memory, and what is known of their bytes.
+ *
+ * Each byte has a bit that says whether it was written; each word the stamp of the warp that wrote it last, and of the
+ * one that read it last, in this launch. A stamp is a number of the block's launch in the upper 8 bits (0: none yet) and
+ * the warp's in the lower 24. Under the machine's lock. */
+#ifndef HARNESS_SIMT_MEMORY_H
+#define HARNESS_SIMT_MEMORY_H
+
+#include "harness/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory_block {
+    uint64_t first, end;
+    uint8_t *written, *closed; /* bits; closed: NULL where nothing is */
+    uint32_t *writer, *reader;
+    uint64_t launch; /* the last one that touched it */
+    uint32_t number; /* of that launch, shifted to its place in a stamp */
+};
+
+struct memory {
+    struct memory_block **blocks; /* by address */
+    int64_t count, room;
+    uint64_t launch;
+};
+
+enum { MEMORY_STAMP_BITS = 24 };
+#define MEMORY_SEVERAL ((UINT32_C(1) << MEMORY_STAMP_BITS) - 1) /* readers */
+
+void memory_release(struct memory *memory);
+enum status memory_add(struct memory *memory, const void *address, size_t bytes);
+void memory_remove(struct memory *memory, const void *address);
+
+/* The block that has the address; NULL: none. Ready for the launch that is under way. */
+struct memory_block *memory_find(struct memory *memory, uint64_t address);
+
+/* Sets or clears the bits of what a block has of [address, address + bytes), in all blocks that it touches. */
+void memory_mark(struct memory *memory, const void *address, size_t bytes, bool written);
+enum status memory_close(struct memory *memory, const void *address, size_t bytes, bool closed);
+
+/* Of [from, from + bytes) in the block: whether every byte was written, and whether one is closed. */
+bool memory_is_written(const struct memory_block *block, uint64_t from, uint64_t bytes);
+bool memory_is_closed(const struct memory_block *block, uint64_t from, uint64_t bytes);
+void memory_set_written(struct memory_block *block, uint64_t from, uint64_t bytes);
+
+/* Notes an access by the warp with this stamp. Whether another warp's in this launch may come before or after it:
+ * *other is its stamp then. */
+bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
+                       uint32_t *other);
+bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
+                        uint32_t *other);
+
+/* "12 bytes after the end of a block of 4096", for messages. */
+void memory_around(const struct memory *memory, uint64_t address, char *text, size_t size);
+
+#endif

@@ -1,0 +1,214 @@
+/* Gives registers their places. nvcc writes each value into a register of its own, thousands of them; where one is in use
+ * is a stretch of the code, and stretches that do not overlap share a place, so that the file fits into the first-level
+ * cache. */
+#include "harness/base/rows.h"
+#include "harness/simt/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From the first to the last instruction at which a register holds something that is still read. */
+struct stretch {
+    int32_t number, first, last;
+};
+
+struct liveness {
+    struct simt_kernel *kernel;
+    size_t words;
+    uint64_t *live; /* [instructions][words]: before it */
+    struct stretch *stretches;
+};
+
+static void include(struct stretch *stretch, int32_t at)
+{
+    if (stretch->first < 0 || at < stretch->first)
+        stretch->first = at;
+    if (at > stretch->last)
+        stretch->last = at;
+}
+
+static void put(uint64_t *set, int32_t number, bool in)
+{
+    uint64_t bit = UINT64_C(1) << number % 64;
+
+    if (number >= 0)
+        set[number / 64] = in ? set[number / 64] | bit : set[number / 64] & ~bit;
+}
+
+/* What is live before an instruction: what is after it, less what it writes in all lanes, and what it reads. */
+static bool refine(struct liveness *liveness, int64_t i, uint64_t *set)
+{
+    const struct simt_kernel *kernel = liveness->kernel;
+    const struct instruction *row = &kernel->code[i];
+    uint64_t *own = liveness->live + (size_t)i * liveness->words;
+    bool ends = (row->kind == END || row->kind == TRAP || row->kind == BRANCH) && row->predicate < 0;
+    size_t bytes = liveness->words * sizeof *set;
+
+    memset(set, 0, bytes);
+    if (!ends)
+        memcpy(set, own + liveness->words, bytes);
+    if (row->target >= 0)
+        for (size_t w = 0; w < liveness->words; w++)
+            set[w] |= liveness->live[(size_t)row->target * liveness->words + w];
+    for (int d = 0; row->predicate < 0 && d < SIMT_DESTINATIONS; d++) put(set, row->d[d], false);
+    for (int s = 0; s < SIMT_SOURCES; s++) put(set, row->s[s], true);
+    put(set, row->predicate, true);
+    if (memcmp(set, own, bytes) == 0)
+        return false;
+    memcpy(own, set, bytes);
+    return true;
+}
+
+static enum status find_live(struct liveness *liveness)
+{
+    enum status status = STATUS_OK;
+    uint64_t *set = NULL;
+    bool changed = true;
+
+    liveness->words = (size_t)liveness->kernel->register_count / 64 + 1;
+    TRY_OUT(rows_make(&liveness->live,
+                      (liveness->kernel->count + 1) * (int64_t)liveness->words));
+    TRY_OUT(rows_make(&set, (int64_t)liveness->words));
+    while (changed) {
+        changed = false;
+        for (int64_t i = liveness->kernel->count - 1; i >= 0; i--)
+            changed |= refine(liveness, i, set);
+    }
+
+out:
+    free(set);
+    return status;
+}
+
+static enum status find_stretches(struct liveness *liveness)
+{
+    const struct simt_kernel *kernel = liveness->kernel;
+
+    TRY(rows_make(&liveness->stretches, kernel->register_count));
+    for (int64_t n = 0; n < kernel->register_count; n++)
+        liveness->stretches[n] = (struct stretch){ (int32_t)n, -1, -1 };
+    for (int64_t i = 0; i < kernel->count; i++) {
+        const uint64_t *set = liveness->live + (size_t)i * liveness->words;
+        for (size_t w = 0; w < liveness->words; w++)
+            for (uint64_t bits = set[w]; bits != 0; bits &= bits - 1)
+                include(&liveness->stretches[64 * w + (size_t)__builtin_ctzll(bits)], (int32_t)i);
+        for (int d = 0; d < SIMT_DESTINATIONS; d++)
+            if (kernel->code[i].d[d] >= 0)
+                include(&liveness->stretches[kernel->code[i].d[d]], (int32_t)i);
+    }
+    return STATUS_OK;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct stretch *first = a, *second = b;
+
+    if (first->first != second->first)
+        return first->first < second->first ? -1 : 1;
+    return first->number < second->number ? -1 : first->number > second->number;
+}
+
+static int32_t new_place(struct simt_kernel *kernel, int bytes)
+{
+    int32_t place = (int32_t)kernel->file_bytes;
+
+    kernel->file_bytes += bytes * SIMT_LANES;
+    return place;
+}
+
+/* Places in use, and until when; words and longs have their own. */
+struct used_place {
+    int32_t place, last;
+    uint8_t bytes;
+};
+
+/* A place is free again at the instruction that reads it last: that one may write to it. */
+static enum status share(struct liveness *liveness)
+{
+    struct simt_kernel *kernel = liveness->kernel;
+    struct used_place *used;
+    int64_t count = 0;
+
+    TRY(rows_make(&used, kernel->register_count));
+    qsort(liveness->stretches, (size_t)kernel->register_count, sizeof *liveness->stretches, by_first);
+    for (int64_t n = 0; n < kernel->register_count; n++) {
+        const struct stretch *stretch = &liveness->stretches[n];
+        struct simt_register *row = &kernel->registers[stretch->number];
+        int64_t k = 0;
+        if (row->kind != REGISTER_OWN || stretch->first < 0)
+            continue;
+        while (k < count && (used[k].last > stretch->first || used[k].bytes != row->bytes)) k++;
+        if (k == count)
+            used[count++] = (struct used_place){ new_place(kernel, row->bytes), 0, row->bytes };
+        used[k].last = stretch->last > stretch->first ? stretch->last : stretch->first + 1;
+        row->place = used[k].place;
+    }
+    free(used);
+    return STATUS_OK;
+}
+
+static void place_operands(struct simt_kernel *kernel)
+{
+    for (int64_t i = 0; i < kernel->count; i++) {
+        struct instruction *row = &kernel->code[i];
+        for (int d = 0; d < SIMT_DESTINATIONS; d++)
+            if (row->d[d] >= 0)
+                row->d[d] = kernel->registers[row->d[d]].place;
+        for (int s = 0; s < SIMT_SOURCES; s++)
+            if (row->s[s] >= 0)
+                row->s[s] = kernel->registers[row->s[s]].place;
+        if (row->predicate >= 0)
+            row->predicate = kernel->registers[row->predicate].place;
+    }
+}
+
+static enum status make_file(struct simt_kernel *kernel)
+{
+    size_t bytes = ((size_t)kernel->file_bytes + 63) / 64 * 64 + 64;
+
+    kernel->file = aligned_alloc(64, bytes);
+    if (kernel->file == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for the registers of %s", kernel->name);
+    memset(kernel->file, 0, bytes);
+    for (int64_t n = 0; n < kernel->register_count; n++) {
+        const struct simt_register *row = &kernel->registers[n];
+        if (row->kind != REGISTER_CONSTANT)
+            continue;
+        for (int l = 0; l < SIMT_LANES; l++)
+            memcpy(kernel->file + row->place + l * row->bytes, &row->value, row->bytes);
+    }
+    return STATUS_OK;
+}
+
+/* Constants and special registers keep their places. */
+static void place_fixed(struct simt_kernel *kernel)
+{
+    for (int64_t n = 0; n < kernel->register_count; n++) {
+        struct simt_register *row = &kernel->registers[n];
+        if (row->kind == REGISTER_OWN)
+            continue;
+        row->place = new_place(kernel, row->bytes);
+        if (row->kind == REGISTER_SPECIAL) {
+            kernel->specials[kernel->special_count].special = row->special;
+            kernel->specials[kernel->special_count++].place = row->place;
+        }
+    }
+}
+
+enum status places_give(struct simt_kernel *kernel)
+{
+    enum status status = STATUS_OK;
+    struct liveness liveness = { .kernel = kernel };
+
+    place_fixed(kernel);
+    TRY_OUT(find_live(&liveness));
+    TRY_OUT(find_stretches(&liveness));
+    TRY_OUT(share(&liveness));
+    place_operands(kernel);
+    TRY_OUT(make_file(kernel));
+
+out:
+    free(liveness.live);
+    free(liveness.stretches);
+    return status;
+}

@@ -1,0 +1,350 @@
+/* Reads the declarations of a module. */
+#include "harness/simt/reader.h"
+
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
+{
+    int64_t at = reader->at > 0 ? reader->at - 1 : 0;
+    char text[384] = "";
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_append_list(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return status_fail(STATUS_BAD_INPUT, file, line, "%s:%d: %s", reader->module->name,
+                       at < reader->count ? reader->words[at].line : 0, text);
+}
+
+struct word reader_peek(const struct reader *reader)
+{
+    return reader->at < reader->count ? reader->words[reader->at] : (struct word){ "", 0, 0 };
+}
+
+struct word reader_take(struct reader *reader)
+{
+    struct word word = reader_peek(reader);
+
+    reader->at += reader->at < reader->count;
+    return word;
+}
+
+bool reader_accept(struct reader *reader, const char *text)
+{
+    bool is = word_is(reader_peek(reader), text);
+
+    reader->at += is;
+    return is;
+}
+
+enum status reader_want(struct reader *reader, const char *text)
+{
+    struct word word = reader_take(reader);
+
+    if (!word_is(word, text))
+        READER_FAIL(reader, "'%s' should follow, not '%.*s'", text, word.length, word.text);
+    return STATUS_OK;
+}
+
+enum status reader_number(struct reader *reader, uint64_t *value)
+{
+    struct word word = reader_take(reader);
+
+    if (!word_number(word, value))
+        READER_FAIL(reader, "'%.*s' is no number", word.length, word.text);
+    return STATUS_OK;
+}
+
+int reader_type_bits(struct word type)
+{
+    static const struct {
+        const char *name;
+        int bits;
+    } types[] = { { ".pred", 1 },   { ".b8", 8 },   { ".u8", 8 },   { ".s8", 8 },    { ".b16", 16 },
+                  { ".u16", 16 },   { ".s16", 16 }, { ".f16", 16 }, { ".bf16", 16 }, { ".b32", 32 },
+                  { ".u32", 32 },   { ".s32", 32 }, { ".f32", 32 }, { ".f16x2", 32 }, { ".bf16x2", 32 },
+                  { ".b64", 64 },   { ".u64", 64 }, { ".s64", 64 }, { ".f64", 64 } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (word_is(type, types[i].name))
+            return types[i].bits;
+    return 0;
+}
+
+static enum status add_symbol(struct reader *reader, struct word name, enum simt_space space,
+                              uint64_t value)
+{
+    TRY(rows_grow(&reader->symbols, reader->symbol_count + 1, &reader->symbol_room));
+    reader->symbols[reader->symbol_count++] = (struct symbol){ name, space, value };
+    return STATUS_OK;
+}
+
+/* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. */
+static enum status declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
+                              struct word *name)
+{
+    uint64_t count = 1, dimension;
+    struct word type;
+
+    *align = 0;
+    while (reader_accept(reader, ".align")) TRY(reader_number(reader, align));
+    type = reader_take(reader);
+    *element = reader_type_bits(type) / 8;
+    if (*element == 0)
+        READER_FAIL(reader, "unknown type %.*s", type.length, type.text);
+    for (;;) { /* of a pointer's parameter: .ptr .global .align 16 */
+        if (reader_accept(reader, ".align"))
+            TRY(reader_number(reader, &dimension));
+        else if (!reader_accept(reader, ".ptr") && !reader_accept(reader, ".global"))
+            break;
+    }
+    *name = reader_take(reader);
+    while (reader_accept(reader, "[")) {
+        dimension = 0;
+        if (!word_is(reader_peek(reader), "]"))
+            TRY(reader_number(reader, &dimension));
+        TRY(reader_want(reader, "]"));
+        count *= dimension;
+    }
+    *bytes = (uint64_t)*element * count;
+    if (*align == 0)
+        *align = (uint64_t)*element;
+    return STATUS_OK;
+}
+
+static int aligned(int at, uint64_t align)
+{
+    return (int)(((uint64_t)at + align - 1) / align * align);
+}
+
+enum status reader_variable(struct reader *reader)
+{
+    bool shared = word_is(reader_take(reader), ".shared");
+    int *used = shared ? &reader->kernel->shared_bytes : &reader->kernel->local_bytes, element;
+    uint64_t align, bytes;
+    struct word name;
+
+    TRY(declarator(reader, &align, &element, &bytes, &name));
+    TRY(reader_want(reader, ";"));
+    *used = aligned(*used, align);
+    TRY(add_symbol(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, (uint64_t)*used));
+    *used += (int)bytes;
+    return STATUS_OK;
+}
+
+/* A table in global or constant memory. */
+static enum status global_variable(struct reader *reader)
+{
+    struct module_variable *variable;
+    uint64_t align, bytes, value;
+    int element;
+    struct word name;
+
+    TRY(declarator(reader, &align, &element, &bytes, &name));
+    TRY(rows_make(&variable, 1));
+    variable->next = reader->module->variables;
+    reader->module->variables = variable;
+    variable->bytes = bytes;
+    if (posix_memalign(&variable->memory, 256, bytes + 256) != 0) {
+        variable->memory = NULL;
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a variable of %llu bytes", (unsigned long long)bytes);
+    }
+    memset(variable->memory, 0, bytes + 256);
+    if (reader_accept(reader, "=")) {
+        bool list = reader_accept(reader, "{");
+        uint64_t at = 0;
+        do {
+            TRY(reader_number(reader, &value));
+            if (at + (uint64_t)element > bytes)
+                READER_FAIL(reader, "more values than %.*s has room for", name.length, name.text);
+            memcpy((char *)variable->memory + at, &value, (size_t)element);
+            at += (uint64_t)element;
+        } while (list && reader_accept(reader, ","));
+        if (list)
+            TRY(reader_want(reader, "}"));
+    }
+    TRY(reader_want(reader, ";"));
+    return add_symbol(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
+}
+
+static enum status parameters(struct reader *reader)
+{
+    struct simt_kernel *kernel = reader->kernel;
+
+    while (!reader_accept(reader, ")")) {
+        uint64_t align, bytes;
+        int element;
+        struct word name;
+
+        TRY(reader_want(reader, ".param"));
+        TRY(declarator(reader, &align, &element, &bytes, &name));
+        if (kernel->parameters == SIMT_PARAMETERS)
+            READER_FAIL(reader, "more than %d parameters", SIMT_PARAMETERS);
+        kernel->parameter_bytes = aligned(kernel->parameter_bytes, align);
+        TRY(add_symbol(reader, name, SPACE_PARAM, (uint64_t)kernel->parameter_bytes));
+        kernel->parameter_offset[kernel->parameters] = kernel->parameter_bytes;
+        kernel->parameter_size[kernel->parameters++] = (int)bytes;
+        kernel->parameter_bytes += (int)bytes;
+        reader_accept(reader, ",");
+    }
+    return STATUS_OK;
+}
+
+/* What a launch must keep to, or may gain by. */
+static enum status tuning(struct reader *reader)
+{
+    uint64_t value, threads = 1;
+
+    while (!word_is(reader_peek(reader), "{")) {
+        bool most = reader_accept(reader, ".maxntid") || reader_accept(reader, ".reqntid");
+        if (!most && !reader_accept(reader, ".minnctapersm") && !reader_accept(reader, ".maxnreg"))
+            READER_FAIL(reader, "unknown directive %.*s", reader_peek(reader).length,
+                        reader_peek(reader).text);
+        do {
+            TRY(reader_number(reader, &value));
+            threads *= most ? value : 1;
+        } while (reader_accept(reader, ","));
+        if (most)
+            reader->kernel->most_threads = (int)threads;
+    }
+    return STATUS_OK;
+}
+
+static enum status entry(struct reader *reader)
+{
+    int64_t outside = reader->symbol_count;
+    struct word name = reader_take(reader);
+    struct simt_kernel *kernel;
+
+    TRY(rows_make(&kernel, 1));
+    kernel->next = reader->module->kernels;
+    kernel->module = reader->module;
+    reader->module->kernels = reader->kernel = kernel;
+    reader->line = -1;
+    TRY(text_make(&kernel->name, "%.*s", name.length, name.text));
+    reader->declared_count = reader->label_count = reader->jump_count = 0;
+    if (reader_accept(reader, "("))
+        TRY(parameters(reader));
+    TRY(tuning(reader));
+    TRY(reader_body(reader));
+    reader->symbol_count = outside;
+    TRY(flow_find(kernel));
+    TRY(places_give(kernel));
+    return STATUS_OK;
+}
+
+static enum status file(struct reader *reader)
+{
+    struct module *module = reader->module;
+    struct word path;
+    uint64_t number;
+    const char *slash;
+
+    TRY(reader_number(reader, &number));
+    path = reader_take(reader);
+    while (reader_accept(reader, ",")) reader_take(reader);
+    if (number > 4096 || path.length < 2)
+        READER_FAIL(reader, "file %llu has no name", (unsigned long long)number);
+    while (module->file_count <= (int64_t)number) {
+        TRY(rows_grow(&module->files, module->file_count + 1, &module->file_room));
+        module->files[module->file_count++] = NULL;
+    }
+    slash = memrchr(path.text, '/', (size_t)path.length);
+    slash = slash != NULL ? slash + 1 : path.text + 1;
+    free(module->files[number]);
+    module->files[number] = NULL;
+    return text_make(&module->files[number], "%.*s", (int)(path.text + path.length - 1 - slash), slash);
+}
+
+static enum status section(struct reader *reader)
+{
+    reader_take(reader);
+    TRY(reader_want(reader, "{"));
+    while (!reader_accept(reader, "}"))
+        if (reader_take(reader).length == 0)
+            READER_FAIL(reader, "the section does not end");
+    return STATUS_OK;
+}
+
+static enum status declaration(struct reader *reader)
+{
+    struct word word = reader_take(reader);
+
+    if (word_is(word, ".version") || word_is(word, ".target") || word_is(word, ".address_size")) {
+        reader_take(reader);
+        while (reader_accept(reader, ",")) reader_take(reader);
+        return STATUS_OK;
+    }
+    if (word_is(word, ".file"))
+        return file(reader);
+    if (word_is(word, ".section"))
+        return section(reader);
+    if (word_is(word, ".visible") || word_is(word, ".weak") || word_is(word, ";"))
+        return STATUS_OK;
+    if (word_is(word, ".global") || word_is(word, ".const"))
+        return global_variable(reader);
+    if (word_is(word, ".entry"))
+        return entry(reader);
+    READER_FAIL(reader, "unknown declaration %.*s", word.length, word.text);
+}
+
+static void kernel_free(struct simt_kernel *kernel)
+{
+    free(kernel->name);
+    free(kernel->code);
+    free(kernel->registers);
+    free(kernel->file);
+    free(kernel->steps);
+    free(kernel->accesses);
+    free(kernel);
+}
+
+void module_free(struct module *module)
+{
+    if (module == NULL)
+        return;
+    for (struct simt_kernel *kernel = module->kernels, *next; kernel != NULL; kernel = next) {
+        next = kernel->next;
+        kernel_free(kernel);
+    }
+    for (struct module_variable *variable = module->variables, *next; variable != NULL; variable = next) {
+        next = variable->next;
+        free(variable->memory);
+        free(variable);
+    }
+    for (int64_t i = 0; i < module->file_count; i++) free(module->files[i]);
+    free(module->files);
+    free(module->lines);
+    free(module->name);
+    free(module->text);
+    free(module);
+}
+
+enum status module_read(struct module **made, const char *text, size_t bytes, const char *name)
+{
+    enum status status = STATUS_OK;
+    struct reader reader = { 0 };
+
+    *made = NULL;
+    TRY_OUT(rows_make(&reader.module, 1));
+    TRY_OUT(text_make(&reader.module->name, "%s", name));
+    TRY_OUT(rows_make(&reader.module->text, bytes + 1));
+    memcpy(reader.module->text, text, bytes);
+    TRY_OUT(words_of(&reader.words, &reader.count, reader.module->text, bytes));
+    while (reader.at < reader.count) TRY_OUT(declaration(&reader));
+    *made = reader.module;
+
+out:
+    if (*made == NULL)
+        module_free(reader.module);
+    free(reader.words);
+    free(reader.declared);
+    free(reader.symbols);
+    free(reader.labels);
+    free(reader.jumps);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* What the two halves of the reader share: reader.c reads a module, body.c the instructions of a kernel. */
+#ifndef HARNESS_SIMT_READER_H
+#define HARNESS_SIMT_READER_H
+
+#include "harness/simt/code.h"
+#include "harness/simt/words.h"
+
+/* Registers that one declaration made: stem and number, or a name. */
+struct declared {
+    struct word stem;
+    int32_t first, count; /* count: -1 for a single name */
+};
+
+/* What a name stands for: an address in a space. */
+struct symbol {
+    struct word name;
+    enum simt_space space;
+    uint64_t value;
+};
+
+/* A label, or a branch to one. */
+struct label {
+    struct word name;
+    int32_t at;
+};
+
+struct reader {
+    struct word *words;
+    int64_t count, at;
+    struct module *module;
+
+    struct simt_kernel *kernel; /* that is being read */
+    struct declared *declared;
+    int64_t declared_count, declared_room;
+    struct symbol *symbols; /* the module's first, then the kernel's */
+    int64_t symbol_count, symbol_room;
+    struct label *labels, *jumps;
+    int64_t label_count, label_room, jump_count, jump_room;
+    int32_t line; /* of the module's lines */
+    int32_t constant_first; /* constants are looked up from here on */
+};
+
+/* Says where: "kernels.ptx:120: ". */
+#define READER_FAIL(reader, ...) return reader_fail(reader, __FILE__, __LINE__, __VA_ARGS__)
+enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+struct word reader_peek(const struct reader *reader); /* empty at the end */
+struct word reader_take(struct reader *reader);
+bool reader_accept(struct reader *reader, const char *text);
+enum status reader_want(struct reader *reader, const char *text);
+enum status reader_number(struct reader *reader, uint64_t *value);
+
+/* ".b32": its bits; 0 for a type that is none. */
+int reader_type_bits(struct word type);
+
+/* A variable in shared or local memory, from its space on. */
+enum status reader_variable(struct reader *reader);
+
+/* A new register. */
+enum status reader_register(struct reader *reader, struct simt_register row, int32_t *number);
+
+/* body.c: the statements from '{' to its '}'. */
+enum status reader_body(struct reader *reader);
+
+#endif

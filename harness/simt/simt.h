@@ -1,0 +1,118 @@
+/* A machine that executes PTX, the assembly language of NVIDIA's GPUs ("Parallel Thread Execution ISA"), on the host,
+ * warp by warp: what nvcc made of a kernel runs where there is no GPU. It has no times; it counts instructions, lanes
+ * and sectors exactly, and it checks every access.
+ *
+ * Addresses of global memory are the host's, and memory is what simt_memory_add() was told of. A launch executes the
+ * blocks of its grid one after the other, and the warps of a block until they end or wait at a barrier. Lanes that a
+ * branch separates meet again at its immediate post-dominator.
+ *
+ * A finding is something that is wrong in a kernel, with its instruction and source line; SIMT_FINDINGS lists the kinds.
+ * The first one ends the launch.
+ *
+ * All functions may be called from several threads: one at a time is served. */
+#ifndef HARNESS_SIMT_SIMT_H
+#define HARNESS_SIMT_SIMT_H
+
+#include "harness/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct simt;
+struct simt_kernel;
+
+/* kind, what is wrong */
+#define SIMT_FINDINGS(X)                                                                           \
+    X(NONE, "nothing")                                                                             \
+    X(OUT_OF_BOUNDS, "an access out of bounds")                                                    \
+    X(MISALIGNED, "a misaligned access")                                                           \
+    X(UNWRITTEN, "a read of what nobody wrote")                                                    \
+    X(RACE, "a race")                                                                              \
+    X(SAME_ADDRESS, "lanes of one store write to one address")                                     \
+    X(BARRIER, "a barrier that not all threads of the block reach")                                \
+    X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                          \
+    X(TRAP, "a trap")                                                                              \
+    X(LIMITS, "a launch beyond the limits of the architecture")                                    \
+    X(ARGUMENTS, "arguments that are not those of the kernel")
+
+enum simt_finding_kind {
+#define SIMT_FINDING_KIND(name, text) SIMT_##name,
+    SIMT_FINDINGS(SIMT_FINDING_KIND)
+#undef SIMT_FINDING_KIND
+        SIMT_FINDING_KINDS
+};
+
+const char *simt_finding_text(enum simt_finding_kind kind);
+
+/* Texts are the machine's, and valid until it is closed. */
+struct simt_finding {
+    enum simt_finding_kind kind;
+    const char *kernel;
+    char place[192];       /* "optimizer.kernel.c:171, inlined at optimizer.kernel.c:180"; "" where nvcc says no line */
+    char instruction[128]; /* "ld.global.f32 %f1, [%rd5]"; "" where the launch as a whole is wrong */
+    char detail[256];      /* the thread, the address, whose memory is next to it */
+};
+
+/* What launches counted. A request is one access of a warp to global memory. */
+struct simt_counts {
+    uint64_t launches, warps;
+    uint64_t instructions; /* of warps */
+    uint64_t lanes;        /* that took part in them */
+    uint64_t requests;
+    uint64_t sectors;            /* of 32 bytes that requests touched */
+    uint64_t wanted;             /* that would have held the bytes which their lanes wanted */
+    uint64_t branches, diverged; /* with a condition; that separated lanes */
+    uint64_t shared_requests, shared_passes, shared_wanted; /* passes: of the banks; wanted: with none twice */
+};
+
+enum status simt_open(struct simt **simt);
+void simt_close(struct simt *simt);
+
+/* Adds the kernels of a module of PTX; `name` is for messages. BAD_INPUT: the text has something that the machine does
+ * not know, with its line; the machine is then as it was. */
+enum status simt_read(struct simt *simt, const char *text, size_t bytes, const char *name);
+
+/* NULL: no module has it. */
+struct simt_kernel *simt_find(struct simt *simt, const char *name);
+
+/* --- Memory --- */
+
+/* Memory that kernels may use; nothing is written yet. OUT_OF_MEMORY. */
+enum status simt_memory_add(struct simt *simt, const void *address, size_t bytes);
+void simt_memory_remove(struct simt *simt, const void *address);
+
+/* The host, a copy or a library has written these bytes; nobody has, since the memory was given to another. */
+void simt_memory_written(struct simt *simt, const void *address, size_t bytes);
+void simt_memory_forget(struct simt *simt, const void *address, size_t bytes);
+
+/* Bytes of a block that kernels must not touch, such as bands between tensors, or may touch again. OUT_OF_MEMORY. */
+enum status simt_memory_close(struct simt *simt, const void *address, size_t bytes);
+void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes);
+
+/* --- Launches --- */
+
+struct simt_grid {
+    unsigned blocks[3], threads[3];
+    size_t shared_bytes; /* dynamic */
+};
+
+/* Runs a kernel with `count` arguments of sizes[] bytes each. BAD_USAGE: *finding says what is wrong. */
+enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const struct simt_grid *grid,
+                        const void *const *arguments, const size_t *sizes, int count,
+                        struct simt_finding *finding);
+
+/* Findings of a kind in kernels whose name begins so are none: for what is read and thrown away on purpose.
+ * `kernel` is copied. OUT_OF_MEMORY. */
+enum status simt_allow(struct simt *simt, enum simt_finding_kind kind, const char *kernel);
+
+/* --- Counts --- */
+
+struct simt_counts simt_counts_of(struct simt *simt, const struct simt_kernel *kernel);
+void simt_counts_clear(struct simt *simt);
+
+/* A row for each kernel that ran, and one for all. */
+void simt_counts_print(struct simt *simt, FILE *to);
+
+#endif

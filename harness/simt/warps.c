@@ -1,0 +1,143 @@
+/* A warp as it goes: a stack of masks, of which the uppermost runs until it comes to where it meets the one below. */
+#include "harness/simt/machine.h"
+
+#include "harness/base/rows.h"
+
+#include <stdlib.h>
+
+void warp_take(struct warp *warp, uint32_t mask)
+{
+    if (mask == warp->exec)
+        return;
+    warp->exec = mask;
+    warp->full = mask == UINT32_MAX;
+    for (int l = 0; l < SIMT_LANES; l++) warp->lane[l] = 0u - (mask >> l & 1);
+}
+
+void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask)
+{
+    if (warp->depth == warp->room) {
+        int room = warp->room * 2 + 32;
+        struct lane_entry *stack = realloc(warp->stack, (size_t)room * sizeof *stack);
+        if (stack == NULL)
+            abort();
+        warp->stack = stack;
+        warp->room = room;
+    }
+    warp->stack[warp->depth++] = (struct lane_entry){ pc, meet, mask };
+}
+
+static uint32_t lanes_with(const struct warp *warp, const struct instruction *row)
+{
+    const uint32_t *predicate = REGISTER(uint32_t, row->predicate);
+    uint32_t bits = 0;
+
+    for (int l = 0; l < SIMT_LANES; l++) bits |= (predicate[l] & 1) << l;
+    return (row->negated ? ~bits : bits) & warp->exec;
+}
+
+static void count(struct warp *warp, int32_t pc)
+{
+    struct step_counts *counts = &warp->launch->kernel->steps[pc];
+
+    counts->times++;
+    counts->lanes += (uint64_t)__builtin_popcount(warp->exec);
+}
+
+/* Plain instructions, in a row or one with a predicate. Returns the next one. */
+static int32_t run_plain(struct warp *warp, int32_t pc)
+{
+    const struct instruction *row = &warp->launch->kernel->code[pc];
+
+    if (row->straight > 0) {
+        count(warp, pc);
+        for (const struct instruction *end = row + row->straight; row < end; row++) row->run(warp, row);
+        return (int32_t)(row - warp->launch->kernel->code);
+    }
+    uint32_t before = warp->exec, mask = lanes_with(warp, row);
+    warp_take(warp, mask);
+    count(warp, pc);
+    if (mask != 0)
+        row->run(warp, row);
+    warp_take(warp, before & warp->live);
+    return pc + 1;
+}
+
+/* Lanes go two ways: they become two entries, above the one in which they are together again. */
+static void split(struct warp *warp, const struct instruction *row, int32_t pc, int32_t meet,
+                  uint32_t jumping)
+{
+    uint32_t mask = warp->exec;
+
+    warp->launch->kernel->steps[pc].diverged++;
+    if (row->meet == meet)
+        warp->depth--;
+    else
+        warp->stack[warp->depth - 1] = (struct lane_entry){ row->meet, meet, mask };
+    if (pc + 1 != row->meet)
+        warp_push(warp, pc + 1, row->meet, mask & ~jumping);
+    if (row->target != row->meet)
+        warp_push(warp, row->target, row->meet, jumping);
+}
+
+static void check_barrier(struct warp *warp, const struct instruction *row, uint32_t here)
+{
+    if (here != warp->live)
+        warp_find(warp, row, SIMT_BARRIER, first_lane(warp->live & ~here),
+                  "lanes 0x%08x of its warp are elsewhere", warp->live & ~here);
+}
+
+/* What is no plain instruction; *pc is the next one. Whether the same entry goes on. */
+static bool control(struct warp *warp, int32_t *pc, int32_t meet)
+{
+    const struct instruction *row = &warp->launch->kernel->code[*pc];
+    uint32_t mask = warp->exec, here = row->predicate >= 0 ? lanes_with(warp, row) : mask;
+
+    count(warp, *pc);
+    if (row->kind == BRANCH) {
+        if (here != 0 && here != mask) {
+            split(warp, row, *pc, meet, here);
+            return false;
+        }
+        *pc = here != 0 ? row->target : *pc + 1;
+        return true;
+    }
+    ++*pc;
+    if (row->kind == BARRIER && here != 0) {
+        check_barrier(warp, row, here);
+        warp->stack[warp->depth - 1].pc = *pc;
+        warp->waits = warp->live != 0;
+        return false;
+    }
+    if (row->kind == TRAP && here != 0)
+        warp_find(warp, row, SIMT_TRAP, first_lane(here), "the kernel gives up");
+    warp->live &= row->kind == END ? ~here : UINT32_MAX;
+    warp_take(warp, mask & warp->live);
+    return warp->exec != 0;
+}
+
+void warp_run(struct warp *warp)
+{
+    while (warp->depth > 0 && !warp->waits) {
+        struct lane_entry *top = &warp->stack[warp->depth - 1];
+        int32_t pc = top->pc, meet = top->meet;
+        int depth = warp->depth;
+        bool goes_on = true;
+
+        warp_take(warp, top->mask & warp->live);
+        if (warp->exec == 0) {
+            warp->depth--;
+            continue;
+        }
+        while (goes_on && pc != meet && warp->exec != 0) {
+            if (warp->launch->kernel->code[pc].kind == PLAIN)
+                pc = run_plain(warp, pc);
+            else
+                goes_on = control(warp, &pc, meet);
+        }
+        if (warp->waits)
+            return;
+        if (goes_on || warp->exec == 0) /* it came to its end, and nothing was put above it */
+            warp->depth = depth - 1;
+    }
+}

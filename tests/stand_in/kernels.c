@@ -1,0 +1,163 @@
+/* Kernels: nvcc's PTX, which the machine of harness/simt executes with every check that it has. A finding is an error of
+ * the kernel, as a fault is on a GPU, and is printed. */
+#include "tests/stand_in/runtime.h"
+
+#include "harness/lab/device/cuda/kernels/cuda_kernels.h"
+#include "kernels/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_entry {
+    const char *name, *type;
+    size_t size;
+};
+#define ENTRIES(type)                                                                              \
+    static const struct kernel_entry entries_##type[] = { KERNELS(ENTRY_##type) };                 \
+    const void *const cuda_kernels_##type[] = { KERNELS(POINTER_##type) };
+#define ENTRY_f32(name, shape, ...)    { #name "_f32", "f32", sizeof(struct name) },
+#define ENTRY_bf16(name, shape, ...)   { #name "_bf16", "bf16", sizeof(struct name) },
+#define ENTRY_f16(name, shape, ...)    { #name "_f16", "f16", sizeof(struct name) },
+#define POINTER_f32(name, shape, ...)  &entries_f32[KERNEL_##name],
+#define POINTER_bf16(name, shape, ...) &entries_bf16[KERNEL_##name],
+#define POINTER_f16(name, shape, ...)  &entries_f16[KERNEL_##name],
+ENTRIES(f32)
+ENTRIES(bf16)
+ENTRIES(f16)
+
+static const struct kernel_entry empty = { .name = "empty" }, failing = { .name = "failing" };
+const void *const cuda_kernel_empty = &empty;
+const void *const cuda_kernel_failing = &failing;
+
+/* --- The machine --- */
+
+static struct simt *machine;
+
+/* STAND_IN_COUNTS: the file to which the process adds what its kernels counted. */
+static void print_counts(void)
+{
+    FILE *file = fopen(getenv("STAND_IN_COUNTS"), "a");
+
+    if (file == NULL)
+        return;
+    simt_counts_print(machine, file);
+    fclose(file);
+}
+
+/* They load what is no element and select it away (kernels/dialect/kernel.h): padding that nobody writes. */
+static const char *const padded[] = { "softmax_forward_", "softmax_backward_" };
+
+static void open_machine(void)
+{
+    if (simt_open(&machine) != STATUS_OK)
+        abort();
+    for (size_t i = 0; i < ARRAY_SIZE(padded); i++)
+        if (simt_allow(machine, SIMT_UNWRITTEN, padded[i]) != STATUS_OK)
+            abort();
+    if (getenv("STAND_IN_COUNTS") != NULL)
+        atexit(print_counts);
+}
+
+struct simt *stand_in_machine(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, open_machine);
+    return machine;
+}
+
+static void read_module(const char *type)
+{
+    const char *folder = getenv("STAND_IN_PTX");
+    char path[512];
+    FILE *file;
+    char *text = stand_in_must(malloc(1 << 24));
+    size_t bytes;
+
+    snprintf(path, sizeof path, "%s/kernels_%s.ptx", folder != NULL ? folder : STAND_IN_PTX, type);
+    file = fopen(path, "rb");
+    bytes = file != NULL ? fread(text, 1, 1 << 24, file) : 0;
+    if (bytes == 0 || simt_read(stand_in_machine(), text, bytes, path) != STATUS_OK) {
+        fprintf(stderr, "stand-in: %s\n", bytes == 0 ? path : status_last()->text);
+        abort();
+    }
+    fclose(file);
+    free(text);
+}
+
+/* The module of a storage type is read with its first kernel. */
+static struct simt_kernel *find_kernel(const struct kernel_entry *entry)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct simt_kernel *kernel;
+
+    pthread_mutex_lock(&lock);
+    kernel = simt_find(stand_in_machine(), entry->name);
+    if (kernel == NULL) {
+        read_module(entry->type);
+        kernel = simt_find(stand_in_machine(), entry->name);
+    }
+    pthread_mutex_unlock(&lock);
+    return kernel;
+}
+
+/* --- Launches --- */
+
+static cudaError_t error_of(enum simt_finding_kind kind)
+{
+    switch (kind) {
+    case SIMT_NONE: return cudaSuccess;
+    case SIMT_OUT_OF_BOUNDS: return cudaErrorIllegalAddress;
+    case SIMT_MISALIGNED: return cudaErrorMisalignedAddress;
+    case SIMT_LIMITS: return cudaErrorInvalidConfiguration;
+    default: return cudaErrorLaunchFailure;
+    }
+}
+
+static cudaError_t run_kernel(struct operation *operation)
+{
+    const struct kernel_entry *entry = operation->kernel.entry;
+    const void *arguments[] = { operation->kernel.arguments, &operation->kernel.count };
+    const size_t sizes[] = { entry->size, sizeof operation->kernel.count };
+    const struct simt_grid grid = { .blocks = { operation->work.grid, 1, 1 },
+                                    .threads = { operation->work.block, 1, 1 } };
+    struct simt_finding finding;
+
+    if (entry == &empty || stand_in_is_lost())
+        return cudaSuccess;
+    if (entry == &failing)
+        return cudaErrorLaunchFailure;
+    if (simt_launch(stand_in_machine(), find_kernel(entry), &grid, arguments, sizes, 2, &finding) ==
+        STATUS_OK)
+        return cudaSuccess;
+    fprintf(stderr, "stand-in: %s\n", status_last()->text);
+    return error_of(finding.kind);
+}
+
+cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block,
+                             void **arguments, size_t shared_bytes, cudaStream_t stream)
+{
+    const struct kernel_entry *entry = kernel;
+    struct operation operation = { .run = run_kernel };
+
+    if (grid.x < 1 || grid.y != 1 || grid.z != 1 || block.x < 1 || block.x > 1024 ||
+        shared_bytes != 0)
+        return stand_in_result(cudaErrorInvalidConfiguration);
+    operation.work = (struct stand_in_work){
+        .kind = STAND_IN_KERNEL, .name = entry->name, .grid = grid.x, .block = block.x
+    };
+    operation.kernel.entry = entry;
+    if (entry->size > 0) {
+        memcpy(operation.kernel.arguments, arguments[0], entry->size);
+        operation.kernel.count = *(const long *)arguments[1];
+    }
+    return stand_in_submit(stream, &operation);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
+{
+    (void)kernel;
+    *attributes = (struct cudaFuncAttributes){ .maxThreadsPerBlock = 1024, .binaryVersion = 80 };
+    return stand_in_result(cudaSuccess);
+}
