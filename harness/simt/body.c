@@ -1,5 +1,5 @@
 /* Reads the instructions of a kernel. */
-#include "harness/simt/reader.h"
+#include "harness/simt/ptx_reader.h"
 
 #include "harness/base/rows.h"
 #include "harness/simt/lanes/opcodes.h"
@@ -33,8 +33,8 @@ enum status reader_register(struct reader *reader, struct simt_register row, int
 static enum status temporary(struct reader *reader, int bits, int32_t *number)
 {
     return reader_register(
-        reader,
-        (struct simt_register){ .bytes = bits == 64 ? 8 : 4, .bits = (uint8_t)bits }, number);
+        reader, (struct simt_register){ .bytes = bits == 64 ? 8 : 4, .bits = (uint8_t)bits },
+        number);
 }
 
 static enum status constant(struct reader *reader, uint64_t value, int bits, int32_t *number)
@@ -49,12 +49,11 @@ static enum status constant(struct reader *reader, uint64_t value, int bits, int
             return STATUS_OK;
         }
     }
-    return reader_register(reader,
-                           (struct simt_register){ .bytes = bytes,
-                                                   .bits = (uint8_t)bits,
-                                                   .kind = REGISTER_CONSTANT,
-                                                   .value = value },
-                           number);
+    return reader_register(
+        reader,
+        (struct simt_register){
+            .bytes = bytes, .bits = (uint8_t)bits, .kind = REGISTER_CONSTANT, .value = value },
+        number);
 }
 
 static const char *const specials[] = {
@@ -75,12 +74,11 @@ static enum status special(struct reader *reader, struct word word, int32_t *num
                 reader->kernel->registers[i].special == s)
                 *number = (int32_t)i;
         if (*number < 0)
-            TRY(reader_register(reader,
-                                (struct simt_register){ .bytes = 4,
-                                                        .bits = 32,
-                                                        .kind = REGISTER_SPECIAL,
-                                                        .special = (uint8_t)s },
-                                number));
+            TRY(reader_register(
+                reader,
+                (struct simt_register){
+                    .bytes = 4, .bits = 32, .kind = REGISTER_SPECIAL, .special = (uint8_t)s },
+                number));
     }
     return STATUS_OK;
 }
@@ -96,8 +94,8 @@ static int32_t find_register(const struct reader *reader, struct word word)
             continue;
         if (row->count < 0 && rest.length == 0)
             return row->first;
-        if (row->count >= 0 && rest.length > 0 && rest.text[0] != '-' && word_number(rest, &number) &&
-            number < (uint64_t)row->count)
+        if (row->count >= 0 && rest.length > 0 && rest.text[0] != '-' &&
+            word_number(rest, &number) && number < (uint64_t)row->count)
             return row->first + (int32_t)number;
     }
     return -1;
@@ -167,7 +165,8 @@ static bool fits(int bits, char form, bool converts)
 static enum status source(struct reader *reader, const struct statement *statement, char form,
                           int32_t *number)
 {
-    bool negated = form == 'p' && reader_accept(reader, "!"), converts = strncmp(statement->name, "cvt.", 4) == 0;
+    bool negated = form == 'p' && reader_accept(reader, "!"),
+         converts = strncmp(statement->name, "cvt.", 4) == 0;
     struct word word = reader_take(reader);
     const struct symbol *symbol;
     uint64_t value;
@@ -181,7 +180,8 @@ static enum status source(struct reader *reader, const struct statement *stateme
     if (*number < 0 && (symbol = find_symbol(reader, word)) != NULL)
         return constant(reader, symbol->value, bits_of_form(form), number);
     if (*number < 0)
-        READER_FAIL(reader, "unknown operand '%.*s' of %s", word.length, word.text, statement->name);
+        READER_FAIL(reader, "unknown operand '%.*s' of %s", word.length, word.text,
+                    statement->name);
     if (!fits(reader->kernel->registers[*number].bits, form, converts))
         READER_FAIL(reader, "%s does not take %.*s, a register of %d bits", statement->name,
                     word.length, word.text, reader->kernel->registers[*number].bits);
@@ -264,8 +264,9 @@ static int which(const struct statement *statement, const char *const *names, in
 static enum status check_parts(struct reader *reader, const struct statement *statement,
                                const char *own)
 {
-    static const char common[] = " global shared local param nc volatile relaxed acquire release weak gpu cta "
-                                 "sys cluster ca cg cs lu cv wb wt ";
+    static const char common[] =
+        " global shared local param nc volatile relaxed acquire release weak gpu cta "
+        "sys cluster ca cg cs lu cv wb wt ";
 
     for (int i = 1; i < statement->count; i++) {
         char part[OPCODE_SIZE] = " ";
@@ -292,7 +293,7 @@ static enum status access_type(struct reader *reader, const struct statement *st
     row->width = (uint8_t)(reader_type_bits(word) / 8);
     row->is_signed = dotted[1] == 's';
     row->vector = has(statement, "v4") ? 4 : has(statement, "v2") ? 2 : 1;
-    row->space = has(statement, "global")  ? SPACE_GLOBAL
+    row->space = has(statement, "global")   ? SPACE_GLOBAL
                  : has(statement, "shared") ? SPACE_SHARED
                  : has(statement, "local")  ? SPACE_LOCAL
                  : has(statement, "param")  ? SPACE_PARAM
@@ -395,8 +396,8 @@ static enum status load(struct reader *reader, const struct statement *statement
     TRY(emit(reader, &row));
     for (int i = 0; i < row.vector; i++)
         if (wide[i] >= 0)
-            TRY(emit_helper(reader, statement, row.is_signed ? "cvt.s64.s32" : "cvt.u64.u32", wide[i],
-                            row.d[i]));
+            TRY(emit_helper(reader, statement, row.is_signed ? "cvt.s64.s32" : "cvt.u64.u32",
+                            wide[i], row.d[i]));
     return STATUS_OK;
 }
 
@@ -423,7 +424,8 @@ static enum status store(struct reader *reader, const struct statement *statemen
 
 static enum status atomic(struct reader *reader, const struct statement *statement)
 {
-    static const char *const modes[ATOMIC_MODES] = { "add", "min", "max", "and", "or", "xor", "exch", "cas" };
+    static const char *const modes[ATOMIC_MODES] = { "add", "min", "max",  "and",
+                                                     "or",  "xor", "exch", "cas" };
     struct instruction row = blank(reader, statement);
     bool returns = strcmp(statement->parts[0], "atom") == 0;
     int mode = which(statement, modes, ATOMIC_MODES);
@@ -549,7 +551,8 @@ static enum status pair(struct reader *reader, const struct statement *statement
         TRY(reader_want(reader, ","));
         TRY(source(reader, statement, whole, &row.s[0]));
     }
-    row.run = pack ? (wide ? lanes_pack32 : lanes_pack16) : (wide ? lanes_unpack32 : lanes_unpack16);
+    row.run =
+        pack ? (wide ? lanes_pack32 : lanes_pack16) : (wide ? lanes_unpack32 : lanes_unpack16);
     return emit(reader, &row);
 }
 

@@ -1,5 +1,5 @@
 /* What launches counted. */
-#include "harness/simt/machine.h"
+#include "harness/simt/simt_machine.h"
 
 #include <string.h>
 
@@ -72,8 +72,8 @@ void simt_counts_print(struct simt *simt, FILE *to)
 {
     struct simt_counts all = { 0 };
 
-    fprintf(to, "%-34s %8s %9s %12s %6s %9s %7s %7s\n", "kernel", "launches", "warps", "instructions",
-            "lanes", "requests", "wanted", "touched");
+    fprintf(to, "%-34s %8s %9s %12s %6s %9s %7s %7s\n", "kernel", "launches", "warps",
+            "instructions", "lanes", "requests", "wanted", "touched");
     pthread_mutex_lock(&simt->lock);
     for (struct module *module = simt->modules; module != NULL; module = module->next)
         for (struct simt_kernel *kernel = module->kernels; kernel != NULL; kernel = kernel->next) {

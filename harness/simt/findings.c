@@ -1,5 +1,5 @@
 /* What is wrong, where, and whether it is allowed. */
-#include "harness/simt/machine.h"
+#include "harness/simt/simt_machine.h"
 
 #include "harness/base/words/text.h"
 
@@ -33,7 +33,7 @@ enum status simt_allow(struct simt *simt, enum simt_finding_kind kind, const cha
     return STATUS_OK;
 }
 
-static bool is_allowed(const struct launch *launch, enum simt_finding_kind kind)
+static bool is_allowed(const struct grid_launch *launch, enum simt_finding_kind kind)
 {
     for (const struct allowed *row = launch->simt->allowed; row != NULL; row = row->next)
         if (row->kind == kind &&
@@ -68,10 +68,10 @@ static void describe(struct simt_finding *finding, const struct module *module,
     }
 }
 
-void warp_find(struct warp *warp, const struct instruction *instruction, enum simt_finding_kind kind,
-               int lane, const char *format, ...)
+void warp_find(struct warp *warp, const struct instruction *instruction,
+               enum simt_finding_kind kind, int lane, const char *format, ...)
 {
-    struct launch *launch = warp->launch;
+    struct grid_launch *launch = warp->launch;
     struct simt_finding *finding = launch->finding;
     const uint32_t *number = warp->group->number;
     va_list arguments;
@@ -80,8 +80,9 @@ void warp_find(struct warp *warp, const struct instruction *instruction, enum si
         return;
     *finding = (struct simt_finding){ .kind = kind, .kernel = launch->kernel->name };
     describe(finding, launch->kernel->module, instruction);
-    text_append(finding->detail, sizeof finding->detail, "block (%u, %u, %u), thread %u: ", number[0],
-                number[1], number[2], warp->number * SIMT_LANES + (unsigned)lane);
+    text_append(finding->detail, sizeof finding->detail,
+                "block (%u, %u, %u), thread %u: ", number[0], number[1], number[2],
+                warp->number * SIMT_LANES + (unsigned)lane);
     va_start(arguments, format);
     text_append_list(finding->detail, sizeof finding->detail, format, arguments);
     va_end(arguments);
@@ -89,7 +90,7 @@ void warp_find(struct warp *warp, const struct instruction *instruction, enum si
     warp_take(warp, 0);
 }
 
-void launch_find(struct launch *launch, enum simt_finding_kind kind, const char *format, ...)
+void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)
 {
     va_list arguments;
 

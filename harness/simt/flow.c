@@ -1,13 +1,13 @@
 /* Straight runs, and where the lanes of a branch meet again: at its immediate post-dominator, the first instruction that
  * every way from the branch to the end goes through. */
 #include "harness/base/rows.h"
-#include "harness/simt/code.h"
+#include "harness/simt/code/code.h"
 
 #include <stdlib.h>
 
 /* Blocks of instructions that always run together. A set of blocks is a row of `words` words; the end is the block after
  * the last. */
-struct graph {
+struct flow_graph {
     const struct simt_kernel *kernel;
     bool *leads;
     int32_t *block_of; /* [instructions + 1] */
@@ -22,7 +22,7 @@ static bool falls_through(const struct instruction *row)
     return row->predicate >= 0 || row->kind == PLAIN || row->kind == BARRIER;
 }
 
-static enum status find_blocks(struct graph *graph)
+static enum status find_blocks(struct flow_graph *graph)
 {
     const struct simt_kernel *kernel = graph->kernel;
 
@@ -52,7 +52,7 @@ static bool has(const uint64_t *set, int32_t block)
 }
 
 /* after[block] = itself and what all its successors have in common. Whether it changed. */
-static bool refine(struct graph *graph, int32_t block)
+static bool refine(struct flow_graph *graph, int32_t block)
 {
     const struct instruction *row = &graph->kernel->code[graph->last[block]];
     uint64_t *own = graph->after + (size_t)block * graph->words;
@@ -77,7 +77,7 @@ static bool refine(struct graph *graph, int32_t block)
     return changed;
 }
 
-static enum status find_after(struct graph *graph)
+static enum status find_after(struct flow_graph *graph)
 {
     bool changed = true;
 
@@ -93,7 +93,7 @@ static enum status find_after(struct graph *graph)
     return STATUS_OK;
 }
 
-static int size_of(const struct graph *graph, int32_t block)
+static int size_of(const struct flow_graph *graph, int32_t block)
 {
     int size = 0;
 
@@ -103,7 +103,7 @@ static int size_of(const struct graph *graph, int32_t block)
 }
 
 /* Of the blocks that come after, the nearest is the one after which most others come. */
-static int32_t meeting(const struct graph *graph, int32_t block)
+static int32_t meeting(const struct flow_graph *graph, int32_t block)
 {
     int32_t nearest = graph->count;
     int most = 0;
@@ -117,7 +117,7 @@ static int32_t meeting(const struct graph *graph, int32_t block)
     return nearest;
 }
 
-static void find_straight(struct graph *graph, struct simt_kernel *kernel)
+static void find_straight(struct flow_graph *graph, struct simt_kernel *kernel)
 {
     for (int64_t i = kernel->count - 1; i >= 0; i--) {
         struct instruction *row = &kernel->code[i];
@@ -132,7 +132,7 @@ static void find_straight(struct graph *graph, struct simt_kernel *kernel)
 enum status flow_find(struct simt_kernel *kernel)
 {
     enum status status = STATUS_OK;
-    struct graph graph = { .kernel = kernel };
+    struct flow_graph graph = { .kernel = kernel };
 
     if (kernel->count == 0 || falls_through(&kernel->code[kernel->count - 1]))
         FAIL(STATUS_BAD_INPUT, "%s does not end in ret", kernel->name);

@@ -2,7 +2,7 @@
  * is a stretch of the code, and stretches that do not overlap share a place, so that the file fits into the first-level
  * cache. */
 #include "harness/base/rows.h"
-#include "harness/simt/code.h"
+#include "harness/simt/code/code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static bool refine(struct liveness *liveness, int64_t i, uint64_t *set)
     const struct simt_kernel *kernel = liveness->kernel;
     const struct instruction *row = &kernel->code[i];
     uint64_t *own = liveness->live + (size_t)i * liveness->words;
-    bool ends = (row->kind == END || row->kind == TRAP || row->kind == BRANCH) && row->predicate < 0;
+    bool ends =
+        (row->kind == END || row->kind == TRAP || row->kind == BRANCH) && row->predicate < 0;
     size_t bytes = liveness->words * sizeof *set;
 
     memset(set, 0, bytes);
@@ -66,8 +67,7 @@ static enum status find_live(struct liveness *liveness)
     bool changed = true;
 
     liveness->words = (size_t)liveness->kernel->register_count / 64 + 1;
-    TRY_OUT(rows_make(&liveness->live,
-                      (liveness->kernel->count + 1) * (int64_t)liveness->words));
+    TRY_OUT(rows_make(&liveness->live, (liveness->kernel->count + 1) * (int64_t)liveness->words));
     TRY_OUT(rows_make(&set, (int64_t)liveness->words));
     while (changed) {
         changed = false;
@@ -130,7 +130,8 @@ static enum status share(struct liveness *liveness)
     int64_t count = 0;
 
     TRY(rows_make(&used, kernel->register_count));
-    qsort(liveness->stretches, (size_t)kernel->register_count, sizeof *liveness->stretches, by_first);
+    qsort(liveness->stretches, (size_t)kernel->register_count, sizeof *liveness->stretches,
+          by_first);
     for (int64_t n = 0; n < kernel->register_count; n++) {
         const struct stretch *stretch = &liveness->stretches[n];
         struct simt_register *row = &kernel->registers[stretch->number];

@@ -14,58 +14,14 @@
 #define HARNESS_SIMT_SIMT_H
 
 #include "harness/base/status.h"
+#include "harness/simt/code/simt_types.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 struct simt;
 struct simt_kernel;
 
-/* kind, what is wrong */
-#define SIMT_FINDINGS(X)                                                                           \
-    X(NONE, "nothing")                                                                             \
-    X(OUT_OF_BOUNDS, "an access out of bounds")                                                    \
-    X(MISALIGNED, "a misaligned access")                                                           \
-    X(UNWRITTEN, "a read of what nobody wrote")                                                    \
-    X(RACE, "a race")                                                                              \
-    X(SAME_ADDRESS, "lanes of one store write to one address")                                     \
-    X(BARRIER, "a barrier that not all threads of the block reach")                                \
-    X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                          \
-    X(TRAP, "a trap")                                                                              \
-    X(LIMITS, "a launch beyond the limits of the architecture")                                    \
-    X(ARGUMENTS, "arguments that are not those of the kernel")
-
-enum simt_finding_kind {
-#define SIMT_FINDING_KIND(name, text) SIMT_##name,
-    SIMT_FINDINGS(SIMT_FINDING_KIND)
-#undef SIMT_FINDING_KIND
-        SIMT_FINDING_KINDS
-};
-
 const char *simt_finding_text(enum simt_finding_kind kind);
-
-/* Texts are the machine's, and valid until it is closed. */
-struct simt_finding {
-    enum simt_finding_kind kind;
-    const char *kernel;
-    char place[192];       /* "optimizer.kernel.c:171, inlined at optimizer.kernel.c:180"; "" where nvcc says no line */
-    char instruction[128]; /* "ld.global.f32 %f1, [%rd5]"; "" where the launch as a whole is wrong */
-    char detail[256];      /* the thread, the address, whose memory is next to it */
-};
-
-/* What launches counted. A request is one access of a warp to global memory. */
-struct simt_counts {
-    uint64_t launches, warps;
-    uint64_t instructions; /* of warps */
-    uint64_t lanes;        /* that took part in them */
-    uint64_t requests;
-    uint64_t sectors;            /* of 32 bytes that requests touched */
-    uint64_t wanted;             /* that would have held the bytes which their lanes wanted */
-    uint64_t branches, diverged; /* with a condition; that separated lanes */
-    uint64_t shared_requests, shared_passes, shared_wanted; /* passes: of the banks; wanted: with none twice */
-};
 
 enum status simt_open(struct simt **simt);
 void simt_close(struct simt *simt);
@@ -92,11 +48,6 @@ enum status simt_memory_close(struct simt *simt, const void *address, size_t byt
 void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes);
 
 /* --- Launches --- */
-
-struct simt_grid {
-    unsigned blocks[3], threads[3];
-    size_t shared_bytes; /* dynamic */
-};
 
 /* Runs a kernel with `count` arguments of sizes[] bytes each. BAD_USAGE: *finding says what is wrong. */
 enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const struct simt_grid *grid,

@@ -1,5 +1,5 @@
 /* A warp as it goes: a stack of masks, of which the uppermost runs until it comes to where it meets the one below. */
-#include "harness/simt/machine.h"
+#include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
 
@@ -51,7 +51,8 @@ static int32_t run_plain(struct warp *warp, int32_t pc)
 
     if (row->straight > 0) {
         count(warp, pc);
-        for (const struct instruction *end = row + row->straight; row < end; row++) row->run(warp, row);
+        for (const struct instruction *end = row + row->straight; row < end; row++)
+            row->run(warp, row);
         return (int32_t)(row - warp->launch->kernel->code);
     }
     uint32_t before = warp->exec, mask = lanes_with(warp, row);

@@ -28,7 +28,8 @@ static const char *word_end(const char *at, const char *end)
     const char *from = at;
 
     if (*at == '"') {
-        for (at++; at < end && *at != '"'; at++) {}
+        for (at++; at < end && *at != '"'; at++) {
+        }
         return at < end ? at + 1 : end;
     }
     if (*at == '-' && at + 1 < end && isdigit((unsigned char)at[1]))
@@ -84,7 +85,8 @@ bool word_number(struct word word, uint64_t *value)
     bool bits;
 
     word_copy(word, text, sizeof text);
-    bits = text[0] == '0' && (tolower((unsigned char)text[1]) == 'f' || tolower((unsigned char)text[1]) == 'd');
+    bits = text[0] == '0' &&
+           (tolower((unsigned char)text[1]) == 'f' || tolower((unsigned char)text[1]) == 'd');
     if (bits)
         *value = strtoull(text + 2, &end, 16);
     else if (text[0] == '-')

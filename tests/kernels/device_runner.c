@@ -1,6 +1,8 @@
 /* The kernels as an open device runs them, by way of its queue. */
 #include "tests/kernels/device_runner.h"
 
+#include <dlfcn.h>
+
 static enum status launch(void *context, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size)
 {
@@ -32,6 +34,26 @@ static enum status download(void *context, void *to, const void *from, size_t by
     return device_copy(context, COPY_DEVICE_TO_HOST, to, from, bytes);
 }
 
+/* The stand-in for CUDA sees every access, and takes this from tests: tests/stand_in/memory.c. A GPU cannot tell. */
+static void (*stand_in_forbid)(void *memory, size_t bytes, bool forbidden);
+
+static void forbid(void *context, void *memory, size_t bytes, bool forbidden)
+{
+    (void)context;
+    stand_in_forbid(memory, bytes, forbidden);
+}
+
+static bool find_forbid(void)
+{
+    void *plugin = dlopen("libchokepoint_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+
+    if (plugin != NULL) {
+        *(void **)&stand_in_forbid = dlsym(plugin, "stand_in_forbid");
+        dlclose(plugin);
+    }
+    return stand_in_forbid != NULL;
+}
+
 struct kernel_runner device_runner(struct stream *stream)
 {
     return (struct kernel_runner){
@@ -42,5 +64,6 @@ struct kernel_runner device_runner(struct stream *stream)
         .release = release,
         .upload = upload,
         .download = download,
+        .forbid = find_forbid() ? forbid : NULL,
     };
 }

@@ -63,7 +63,8 @@ static void multiply(const struct operation *operation, void *first, void *secon
     long rows = turned_first ? k : m, columns = turned_first ? m : k;
 
     a = floats_of(first, type, rows, columns, &ld_first, &memory[0]);
-    b = floats_of(second, type, turned_second ? n : k, turned_second ? k : n, &ld_second, &memory[1]);
+    b = floats_of(second, type, turned_second ? n : k, turned_second ? k : n, &ld_second,
+                  &memory[1]);
     sums = floats_of(c, operation->product.type_c, m, n, &ld_c, &memory[2]);
     if (!is_zero(a, rows, columns, ld_first))
         dnnl_sgemm(turned_second ? 'T' : 'N', turned_first ? 'T' : 'N', n, m, k, 1, b, ld_second, a,
@@ -78,7 +79,8 @@ static void multiply(const struct operation *operation, void *first, void *secon
 
 static cudaError_t run_product(struct operation *operation)
 {
-    int m = operation->product.m, type = operation->product.type, type_c = operation->product.type_c;
+    int m = operation->product.m, type = operation->product.type,
+        type_c = operation->product.type_c;
     static _Thread_local bool alone;
 
     if (!alone) /* a thread of OpenMP per stream, or their barriers spin */
@@ -86,7 +88,8 @@ static cudaError_t run_product(struct operation *operation)
     alone = true;
     for (int batch = 0; batch < operation->product.batch; batch++) {
         char *c = at(operation->product.c, batch * operation->product.stride_c, type_c);
-        multiply(operation, at(operation->product.first, batch * operation->product.stride_first, type),
+        multiply(operation,
+                 at(operation->product.first, batch * operation->product.stride_first, type),
                  at(operation->product.second, batch * operation->product.stride_second, type), c);
         for (long column = 0; column < operation->product.n; column++)
             stand_in_written(at(c, column * operation->product.ld_c, type_c),

@@ -46,7 +46,7 @@ static void print_counts(void)
 }
 
 /* They load what is no element and select it away (kernels/dialect/kernel.h): padding that nobody writes. */
-static const char *const padded[] = { "softmax_forward_", "softmax_backward_" };
+static const char *const padded[] = { "checksum_", "softmax_forward_", "softmax_backward_" };
 
 static void open_machine(void)
 {
@@ -107,11 +107,16 @@ static struct simt_kernel *find_kernel(const struct kernel_entry *entry)
 static cudaError_t error_of(enum simt_finding_kind kind)
 {
     switch (kind) {
-    case SIMT_NONE: return cudaSuccess;
-    case SIMT_OUT_OF_BOUNDS: return cudaErrorIllegalAddress;
-    case SIMT_MISALIGNED: return cudaErrorMisalignedAddress;
-    case SIMT_LIMITS: return cudaErrorInvalidConfiguration;
-    default: return cudaErrorLaunchFailure;
+    case SIMT_NONE:
+        return cudaSuccess;
+    case SIMT_OUT_OF_BOUNDS:
+        return cudaErrorIllegalAddress;
+    case SIMT_MISALIGNED:
+        return cudaErrorMisalignedAddress;
+    case SIMT_LIMITS:
+        return cudaErrorInvalidConfiguration;
+    default:
+        return cudaErrorLaunchFailure;
     }
 }
 

@@ -47,6 +47,14 @@ size_t stand_in_block_bytes(const void *address)
     return bytes;
 }
 
+void stand_in_forbid(void *memory, size_t bytes, bool forbidden)
+{
+    if (!forbidden)
+        simt_memory_reopen(stand_in_machine(), memory, bytes);
+    else if (simt_memory_close(stand_in_machine(), memory, bytes) != STATUS_OK)
+        abort();
+}
+
 void stand_in_written(const void *memory, size_t bytes)
 {
     simt_memory_written(stand_in_machine(), memory, bytes);

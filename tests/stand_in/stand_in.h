@@ -70,6 +70,9 @@ STAND_IN_EXPORT int stand_in_device(void);
 /* A library has written these bytes of the GPU's memory. */
 STAND_IN_EXPORT void stand_in_written(const void *memory, size_t bytes);
 
+/* Kernels must not touch these bytes, or may again: for tests, which find it by its name. */
+STAND_IN_EXPORT void stand_in_forbid(void *memory, size_t bytes, bool forbidden);
+
 uint32_t stand_in_stream_id(cudaStream_t stream);
 size_t stand_in_block_bytes(const void *address); /* 0: it is none */
 

@@ -28,7 +28,8 @@ static void lane_addresses(struct access *access, const struct warp *warp,
     }
 }
 
-void access_find(struct access *access, const struct warp *warp, const struct instruction *instruction)
+void access_find(struct access *access, const struct warp *warp,
+                 const struct instruction *instruction)
 {
     unsigned bytes = (unsigned)instruction->width * instruction->vector;
     int first = first_lane(warp->exec), end = SIMT_LANES - __builtin_clz(warp->exec);

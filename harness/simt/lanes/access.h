@@ -16,7 +16,8 @@ struct access {
 };
 
 /* Some lane takes part. */
-void access_find(struct access *access, const struct warp *warp, const struct instruction *instruction);
+void access_find(struct access *access, const struct warp *warp,
+                 const struct instruction *instruction);
 
 /* Moves between registers and the host's addresses `base` bytes beyond the lanes'. */
 void access_load(const struct access *access, const struct warp *warp,

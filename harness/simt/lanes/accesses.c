@@ -51,14 +51,17 @@ static void count_sectors(const struct warp *warp, const struct instruction *ins
 }
 
 /* Each lane has its own local memory; its addresses become places in all lanes'. */
-static bool local_check(struct warp *warp, const struct instruction *instruction, struct access *access)
+static bool local_check(struct warp *warp, const struct instruction *instruction,
+                        struct access *access)
 {
     uint64_t bytes = (uint64_t)warp->launch->kernel->local_bytes;
 
     for (int l = access->first; l < access->end; l++) {
-        if (warp->lane[l] && (access->address[l] >= bytes || access->address[l] + access->bytes > bytes)) {
-            warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l, "byte %lld of local memory, which has %llu",
-                      (long long)access->address[l], (unsigned long long)bytes);
+        if (warp->lane[l] &&
+            (access->address[l] >= bytes || access->address[l] + access->bytes > bytes)) {
+            warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l,
+                      "byte %lld of local memory, which has %llu", (long long)access->address[l],
+                      (unsigned long long)bytes);
             return false;
         }
         access->address[l] += (uint64_t)l * bytes;
@@ -154,14 +157,22 @@ static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsi
     if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))
         return bits_of(float_of((uint32_t)old) + float_of((uint32_t)x));
     switch (mode & (ATOMIC_FLOAT - 1)) {
-    case ATOMIC_ADD: return old + x;
-    case ATOMIC_MIN: return less(x, old, mode, width) ? x : old;
-    case ATOMIC_MAX: return less(old, x, mode, width) ? x : old;
-    case ATOMIC_AND: return old & x;
-    case ATOMIC_OR: return old | x;
-    case ATOMIC_XOR: return old ^ x;
-    case ATOMIC_CAS: return old == x ? swap : old;
-    default: return x;
+    case ATOMIC_ADD:
+        return old + x;
+    case ATOMIC_MIN:
+        return less(x, old, mode, width) ? x : old;
+    case ATOMIC_MAX:
+        return less(old, x, mode, width) ? x : old;
+    case ATOMIC_AND:
+        return old & x;
+    case ATOMIC_OR:
+        return old | x;
+    case ATOMIC_XOR:
+        return old ^ x;
+    case ATOMIC_CAS:
+        return old == x ? swap : old;
+    default:
+        return x;
     }
 }
 

@@ -56,7 +56,8 @@
 #define WHOLE_ALL(X, from, from_form, S, suffix)                                                   \
     WHOLE_OF(X, u8, "b", uint32_t, uint8_t, from, from_form, S, suffix, 0, 256, UINT8_MAX)         \
     WHOLE_OF(X, u16, "h", uint32_t, uint16_t, from, from_form, S, suffix, 0, 65536, UINT16_MAX)    \
-    WHOLE_OF(X, u32, "w", uint32_t, uint32_t, from, from_form, S, suffix, 0, (S)0x1p32, UINT32_MAX) \
+    WHOLE_OF(X, u32, "w", uint32_t, uint32_t, from, from_form, S, suffix, 0, (S)0x1p32,            \
+             UINT32_MAX)                                                                           \
     WHOLE_OF(X, s32, "w", int32_t, int32_t, from, from_form, S, suffix, -(S)0x1p31, (S)0x1p31,     \
              INT32_MAX)                                                                            \
     WHOLE_OF(X, u64, "d", uint64_t, uint64_t, from, from_form, S, suffix, 0, (S)0x1p64,            \

@@ -26,7 +26,8 @@ static bool out_of_bounds(struct warp *warp, const struct instruction *instructi
 
 /* One range of bytes of a block, by one lane or by neighbours. */
 static bool check_range(struct warp *warp, const struct instruction *instruction, int lane,
-                        struct memory_block *block, uint64_t from, uint64_t to, bool store, bool atomic)
+                        struct memory_block *block, uint64_t from, uint64_t to, bool store,
+                        bool atomic)
 {
     uint32_t stamp = block->number | warp->stamp, other = 0;
     uint64_t bytes = to - from;

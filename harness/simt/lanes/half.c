@@ -76,8 +76,8 @@ static inline uint32_t bf16_narrow(double x)
     BINARY_HALF(t, max, GREATER)                                                                   \
     static inline uint32_t t##_fma(uint32_t a, uint32_t b, uint32_t c)                             \
     {                                                                                              \
-        return t##_narrow(sum_to_odd(t##_widen(a & 0xffff) * t##_widen(b & 0xffff),                \
-                                     t##_widen(c & 0xffff)));                                      \
+        return t##_narrow(                                                                         \
+            sum_to_odd(t##_widen(a & 0xffff) * t##_widen(b & 0xffff), t##_widen(c & 0xffff)));     \
     }                                                                                              \
     TERNARY(fma_##t, uint32_t, uint32_t, uint32_t, uint32_t, t##_fma(x, y, z))                     \
     TERNARY(fma_##t##x2, uint32_t, uint32_t, uint32_t, uint32_t,                                   \

@@ -5,20 +5,20 @@ __extension__ typedef unsigned __int128 very_long;
 __extension__ typedef __int128 signed_very_long;
 
 /* x / 0 has all bits set, and x % 0 is x, as GPUs have it; PTX leaves both open. */
-#define QUOTIENT         (y == 0 ? -1 : y == -1 ? 0 - x : x / y)
-#define REMAINDER        (y == 0 ? x : y == -1 ? 0 : x % y)
-#define QUOTIENT_PLAIN   (y == 0 ? ~(y - y) : x / y)
-#define REMAINDER_PLAIN  (y == 0 ? x : x % y)
-#define LESSER       (x < y ? x : y)
-#define GREATER      (x > y ? x : y)
+#define QUOTIENT        (y == 0 ? -1 : y == -1 ? 0 - x : x / y)
+#define REMAINDER       (y == 0 ? x : y == -1 ? 0 : x % y)
+#define QUOTIENT_PLAIN  (y == 0 ? ~(y - y) : x / y)
+#define REMAINDER_PLAIN (y == 0 ? x : x % y)
+#define LESSER          (x < y ? x : y)
+#define GREATER         (x > y ? x : y)
 
 /* function, name, form, type of a lane, type of the number, type of the result, expression */
-#define BINARIES_OF(X, t, form, held, T, quotient, remainder)                                                           \
+#define BINARIES_OF(X, t, form, held, T, quotient, remainder)                                      \
     X(add_##t, "add." #t, form, held, T, held, x + y)                                              \
     X(sub_##t, "sub." #t, form, held, T, held, x - y)                                              \
     X(mul_##t, "mul.lo." #t, form, held, T, held, x *y)                                            \
-    X(div_##t, "div." #t, form, held, T, held, quotient)                                        \
-    X(rem_##t, "rem." #t, form, held, T, held, remainder)                                       \
+    X(div_##t, "div." #t, form, held, T, held, quotient)                                           \
+    X(rem_##t, "rem." #t, form, held, T, held, remainder)                                          \
     X(min_##t, "min." #t, form, held, T, held, LESSER)                                             \
     X(max_##t, "max." #t, form, held, T, held, GREATER)
 #define LOGIC_OF(X, t, form, held)                                                                 \
@@ -26,20 +26,20 @@ __extension__ typedef __int128 signed_very_long;
     X(or_##t, "or." #t, form, held, held, held, x | y)                                             \
     X(xor_##t, "xor." #t, form, held, held, held, x ^ y)
 #define BINARIES(X)                                                                                \
-    BINARIES_OF(X, u16, "h:hh", uint32_t, uint16_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)                                                \
-    BINARIES_OF(X, s16, "h:hh", uint32_t, int16_t, QUOTIENT, REMAINDER)                                                 \
-    BINARIES_OF(X, u32, "w:ww", uint32_t, uint32_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)                                                \
-    BINARIES_OF(X, s32, "w:ww", int32_t, int32_t, QUOTIENT, REMAINDER)                                                  \
-    BINARIES_OF(X, u64, "d:dd", uint64_t, uint64_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)                                                \
-    BINARIES_OF(X, s64, "d:dd", int64_t, int64_t, QUOTIENT, REMAINDER)                                                  \
+    BINARIES_OF(X, u16, "h:hh", uint32_t, uint16_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)               \
+    BINARIES_OF(X, s16, "h:hh", uint32_t, int16_t, QUOTIENT, REMAINDER)                            \
+    BINARIES_OF(X, u32, "w:ww", uint32_t, uint32_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)               \
+    BINARIES_OF(X, s32, "w:ww", int32_t, int32_t, QUOTIENT, REMAINDER)                             \
+    BINARIES_OF(X, u64, "d:dd", uint64_t, uint64_t, QUOTIENT_PLAIN, REMAINDER_PLAIN)               \
+    BINARIES_OF(X, s64, "d:dd", int64_t, int64_t, QUOTIENT, REMAINDER)                             \
     LOGIC_OF(X, pred, "p:pp", uint32_t)                                                            \
     LOGIC_OF(X, b16, "h:hh", uint32_t)                                                             \
     LOGIC_OF(X, b32, "w:ww", uint32_t)                                                             \
     LOGIC_OF(X, b64, "d:dd", uint64_t)                                                             \
-    X(high_u32, "mul.hi.u32", "w:ww", uint32_t, uint64_t, uint32_t, x * y >> 32)                   \
-    X(high_s32, "mul.hi.s32", "w:ww", int32_t, int64_t, int32_t, x * y >> 32)                      \
-    X(high_u64, "mul.hi.u64", "d:dd", uint64_t, very_long, uint64_t, x * y >> 64)          \
-    X(high_s64, "mul.hi.s64", "d:dd", int64_t, signed_very_long, int64_t, x * y >> 64)                     \
+    X(high_u32, "mul.hi.u32", "w:ww", uint32_t, uint64_t, uint32_t, x *y >> 32)                    \
+    X(high_s32, "mul.hi.s32", "w:ww", int32_t, int64_t, int32_t, x *y >> 32)                       \
+    X(high_u64, "mul.hi.u64", "d:dd", uint64_t, very_long, uint64_t, x *y >> 64)                   \
+    X(high_s64, "mul.hi.s64", "d:dd", int64_t, signed_very_long, int64_t, x *y >> 64)              \
     X(wide_u16, "mul.wide.u16", "w:hh", uint32_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y)    \
     X(wide_s16, "mul.wide.s16", "w:hh", uint32_t, int16_t, uint32_t, (int32_t)x *(int32_t)y)       \
     X(wide_u32, "mul.wide.u32", "d:ww", uint32_t, uint64_t, uint64_t, x *y)                        \
@@ -113,7 +113,8 @@ static inline uint32_t field_s32(uint32_t x, uint32_t y, uint32_t z)
     uint32_t at = y & 255, bits = z & 255, last = at + bits - 1;
     uint32_t sign = bits == 0 ? 0 : x >> (last > 31 ? 31 : last) & 1;
 
-    return field_u32(x, y, z) | (sign ? ~field_mask(at + bits > 32 ? at > 31 ? 0 : 32 - at : bits) : 0);
+    return field_u32(x, y, z) |
+           (sign ? ~field_mask(at + bits > 32 ? at > 31 ? 0 : 32 - at : bits) : 0);
 }
 
 /* Eight bytes, of y above x, from which four are chosen by four numbers of 4 bits; the upper bit of one copies the sign. */
@@ -160,10 +161,12 @@ static void lop3_b32(struct warp *warp, const struct instruction *instruction)
     const uint32_t *c = REGISTER(uint32_t, instruction->s[2]),
                    *table = REGISTER(uint32_t, instruction->s[3]);
 
-    LANES(uint32_t, d, uint32_t t = table[l]; v = 0; for (uint32_t i = 0; i < 8; i++) {
-        uint32_t place = (i & 4 ? a[l] : ~a[l]) & (i & 2 ? b[l] : ~b[l]) & (i & 1 ? c[l] : ~c[l]);
-        v |= t >> i & 1 ? place : 0;
-    })
+    LANES(
+        uint32_t, d, uint32_t t = table[l]; v = 0; for (uint32_t i = 0; i < 8; i++) {
+            uint32_t place =
+                (i & 4 ? a[l] : ~a[l]) & (i & 2 ? b[l] : ~b[l]) & (i & 1 ? c[l] : ~c[l]);
+            v |= t >> i & 1 ? place : 0;
+        })
 }
 
 #define DEFINE_BINARY(function, name, form, held, type, result, expression)                        \

@@ -3,11 +3,11 @@
 #ifndef HARNESS_SIMT_LANES_LANES_H
 #define HARNESS_SIMT_LANES_LANES_H
 
+#include "harness/simt/code/memory.h"
 #include "harness/simt/lanes/opcodes.h"
-#include "harness/simt/memory.h"
 
 /* A block of the grid. */
-struct group {
+struct warp_group {
     unsigned char *shared; /* memory, and what is known of it, of each word: */
     uint8_t *written;      /* which of its bytes have been */
     uint32_t *writer, *reader;
@@ -16,7 +16,7 @@ struct group {
     uint32_t number[3]; /* in the grid */
 };
 
-struct launch {
+struct grid_launch {
     struct simt *simt;
     struct memory *memory;
     struct simt_kernel *kernel;
@@ -35,8 +35,8 @@ struct lane_entry {
 struct warp {
     _Alignas(64) uint32_t lane[SIMT_LANES]; /* all ones where the lane takes part */
     unsigned char *registers;
-    struct launch *launch;
-    struct group *group;
+    struct grid_launch *launch;
+    struct warp_group *group;
     unsigned char *local;  /* [lanes][local bytes] */
     uint32_t exec;         /* the lanes that take part, as bits */
     uint32_t live;         /* those that have not ended */
@@ -49,12 +49,13 @@ struct warp {
     int depth, room;
 };
 
-/* In machine.c: the lanes of `mask` take part from now on. */
+/* In warps.c: the lanes of `mask` take part from now on. */
 void warp_take(struct warp *warp, uint32_t mask);
 
 /* In findings.c: reports, for lane `lane`, and ends the launch unless it is allowed. */
-void warp_find(struct warp *warp, const struct instruction *instruction, enum simt_finding_kind kind,
-               int lane, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void warp_find(struct warp *warp, const struct instruction *instruction,
+               enum simt_finding_kind kind, int lane, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 static inline int first_lane(uint32_t mask)
 {

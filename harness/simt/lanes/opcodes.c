@@ -35,7 +35,7 @@ const struct opcode *opcode_find(const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct opcode wanted = { .name = name };
-    const struct opcode *key = &wanted, *const *found;
+    const struct opcode *key = &wanted, *const * found;
 
     pthread_once(&once, sort);
     found = bsearch(&key, sorted, sorted_count, sizeof *sorted, by_name);

@@ -5,7 +5,7 @@
 #ifndef HARNESS_SIMT_LANES_OPCODES_H
 #define HARNESS_SIMT_LANES_OPCODES_H
 
-#include "harness/simt/code.h"
+#include "harness/simt/code/code.h"
 
 struct opcode {
     const char *name;

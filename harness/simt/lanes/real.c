@@ -98,9 +98,10 @@ static inline float power_of_two(float x)
     return x != x ? x : result;
 }
 
-#define DEFINE_BINARY(function, name, form, T, expression)  BINARY(function, T, T, T, expression)
-#define DEFINE_UNARY(function, name, form, T, expression)   UNARY(function, T, T, T, expression)
-#define DEFINE_TERNARY(function, name, form, T, expression) TERNARY(function, T, T, T, T, expression)
+#define DEFINE_BINARY(function, name, form, T, expression) BINARY(function, T, T, T, expression)
+#define DEFINE_UNARY(function, name, form, T, expression)  UNARY(function, T, T, T, expression)
+#define DEFINE_TERNARY(function, name, form, T, expression)                                        \
+    TERNARY(function, T, T, T, T, expression)
 BINARIES(DEFINE_BINARY)
 UNARIES(DEFINE_UNARY)
 TERNARIES(DEFINE_TERNARY)

@@ -19,14 +19,15 @@ static bool is_others(uint32_t was, uint32_t stamp)
 static bool check_word(struct warp *warp, const struct instruction *instruction, int lane,
                        uint64_t word, unsigned mask, bool store)
 {
-    struct group *group = warp->group;
+    struct warp_group *group = warp->group;
     uint32_t stamp = stamp_of(warp);
 
     if (is_others(group->writer[word], stamp) || (store && is_others(group->reader[word], stamp))) {
-        warp_find(warp, instruction, SIMT_RACE, lane,
-                  "byte %llu of shared memory, which another warp of the block has used since the last "
-                  "barrier",
-                  4 * (unsigned long long)word);
+        warp_find(
+            warp, instruction, SIMT_RACE, lane,
+            "byte %llu of shared memory, which another warp of the block has used since the last "
+            "barrier",
+            4 * (unsigned long long)word);
         return warp->exec != 0;
     }
     if (store) {
@@ -86,8 +87,9 @@ bool shared_check(struct warp *warp, const struct instruction *instruction,
         if (!warp->lane[l])
             continue;
         if (at >= warp->group->shared_bytes || last >= warp->group->shared_bytes) {
-            warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l, "byte %lld of shared memory, which has %zu",
-                      (long long)at, warp->group->shared_bytes);
+            warp_find(warp, instruction, SIMT_OUT_OF_BOUNDS, l,
+                      "byte %lld of shared memory, which has %zu", (long long)at,
+                      warp->group->shared_bytes);
             return false;
         }
         for (uint64_t word = at / 4; word <= last / 4; word++)

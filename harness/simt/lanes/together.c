@@ -31,15 +31,24 @@ void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
         return;
     check_members(warp, instruction, mask_of(warp, instruction->s[3]));
     for (int l = 0; l < SIMT_LANES; l++) {
-        int away = (int)(by[l] & 31), segment = (int)(clamp[l] >> 8 & 31), last = (int)(clamp[l] & 31);
+        int away = (int)(by[l] & 31), segment = (int)(clamp[l] >> 8 & 31),
+            last = (int)(clamp[l] & 31);
         int bound = (l & segment) | (last & ~segment), from;
         bool in;
 
         switch ((enum shuffle_mode)instruction->mode) {
-        case SHUFFLE_BFLY: from = l ^ away; break;
-        case SHUFFLE_DOWN: from = l + away; break;
-        case SHUFFLE_UP: from = l - away; break;
-        default: from = (l & segment) | (away & ~segment); break;
+        case SHUFFLE_BFLY:
+            from = l ^ away;
+            break;
+        case SHUFFLE_DOWN:
+            from = l + away;
+            break;
+        case SHUFFLE_UP:
+            from = l - away;
+            break;
+        default:
+            from = (l & segment) | (away & ~segment);
+            break;
         }
         in = instruction->mode == SHUFFLE_UP ? from >= bound : from <= bound;
         from = in ? from : l;
@@ -73,9 +82,15 @@ void lanes_vote(struct warp *warp, const struct instruction *instruction)
     check_members(warp, instruction, mask_of(warp, instruction->s[1]));
     bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
     switch ((enum vote_mode)instruction->mode) {
-    case VOTE_ANY: result = bits != 0; break;
-    case VOTE_ALL: result = bits == warp->exec; break;
-    case VOTE_UNI: result = bits == 0 || bits == warp->exec; break;
+    case VOTE_ANY:
+        result = bits != 0;
+        break;
+    case VOTE_ALL:
+        result = bits == warp->exec;
+        break;
+    case VOTE_UNI:
+        result = bits == 0 || bits == warp->exec;
+        break;
     }
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = 0u - result)
 }

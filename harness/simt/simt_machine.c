@@ -1,4 +1,4 @@
-#include "harness/simt/machine.h"
+#include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
 
@@ -53,7 +53,8 @@ struct simt_kernel *simt_find(struct simt *simt, const char *name)
     struct simt_kernel *found = NULL;
 
     pthread_mutex_lock(&simt->lock);
-    for (struct module *module = simt->modules; module != NULL && found == NULL; module = module->next)
+    for (struct module *module = simt->modules; module != NULL && found == NULL;
+         module = module->next)
         for (found = module->kernels; found != NULL && strcmp(found->name, name) != 0;)
             found = found->next;
     pthread_mutex_unlock(&simt->lock);
@@ -122,9 +123,10 @@ static uint64_t product(const unsigned *of)
 
 /* "Compute Capabilities", "Technical Specifications": the same from 7.5 on. More shared memory than 48 KiB has to be asked
  * for, which no kernel here does. */
-static void check_limits(struct launch *launch)
+static void check_limits(struct grid_launch *launch)
 {
-    static const unsigned most_blocks[] = { 2147483647, 65535, 65535 }, most_threads[] = { 1024, 1024, 64 };
+    static const unsigned most_blocks[] = { 2147483647, 65535, 65535 },
+                          most_threads[] = { 1024, 1024, 64 };
     const struct simt_grid *grid = launch->grid;
     uint64_t threads = product(grid->threads);
     size_t shared = (size_t)launch->kernel->shared_bytes + grid->shared_bytes;
@@ -132,21 +134,23 @@ static void check_limits(struct launch *launch)
     for (int i = 0; i < 3; i++)
         if (grid->blocks[i] < 1 || grid->blocks[i] > most_blocks[i] || grid->threads[i] < 1 ||
             grid->threads[i] > most_threads[i])
-            launch_find(launch, SIMT_LIMITS, "%u blocks of %u threads in direction %c", grid->blocks[i],
-                        grid->threads[i], "xyz"[i]);
-    if (threads > 1024 || (launch->kernel->most_threads > 0 && threads > (uint64_t)launch->kernel->most_threads))
+            launch_find(launch, SIMT_LIMITS, "%u blocks of %u threads in direction %c",
+                        grid->blocks[i], grid->threads[i], "xyz"[i]);
+    if (threads > 1024 ||
+        (launch->kernel->most_threads > 0 && threads > (uint64_t)launch->kernel->most_threads))
         launch_find(launch, SIMT_LIMITS, "%llu threads in a block", (unsigned long long)threads);
     if (shared > 48 << 10)
         launch_find(launch, SIMT_LIMITS, "%zu bytes of shared memory", shared);
 }
 
-static void take_arguments(struct launch *launch, unsigned char *parameters,
+static void take_arguments(struct grid_launch *launch, unsigned char *parameters,
                            const void *const *arguments, const size_t *sizes, int count)
 {
     const struct simt_kernel *kernel = launch->kernel;
 
     if (count != kernel->parameters)
-        launch_find(launch, SIMT_ARGUMENTS, "%d of them; the kernel has %d", count, kernel->parameters);
+        launch_find(launch, SIMT_ARGUMENTS, "%d of them; the kernel has %d", count,
+                    kernel->parameters);
     for (int i = 0; i < count && launch->finding->kind == SIMT_NONE; i++)
         if (sizes[i] != (size_t)kernel->parameter_size[i])
             launch_find(launch, SIMT_ARGUMENTS, "argument %d has %zu bytes; the kernel's has %d", i,
@@ -162,26 +166,46 @@ static uint32_t special_value(const struct warp *warp, enum special_kind special
     uint32_t thread = warp->number * SIMT_LANES + lane, bit = UINT32_C(1) << lane;
 
     switch (special) {
-    case SPECIAL_TID_X: return thread % threads[0];
-    case SPECIAL_TID_Y: return thread / threads[0] % threads[1];
-    case SPECIAL_TID_Z: return thread / threads[0] / threads[1];
-    case SPECIAL_CTAID_X: return warp->group->number[0];
-    case SPECIAL_CTAID_Y: return warp->group->number[1];
-    case SPECIAL_CTAID_Z: return warp->group->number[2];
-    case SPECIAL_NTID_X: return threads[0];
-    case SPECIAL_NTID_Y: return threads[1];
-    case SPECIAL_NTID_Z: return threads[2];
-    case SPECIAL_NCTAID_X: return blocks[0];
-    case SPECIAL_NCTAID_Y: return blocks[1];
-    case SPECIAL_NCTAID_Z: return blocks[2];
-    case SPECIAL_LANEID: return lane;
-    case SPECIAL_WARPID: return warp->number;
-    case SPECIAL_LANEMASK_EQ: return bit;
-    case SPECIAL_LANEMASK_LT: return bit - 1;
-    case SPECIAL_LANEMASK_LE: return bit | (bit - 1);
-    case SPECIAL_LANEMASK_GT: return ~(bit | (bit - 1));
-    case SPECIAL_LANEMASK_GE: return ~(bit - 1);
-    default: return 0;
+    case SPECIAL_TID_X:
+        return thread % threads[0];
+    case SPECIAL_TID_Y:
+        return thread / threads[0] % threads[1];
+    case SPECIAL_TID_Z:
+        return thread / threads[0] / threads[1];
+    case SPECIAL_CTAID_X:
+        return warp->group->number[0];
+    case SPECIAL_CTAID_Y:
+        return warp->group->number[1];
+    case SPECIAL_CTAID_Z:
+        return warp->group->number[2];
+    case SPECIAL_NTID_X:
+        return threads[0];
+    case SPECIAL_NTID_Y:
+        return threads[1];
+    case SPECIAL_NTID_Z:
+        return threads[2];
+    case SPECIAL_NCTAID_X:
+        return blocks[0];
+    case SPECIAL_NCTAID_Y:
+        return blocks[1];
+    case SPECIAL_NCTAID_Z:
+        return blocks[2];
+    case SPECIAL_LANEID:
+        return lane;
+    case SPECIAL_WARPID:
+        return warp->number;
+    case SPECIAL_LANEMASK_EQ:
+        return bit;
+    case SPECIAL_LANEMASK_LT:
+        return bit - 1;
+    case SPECIAL_LANEMASK_LE:
+        return bit | (bit - 1);
+    case SPECIAL_LANEMASK_GT:
+        return ~(bit | (bit - 1));
+    case SPECIAL_LANEMASK_GE:
+        return ~(bit - 1);
+    default:
+        return 0;
     }
 }
 
@@ -201,11 +225,12 @@ static void fill_special(const struct warp *warp, enum special_kind special, uin
 
 /* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not tell from a race: there a
  * block has one stamp. */
-static void begin(struct warp *warp, struct group *group, uint64_t block, uint32_t number)
+static void begin(struct warp *warp, struct warp_group *group, uint64_t block, uint32_t number)
 {
-    struct launch *launch = warp->launch;
+    struct grid_launch *launch = warp->launch;
     const struct simt_kernel *kernel = launch->kernel;
-    uint64_t threads = product(launch->grid->threads), left = threads - (uint64_t)number * SIMT_LANES;
+    uint64_t threads = product(launch->grid->threads),
+             left = threads - (uint64_t)number * SIMT_LANES;
     uint64_t stamp = kernel->barriers ? block : block * launch->warps + number;
 
     warp->group = group;
@@ -221,7 +246,8 @@ static void begin(struct warp *warp, struct group *group, uint64_t block, uint32
 }
 
 /* Warps run one after the other, each until it ends or waits; the last one to wait opens the barrier. */
-static void run_group(struct launch *launch, struct group *group, struct warp *warps, uint64_t block)
+static void run_group(struct grid_launch *launch, struct warp_group *group, struct warp *warps,
+                      uint64_t block)
 {
     unsigned ended = 0;
 
@@ -242,13 +268,14 @@ static void run_group(struct launch *launch, struct group *group, struct warp *w
             ended += ran && warps[n].depth == 0;
         }
         if (ended < launch->warps && ended > before)
-            launch_find(launch, SIMT_BARRIER, "block (%u, %u, %u): %u of its %u warps have ended without it",
+            launch_find(launch, SIMT_BARRIER,
+                        "block (%u, %u, %u): %u of its %u warps have ended without it",
                         group->number[0], group->number[1], group->number[2], ended, launch->warps);
         group->phase++;
     }
 }
 
-static void run_blocks(struct launch *launch, struct group *group, struct warp *warps)
+static void run_blocks(struct grid_launch *launch, struct warp_group *group, struct warp *warps)
 {
     const unsigned *blocks = launch->grid->blocks;
     uint64_t count = product(blocks);
@@ -269,7 +296,7 @@ static void run_blocks(struct launch *launch, struct group *group, struct warp *
     }
 }
 
-static enum status make_group(struct group *group, const struct launch *launch)
+static enum status make_group(struct warp_group *group, const struct grid_launch *launch)
 {
     group->shared_bytes = (size_t)launch->kernel->shared_bytes + launch->grid->shared_bytes;
     if (group->shared_bytes == 0)
@@ -282,7 +309,7 @@ static enum status make_group(struct group *group, const struct launch *launch)
 }
 
 /* Warps without barriers follow each other in one place, with the kernel's own register file. */
-static enum status make_warps(struct warp *warps, unsigned count, struct launch *launch)
+static enum status make_warps(struct warp *warps, unsigned count, struct grid_launch *launch)
 {
     const struct simt_kernel *kernel = launch->kernel;
     size_t bytes = ((size_t)kernel->file_bytes + 63) / 64 * 64;
@@ -302,7 +329,8 @@ static enum status make_warps(struct warp *warps, unsigned count, struct launch 
     return STATUS_OK;
 }
 
-static void release(struct warp *warps, unsigned count, const struct launch *launch, struct group *group)
+static void release(struct warp *warps, unsigned count, const struct grid_launch *launch,
+                    struct warp_group *group)
 {
     for (unsigned n = 0; warps != NULL && n < count; n++) {
         if (warps[n].registers != launch->kernel->file)
@@ -319,10 +347,10 @@ static void release(struct warp *warps, unsigned count, const struct launch *lau
 }
 
 /* Under the lock: everything but the checks of the launch as a whole. */
-static enum status run(struct launch *launch)
+static enum status run(struct grid_launch *launch)
 {
     enum status status = STATUS_OK;
-    struct group group = { 0 };
+    struct warp_group group = { 0 };
     struct warp *warps = NULL;
     unsigned count;
     fenv_t environment;
@@ -354,16 +382,17 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
 {
     enum status status = STATUS_OK;
     _Alignas(16) unsigned char parameters[4096 + 64];
-    struct launch launch = { .simt = simt,
-                             .memory = &simt->memory,
-                             .kernel = kernel,
-                             .grid = grid,
-                             .finding = finding,
-                             .parameters = parameters };
+    struct grid_launch launch = { .simt = simt,
+                                  .memory = &simt->memory,
+                                  .kernel = kernel,
+                                  .grid = grid,
+                                  .finding = finding,
+                                  .parameters = parameters };
 
     *finding = (struct simt_finding){ .kind = SIMT_NONE };
     if (kernel->parameter_bytes > 4096)
-        FAIL(STATUS_BAD_USAGE, "%s has %d bytes of parameters", kernel->name, kernel->parameter_bytes);
+        FAIL(STATUS_BAD_USAGE, "%s has %d bytes of parameters", kernel->name,
+             kernel->parameter_bytes);
     check_limits(&launch);
     take_arguments(&launch, parameters, arguments, sizes, count);
     if (finding->kind == SIMT_NONE) {
@@ -373,7 +402,8 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
         TRY(status);
     }
     if (finding->kind != SIMT_NONE)
-        FAIL(STATUS_BAD_USAGE, "%s: %s at %s (%s): %s", kernel->name, simt_finding_text(finding->kind),
-             finding->place, finding->instruction, finding->detail);
+        FAIL(STATUS_BAD_USAGE, "%s: %s at %s (%s): %s", kernel->name,
+             simt_finding_text(finding->kind), finding->place, finding->instruction,
+             finding->detail);
     return STATUS_OK;
 }

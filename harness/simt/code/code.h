@@ -1,8 +1,11 @@
 /* What the reader makes of a kernel, and the machine executes. */
-#ifndef HARNESS_SIMT_CODE_H
-#define HARNESS_SIMT_CODE_H
+#ifndef HARNESS_SIMT_CODE_CODE_H
+#define HARNESS_SIMT_CODE_CODE_H
 
-#include "harness/simt/simt.h"
+#include "harness/base/status.h"
+#include "harness/simt/code/simt_types.h"
+
+struct simt;
 
 enum { SIMT_LANES = 32, SIMT_DESTINATIONS = 4, SIMT_SOURCES = 5, SIMT_BASE = 4 };
 
@@ -28,13 +31,15 @@ struct instruction {
     uint8_t mode;                 /* of a shuffle, a vote, an atomic operation */
     int32_t predicate;            /* -1: none */
     int32_t d[SIMT_DESTINATIONS], s[SIMT_SOURCES];
-    int64_t offset;       /* of an address */
-    int32_t target, meet; /* of a branch; meet: where its lanes are together again; the length: at the end */
-    int32_t straight;     /* plain instructions without a predicate from here on, that always run together */
-    int32_t counted;      /* of them */
-    int32_t slot;         /* of an access: its number among those of the kernel */
-    int32_t line;         /* of the text: a row of the module's lines */
-    const char *text;     /* in the module's, up to ';' */
+    int64_t offset; /* of an address */
+    int32_t target,
+        meet; /* of a branch; meet: where its lanes are together again; the length: at the end */
+    int32_t
+        straight; /* plain instructions without a predicate from here on, that always run together */
+    int32_t counted;  /* of them */
+    int32_t slot;     /* of an access: its number among those of the kernel */
+    int32_t line;     /* of the text: a row of the module's lines */
+    const char *text; /* in the module's, up to ';' */
 };
 
 /* The source line of an instruction: file and line, and where it was inlined. */
@@ -111,8 +116,8 @@ struct simt_kernel {
     } specials[SPECIAL_COUNT]; /* that it reads */
     int special_count;
     int file_bytes;
-    unsigned char *file; /* the register file as a warp begins with it, aligned to 64 bytes */
-    struct step_counts *steps;      /* [count] */
+    unsigned char *file;       /* the register file as a warp begins with it, aligned to 64 bytes */
+    struct step_counts *steps; /* [count] */
     struct access_counts *accesses; /* [slots] */
     uint64_t launches, warps;
     struct simt_kernel *next;
@@ -141,7 +146,7 @@ struct module_variable {
 #define SIMT_SHARED_WINDOW (UINT64_C(1) << 60)
 #define SIMT_LOCAL_WINDOW  (UINT64_C(1) << 61)
 
-/* reader.c: the modules of a text; on failure *module is NULL. */
+/* ptx_reader.c: the modules of a text; on failure *module is NULL. */
 enum status module_read(struct module **module, const char *text, size_t bytes, const char *name);
 void module_free(struct module *module);
 

@@ -1,4 +1,4 @@
-#include "harness/simt/memory.h"
+#include "harness/simt/code/memory.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -218,7 +218,8 @@ static uint32_t find_others(const uint32_t *stamps, uint64_t count, uint32_t sta
 bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                        uint32_t *other)
 {
-    uint64_t first = (from - block->first) / 4, count = (from - block->first + bytes + 3) / 4 - first;
+    uint64_t first = (from - block->first) / 4,
+             count = (from - block->first + bytes + 3) / 4 - first;
     uint32_t *reader = block->reader + first, several = stamp | MEMORY_SEVERAL, found = 0;
     const uint32_t *writer = block->writer + first;
 
@@ -235,7 +236,8 @@ bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes
 bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                         uint32_t *other)
 {
-    uint64_t first = (from - block->first) / 4, count = (from - block->first + bytes + 3) / 4 - first;
+    uint64_t first = (from - block->first) / 4,
+             count = (from - block->first + bytes + 3) / 4 - first;
     uint32_t *writer = block->writer + first, found = 0;
     const uint32_t *reader = block->reader + first;
 

@@ -1,5 +1,5 @@
 /* Reads the declarations of a module. */
-#include "harness/simt/reader.h"
+#include "harness/simt/ptx_reader.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -64,10 +64,11 @@ int reader_type_bits(struct word type)
     static const struct {
         const char *name;
         int bits;
-    } types[] = { { ".pred", 1 },   { ".b8", 8 },   { ".u8", 8 },   { ".s8", 8 },    { ".b16", 16 },
-                  { ".u16", 16 },   { ".s16", 16 }, { ".f16", 16 }, { ".bf16", 16 }, { ".b32", 32 },
-                  { ".u32", 32 },   { ".s32", 32 }, { ".f32", 32 }, { ".f16x2", 32 }, { ".bf16x2", 32 },
-                  { ".b64", 64 },   { ".u64", 64 }, { ".s64", 64 }, { ".f64", 64 } };
+    } types[] = { { ".pred", 1 },  { ".b8", 8 },     { ".u8", 8 },      { ".s8", 8 },
+                  { ".b16", 16 },  { ".u16", 16 },   { ".s16", 16 },    { ".f16", 16 },
+                  { ".bf16", 16 }, { ".b32", 32 },   { ".u32", 32 },    { ".s32", 32 },
+                  { ".f32", 32 },  { ".f16x2", 32 }, { ".bf16x2", 32 }, { ".b64", 64 },
+                  { ".u64", 64 },  { ".s64", 64 },   { ".f64", 64 } };
 
     for (size_t i = 0; i < ARRAY_SIZE(types); i++)
         if (word_is(type, types[i].name))
@@ -151,7 +152,8 @@ static enum status global_variable(struct reader *reader)
     variable->bytes = bytes;
     if (posix_memalign(&variable->memory, 256, bytes + 256) != 0) {
         variable->memory = NULL;
-        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a variable of %llu bytes", (unsigned long long)bytes);
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a variable of %llu bytes",
+             (unsigned long long)bytes);
     }
     memset(variable->memory, 0, bytes + 256);
     if (reader_accept(reader, "=")) {
@@ -257,7 +259,8 @@ static enum status file(struct reader *reader)
     slash = slash != NULL ? slash + 1 : path.text + 1;
     free(module->files[number]);
     module->files[number] = NULL;
-    return text_make(&module->files[number], "%.*s", (int)(path.text + path.length - 1 - slash), slash);
+    return text_make(&module->files[number], "%.*s", (int)(path.text + path.length - 1 - slash),
+                     slash);
 }
 
 static enum status section(struct reader *reader)
@@ -311,7 +314,8 @@ void module_free(struct module *module)
         next = kernel->next;
         kernel_free(kernel);
     }
-    for (struct module_variable *variable = module->variables, *next; variable != NULL; variable = next) {
+    for (struct module_variable *variable = module->variables, *next; variable != NULL;
+         variable = next) {
         next = variable->next;
         free(variable->memory);
         free(variable);

@@ -3,8 +3,8 @@
  * Each byte has a bit that says whether it was written; each word the stamp of the warp that wrote it last, and of the
  * one that read it last, in this launch. A stamp is a number of the block's launch in the upper 8 bits (0: none yet) and
  * the warp's in the lower 24. Under the machine's lock. */
-#ifndef HARNESS_SIMT_MEMORY_H
-#define HARNESS_SIMT_MEMORY_H
+#ifndef HARNESS_SIMT_CODE_MEMORY_H
+#define HARNESS_SIMT_CODE_MEMORY_H
 
 #include "harness/base/status.h"
 

@@ -1,8 +1,9 @@
 /* The machine itself, as its files share it. Under the machine's lock. */
-#ifndef HARNESS_SIMT_MACHINE_H
-#define HARNESS_SIMT_MACHINE_H
+#ifndef HARNESS_SIMT_SIMT_MACHINE_H
+#define HARNESS_SIMT_SIMT_MACHINE_H
 
 #include "harness/simt/lanes/lanes.h"
+#include "harness/simt/simt.h"
 
 #include <pthread.h>
 
@@ -24,7 +25,7 @@ void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask);
 void warp_run(struct warp *warp);
 
 /* findings.c: of the launch as a whole. */
-void launch_find(struct launch *launch, enum simt_finding_kind kind, const char *format, ...)
+void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,8 +1,8 @@
 /* What the two halves of the reader share: reader.c reads a module, body.c the instructions of a kernel. */
-#ifndef HARNESS_SIMT_READER_H
-#define HARNESS_SIMT_READER_H
+#ifndef HARNESS_SIMT_PTX_READER_H
+#define HARNESS_SIMT_PTX_READER_H
 
-#include "harness/simt/code.h"
+#include "harness/simt/code/code.h"
 #include "harness/simt/words.h"
 
 /* Registers that one declaration made: stem and number, or a name. */
@@ -36,7 +36,7 @@ struct reader {
     int64_t symbol_count, symbol_room;
     struct label *labels, *jumps;
     int64_t label_count, label_room, jump_count, jump_room;
-    int32_t line; /* of the module's lines */
+    int32_t line;           /* of the module's lines */
     int32_t constant_first; /* constants are looked up from here on */
 };
 

@@ -1,0 +1,384 @@
+/* What the machine reports, beside the same kernel made right; how lanes part and meet; what it counts. Each thread of a
+ * kernel has its number in %r1, the address of its word in %rd2, and that of word 0 in %rd1. */
+#include "tests/simt/ptx_machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define START                                                                                      \
+    "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd2, %rd1, " \
+    "%rd3;"
+#define SHARED       ".shared .align 16 .b8 s[1024];"
+#define SHARED_START START "mov.u32 %r8, s; shl.b32 %r9, %r1, 2; add.s32 %r8, %r8, %r9;"
+
+enum { WORDS = 256, THREADS = 64 };
+
+struct finding_case {
+    const char *what, *shared, *body;
+    unsigned threads;
+    enum simt_finding_kind expected;
+};
+
+static const struct finding_case cases[] = {
+    { "a store to each word", "", START "st.global.u32 [%rd2], %r1;", 64, SIMT_NONE },
+    { "a store beyond the block", "", START "st.global.u32 [%rd2+1024], %r1;", 64,
+      SIMT_OUT_OF_BOUNDS },
+    { "one lane beyond the block", "", START "st.global.u32 [%rd2+772], %r1;", 64,
+      SIMT_OUT_OF_BOUNDS },
+    { "a load before the block", "", START "ld.global.u32 %r2, [%rd2+-4];", 64,
+      SIMT_OUT_OF_BOUNDS },
+    { "a word at an odd address", "", START "ld.global.u32 %r2, [%rd2+2];", 64, SIMT_MISALIGNED },
+    { "four words at an address of one", "", START "ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd2+4];",
+      32, SIMT_MISALIGNED },
+    { "a load of what was written", "", START "ld.global.u32 %r2, [%rd2];", 64, SIMT_NONE },
+    { "a load of what nobody wrote", "", START "ld.global.u32 %r2, [%rd2+512];", 64,
+      SIMT_UNWRITTEN },
+    { "a load of what the kernel wrote", "",
+      START "st.global.u32 [%rd2+512], %r1; ld.global.u32 %r2, [%rd2+512];", 64, SIMT_NONE },
+    { "all lanes write to a word", "", START "st.global.u32 [%rd1], %r1;", 32, SIMT_SAME_ADDRESS },
+    { "two lanes write to a word", "",
+      START "min.u32 %r2, %r1, 30; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd2, %rd1, %rd3; "
+            "st.global.u32 [%rd2], %r1;",
+      32, SIMT_SAME_ADDRESS },
+    { "lane 0 writes", "", START "setp.eq.u32 %p1, %r1, 0; @%p1 st.global.u32 [%rd1], %r1;", 64,
+      SIMT_NONE },
+    { "both warps write to a word", "",
+      START "and.b32 %r2, %r1, 31; setp.eq.u32 %p1, %r2, 0; @%p1 st.global.u32 [%rd1], %r1;", 64,
+      SIMT_RACE },
+    { "a warp reads what the other wrote", "",
+      START "st.global.u32 [%rd2], %r1; xor.b32 %r2, %r1, 32; mul.wide.u32 %rd3, %r2, 4; add.s64 "
+            "%rd4, %rd1, %rd3; ld.global.u32 %r3, [%rd4];",
+      64, SIMT_RACE },
+    { "a warp writes what the other read", "",
+      START "xor.b32 %r2, %r1, 32; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; "
+            "ld.global.u32 %r3, [%rd4]; st.global.u32 [%rd2], %r3;",
+      64, SIMT_RACE },
+    { "all warps read", "", START "ld.global.u32 %r2, [%rd1];", 64, SIMT_NONE },
+    { "both warps add to a word", "", START "red.global.add.u32 [%rd1], 1;", 64, SIMT_NONE },
+    { "shared memory, with a barrier", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; bar.sync 0; xor.b32 %r9, %r9, 128; mov.u32 %r10, s; "
+                   "add.s32 %r10, %r10, %r9; ld.shared.u32 %r2, [%r10]; st.global.u32 [%rd2], %r2;",
+      64, SIMT_NONE },
+    { "shared memory, without one", SHARED,
+      SHARED_START "st.shared.u32 [%r8], %r1; xor.b32 %r9, %r9, 128; mov.u32 %r10, s; add.s32 "
+                   "%r10, %r10, %r9; ld.shared.u32 %r2, [%r10]; bar.sync 0;",
+      64, SIMT_UNWRITTEN },
+    { "shared memory read, then written", SHARED,
+      SHARED_START
+      "st.shared.u32 [%r8], %r1; bar.sync 0; xor.b32 %r9, %r9, 128; mov.u32 %r10, s; add.s32 %r10, "
+      "%r10, %r9; ld.shared.u32 %r2, [%r10]; st.shared.u32 [%r8], %r2; bar.sync 0;",
+      64, SIMT_RACE },
+    { "shared memory beyond its end", SHARED, SHARED_START "st.shared.u32 [%r8+1000], %r1;", 64,
+      SIMT_OUT_OF_BOUNDS },
+    { "shared memory that nobody wrote", SHARED, SHARED_START "ld.shared.u32 %r2, [%r8];", 32,
+      SIMT_UNWRITTEN },
+    { "generic addresses of both", SHARED,
+      SHARED_START "cvt.u64.u32 %rd5, %r8; cvta.shared.u64 %rd5, %rd5; st.u32 [%rd5], %r1; ld.u32 "
+                   "%r2, [%rd5]; st.u32 [%rd2], %r2;",
+      64, SIMT_NONE },
+    { "a barrier that half a warp reaches", "",
+      START "and.b32 %r2, %r1, 16; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; bar.sync 0; L:", 64,
+      SIMT_BARRIER },
+    { "a barrier that a warp never reaches", "",
+      START "setp.lt.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;", 64, SIMT_BARRIER },
+    { "a shuffle of all lanes", "", START "shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;", 64,
+      SIMT_NONE },
+    { "a shuffle that half the lanes reach", "",
+      START "and.b32 %r2, %r1, 16; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; shfl.sync.bfly.b32 %r2, "
+            "%r1, 1, 31, -1; L:",
+      64, SIMT_LANE_MASK },
+    { "a shuffle of half the lanes", "",
+      START "and.b32 %r2, %r1, 16; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; shfl.sync.bfly.b32 %r2, "
+            "%r1, 1, 31, 0xffff0000; L:",
+      64, SIMT_NONE },
+    { "a shuffle from lanes outside the mask", "",
+      START "and.b32 %r2, %r1, 16; setp.eq.u32 %p1, %r2, 0; @%p1 bra L; shfl.sync.bfly.b32 %r2, "
+            "%r1, 16, 31, 0xffff0000; L:",
+      64, SIMT_LANE_MASK },
+    { "a trap", "", "trap;", 32, SIMT_TRAP },
+    { "more threads than a block has", "", START, 2048, SIMT_LIMITS },
+    { "local memory", ".local .align 8 .b8 l[16];",
+      START "mov.u64 %rd5, l; st.local.u64 [%rd5+8], %rd1; ld.local.u64 %rd6, [%rd5+8]; "
+            "st.global.u32 [%rd2], %r1;",
+      64, SIMT_NONE },
+    { "local memory beyond its end", ".local .align 8 .b8 l[16];",
+      START "mov.u64 %rd5, l; st.local.u64 [%rd5+16], %rd1;", 64, SIMT_OUT_OF_BOUNDS },
+};
+
+static void each_fault_is_found_and_its_twin_is_clean(void **state)
+{
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _Alignas(256) uint32_t memory[WORDS] = { 0 };
+        struct ptx_machine machine;
+
+        ptx_machine_open(&machine, cases[i].shared, cases[i].body);
+        ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory / 2);
+        (void)ptx_machine_run(&machine, 1, cases[i].threads, memory);
+        if (machine.finding.kind != cases[i].expected)
+            fail_msg("%s: found %s (%s), not %s", cases[i].what,
+                     simt_finding_text(machine.finding.kind), machine.finding.detail,
+                     simt_finding_text(cases[i].expected));
+        ptx_machine_close(&machine);
+    }
+}
+
+/* A finding names the instruction, the source line and the thread; closed bytes are no memory, and what is allowed by the
+ * kernel's name is no finding. */
+static void a_finding_says_where_and_may_be_allowed(void **state)
+{
+    _Alignas(256) uint32_t memory[WORDS] = { 0 };
+    struct ptx_machine machine;
+    (void)state;
+
+    ptx_machine_open(&machine, "", START "ld.global.u32 %r2, [%rd2+512];");
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory / 2);
+    assert_false(ptx_machine_run(&machine, 1, 64, memory));
+    assert_string_equal(machine.finding.instruction, "ld.global.u32 %r2, [%rd2+512]");
+    assert_non_null(strstr(machine.finding.detail, "block (0, 0, 0), thread 0: byte 512 of 1024"));
+    assert_int_equal(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"), STATUS_OK);
+    assert_true(ptx_machine_run(&machine, 1, 64, memory));
+    assert_int_equal(simt_memory_close(machine.simt, (char *)memory + 700, 8), STATUS_OK);
+    assert_false(ptx_machine_run(&machine, 1, 64, memory));
+    assert_int_equal(machine.finding.kind, SIMT_OUT_OF_BOUNDS);
+    simt_memory_reopen(machine.simt, (char *)memory + 700, 8);
+    assert_true(ptx_machine_run(&machine, 1, 64, memory));
+    simt_memory_remove(machine.simt, memory);
+    assert_false(ptx_machine_run(&machine, 1, 64, memory));
+    ptx_machine_close(&machine);
+}
+
+/* A launch hands over exactly the kernel's arguments. */
+static void arguments_of_another_size_are_found(void **state)
+{
+    const struct simt_grid grid = { .blocks = { 1, 1, 1 }, .threads = { 32, 1, 1 } };
+    const void *arguments[] = { "12345678" };
+    const size_t sizes[] = { 4 };
+    struct ptx_machine machine;
+    (void)state;
+
+    ptx_machine_open(&machine, "", "");
+    assert_int_equal(
+        simt_launch(machine.simt, machine.kernel, &grid, arguments, sizes, 1, &machine.finding),
+        STATUS_BAD_USAGE);
+    assert_int_equal(machine.finding.kind, SIMT_ARGUMENTS);
+    ptx_machine_close(&machine);
+}
+
+static void run_and_compare(const char *shared, const char *body, unsigned blocks, unsigned threads,
+                            uint32_t (*expected)(uint32_t thread))
+{
+    _Alignas(256) uint32_t memory[WORDS] = { 0 };
+    struct ptx_machine machine;
+
+    ptx_machine_open(&machine, shared, body);
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    if (!ptx_machine_run(&machine, blocks, threads, memory))
+        fail_msg("%s", status_last()->text);
+    for (uint32_t i = 0; i < blocks * threads; i++)
+        if (memory[i] != expected(i))
+            fail_msg("thread %u has %u, should have %u", i, memory[i], expected(i));
+    ptx_machine_close(&machine);
+}
+
+static uint32_t collatz(uint32_t thread)
+{
+    uint32_t steps = 0;
+
+    for (uint32_t n = thread + 1; n != 1; steps++) n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+    return steps;
+}
+
+/* Each lane leaves the loop in its own time, and branches within it. */
+static void lanes_part_and_meet_again(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START "add.u32 %r2, %r1, 1; mov.u32 %r3, 0;\n"
+                          "LOOP: setp.eq.u32 %p1, %r2, 1; @%p1 bra DONE;\n"
+                          "and.b32 %r4, %r2, 1; setp.eq.u32 %p2, %r4, 0; @%p2 bra EVEN;\n"
+                          "mad.lo.u32 %r2, %r2, 3, 1; bra NEXT;\n"
+                          "EVEN: shr.u32 %r2, %r2, 1;\n"
+                          "NEXT: add.u32 %r3, %r3, 1; bra LOOP;\n"
+                          "DONE: st.global.u32 [%rd2], %r3;",
+                    1, 50, collatz);
+}
+
+static uint32_t half_sum(uint32_t thread)
+{
+    return thread % 32 == 0 ? 496 + 1024 * (thread / 32) : thread;
+}
+
+/* A reduction by shuffles; lanes that return early take no part in what follows. */
+static void shuffles_add_up_the_lanes(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START "mov.u32 %r2, %r1;\n"
+                          "shfl.sync.down.b32 %r3, %r2, 16, 31, -1; add.u32 %r2, %r2, %r3;\n"
+                          "shfl.sync.down.b32 %r3, %r2, 8, 31, -1; add.u32 %r2, %r2, %r3;\n"
+                          "shfl.sync.bfly.b32 %r3, %r2, 4, 31, -1; add.u32 %r2, %r2, %r3;\n"
+                          "shfl.sync.bfly.b32 %r3, %r2, 2, 31, -1; add.u32 %r2, %r2, %r3;\n"
+                          "shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1; add.u32 %r2, %r2, %r3;\n"
+                          "st.global.u32 [%rd2], %r1;\n"
+                          "and.b32 %r4, %r1, 31; setp.ne.u32 %p1, %r4, 0; @%p1 ret;\n"
+                          "st.global.u32 [%rd2], %r2;",
+                    1, 64, half_sum);
+}
+
+static uint32_t exchanged(uint32_t thread)
+{
+    uint32_t lane = thread % 32, up = lane >= 3 ? lane - 3 : lane, idx = lane / 8 * 8 + 5;
+
+    return up + 100 * idx + (lane < 16 ? 10000 : 0) + (lane == 31 ? 20000 : 0);
+}
+
+/* Shuffles up and by index within segments of 8 lanes, a ballot, and a vote. */
+static void lanes_exchange_numbers(void **state)
+{
+    (void)state;
+
+    run_and_compare(
+        "",
+        START "and.b32 %r2, %r1, 31; setp.lt.u32 %p1, %r2, 16;\n"
+              "shfl.sync.up.b32 %r3|%p2, %r2, 3, 0, -1;\n"
+              "shfl.sync.idx.b32 %r4, %r2, 5, 0x181f, -1; mad.lo.u32 %r3, %r4, 100, %r3;\n"
+              "vote.sync.ballot.b32 %r5, %p1, -1; shr.u32 %r5, %r5, %r2; and.b32 %r5, %r5, 1;\n"
+              "mad.lo.u32 %r3, %r5, 10000, %r3;\n"
+              "setp.eq.u32 %p3, %r2, 31; vote.sync.any.pred %p4, %p3, -1;\n"
+              "and.pred %p4, %p4, %p3; selp.b32 %r6, 20000, 0, %p4; add.u32 %r3, %r3, %r6;\n"
+              "st.global.u32 [%rd2], %r3;",
+        1, 64, exchanged);
+}
+
+static uint32_t reversed(uint32_t thread)
+{
+    return thread / 128 * 1000 + 127 - thread % 128;
+}
+
+/* Four warps of two blocks turn their numbers round by way of shared memory. */
+static void a_block_exchanges_by_shared_memory(void **state)
+{
+    (void)state;
+
+    run_and_compare(
+        SHARED,
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, "
+        "%ntid.x;\n"
+        "mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.u32 %rd3, %r4, 4; add.s64 %rd2, %rd1, %rd3;\n"
+        "mov.u32 %r8, s; shl.b32 %r9, %r1, 2; add.s32 %r10, %r8, %r9; mad.lo.u32 %r5, %r2, 1000, "
+        "%r1;\n"
+        "st.shared.u32 [%r10], %r5; bar.sync 0;\n"
+        "sub.u32 %r11, 508, %r9; add.s32 %r11, %r11, %r8; ld.shared.u32 %r6, [%r11];\n"
+        "st.global.u32 [%rd2], %r6;",
+        2, 128, reversed);
+}
+
+static uint32_t atomics(uint32_t thread)
+{
+    static const uint32_t expected[] = { 2016, 63, 7, 0 };
+
+    return thread < 3 ? expected[thread] : 0;
+}
+
+static void atomic_operations_add_up(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START
+                    "red.global.add.u32 [%rd1], %r1; atom.global.max.u32 %r2, [%rd1+4], %r1;\n"
+                    "atom.global.cas.b32 %r3, [%rd1+8], 0, 7; red.global.or.b32 [%rd1+12], 0;",
+                    1, 64, atomics);
+}
+
+/* Sectors, by hand: 32 words in a row are 4 sectors; at a distance of 32 bytes each has its own; in pairs of 16 bytes, 32
+ * bytes apart, a request of 512 bytes touches 32 sectors where 16 would do. */
+static void sectors_are_counted(void **state)
+{
+    static const struct {
+        const char *body;
+        uint64_t requests, sectors, wanted;
+    } rows[] = {
+        { START "ld.global.u32 %r2, [%rd2];", 1, 4, 4 },
+        { START "ld.global.u32 %r2, [%rd1];", 1, 1, 1 },
+        { START "ld.global.u32 %r2, [%rd2+4];", 1, 5, 4 },
+        { START "mul.wide.u32 %rd3, %r1, 32; add.s64 %rd2, %rd1, %rd3; ld.global.u32 %r2, [%rd2];",
+          1, 32, 4 },
+        { START "mul.wide.u32 %rd3, %r1, 32; add.s64 %rd2, %rd1, %rd3; ld.global.v4.u32 "
+                "{%r2,%r3,%r4,%r5}, [%rd2]; ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd2+16];",
+          2, 64, 32 },
+        { START "setp.lt.u32 %p1, %r1, 8; @%p1 ld.global.u32 %r2, [%rd2];", 1, 1, 1 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _Alignas(256) uint32_t memory[WORDS] = { 0 };
+        struct ptx_machine machine;
+        struct simt_counts counts;
+
+        ptx_machine_open(&machine, "", rows[i].body);
+        ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+        assert_true(ptx_machine_run(&machine, 1, 32, memory));
+        counts = simt_counts_of(machine.simt, machine.kernel);
+        assert_int_equal(counts.requests, rows[i].requests);
+        assert_int_equal(counts.sectors, rows[i].sectors);
+        assert_int_equal(counts.wanted, rows[i].wanted);
+        ptx_machine_close(&machine);
+    }
+}
+
+/* Passes of shared memory: a word per bank is one; a column of 32 words in one bank is 32; a word for all is one. */
+static void passes_of_the_banks_and_lanes_are_counted(void **state)
+{
+    static const struct {
+        const char *address;
+        uint64_t passes;
+    } rows[] = { { "shl.b32 %r9, %r1, 2;", 1 },
+                 { "shl.b32 %r9, %r1, 7;", 32 },
+                 { "mov.u32 %r9, 0;", 1 } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        char body[512];
+        struct ptx_machine machine;
+        struct simt_counts counts;
+
+        snprintf(body, sizeof body,
+                 "mov.u32 %%r1, %%tid.x; %s mov.u32 %%r8, s; add.s32 %%r8, %%r8, %%r9;"
+                 "ld.shared.u32 %%r2, [%%r8]; setp.lt.u32 %%p1, %%r1, 8; @%%p1 mov.u32 %%r3, 1;",
+                 rows[i].address);
+        ptx_machine_open(&machine, ".shared .align 16 .b8 s[4096];", body);
+        assert_int_equal(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"), STATUS_OK);
+        assert_true(ptx_machine_run(&machine, 1, 32, NULL));
+        counts = simt_counts_of(machine.simt, machine.kernel);
+        assert_int_equal(counts.shared_requests, 1);
+        assert_int_equal(counts.shared_passes, rows[i].passes);
+        assert_int_equal(counts.instructions, 8);
+        assert_int_equal(counts.lanes, 7 * 32 + 8);
+        simt_counts_clear(machine.simt);
+        assert_int_equal(simt_counts_of(machine.simt, machine.kernel).instructions, 0);
+        ptx_machine_close(&machine);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_fault_is_found_and_its_twin_is_clean),
+        cmocka_unit_test(a_finding_says_where_and_may_be_allowed),
+        cmocka_unit_test(arguments_of_another_size_are_found),
+        cmocka_unit_test(lanes_part_and_meet_again),
+        cmocka_unit_test(shuffles_add_up_the_lanes),
+        cmocka_unit_test(lanes_exchange_numbers),
+        cmocka_unit_test(a_block_exchanges_by_shared_memory),
+        cmocka_unit_test(atomic_operations_add_up),
+        cmocka_unit_test(sectors_are_counted),
+        cmocka_unit_test(passes_of_the_banks_and_lanes_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
