@@ -32,40 +32,21 @@ void lanes_pack32(struct warp *warp, const struct instruction *instruction)
     LANES(uint64_t, d, v = a[l] | (uint64_t)b[l] << 32)
 }
 
-/* A destination may be "_", which is none; and one may be the place of the source, so both are read first. */
-void lanes_unpack16(struct warp *warp, const struct instruction *instruction)
-{
-    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);
-    uint32_t low[SIMT_LANES], high[SIMT_LANES];
-
-    for (int l = 0; l < SIMT_LANES; l++) {
-        low[l] = a[l] & 0xffff;
-        high[l] = a[l] >> 16;
+/* A destination may be "_", which is none, and may be the place of the source: a lane is read before it is written. */
+#define UNPACK(function, held, low, high)                                                          \
+    void function(struct warp *warp, const struct instruction *instruction)                        \
+    {                                                                                              \
+        const held *a = REGISTER(held, instruction->s[0]);                                         \
+        uint32_t unused[2][SIMT_LANES];                                                            \
+        uint32_t *d[2];                                                                            \
+                                                                                                   \
+        for (int i = 0; i < 2; i++)                                                                \
+            d[i] = instruction->d[i] >= 0 ? REGISTER(uint32_t, instruction->d[i]) : unused[i];     \
+        LANES(uint32_t, d[0], held x = a[l]; v = (uint32_t)(low);                                  \
+              d[1][l] = warp->lane[l] ? (uint32_t)(high) : d[1][l])                                \
     }
-    if (instruction->d[0] >= 0) {
-        LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = low[l])
-    }
-    if (instruction->d[1] >= 0) {
-        LANES(uint32_t, REGISTER(uint32_t, instruction->d[1]), v = high[l])
-    }
-}
-
-void lanes_unpack32(struct warp *warp, const struct instruction *instruction)
-{
-    const uint64_t *a = REGISTER(uint64_t, instruction->s[0]);
-    uint32_t low[SIMT_LANES], high[SIMT_LANES];
-
-    for (int l = 0; l < SIMT_LANES; l++) {
-        low[l] = (uint32_t)a[l];
-        high[l] = (uint32_t)(a[l] >> 32);
-    }
-    if (instruction->d[0] >= 0) {
-        LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = low[l])
-    }
-    if (instruction->d[1] >= 0) {
-        LANES(uint32_t, REGISTER(uint32_t, instruction->d[1]), v = high[l])
-    }
-}
+UNPACK(lanes_unpack16, uint32_t, x & 0xffff, x >> 16)
+UNPACK(lanes_unpack32, uint64_t, x, x >> 32)
 
 static const struct opcode rows[] = {
     { "mov.pred", move_word, "p:p" },        { "mov.b16", move_word, "h:h" },

@@ -2,6 +2,8 @@
  * Synchronization and Communication Instructions": otherwise what happens is undefined). */
 #include "harness/simt/lanes/lanes.h"
 
+#include <string.h>
+
 static void check_members(struct warp *warp, const struct instruction *instruction, uint32_t mask)
 {
     uint32_t absent = mask & warp->live & ~warp->exec, strange = warp->exec & ~mask;
@@ -19,6 +21,40 @@ static uint32_t mask_of(const struct warp *warp, int32_t place)
     return REGISTER(uint32_t, place)[first_lane(warp->exec)];
 }
 
+/* What most shuffles are: all lanes exchange with the one whose number has another bit. */
+#define EXCHANGE(bit)                                                                              \
+    case bit:                                                                                      \
+        for (int l = 0; l < SIMT_LANES; l++) taken[l] = a[l ^ (bit)];                              \
+        break;
+
+static bool exchange(const struct warp *warp, const struct instruction *instruction)
+{
+    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);
+    const uint32_t *by = REGISTER(uint32_t, instruction->s[1]);
+    const uint32_t *clamp = REGISTER(uint32_t, instruction->s[2]);
+    const uint32_t *mask = REGISTER(uint32_t, instruction->s[3]);
+    uint32_t taken[SIMT_LANES], differ = 0;
+
+    if (!warp->full || instruction->mode != SHUFFLE_BFLY)
+        return false;
+    for (int l = 0; l < SIMT_LANES; l++) differ |= (by[l] ^ by[0]) | (clamp[l] ^ 31) | ~mask[l];
+    if (differ != 0)
+        return false;
+    switch (by[0]) {
+        EXCHANGE(1)
+        EXCHANGE(2)
+        EXCHANGE(4)
+        EXCHANGE(8)
+        EXCHANGE(16)
+    default:
+        return false;
+    }
+    memcpy(REGISTER(uint32_t, instruction->d[0]), taken, sizeof taken);
+    if (instruction->d[1] >= 0)
+        memset(REGISTER(uint32_t, instruction->d[1]), 0xff, sizeof taken);
+    return true;
+}
+
 /* Sources: the number, the lane or distance, the clamp with the segments' mask above it, the members. */
 void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
 {
@@ -27,7 +63,7 @@ void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
     const uint32_t *clamp = REGISTER(uint32_t, instruction->s[2]);
     uint32_t taken[SIMT_LANES], inside[SIMT_LANES], absent = 0;
 
-    if (warp->exec == 0)
+    if (warp->exec == 0 || exchange(warp, instruction))
         return;
     check_members(warp, instruction, mask_of(warp, instruction->s[3]));
     for (int l = 0; l < SIMT_LANES; l++) {
