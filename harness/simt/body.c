@@ -63,7 +63,7 @@ static const char *const specials[] = {
 };
 
 /* Whether the word is a special register. */
-static enum status special(struct reader *reader, struct word word, int32_t *number)
+static enum status special(struct reader *reader, struct ptx_word word, int32_t *number)
 {
     *number = -1;
     for (size_t s = 0; s < ARRAY_SIZE(specials); s++) {
@@ -84,11 +84,11 @@ static enum status special(struct reader *reader, struct word word, int32_t *num
 }
 
 /* The register with this name, the innermost scope first; -1: none. */
-static int32_t find_register(const struct reader *reader, struct word word)
+static int32_t find_register(const struct reader *reader, struct ptx_word word)
 {
     for (int64_t i = reader->declared_count - 1; i >= 0; i--) {
         const struct declared *row = &reader->declared[i];
-        struct word rest = { word.text + row->stem.length, word.length - row->stem.length, 0 };
+        struct ptx_word rest = { word.text + row->stem.length, word.length - row->stem.length, 0 };
         uint64_t number;
         if (rest.length < 0 || memcmp(word.text, row->stem.text, (size_t)row->stem.length) != 0)
             continue;
@@ -101,10 +101,10 @@ static int32_t find_register(const struct reader *reader, struct word word)
     return -1;
 }
 
-static const struct symbol *find_symbol(const struct reader *reader, struct word word)
+static const struct symbol *find_symbol(const struct reader *reader, struct ptx_word word)
 {
     for (int64_t i = reader->symbol_count - 1; i >= 0; i--) {
-        struct word name = reader->symbols[i].name;
+        struct ptx_word name = reader->symbols[i].name;
         if (name.length == word.length && memcmp(name.text, word.text, (size_t)name.length) == 0)
             return &reader->symbols[i];
     }
@@ -167,7 +167,7 @@ static enum status source(struct reader *reader, const struct statement *stateme
 {
     bool negated = form == 'p' && reader_accept(reader, "!"),
          converts = strncmp(statement->name, "cvt.", 4) == 0;
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
     const struct symbol *symbol;
     uint64_t value;
     int32_t other;
@@ -202,7 +202,7 @@ static enum status source(struct reader *reader, const struct statement *stateme
 static enum status destination(struct reader *reader, const struct statement *statement, char form,
                                int32_t *number)
 {
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
     bool converts = strncmp(statement->name, "cvt.", 4) == 0 && form != 'd';
 
     *number = -1;
@@ -284,10 +284,10 @@ static enum status access_type(struct reader *reader, const struct statement *st
                                struct instruction *row)
 {
     char dotted[OPCODE_SIZE] = ".";
-    struct word word;
+    struct ptx_word word;
 
     strncat(dotted, statement->parts[statement->count - 1], sizeof dotted - 2);
-    word = (struct word){ dotted, (int)strlen(dotted), 0 };
+    word = (struct ptx_word){ dotted, (int)strlen(dotted), 0 };
     if (reader_type_bits(word) < 8)
         READER_FAIL(reader, "unknown type in %s", statement->name);
     row->width = (uint8_t)(reader_type_bits(word) / 8);
@@ -305,7 +305,7 @@ static enum status access_type(struct reader *reader, const struct statement *st
 /* "[%rd1+16]" or "[name+8]". */
 static enum status address(struct reader *reader, struct instruction *row)
 {
-    struct word word;
+    struct ptx_word word;
     const struct symbol *symbol;
     uint64_t offset = 0;
 
@@ -333,7 +333,7 @@ static enum status address(struct reader *reader, struct instruction *row)
 static enum status element(struct reader *reader, const struct statement *statement, int width,
                            bool store, int32_t *number)
 {
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
     uint64_t value;
     int bits;
 
@@ -580,7 +580,7 @@ static enum status control(struct reader *reader, const struct statement *statem
 static enum status barrier(struct reader *reader, const struct statement *statement)
 {
     struct instruction row = blank(reader, statement);
-    struct word number;
+    struct ptx_word number;
 
     if (has(statement, "warp")) {
         row.run = lanes_together;
@@ -647,7 +647,7 @@ static enum status operands(struct reader *reader, struct statement *statement)
 static enum status instruction(struct reader *reader)
 {
     struct statement statement = { .predicate = -1, .text = reader_peek(reader).text };
-    struct word word;
+    struct ptx_word word;
 
     if (reader_accept(reader, "@")) {
         statement.negated = reader_accept(reader, "!");
@@ -735,7 +735,7 @@ static bool is_label(const struct reader *reader)
 
 static enum status label(struct reader *reader)
 {
-    struct word name = reader_take(reader);
+    struct ptx_word name = reader_take(reader);
 
     TRY(reader_want(reader, ":"));
     TRY(rows_grow(&reader->labels, reader->label_count + 1, &reader->label_room));
@@ -763,7 +763,7 @@ static enum status statement(struct reader *reader)
 static enum status resolve_jumps(struct reader *reader)
 {
     for (int64_t j = 0; j < reader->jump_count; j++) {
-        struct word name = reader->jumps[j].name;
+        struct ptx_word name = reader->jumps[j].name;
         int32_t target = -1;
         for (int64_t l = 0; l < reader->label_count; l++)
             if (reader->labels[l].name.length == name.length &&

@@ -20,14 +20,14 @@ enum status reader_fail(struct reader *reader, const char *file, int line, const
                        at < reader->count ? reader->words[at].line : 0, text);
 }
 
-struct word reader_peek(const struct reader *reader)
+struct ptx_word reader_peek(const struct reader *reader)
 {
-    return reader->at < reader->count ? reader->words[reader->at] : (struct word){ "", 0, 0 };
+    return reader->at < reader->count ? reader->words[reader->at] : (struct ptx_word){ "", 0, 0 };
 }
 
-struct word reader_take(struct reader *reader)
+struct ptx_word reader_take(struct reader *reader)
 {
-    struct word word = reader_peek(reader);
+    struct ptx_word word = reader_peek(reader);
 
     reader->at += reader->at < reader->count;
     return word;
@@ -43,7 +43,7 @@ bool reader_accept(struct reader *reader, const char *text)
 
 enum status reader_want(struct reader *reader, const char *text)
 {
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
 
     if (!word_is(word, text))
         READER_FAIL(reader, "'%s' should follow, not '%.*s'", text, word.length, word.text);
@@ -52,14 +52,14 @@ enum status reader_want(struct reader *reader, const char *text)
 
 enum status reader_number(struct reader *reader, uint64_t *value)
 {
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
 
     if (!word_number(word, value))
         READER_FAIL(reader, "'%.*s' is no number", word.length, word.text);
     return STATUS_OK;
 }
 
-int reader_type_bits(struct word type)
+int reader_type_bits(struct ptx_word type)
 {
     static const struct {
         const char *name;
@@ -76,7 +76,7 @@ int reader_type_bits(struct word type)
     return 0;
 }
 
-static enum status add_symbol(struct reader *reader, struct word name, enum simt_space space,
+static enum status add_symbol(struct reader *reader, struct ptx_word name, enum simt_space space,
                               uint64_t value)
 {
     TRY(rows_grow(&reader->symbols, reader->symbol_count + 1, &reader->symbol_room));
@@ -86,10 +86,10 @@ static enum status add_symbol(struct reader *reader, struct word name, enum simt
 
 /* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. */
 static enum status declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
-                              struct word *name)
+                              struct ptx_word *name)
 {
     uint64_t count = 1, dimension;
-    struct word type;
+    struct ptx_word type;
 
     *align = 0;
     while (reader_accept(reader, ".align")) TRY(reader_number(reader, align));
@@ -127,7 +127,7 @@ enum status reader_variable(struct reader *reader)
     bool shared = word_is(reader_take(reader), ".shared");
     int *used = shared ? &reader->kernel->shared_bytes : &reader->kernel->local_bytes, element;
     uint64_t align, bytes;
-    struct word name;
+    struct ptx_word name;
 
     TRY(declarator(reader, &align, &element, &bytes, &name));
     TRY(reader_want(reader, ";"));
@@ -143,7 +143,7 @@ static enum status global_variable(struct reader *reader)
     struct module_variable *variable;
     uint64_t align, bytes, value;
     int element;
-    struct word name;
+    struct ptx_word name;
 
     TRY(declarator(reader, &align, &element, &bytes, &name));
     TRY(rows_make(&variable, 1));
@@ -180,7 +180,7 @@ static enum status parameters(struct reader *reader)
     while (!reader_accept(reader, ")")) {
         uint64_t align, bytes;
         int element;
-        struct word name;
+        struct ptx_word name;
 
         TRY(reader_want(reader, ".param"));
         TRY(declarator(reader, &align, &element, &bytes, &name));
@@ -219,7 +219,7 @@ static enum status tuning(struct reader *reader)
 static enum status entry(struct reader *reader)
 {
     int64_t outside = reader->symbol_count;
-    struct word name = reader_take(reader);
+    struct ptx_word name = reader_take(reader);
     struct simt_kernel *kernel;
 
     TRY(rows_make(&kernel, 1));
@@ -242,7 +242,7 @@ static enum status entry(struct reader *reader)
 static enum status file(struct reader *reader)
 {
     struct module *module = reader->module;
-    struct word path;
+    struct ptx_word path;
     uint64_t number;
     const char *slash;
 
@@ -275,7 +275,7 @@ static enum status section(struct reader *reader)
 
 static enum status declaration(struct reader *reader)
 {
-    struct word word = reader_take(reader);
+    struct ptx_word word = reader_take(reader);
 
     if (word_is(word, ".version") || word_is(word, ".target") || word_is(word, ".address_size")) {
         reader_take(reader);

@@ -7,25 +7,25 @@
 
 /* Registers that one declaration made: stem and number, or a name. */
 struct declared {
-    struct word stem;
+    struct ptx_word stem;
     int32_t first, count; /* count: -1 for a single name */
 };
 
 /* What a name stands for: an address in a space. */
 struct symbol {
-    struct word name;
+    struct ptx_word name;
     enum simt_space space;
     uint64_t value;
 };
 
 /* A label, or a branch to one. */
 struct label {
-    struct word name;
+    struct ptx_word name;
     int32_t at;
 };
 
 struct reader {
-    struct word *words;
+    struct ptx_word *words;
     int64_t count, at;
     struct module *module;
 
@@ -45,14 +45,14 @@ struct reader {
 enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-struct word reader_peek(const struct reader *reader); /* empty at the end */
-struct word reader_take(struct reader *reader);
+struct ptx_word reader_peek(const struct reader *reader); /* empty at the end */
+struct ptx_word reader_take(struct reader *reader);
 bool reader_accept(struct reader *reader, const char *text);
 enum status reader_want(struct reader *reader, const char *text);
 enum status reader_number(struct reader *reader, uint64_t *value);
 
 /* ".b32": its bits; 0 for a type that is none. */
-int reader_type_bits(struct word type);
+int reader_type_bits(struct ptx_word type);
 
 /* A variable in shared or local memory, from its space on. */
 enum status reader_variable(struct reader *reader);

@@ -40,7 +40,7 @@ static const char *word_end(const char *at, const char *end)
     return at > from ? at : from + 1;
 }
 
-enum status words_of(struct word **words, int64_t *count, const char *text, size_t bytes)
+enum status words_of(struct ptx_word **words, int64_t *count, const char *text, size_t bytes)
 {
     const char *end = text + bytes;
     int64_t room = 0;
@@ -61,17 +61,17 @@ enum status words_of(struct word **words, int64_t *count, const char *text, size
         }
         at = word_end(at, end);
         TRY(rows_grow(words, *count + 1, &room));
-        (*words)[(*count)++] = (struct word){ from, (int)(at - from), line };
+        (*words)[(*count)++] = (struct ptx_word){ from, (int)(at - from), line };
     }
     return STATUS_OK;
 }
 
-bool word_is(struct word word, const char *text)
+bool word_is(struct ptx_word word, const char *text)
 {
     return strlen(text) == (size_t)word.length && memcmp(word.text, text, (size_t)word.length) == 0;
 }
 
-void word_copy(struct word word, char *to, size_t size)
+void word_copy(struct ptx_word word, char *to, size_t size)
 {
     size_t length = (size_t)word.length < size - 1 ? (size_t)word.length : size - 1;
 
@@ -79,7 +79,7 @@ void word_copy(struct word word, char *to, size_t size)
     to[length] = '\0';
 }
 
-bool word_number(struct word word, uint64_t *value)
+bool word_number(struct ptx_word word, uint64_t *value)
 {
     char text[40], *end;
     bool bits;

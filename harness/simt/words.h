@@ -8,20 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct word {
+struct ptx_word {
     const char *text; /* in the module's text, which outlives it */
     int length, line;
 };
 
 /* The words of `text`, for free(). OUT_OF_MEMORY. */
-enum status words_of(struct word **words, int64_t *count, const char *text, size_t bytes);
+enum status words_of(struct ptx_word **words, int64_t *count, const char *text, size_t bytes);
 
-bool word_is(struct word word, const char *text);
+bool word_is(struct ptx_word word, const char *text);
 
 /* Copies, cut where it does not fit. */
-void word_copy(struct word word, char *to, size_t size);
+void word_copy(struct ptx_word word, char *to, size_t size);
 
 /* A number as PTX writes them: decimal, 0x, and 0f or 0d with the bits of a float or double. Whether it is one. */
-bool word_number(struct word word, uint64_t *value);
+bool word_number(struct ptx_word word, uint64_t *value);
 
 #endif
