@@ -3,6 +3,7 @@
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/traces/fail_on.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -21,7 +22,8 @@ struct diagnose {
     bool thresholds;
     struct table_choice tables;
     bool has_rank;
-    int64_t rank; /* whose page it is */
+    int64_t rank;          /* whose page it is */
+    enum severity fail_on; /* SEVERITY_INFORMATION: it was not given */
 };
 
 enum { SORT_NAMES = 400 };
@@ -48,7 +50,21 @@ static enum status find_rank(int *only, const struct diagnose *options,
     return STATUS_OK;
 }
 
-static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis)
+/* As a check, whose lines follow the page; beside JSON they go to standard error. */
+static void check(const struct diagnose *options, const struct diagnosis *diagnosis, int only,
+                  int *exit_code)
+{
+    struct page page = options->flags.format == FORMAT_JSON
+                           ? page_console(stderr, options->flags.color)
+                           : flags_page(&options->flags);
+
+    if (options->fail_on != SEVERITY_INFORMATION &&
+        !fail_on_passes(&page, diagnosis, only, options->fail_on))
+        *exit_code = 1;
+}
+
+static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis,
+                         int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct flags *flags = &options->flags;
@@ -64,6 +80,7 @@ static enum status print(const struct diagnose *options, const struct diagnosis 
     } else {
         TRY_OUT(diagnosis_page(&page, diagnosis, &view));
     }
+    check(options, diagnosis, view.only, exit_code);
 
 out:
     free(text);
@@ -79,7 +96,6 @@ static enum status run_diagnose(void *context, int *exit_code)
     struct diagnosis diagnosis = { .count = 0 };
     int skipped = 0;
 
-    (void)exit_code;
     if (flags->argument_count == 0)
         FAIL_OUT(STATUS_BAD_USAGE,
                  "a trace is missing: give files, folders of them, or - for standard input; %s run "
@@ -92,7 +108,7 @@ static enum status run_diagnose(void *context, int *exit_code)
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
     if (diagnosis.count > 0)
-        TRY_OUT(print(options, &diagnosis));
+        TRY_OUT(print(options, &diagnosis, exit_code));
     if (skipped > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
                  paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
@@ -156,6 +172,9 @@ static const struct option_row options[] = {
       .most = EXCERPT_STEPS },
     { "thresholds", NULL, "this trace's figure, good, bad and the source, for every rule", 2,
       value_boolean, .offset = offsetof(struct diagnose, thresholds) },
+    { "fail-on", "minor|major|critical",
+      "exit with 1 if there is a finding of this severity or above, or a trace tells too little", 3,
+      value_choice, .offset = offsetof(struct diagnose, fail_on), .least = SEVERITY_MINOR },
     FLAG_COLOR,
     FLAG_VERBOSE,
     OPTIONS_END,
@@ -179,9 +198,11 @@ const struct command command_diagnose = {
             "  chokepoint diagnose worker0.pt.trace.json --timeline\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
+            "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "
-            "incomplete; 2 when one could not be read: the others are printed all the same.",
+            "incomplete; 1 when --fail-on is given and found something, which the last lines name; "
+            "2 when one could not be read: the others are printed all the same.",
     .options = options,
     .context_size = sizeof(struct diagnose),
     .run = run_diagnose,

@@ -202,4 +202,43 @@ if [ -e /dev/full ]; then
     says err "cannot write to standard output"
 fi
 
+# --- as a check ---
+# waiting FILE: steps of 100 us in which the host waits 60 us for the device and then works for 35 us.
+waiting()
+{
+    {
+        printf '{"deviceProperties": [{"id": 0, "name": "NVIDIA Made"}], "traceEvents": [\n'
+        step=0
+        while [ "$step" -lt 50 ]; do
+            [ "$step" -eq 0 ] || printf ',\n'
+            at=$((100 * step))
+            event user_annotation "ProfilerStep#$step" 9 9 "$at" 100
+            printf ',\n'
+            event cuda_runtime cudaLaunchKernel 9 9 $((at + 1)) 2 "\"correlation\": $((step + 1))"
+            printf ',\n'
+            event kernel gemm 0 7 $((at + 4)) 60 "\"correlation\": $((step + 1)), \"device\": 0, \"stream\": 7"
+            printf ',\n'
+            event cuda_runtime cudaDeviceSynchronize 9 9 $((at + 3)) 61
+            step=$((step + 1))
+        done
+        printf '\n]}\n'
+    } >"$folder/$1"
+}
+waiting waiting.json
+expect 0 "a finding, and no check" diagnose "$folder/waiting.json"
+says out "host_sync"
+expect 1 "a check that finds something" diagnose "$folder/waiting.json" --fail-on=minor
+says out "Not passed: host_sync ("
+expect 1 "a check beside JSON" diagnose "$folder/waiting.json" --fail-on=minor --format=json
+says err "Not passed: host_sync ("
+says_not out "Not passed"
+expect 0 "a check of what is not there" diagnose "$folder/waiting.json" --fail-on=critical
+says_not out "Not passed"
+expect 1 "a check of a trace that was cut" diagnose "$folder/cut.json" --fail-on=critical
+says out "cut.json is incomplete"
+printf '{"traceEvents": []}' >"$folder/nothing.json"
+expect 1 "a check of a trace without events" diagnose "$folder/nothing.json" --fail-on=critical
+says out "Not passed"
+refuses "a check of nothing" "--fail-on=information" diagnose "$folder/waiting.json" --fail-on=information
+
 finish
