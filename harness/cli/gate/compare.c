@@ -111,13 +111,17 @@ out:
     return status;
 }
 
-static enum status explain_sides(const struct compare *compare)
+static enum status explain_sides(const struct compare *compare, int *exit_code)
 {
+    bool slower = false;
+
     if (compare->counts[SIDE_BASE] > 1 || compare->counts[SIDE_NEW] > 1)
         FAIL(STATUS_BAD_USAGE, "--explain takes one trace, or one result, per side");
     TRY(compare_explain(
         &compare->flags, &compare->filter,
-        (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] }));
+        (const char *const[SIDES]){ compare->paths[SIDE_BASE][0], compare->paths[SIDE_NEW][0] },
+        &slower));
+    *exit_code = slower ? 1 : 0;
 
     return STATUS_OK;
 }
@@ -143,7 +147,7 @@ static enum status run_compare(void *context, int *exit_code)
 
     TRY_OUT(split_sides(compare));
     if (compare->explain)
-        return explain_sides(compare);
+        return explain_sides(compare, exit_code);
     TRY_OUT(refuse_twice(compare));
     TRY_OUT(read_sides(compare));
     if (!compare->force)
@@ -234,7 +238,8 @@ const struct command command_compare = {
             "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
             "\n" EXIT_CODES(
                 "nothing is slower and no row of base is missing",
-                "something is slower, is missing in a file or a repetition of new or did other "
+                "something is slower (with --explain, a step, for a reason that stands out), is "
+                "missing in a file or a repetition of new or did other "
                 "work, a counter moved of which nobody says which way is better, or no row "
                 "could be compared; with --strict, something is undecided or was not "
                 "measured") "\n" UNDECIDED_EXITS,

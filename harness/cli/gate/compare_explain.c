@@ -52,14 +52,19 @@ struct explaining {
     struct json json;
     cJSON *array; /* NULL: a page is printed */
     int explained, failed;
+    bool slower;
 };
 
 static enum status explain(struct explaining *explaining, const char *base, const char *new)
 {
     enum status status = STATUS_OK;
     struct trace_change change;
+    char words[400];
 
     TRY_OUT(trace_change_make(&change, (const char *const[SIDES]){ base, new }));
+    trace_change_words(words, sizeof words, &change);
+    explaining->slower = explaining->slower ||
+                         (change.step.differs && change.step.change_ns > 0 && words[0] != '\0');
     if (explaining->array != NULL)
         trace_change_json(&explaining->json, explaining->array, &change);
     else
@@ -114,7 +119,7 @@ out:
 }
 
 enum status compare_explain(const struct flags *flags, const struct filter *filter,
-                            const char *const sides[SIDES])
+                            const char *const sides[SIDES], bool *slower)
 {
     enum status status = STATUS_OK;
     struct trace_paths paths[SIDES] = { { .count = 0 }, { .count = 0 } };
@@ -131,6 +136,7 @@ enum status compare_explain(const struct flags *flags, const struct filter *filt
     TRY_OUT(explain_all(&explaining, filter, paths));
     if (root != NULL)
         TRY_OUT(print_json(&explaining, root));
+    *slower = explaining.slower;
     if (explaining.failed > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d pairs of traces could not be explained",
                  explaining.failed, explaining.failed + explaining.explained);

@@ -62,8 +62,9 @@ def trace(path, seed, steps=20, loading=150, pause=0, longer=None, members=None,
     return path
 
 
-def explained(*arguments):
-    document = json.loads(call("--explain", "--format=json", *arguments))
+def explained(*arguments, code=0):
+    said = call("--explain", "--format=json", *arguments, code=code)
+    document = json.loads(said)
     check(document["schema"] == 1, "the schema")
     for one in document["explanations"]:
         check(sum(part["change_ns"] for part in one["parts"]) == one["change_ns"], "parts sum to the change")
@@ -81,24 +82,24 @@ def check_traces(folder):
     base = trace(folder / "base.json", 1)
     [same] = explained(base, trace(folder / "same.json", 2))
     check(standing_out(same) == [] and same["because"] == "", f"equal runs: {same['because']}")
-    [slow] = explained(base, trace(folder / "gelu.json", 3, longer={"aten::gelu": 100}))
+    [slow] = explained(base, trace(folder / "gelu.json", 3, longer={"aten::gelu": 100}), code=1)
     check(standing_out(slow) == ["gelu"], f"a slower operator: {standing_out(slow)}")
     check(slow["because"].startswith("gelu +"), slow["because"])
-    [slow] = explained(base, trace(folder / "loading.json", 4, loading=400))
+    [slow] = explained(base, trace(folder / "loading.json", 4, loading=400), code=1)
     check(standing_out(slow) == ["loading"] and slow["parts"][0]["kind"] == "idle", "slower loading")
     [fast] = explained(folder / "loading.json", base)
     check(fast["because"].startswith("idle: loading -"), fast["because"])
     [other] = explained(base, trace(folder / "renamed.json", 5, longer={"aten::linear": 200}, sgemm="sgemm_v2",
-                                    members={"cuda_driver_version": 13000}))
+                                    members={"cuda_driver_version": 13000}), code=1)
     check(standing_out(other) == ["linear"], "a kernel of another name stays in its operator")
     check(other["parts"][0]["kernels"] == ["sgemm", "sgemm_v2"], f"{other['parts'][0]['kernels']}")
     check(other["differences"] == [{"name": "cuda_driver_version", "base": "12040", "new": "13000"}],
           f"{other['differences']}")
 
-    page = call("--explain", base, folder / "renamed.json")
+    page = call("--explain", base, folder / "renamed.json", code=1)
     for text in ["Why", "1. linear: ", "mostly sgemm_v2,", "the step", "cuda_driver_version: 12040 and 13000"]:
         check(text in " ".join(page.split()), f"the page has no {text}: {page}")
-    check("# " in call("--explain", base, folder / "renamed.json", "--format=markdown"), "Markdown")
+    check("# " in call("--explain", base, folder / "renamed.json", "--format=markdown", code=1), "Markdown")
     page = call("--explain", base, folder / "same.json")
     check("changed by less than 5%, so nothing is named" in page, page)
     page = call("--explain", base, trace(folder / "short.json", 6, steps=2))
@@ -116,21 +117,21 @@ def check_untraced(folder):
     for number, step_us, spread, differs in ((1, 1000, 0.05, True), (2, 820, 0.05, False), (3, 700, 0.05, False),
                                              (4, 1000, 0.9, False)):
         new = untraced(folder, number, step_us, spread, 400)
-        [slow] = explained(base, new)
+        [slow] = explained(base, new, code=int(differs))
         check(slow["differs"] == differs, f"untraced, {step_us} us with a spread of {spread}: {slow['differs']}")
         check(standing_out(slow) == (["loading"] if differs else []), f"{step_us} us: {standing_out(slow)}")
         check(slow["untraced_ns"] == [800000, 1000 * step_us], f"{slow['untraced_ns']}")
-        page = " ".join(call("--explain", base, new).split())
+        page = " ".join(call("--explain", base, new, code=int(differs)).split())
         check(("nothing is named" in page) != differs, page)
 
 
 def check_finding(folder):
     """A few long pauses hide in the noise of the steps; the finding that is new has seen them."""
-    [slow] = explained(folder / "base.json", trace(folder / "pauses.json", 7, pause=4000))
+    [slow] = explained(folder / "base.json", trace(folder / "pauses.json", 7, pause=4000), code=1)
     check(standing_out(slow) == [] and slow["differs"], f"{slow['parts'][0]}")
     check(slow["findings_new"] != [] and slow["because"].partition(" ")[0] in slow["findings_new"],
           f"{slow['because']} of {slow['findings_new']}")
-    page = call("--explain", folder / "base.json", folder / "pauses.json")
+    page = call("--explain", folder / "base.json", folder / "pauses.json", code=1)
     check("a finding that is new" in page, page)
     [fast] = explained(folder / "pauses.json", folder / "base.json")
     check(fast["because"].startswith(slow["because"].partition(" ")[0] + " -"), fast["because"])
@@ -161,9 +162,9 @@ def check_results(folder):
     check(document["rows"][0]["because"].startswith("gelu +"), "the cause in JSON")
     said = call(*new, "--new", *base)
     check("because" not in said, "a faster row has no cause")
-    [pair] = explained(base[0], new[0])
+    [pair] = explained(base[0], new[0], code=1)
     check(standing_out(pair) == ["gelu"], "two results")
-    [pair] = explained(base[0] / "result.json", new[0], "--filter=item_sync")
+    [pair] = explained(base[0] / "result.json", new[0], "--filter=item_sync", code=1)
     check("no trace of base is wanted" in call("--explain", base[0], new[0], "--filter=nothing", code=2), "a filter")
     for trace_file in (new[0] / "traces").iterdir():
         trace_file.write_bytes(b"no trace")
