@@ -430,6 +430,7 @@ static const struct option_row options[] = {
     FLAG_COLOR,
     FLAG_VERBOSE,
     ROUNDS_OF_OPTIONS(bench_command, rounds_of),
+    ROUNDS_OF_COMMAND(bench_command, rounds_of),
     FLAG_OUT("new folder for the results of the rounds", 4),
     OPTIONS_END,
 };
@@ -449,6 +450,9 @@ const struct command command_bench = {
             "  chokepoint bench --against=machines/\n"
             "  chokepoint bench --ranks=2    collectives\n"
             "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
+            "  chokepoint bench --rounds-of old/my_bench new/my_bench --out=rounds\n"
+            "  chokepoint bench --rounds-of old new --command='hyperfine --export-json={out} "
+            "{program}/tool' --out=rounds\n"
             "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct bench_command),

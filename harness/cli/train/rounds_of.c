@@ -38,6 +38,8 @@ struct rounds {
     const struct rounds_of_command *command;
     const struct flags *flags;
     const char *programs[SIDES];
+    bool nameless[SIDES]; /* the program does not know the command's name */
+    char *shell;          /* the user's command; NULL: the programs are started */
     int rounds;
     int whole[SIDES]; /* results so far */
     char *unfinished; /* where the programs write */
@@ -86,13 +88,58 @@ static bool was_given(const struct flags *flags, const char *name)
     return false;
 }
 
-/* The words that both programs are called with. */
-static enum status measuring_words(struct words *words, const struct rounds *rounds)
+/* The user's command as the shell takes it, with OLD or NEW and the file as its arguments 1 and 2: they are words
+ * there whatever is in them. *text is malloc'd. */
+static enum status shell_of(char **text, const char *command)
+{
+    static const struct {
+        const char *name, *value;
+    } places[] = { { "{program}", "\"$1\"" }, { "{out}", "\"$2\"" } };
+    enum status status = STATUS_OK;
+    size_t room = 2 * strlen(command) + 1, length = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (strstr(command, places[i].name) == NULL)
+            FAIL_OUT(STATUS_BAD_USAGE,
+                     "--command has no %s: give it as in --command='{program} "
+                     "--benchmark_out={out}'",
+                     places[i].name);
+    TRY_OUT(rows_make(text, (int64_t)room));
+    while (*command != '\0') {
+        size_t place = 0;
+        while (place < ARRAY_SIZE(places) &&
+               strncmp(command, places[place].name, strlen(places[place].name)) != 0)
+            place++;
+        if (place < ARRAY_SIZE(places)) {
+            length += (size_t)snprintf(*text + length, room - length, "%s", places[place].value);
+            command += strlen(places[place].name);
+        } else {
+            (*text)[length++] = *command++;
+        }
+    }
+
+out:
+    return status;
+}
+
+/* The words that the program of a side is called with; the same on both sides, or two that differ in nothing but the
+ * program's name. */
+static enum status measuring_words(struct words *words, const struct rounds *rounds,
+                                   enum compare_side side)
 {
     const struct rounds_of_command *command = rounds->command;
     const struct flags *flags = rounds->flags;
 
-    TRY(words_add(words, "%s", command->name));
+    if (rounds->shell != NULL) {
+        TRY(words_add(words, "-c"));
+        TRY(words_add(words, "%s", rounds->shell));
+        TRY(words_add(words, "sh"));
+        TRY(words_add(words, "%s", rounds->programs[side]));
+        TRY(words_add(words, "%s", rounds->unfinished));
+        return STATUS_OK;
+    }
+    if (!rounds->nameless[side])
+        TRY(words_add(words, "%s", command->name));
     for (int i = 0; i < flags->given_count; i++) {
         const struct given_option *given = &flags->given[i];
         if (given->row->group <= LAST_MEASURED_GROUP)
@@ -151,7 +198,23 @@ out:
     return status;
 }
 
-static enum status prepare(struct rounds *rounds)
+/* A user's command may begin with cd, so its file has a whole path. */
+static enum status name_unfinished(struct rounds *rounds)
+{
+    enum status status = STATUS_OK;
+    char *whole = NULL;
+
+    if (rounds->shell != NULL && (whole = realpath(rounds->flags->out, NULL)) == NULL)
+        FAIL_OUT(STATUS_IO, "--out=%.100s: %s", rounds->flags->out, strerror(errno));
+    TRY_OUT(text_make(&rounds->unfinished, "%s/unfinished%s",
+                      whole != NULL ? whole : rounds->flags->out, rounds->command->suffix));
+
+out:
+    free(whole);
+    return status;
+}
+
+static enum status prepare(struct rounds *rounds, const char *command)
 {
     const struct flags *flags = rounds->flags;
 
@@ -160,15 +223,18 @@ static enum status prepare(struct rounds *rounds)
              "--rounds-of compares two programs: chokepoint %s --rounds-of OLD "
              "NEW",
              rounds->command->name);
-    if (getenv("CHOKEPOINT_PLUGINS") != NULL)
+    if (command != NULL)
+        TRY(shell_of(&rounds->shell, command));
+    if (command == NULL && getenv("CHOKEPOINT_PLUGINS") != NULL)
         FAIL(STATUS_BAD_USAGE, "CHOKEPOINT_PLUGINS is set, so both programs would load the same "
                                "devices: unset it");
     for (int side = 0; side < SIDES; side++) {
         rounds->programs[side] = flags->arguments[side];
-        TRY(check_program(rounds->programs[side]));
+        if (command == NULL)
+            TRY(check_program(rounds->programs[side]));
     }
     TRY(open_folder(flags->out));
-    TRY(text_make(&rounds->unfinished, "%s/unfinished%s", flags->out, rounds->command->suffix));
+    TRY(name_unfinished(rounds));
 
     return STATUS_OK;
 }
@@ -200,7 +266,9 @@ static enum status check_results(const char *path, const struct process_report *
 
     if (access(path, F_OK) != 0)
         FAIL_OUT(STATUS_BAD_INPUT, "it wrote no results%s%s",
-                 report->last_words[0] != '\0' ? ": " : "; is it a chokepoint?",
+                 report->last_words[0] != '\0'
+                     ? ": "
+                     : "; is it a chokepoint, or a program of Google Benchmark?",
                  report->last_words);
     if (benchmark_file_read(&file, path, BENCHMARK_TIME) != STATUS_OK)
         FAIL_OUT(STATUS_BAD_INPUT, "its results cannot be read: %s", status_last()->text);
@@ -219,20 +287,48 @@ static void ignore_line(void *context, const char *line)
     (void)line;
 }
 
+/* Runs the program once, to its end. */
+static enum status start(const struct rounds *rounds, enum compare_side side,
+                         struct process_report *report)
+{
+    enum status status = STATUS_OK;
+    struct words words = { .count = 0 };
+
+    TRY_OUT(measuring_words(&words, rounds, side));
+    TRY_OUT(process_run(
+        &(struct process){ .program = rounds->shell != NULL ? "/bin/sh" : rounds->programs[side],
+                           .arguments = (const char *const *)words.texts,
+                           .stop = interrupt_flag(),
+                           .line = ignore_line },
+        report));
+
+out:
+    words_close(&words);
+    return status;
+}
+
+/* Programs of Google Benchmark end so when they are given a word that is no option of theirs. */
+static bool refuses_name(const struct rounds *rounds, const struct process_report *report)
+{
+    const char *at = strstr(report->last_words, "unrecognized command-line flag: ");
+
+    return at != NULL && report->end == PROCESS_EXITED && report->code != 0 &&
+           strstr(at, rounds->command->name) != NULL;
+}
+
 static enum status measure_once(struct rounds *rounds, enum compare_side side)
 {
     enum status status = STATUS_OK;
-    struct words words = { .count = 0 }, result = { .count = 0 };
+    struct words result = { .count = 0 };
     struct process_report report;
     int round = rounds->whole[side] + 1;
 
-    TRY_OUT(measuring_words(&words, rounds));
     TRY_OUT(add_result(&result, rounds, side, round));
-    TRY_OUT(process_run(&(struct process){ .program = rounds->programs[side],
-                                           .arguments = (const char *const *)words.texts,
-                                           .stop = interrupt_flag(),
-                                           .line = ignore_line },
-                        &report));
+    TRY_OUT(start(rounds, side, &report));
+    if (rounds->shell == NULL && !rounds->nameless[side] && refuses_name(rounds, &report)) {
+        rounds->nameless[side] = true;
+        TRY_OUT(start(rounds, side, &report));
+    }
     TRY_OUT(judge_end(&report));
     TRY_OUT(check_results(rounds->unfinished, &report));
     if (rename(rounds->unfinished, result.texts[0]) != 0)
@@ -243,7 +339,6 @@ out:
     if (status != STATUS_OK)
         status_context("%s (%.80s), round %d of %d", side_names[side], rounds->programs[side],
                        round, rounds->rounds);
-    words_close(&words);
     words_close(&result);
     return status;
 }
@@ -304,7 +399,7 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
                              .flags = flags,
                              .rounds = rounds_of->rounds > 0 ? rounds_of->rounds : ROUNDS };
 
-    TRY_OUT(prepare(&rounds));
+    TRY_OUT(prepare(&rounds, rounds_of->command));
     interrupt_catch();
     outcome = measure(&rounds);
     error = *status_last();
@@ -318,13 +413,14 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
 
 out:
     free(rounds.unfinished);
+    free(rounds.shell);
     return status;
 }
 
 enum status rounds_of_refuse_options(const struct rounds_of *rounds_of)
 {
-    if (rounds_of->rounds > 0 || rounds_of->threshold > 0)
-        FAIL(STATUS_BAD_USAGE, "--rounds and --threshold belong to --rounds-of OLD NEW");
+    if (rounds_of->rounds > 0 || rounds_of->threshold > 0 || rounds_of->command != NULL)
+        FAIL(STATUS_BAD_USAGE, "--rounds, --threshold and --command belong to --rounds-of OLD NEW");
 
     return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* bench and run --rounds-of OLD NEW: measures two builds of chokepoint in turns and compares them.
+/* bench and run --rounds-of OLD NEW: measures two builds of chokepoint in turns and compares them; bench also two
+ * programs of Google Benchmark, and with --command whatever writes a file of results (benchmark_file.h).
  *
  * Each round starts both programs, one after the other, and every second round the other way round (old new,
  * new old, ...): a machine that drifts, or alternates by itself, hits both alike. Nothing runs beside them, and
@@ -15,6 +16,8 @@ struct rounds_of {
     bool given;
     int rounds;       /* 0: not given */
     double threshold; /* relative; 0: not given */
+    const char *
+        command; /* for the shell, with {program} and {out} in it; NULL: OLD and NEW are programs */
 };
 
 /* How a command measures once. */
@@ -26,7 +29,9 @@ struct rounds_of_command {
 };
 
 /* The programs are the first two arguments of `flags`, and each run gets the others and the options of groups 1
- * and 2. The results are flags->out/old-1 and new-1, old-2 ...; a run that did not end well leaves
+ * and 2. A program that does not know the command's name, as those of Google Benchmark, is started without it. With
+ * a command of the user's own, that is run by /bin/sh: {program} is OLD or NEW there, whatever these are, and {out} the
+ * file that it has to write. The results are flags->out/old-1 and new-1, old-2 ...; a run that did not end well leaves
  * "unfinished" there at most. *exit_code is that of `compare`, and otherwise never 1: BAD_USAGE, and
  * BAD_INPUT, or NO_DEVICE where its own exit code says so, when a program does not end well. INTERRUPTED after the
  * rounds so far were compared. */
@@ -38,6 +43,15 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
 enum status rounds_of_refuse_options(const struct rounds_of *rounds_of);
 
 /* Rows for the command's table of options; `member` is its struct rounds_of. */
+#define ROUNDS_OF_COMMAND(type, member)                                                            \
+    {                                                                                              \
+        "command", "COMMAND",                                                                      \
+            "measure with this command of the shell: {program} in it is OLD or NEW, any two "      \
+            "words, and "                                                                          \
+            "{out} the file that it writes: JSON of Google Benchmark, hyperfine or "               \
+            "pytest-benchmark",                                                                    \
+            4, value_text, .offset = offsetof(struct type, member.command)                         \
+    }
 #define ROUNDS_OF_OPTIONS(type, member)                                                            \
     { "rounds-of",                                                                                 \
       NULL,                                                                                        \

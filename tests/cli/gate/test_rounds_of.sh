@@ -158,6 +158,51 @@ says err "stopped by an interrupt"
 says out "1 row: 1 undecided"
 left "new-1.json old-1.json"
 
+# --- programs of Google Benchmark, and any command ---
+# google NAME TIME: as Google Benchmark's, it knows its own options only.
+google()
+{
+    build "$1" "time=$2; case \"\$1\" in --*) ;; *) echo \"\$0: error: unrecognized command-line flag: \$1\" >&2; exit 1 ;; esac"
+}
+google google-old 10000
+google google-slow 11000
+clean
+expect 1 "a slower program of Google Benchmark" rounds builds/google-old builds/google-slow --benchmark_filter=x --rounds=3
+says out "1 slower"
+says calls "google-slow --benchmark_filter=x --benchmark_out=the rounds/unfinished.json"
+called "google-old google-old google-slow google-slow google-slow google-old google-old google-slow"
+clean
+expect 0 "a program of Google Benchmark twice" rounds builds/google-old builds/google-old
+says out "1 same"
+# A tool writes what hyperfine does, for the word and to the file that it is given. Its repetitions vary, and not its runs.
+cat >builds/tool <<'END_OF_TOOL'
+#!/bin/sh
+echo "tool $1" >>"$3/calls"
+[ "$1" != "it's new" ] || slower=${SLOWER-0}
+[ "$1" != broken ] || exit 5
+printf '{"results": [{"command": "x", "times": [0.1%s00, 0.1%s04, 0.1%s02]}]}' "${slower-0}" "${slower-0}" "${slower-0}" >"$2"
+END_OF_TOOL
+chmod +x builds/tool
+for slower in 0 1; do
+    clean
+    expect $slower "a command, slower by ${slower}0%" env SLOWER=$slower "$program" bench --out="the rounds" --rounds-of old "it's new" \
+        --rounds=3 --command='builds/tool {program} {out} "$PWD"'
+    called "tool tool tool tool tool tool"
+    says calls "tool it's new"
+    left "new-1.json new-2.json new-3.json old-1.json old-2.json old-3.json"
+done
+says out "1 slower"
+clean
+expect 2 "a command that fails" rounds old broken --command='builds/tool {program} {out} .'
+says err "new (broken), round 1 of 4: ended with exit code 5"
+refuses "a command without a file" "--command has no {out}" rounds old new --command='builds/tool {program}'
+refuses "a command without a program" "--command has no {program}" rounds old new --command='builds/tool {out}'
+refuses "a command of nothing" "belong to --rounds-of" "$program" bench --command='{program} {out}'
+if command -v hyperfine >/dev/null; then
+    clean
+    expect 0 "hyperfine" rounds true true --rounds=3 --command='hyperfine -N -n tool --export-json {out} {program}'
+fi
+
 # --- run ---
 clean
 expect 1 "run" "$program" run --out="the rounds" --rounds-of builds/old builds/slow item_sync --quick --rounds=3
