@@ -165,7 +165,7 @@ CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_l
          ["lesson", result, "--scenario", "a_scenario_of_long_name_9"],
          ["lesson", result, "--scenario", "a_scenario_of_long_name_5"],
          ["lesson", result, "--scenario", "a_scenario_of_long_name_3"],
-         ["roofline", benches[0]], ["sweep", sweep_file], ["trend", *benches, "--row", "copy"],
+         ["roofline", benches[0]], ["sweep", sweep_file], ["trend", *benches, "--row", "copy", *READER],
          ["sweep", put("grid.json", {**sweep((4, 8, 600)), "knee": KNEE})],
          *([kind, result_of_traces, "--scenario", f"a_scenario_of_long_name_{number}", *READER]
            for kind in ("timeline", "memory") for number in (9, 10)),
@@ -367,8 +367,36 @@ class Plots(unittest.TestCase):
         found, figure = figure_of(CASES[9])
         line = next(line for line in figure.axes[0].lines if line.get_linestyle() == "-")
         self.assertEqual(list(line.get_ydata()), [100.0 + i for i in range(20)])
-        lacking = figure_of(["trend", result, *benches[:2], "--row", "copy"])[1]
+        lacking = figure_of(["trend", result, *benches[:2], "--row", "copy", *READER])[1]
         self.assertIn("1 of the files lack this row", [text for text, _ in texts_of(lacking)])
+
+    def test_a_trend_joins_only_what_compare_compares(self):
+        """Two machines and, on the first, two workloads: three lines, none of which joins two of them."""
+        def made(number, cache, pixels, time):
+            row = {"name": "x/after", "run_name": "x/after", "run_type": "iteration", "time_unit": "us"}
+            return put(f"trend-{number}.json", {
+                "context": {"date": f"2026-01-0{number}T10:00:00+00:00", "device_name": "CPU", "num_cpus": 2,
+                            "caches": [{"type": "Data", "level": 1, "size": cache}]},
+                "benchmarks": [{**row, "repetition_index": 0, "real_time": time, "cpu_time": time},
+                               {**row, "name": "x/after_median", "run_type": "aggregate", "aggregate_name": "median",
+                                "real_time": time, "cpu_time": time}],
+                "chokepoint": {"scenarios": [{"name": "x", "settings": {"after": f"jpeg_pixels={pixels} seed=1"}}]}})
+        files = [made(1, 32768, 112, 1360), made(2, 49152, 96, 670), made(3, 32768, 112, 1370),
+                 made(4, 32768, 96, 700), made(5, 49152, 96, 680)]
+        found, figure = figure_of(["trend", *files, "--row", "x/after", *READER])
+        self.assertEqual([point["series"] for point in found["points"]], [0, 1, 0, 2, 1])
+        self.assertIn("its caches", found["gaps"][0])
+        lines = [list(line.get_xdata()) for line in figure.axes[0].lines if line.get_linestyle() == "-"]
+        self.assertEqual(lines, [[0, 2], [1, 4], [3]])
+        self.assertIn("3 lines, which do not compare", " ".join(text for text, _ in texts_of(figure)))
+        same = [made(6, 32768, 112, 1360), made(7, 32768, 96, 700)]
+        found, _ = figure_of(["trend", *same, "--row", "x/after", *READER])
+        self.assertEqual(found["gaps"], ["other work: jpeg_pixels 112 and 96"])
+        twice = json.loads(pathlib.Path(files[0]).read_text(encoding="utf-8"))
+        twice["benchmarks"] += twice["benchmarks"]
+        done = run("trend", put("twice.json", twice), "--row", "x/after", *READER, "-o", folder / "twice.svg")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("two benchmarks are called x/after", done.stderr)
 
     def test_names_may_hold_anything(self):
         device = "bell \u0007, \u4e2d, $x_1$, \ud800, </text><script>"
