@@ -1,8 +1,4 @@
-/* A trace made of any bytes: whatever they are, reading ends, and what it gives keeps its promises.
- *
- * libFuzzer calls LLVMFuzzerTestOneInput with inputs of its own making; without it, seeds_main.c does with
- * those in the folder seeds/. A broken promise aborts. */
-#include "tests/fuzz/fuzz_reader.h"
+/* A trace made of any bytes: whatever they are, reading ends, and what it gives keeps its promises. */
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
 #include "harness/desk/analysis/tables/spans.h"
@@ -14,23 +10,11 @@
 #include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/reader.h"
+#include "tests/fuzz/fuzzing.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-static void promise(bool kept, const char *what)
-{
-    if (kept)
-        return;
-    fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
-
-#define PROMISE(condition) promise(condition, #condition)
 
 /* --- Pieces --- */
 
@@ -230,17 +214,9 @@ static void check_trace(struct trace_file *trace)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    static char path[64];
-    static int file = -1;
     struct trace_file *trace = NULL;
 
-    if (file < 0) {
-        file = memfd_create("trace", MFD_CLOEXEC);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    }
-    PROMISE(ftruncate(file, 0) == 0);
-    PROMISE(pwrite(file, bytes, size, 0) == (ssize_t)size);
-    if (trace_file_read(&trace, path, NULL) == STATUS_OK)
+    if (trace_file_read(&trace, fuzz_file(0, bytes, size), NULL) == STATUS_OK)
         check_trace(trace);
     else
         PROMISE(trace == NULL && status_last()->text[0] != '\0');

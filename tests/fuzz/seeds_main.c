@@ -1,7 +1,7 @@
 /* Runs the harness over files, as a compiler without libFuzzer can.
  *
- * usage: test_fuzz_seeds FOLDER. Exit code 1: there is no seed in it. A broken promise aborts. */
-#include "tests/fuzz/fuzz_reader.h"
+ * usage: PROGRAM FOLDER. Exit code 1: there is no seed in it. A broken promise aborts. */
+#include "tests/fuzz/fuzzing.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     int seeds = 0;
 
     if (folder == NULL) {
-        fprintf(stderr, "usage: test_fuzz_seeds FOLDER\n");
+        fprintf(stderr, "usage: PROGRAM FOLDER\n");
         return 2;
     }
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
