@@ -5,6 +5,7 @@
 #include "harness/cli/line/filter.h"
 #include "harness/cli/line/flags.h"
 #include "harness/desk/compare/comparison_output.h"
+#include "harness/desk/compare/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct compare {
     struct flags flags;
     struct compare_rule rule;
     struct filter filter;
-    bool allow_missing, force, explain;
+    bool allow_missing, force, explain, plan;
     bool only_changed, all_rows; /* of the page */
     int base_count;              /* files before --new; < 0: it was not given */
     const char **paths[SIDES];
@@ -126,6 +127,25 @@ static enum status explain_sides(const struct compare *compare, int *exit_code)
     return STATUS_OK;
 }
 
+/* All files are of one version. */
+static enum status plan(struct compare *compare)
+{
+    struct page page = flags_page(&compare->flags);
+
+    if (compare->base_count >= 0 || compare->flags.format == FORMAT_JSON)
+        FAIL(STATUS_BAD_USAGE, "--plan takes files of one version, and prints a page: leave out "
+                               "--new and --format=json");
+    compare->paths[SIDE_BASE] = compare->flags.arguments;
+    compare->counts[SIDE_BASE] = compare->flags.argument_count;
+    TRY(refuse_twice(compare));
+    TRY(read_sides(compare));
+    if (!compare->force)
+        TRY(compare_check(compare->sides));
+    TRY(plan_print(&page, &compare->sides[SIDE_BASE], &compare->rule, is_wanted, compare));
+
+    return STATUS_OK;
+}
+
 static void prepare(void *context)
 {
     struct compare *compare = context;
@@ -145,6 +165,8 @@ static enum status run_compare(void *context, int *exit_code)
                                           .only_changed = compare->only_changed,
                                           .all_rows = compare->all_rows };
 
+    if (compare->plan)
+        return plan(compare);
     TRY_OUT(split_sides(compare));
     if (compare->explain)
         return explain_sides(compare, exit_code);
@@ -206,6 +228,11 @@ static const struct option_row options[] = {
       "say why a step takes longer in NEW than in BASE, from their traces: files, or the traces of "
       "two results; with --filter, of those names",
       2, value_boolean, AT(explain) },
+    { "plan", NULL,
+      "say what a gate would see that has 2, 3, 4 ... files per side, from two files or more of "
+      "one "
+      "version, measured here",
+      2, value_boolean, AT(plan) },
     { "force", NULL, "compare files of different machines, devices or clocks too", 2, value_boolean,
       AT(force) },
     { "only-changed", NULL, "print only the rows that changed, or that the gate fails by", 3,
@@ -221,28 +248,32 @@ static const struct option_row options[] = {
 const struct command command_compare = {
     .name = "compare",
     .text = "compare result files, as a gate for regressions",
-    .arguments = "BASE NEW\nBASE... --new NEW...",
-    .help = "Says for each benchmark whether NEW is faster or slower than BASE, the same, or "
-            "whether the noise is too large to tell (undecided). Files are those of Google "
-            "Benchmark or chokepoint; in a folder, result.json is read. Give three files or more "
-            "per side, measured in turns: only they show how much runs differ, and one file per "
-            "side decides nothing but exact counts. A run counts with its best repetition, or "
-            "with its median where only that has moved. Rows whose runs trained with other "
-            "settings are called other work: make them alike with chokepoint run --like. A slower "
-            "row has a line that says why, where both sides have its trace.\v"
-            "Examples:\n"
-            "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
-            "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
-            "  chokepoint compare old.json new.json --metric=launches_per_step\n"
-            "  chokepoint compare --explain old.pt.trace.json new.pt.trace.json\n"
-            "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
-            "\n" EXIT_CODES(
-                "nothing is slower and no row of base is missing",
-                "something is slower (with --explain, a step, for a reason that stands out), is "
-                "missing in a file or a repetition of new or did other "
-                "work, a counter moved of which nobody says which way is better, or no row "
-                "could be compared; with --strict, something is undecided or was not "
-                "measured") "\n" UNDECIDED_EXITS,
+    .arguments = "BASE NEW\nBASE... --new NEW...\n--plan FILE...",
+    .help =
+        "Says for each benchmark whether NEW is faster or slower than BASE, the same, or "
+        "whether the noise is too large to tell (undecided). Files are those of Google "
+        "Benchmark or chokepoint; in a folder, result.json is read. Give three files or more "
+        "per side, measured in turns: only they show how much runs differ, and one file per "
+        "side decides nothing but exact counts. Three per side see a change of 10% where runs vary "
+        "by 2.5%, and 20% where they vary by 5%; --plan says it for files of yours. A run counts "
+        "with its best repetition, or "
+        "with its median where only that has moved. Rows whose runs trained with other "
+        "settings are called other work: make them alike with chokepoint run --like. A slower "
+        "row has a line that says why, where both sides have its trace.\v"
+        "Examples:\n"
+        "  chokepoint compare old/*.json --new new/*.json --format=markdown\n"
+        "  chokepoint compare old.json new.json --noise=3% --threshold=10%\n"
+        "  chokepoint compare old.json new.json --metric=launches_per_step\n"
+        "  chokepoint compare --plan old/*.json\n"
+        "  chokepoint compare --explain old.pt.trace.json new.pt.trace.json\n"
+        "  chokepoint compare --explain old-1 new-1 --filter=item_sync\n"
+        "\n" EXIT_CODES(
+            "nothing is slower and no row of base is missing",
+            "something is slower (with --explain, a step, for a reason that stands out), is "
+            "missing in a file or a repetition of new or did other "
+            "work, a counter moved of which nobody says which way is better, or no row "
+            "could be compared; with --strict, something is undecided or was not "
+            "measured") "\n" UNDECIDED_EXITS,
     .options = options,
     .context_size = sizeof(struct compare),
     .prepare = prepare,

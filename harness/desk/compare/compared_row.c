@@ -3,17 +3,19 @@
 #include "harness/base/figures/student.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/compare/metric_name.h"
+#include "harness/desk/compare/file/metric_name.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Chance that noise alone is called a change, by the best repetitions and by the median: together 0.01. */
-static const double chance_alarm[PLACES] = { [PLACE_BEST] = 0.008, [PLACE_MIDDLE] = 0.002 };
+static const double chance_alarm[PLACES] = {
+    [PLACE_BEST] = COMPARE_ALARM, [PLACE_MIDDLE] = 0.01 - COMPARE_ALARM
+};
 
 #define CHANCE_INTERVAL 0.05 /* chance that the interval misses the truth */
+#define CHANCE_WITH_ALL 0.05 /* chance of an alarm of a row that moved as all rows together did */
 
 const char *compare_verdict_name(enum compare_verdict verdict)
 {
@@ -82,10 +84,17 @@ static void explain_undecided(struct compared_row *row, double reach, double lim
 {
     double target = 2 * limit;
 
-    if (row->noise == NOISE_UNKNOWN) {
+    if (row->noise == NOISE_UNKNOWN || (row->noise == NOISE_REPETITIONS && row->between > 0)) {
         row->lacks_runs = true;
-        snprintf(row->reason, sizeof row->reason,
-                 "one file per side shows no run-to-run noise: give three per side, or --noise");
+        if (row->noise == NOISE_UNKNOWN)
+            snprintf(
+                row->reason, sizeof row->reason,
+                "one file per side shows no run-to-run noise: give three per side, or --noise");
+        else
+            snprintf(row->reason, sizeof row->reason,
+                     "one file per side, whose repetitions vary by %.1f%%, more than runs are said "
+                     "to: give three per side",
+                     100 * row->between);
         return;
     }
     if (isinf(reach)) {
@@ -120,26 +129,49 @@ static void call(struct compared_row *row, bool larger, const struct compare_rul
                  rule->metric);
 }
 
-/* `change` is a logarithm; its limits are logarithms too. */
-static void judge(struct compared_row *row, double change, double error, double freedom,
-                  bool overlap, const struct compare_rule *rule)
+/* The difference of the sides, all as logarithms, and how it may be called a change. */
+struct difference {
+    double change, error, freedom;
+    double chance; /* of an alarm by noise alone */
+    bool overlap;
+};
+
+/* If the rows as a whole moved, one that moved the same way needs no more than the usual chance of statistics. With one
+ * file per side nobody saw the noise, so all rows share the chance. */
+static double chance_of(const struct compared_row *row, double change, const struct run_noise *runs,
+                        const struct compare_rule *rule)
 {
-    double limit = log1p(rule->threshold), reach, margin;
+    int moved = runs != NULL ? run_noise_moved(runs, row->runs[SIDE_BASE], row->runs[SIDE_NEW],
+                                               log1p(rule->threshold))
+                             : 0;
+
+    if (row->noise == NOISE_STATED && row->runs[SIDE_BASE] == 1 && row->runs[SIDE_NEW] == 1)
+        return chance_alarm[row->place] / fmax(rule->rows, 1);
+    return row->place == PLACE_BEST && change * moved > 0 ? CHANCE_WITH_ALL
+                                                          : chance_alarm[row->place];
+}
+
+static void judge(struct compared_row *row, const struct difference *difference,
+                  const struct compare_rule *rule)
+{
+    const double change = difference->change, limit = log1p(rule->threshold);
+    double reach, margin;
 
     row->verdict = COMPARE_UNDECIDED;
-    if (row->noise == NOISE_UNKNOWN) {
+    if (row->noise == NOISE_UNKNOWN || (row->noise == NOISE_REPETITIONS && row->between > 0)) {
+        row->low = row->high = NAN;
         explain_undecided(row, NAN, limit);
         return;
     }
-    margin = student_critical(CHANCE_INTERVAL, freedom) * error;
-    reach = student_critical(chance_alarm[row->place], freedom) * error;
+    margin = student_critical(CHANCE_INTERVAL, difference->freedom) * difference->error;
+    reach = student_critical(difference->chance, difference->freedom) * difference->error;
     row->low = expm1(change - margin);
     row->high = expm1(change + margin);
     if (change - margin >= -limit && change + margin <= limit)
         row->verdict = COMPARE_SAME;
     else if (!(fabs(change) > limit && fabs(change) > reach))
         explain_undecided(row, fmax(reach, limit), limit);
-    else if (overlap)
+    else if (difference->overlap)
         snprintf(
             row->reason, sizeof row->reason,
             "%+.1f%%, but the runs of the two sides overlap: a few outlying runs are not a change",
@@ -182,6 +214,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
                               const struct compare_rule *rule)
 {
     const struct side *base = &sides[SIDE_BASE], *after = &sides[SIDE_NEW];
+    struct difference difference;
     struct side_noise noise;
 
     TRY(sides_locate(sides, place, compare_larger_is_better(rule)));
@@ -192,8 +225,14 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
     row->noise = noise.source;
     row->between = noise.run;
     row->within = noise.within;
-    judge(row, after->mean - base->mean, noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
-          noise.freedom, sides_overlap(sides), rule);
+    difference = (struct difference){
+        .change = after->mean - base->mean,
+        .error = noise.run * sqrt(1.0 / base->count + 1.0 / after->count),
+        .freedom = noise.freedom,
+        .chance = chance_of(row, after->mean - base->mean, runs, rule),
+        .overlap = sides_overlap(sides),
+    };
+    judge(row, &difference, rule);
 
     return STATUS_OK;
 }

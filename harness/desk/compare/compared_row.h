@@ -7,6 +7,9 @@
  *   (sides_overlap());
  * - same: the whole interval is within the threshold;
  * - undecided: neither; the row says what it would take.
+ * Where the rows as a whole moved (run_noise_moved()), one that moved with them is called from one chance of 20 on. With
+ * one file per side, whose noise is only stated, all rows together have the chance of one in 100, and a row whose
+ * repetitions vary by more than what was stated is undecided: the statement is not of it.
  *
  * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
  * is neither slower nor faster by its best repetitions is judged once more by the same rules with the
@@ -25,6 +28,7 @@ struct compare_rule {
     enum better better;
     double threshold; /* 0.05: changes up to 5% do not matter */
     double noise;     /* between runs, relative; NaN: only what the files show */
+    int rows;         /* that are compared with it at once; comparison_make() counts them */
 };
 
 /* BETTER_BY_NAME: neither the name nor the caller says it. */
@@ -76,6 +80,9 @@ struct compared_row {
 const char *compare_noise_words(enum compare_noise noise);
 
 enum { RUNS_MOST = 100 }; /* no advice asks for more */
+
+/* Chance that noise alone is called a change by the best repetitions; with that by the median, 0.01 together. */
+#define COMPARE_ALARM 0.008
 
 /* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by `between`
  * and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three are logarithms, or

@@ -310,6 +310,7 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     enum status status = STATUS_OK;
     struct found found = { .count = { 0 } };
     int files = sides[SIDE_BASE].count + sides[SIDE_NEW].count, most = 0;
+    const bool alone = sides[SIDE_BASE].count == 1 && sides[SIDE_NEW].count == 1;
 
     *comparison = (struct comparison){ .rule = *rule };
     for (int i = 0; i < files; i++) most += compare_file_at(sides, i)->count;
@@ -317,14 +318,16 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     for (int side = 0; side < SIDES; side++)
         TRY_OUT(rows_make(&found.runs[side], sides[side].count));
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
+    comparison->rule.rows = comparison->count;
     for (int place = 0; place < PLACES; place++)
         TRY_OUT(learn(comparison, &found, sides, (enum compare_place)place));
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);
         find_lost(row, &found, sides);
-        TRY_OUT(compare_row(row, &found, is_complete(&found, sides) ? comparison->run_noise : NULL,
-                            rule));
+        TRY_OUT(compare_row(row, &found,
+                            alone || is_complete(&found, sides) ? comparison->run_noise : NULL,
+                            &comparison->rule));
         comparison->counts[row->verdict]++;
         comparison->fewer += row->fewer && row->verdict != COMPARE_OTHER_WORK;
         comparison->lost_more += row->lost_more && row->verdict != COMPARE_OTHER_WORK;

@@ -94,7 +94,7 @@ static void add_between(struct variance *variance, const struct side *side)
         double distance = side->logs[i] - side->mean;
         variance->sum += distance * distance;
     }
-    variance->freedom += side->count - 1;
+    variance->freedom += side->count > 0 ? side->count - 1 : 0;
 }
 
 static void add_within(struct variance *variance, const struct side *side)
@@ -173,6 +173,8 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
         noise.freedom = within.freedom;
     }
     noise.run = sqrt(chosen);
+    if (between.freedom == 0 && runs != NULL)
+        stated = isnan(stated) ? stated : fmax(stated, runs->alone);
     if (!isnan(stated) && !(noise.run >= stated)) {
         noise.source = NOISE_STATED;
         noise.run = stated;

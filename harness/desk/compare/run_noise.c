@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Replaces each of `count` values by its distance from their mean. */
-static void centre(double *values, int count)
+/* Replaces each of `count` values by its distance from their mean, which it returns. */
+static double centre(double *values, int count)
 {
     double mean = 0;
 
     for (int i = 0; i < count; i++) mean += values[i] / count;
     for (int i = 0; i < count; i++) values[i] -= mean;
+    return mean;
 }
 
 static double sum_of_squares(const double *values, int count)
@@ -90,10 +91,26 @@ static double learn_common(struct run_noise *noise, int base, int after, const i
     double neighbours =
         turns != NULL ? common_of_neighbours(noise->centres, base, base + after, turns) : 0;
 
-    centre(noise->centres, base);
-    centre(noise->centres + base, after);
+    noise->shift = centre(noise->centres + base, after) - centre(noise->centres, base);
     return turns != NULL ? neighbours
                          : sum_of_squares(noise->centres, base + after) / noise->freedom;
+}
+
+/* From one run per side: 1.4826 median absolute deviations of the rows' changes, which have two runs in them. */
+static enum status learn_alone(struct run_noise *noise, const double *logs, int rows)
+{
+    enum status status = STATUS_OK;
+    double *changes = NULL, median;
+
+    TRY_OUT(rows_make(&changes, rows));
+    for (int i = 0; i < rows; i++) changes[i] = logs[2 * i + 1] - logs[2 * i];
+    median = stats_median(changes, rows);
+    for (int i = 0; i < rows; i++) changes[i] = fabs(changes[i] - median);
+    noise->alone = 1.4826 * stats_median(changes, rows) / sqrt(2);
+
+out:
+    free(changes);
+    return status;
 }
 
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,
@@ -104,6 +121,8 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     double *distances = NULL, *column = NULL;
 
     *noise = (struct run_noise){ .freedom = files - (base > 0) - (after > 0) };
+    if (rows >= RUN_NOISE_ROWS_LEAST && base == 1 && after == 1)
+        TRY_OUT(learn_alone(noise, logs, rows));
     if (rows < RUN_NOISE_ROWS_LEAST || noise->freedom < 1)
         goto out;
     TRY_OUT(rows_make(&noise->centres, files));
@@ -125,6 +144,20 @@ out:
     free(distances);
     free(column);
     return status;
+}
+
+int run_noise_moved(const struct run_noise *noise, int base, int after, double limit)
+{
+    double variance, reach;
+
+    if (noise->rows == 0 || base == 0 || after == 0)
+        return 0;
+    variance = noise->common + STATS_MEDIAN_VARIANCE * noise->prior.variance / noise->rows;
+    reach = student_critical(RUN_NOISE_MOVED, noise->freedom) *
+            sqrt(variance * (1.0 / base + 1.0 / after));
+    if (!(fabs(noise->shift) > fmax(limit, reach)))
+        return 0;
+    return noise->shift > 0 ? 1 : -1;
 }
 
 void run_noise_release(struct run_noise *noise)

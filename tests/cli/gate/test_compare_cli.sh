@@ -128,6 +128,17 @@ for side, factor in (("old", 1), ("new", 1.2)):
     [ "$(grep -c '^| row/' out)" -eq 2000 ] || fail "there are not 2000 rows"
 fi
 
+# --- what a gate would see: these runs vary by 0.2% ---
+expect 0 "a plan" compare --plan base1.json base2.json base3.json
+says out "varies by 0.2%"
+says out "files per side"
+[ "$(grep -Ec '^ +(2|3|4|6|8|12|20) +\+' out)" -eq 7 ] || fail "there are not seven lines"
+expect 0 "a plan in Markdown" compare --plan base1.json base2.json base3.json --format=markdown
+says out "| 3 | "
+refuses "a plan of one file" "two files or more" compare --plan base1.json
+refuses "a plan of two versions" "leave out --new" compare --plan base1.json --new slow1.json
+refuses "a plan of nothing" "no row of that name and metric" compare --plan base1.json base2.json --metric=nope
+
 # --- other work, and rows that are not there ---
 # work FILE TIME PIXELS: a file of `run` whose scenario s has the rows s/before and s/after.
 work()

@@ -1,6 +1,6 @@
 /* Verdicts of a comparison on runs whose truth is known, and the files it reads. */
 #include "harness/desk/compare/comparison_output.h"
-#include "harness/desk/compare/metric_name.h"
+#include "harness/desk/compare/file/metric_name.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
@@ -218,6 +218,36 @@ static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
     assert_int_equal(row.place, PLACE_MIDDLE);
     assert_near(row.change, 120.32 / 100.32 - 1, 1e-5);
     assert_non_null(strstr(row.reason, "the best of them by +0.0% (same)"));
+}
+
+/* Repetitions that vary by 97%, and two runs that differ 100 times: the stated noise is not of this row. */
+static void repetitions_that_vary_by_more_than_is_stated_decide_nothing(void **state)
+{
+    static const double base = 100, after = 10000;
+    struct compare_rule rule = usual;
+    struct compared_row row;
+    (void)state;
+
+    rule.noise = 0.03;
+    assert_int_equal(compared(&base, 1, &after, 1, 0.001, &rule).verdict, COMPARE_SLOWER);
+    row = compared(&base, 1, &after, 1, 0.5, &rule);
+    assert_int_equal(row.verdict, COMPARE_UNDECIDED);
+    assert_true(row.lacks_runs && isnan(row.low));
+    assert_non_null(strstr(row.reason, "more than runs are said to"));
+}
+
+/* 15% at a stated noise of 3%: a row alone is called, and one of a thousand may be one in a thousand. */
+static void rows_share_the_chance_of_a_stated_noise(void **state)
+{
+    static const double base = 100, after = 115;
+    struct compare_rule rule = usual;
+    (void)state;
+
+    rule.noise = 0.03;
+    rule.rows = 1;
+    assert_int_equal(compared(&base, 1, &after, 1, 0.001, &rule).verdict, COMPARE_SLOWER);
+    rule.rows = 1000;
+    assert_int_equal(compared(&base, 1, &after, 1, 0.001, &rule).verdict, COMPARE_UNDECIDED);
 }
 
 static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
@@ -1225,6 +1255,8 @@ int main(void)
         cmocka_unit_test(noise_that_is_stated_is_the_least),
         cmocka_unit_test(three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions),
         cmocka_unit_test(a_slower_common_case_is_seen_where_the_best_stays),
+        cmocka_unit_test(repetitions_that_vary_by_more_than_is_stated_decide_nothing),
+        cmocka_unit_test(rows_share_the_chance_of_a_stated_noise),
         cmocka_unit_test(nothing_is_decided_where_nothing_tells_the_noise),
         cmocka_unit_test(a_reason_stays_within_its_buffer_however_much_the_runs_differ),
         cmocka_unit_test(better_is_larger_for_rates_and_where_it_is_said),

@@ -295,6 +295,50 @@ static struct compared_row compared(const double *times, const struct run_noise 
     return row;
 }
 
+/* Runs that vary by 3%, row by row: 10% of all rows is a move, 10% of one row and a shared shift of one run are none. */
+static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
+{
+    static const struct {
+        double common, all, one;
+        int moved;
+    } cases[] = { { 0, 0, 0, 0 },    { 0, 0.1, 0, 1 }, { 0, -0.1, 0, -1 }, { 0, 0, 0.5, 0 },
+                  { 0, 0.04, 0, 0 }, { 0.1, 0, 0, 0 }, { 0.1, 0.1, 0, 0 } };
+    double logs[ROWS][FILES];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run_noise noise;
+        draw(logs, cases[i].common, 0.03, 5 + i);
+        for (int row = 0; row < ROWS; row++)
+            for (int file = BASE; file < FILES; file++)
+                logs[row][file] += cases[i].all + (row == 7 ? cases[i].one : 0);
+        assert_int_equal(run_noise_learn(&noise, &logs[0][0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, log(1.05)), cases[i].moved);
+        if (cases[i].common == 0)
+            assert_near(noise.shift, cases[i].all, 0.02);
+        run_noise_release(&noise);
+    }
+}
+
+/* One run per side: rows differ by 20% times the root of 2, and a tenth of them by far more. */
+static void rows_of_one_run_per_side_tell_the_least_noise(void **state)
+{
+    enum { MANY = 2000 };
+    static double logs[MANY][2];
+    struct random random = random_seed(3, 0);
+    struct run_noise noise;
+    (void)state;
+
+    for (int row = 0; row < MANY; row++)
+        for (int file = 0; file < 2; file++)
+            logs[row][file] = row + 0.2 * (double)random_normal(&random) +
+                              (file == 1 ? 0.1 + (row % 10 == 0 ? 3 : 0) : 0);
+    assert_int_equal(run_noise_learn(&noise, &logs[0][0], MANY, 1, 1, NULL), STATUS_OK);
+    assert_int_equal(noise.rows, 0);
+    assert_near(noise.alone, 0.2, 0.04);
+    run_noise_release(&noise);
+}
+
 static void all_rows_tell_what_one_alone_does_not(void **state)
 {
     static const double slower[] = { 100, 102, 98, 110, 112, 108 };
@@ -351,6 +395,8 @@ int main(void)
         cmocka_unit_test(shifts_of_runs_in_turns_are_found_again),
         cmocka_unit_test(rows_that_never_vary_have_no_noise),
         cmocka_unit_test(few_rows_or_single_runs_teach_nothing),
+        cmocka_unit_test(the_sides_as_a_whole_move_if_most_rows_do),
+        cmocka_unit_test(rows_of_one_run_per_side_tell_the_least_noise),
         cmocka_unit_test(all_rows_tell_what_one_alone_does_not),
         cmocka_unit_test(undecided_says_how_many_runs_would_tell),
     };

@@ -1,4 +1,4 @@
-#include "harness/desk/compare/metric_name.h"
+#include "harness/desk/compare/file/metric_name.h"
 
 #include "harness/base/status.h"
 #include "harness/base/words/ends_in.h"
