@@ -29,10 +29,12 @@ static void include(struct stretch *stretch, int32_t at)
 
 static void put(uint64_t *set, int32_t number, bool in)
 {
-    uint64_t bit = UINT64_C(1) << number % 64;
+    uint64_t bit;
 
-    if (number >= 0)
-        set[number / 64] = in ? set[number / 64] | bit : set[number / 64] & ~bit;
+    if (number < 0)
+        return;
+    bit = UINT64_C(1) << number % 64;
+    set[number / 64] = in ? set[number / 64] | bit : set[number / 64] & ~bit;
 }
 
 /* What is live before an instruction: what is after it, less what it writes in all lanes, and what it reads. */

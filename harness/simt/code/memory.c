@@ -119,11 +119,13 @@ static void bits_set(uint8_t *bits, uint64_t from, uint64_t to, bool value)
     uint8_t whole = value ? 0xff : 0;
 
     for (; from < to && from % 8 != 0; from++)
-        bits[from / 8] = (uint8_t)((bits[from / 8] & ~(1u << from % 8)) | (value << from % 8));
+        bits[from / 8] =
+            (uint8_t)((bits[from / 8] & ~(1u << from % 8)) | (unsigned)value << from % 8);
     if (from < to)
         memset(bits + from / 8, whole, (size_t)((to - from) / 8));
     for (from += (to - from) / 8 * 8; from < to; from++)
-        bits[from / 8] = (uint8_t)((bits[from / 8] & ~(1u << from % 8)) | (value << from % 8));
+        bits[from / 8] =
+            (uint8_t)((bits[from / 8] & ~(1u << from % 8)) | (unsigned)value << from % 8);
 }
 
 static bool bits_any(const uint8_t *bits, uint64_t from, uint64_t to, bool value)
