@@ -94,7 +94,7 @@ static enum status load(const struct cuda_device *device, const void *kernel,
             "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",
             device->base.properties.index, CHOKEPOINT_CUDA_ARCHITECTURES,
             device->base.properties.name, capability, capability, cudaGetErrorName(error));
-    CUDA(error);
+    TRY_OUT(errors_check(error, "cudaFuncGetAttributes", __FILE__, __LINE__));
 
 out:
     return status;

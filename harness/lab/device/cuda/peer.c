@@ -22,7 +22,7 @@ static enum status allow_access(const struct cuda_device *device, int peer)
     if (enabled == cudaErrorPeerAccessAlreadyEnabled)
         (void)cudaGetLastError();
     else
-        CUDA(enabled);
+        TRY_OUT(errors_check(enabled, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__));
 
 out:
     return status;
@@ -39,8 +39,8 @@ enum status cuda_peer_alloc(struct device *base, int peer, size_t bytes, void **
     CUDA(cudaSetDevice(peer));
     allocated = cudaMalloc(memory, bytes);
     returned = cudaSetDevice(base->properties.index);
-    CUDA(allocated);
-    CUDA(returned);
+    TRY_OUT(errors_check(allocated, "cudaMalloc", __FILE__, __LINE__));
+    TRY_OUT(errors_check(returned, "cudaSetDevice", __FILE__, __LINE__));
 
 out:
     return status;
