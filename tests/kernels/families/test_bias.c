@@ -68,6 +68,28 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
     }
 }
 
+/* So many parts that a lane of a GPU adds several at a time, with some left over: the heavy step has 788. */
+static void many_parts_are_added_up(void **state)
+{
+    static const int part_counts[] = { 225, 256, 257, 788 };
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(part_counts); i++) {
+        int parts = part_counts[i / 2], width = 64, accumulate = i % 2;
+
+        workbench_case(bench, "columns_finish: parts %d", parts);
+        struct tensor *partial = tensor_normal(bench, FLOAT, parts * width, 0.1, 1);
+        struct tensor *y = tensor_normal(bench, REAL, width, 0, 3);
+        double *sums = workbench_doubles(bench, width);
+        for (int c = 0; c < width; c++) sums[c] = y->values[c];
+        reference_columns_finish(sums, partial->values, width, parts, accumulate);
+        RUN(bench, columns_finish, width, .y = y->data, .partial = partial->data, .width = width,
+            .parts = parts, .accumulate = accumulate);
+        EXPECT(bench, y, sums, 2e-6);
+        workbench_settle(bench);
+    }
+}
+
 struct bias_slope {
     const double *x, *bias, *dy;
     double *y;
@@ -107,6 +129,7 @@ static void bias_backward_reference_is_the_slope_of_bias_add(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bias_add_follows_its_reference),
     cmocka_unit_test(bias_backward_and_columns_finish_follow_their_references),
+    cmocka_unit_test(many_parts_are_added_up),
     cmocka_unit_test(bias_backward_reference_is_the_slope_of_bias_add),
 };
 
