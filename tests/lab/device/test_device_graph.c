@@ -388,6 +388,28 @@ static void a_graph_never_runs_twice_at_a_time(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
+/* A graph may need memory of its own: 400 of them, one after the other, must not. */
+static void graphs_come_and_go_while_another_stream_is_busy(void **state)
+{
+    struct cpu_device_test *test = *state;
+    struct stream *other;
+
+    OK(stream_create(test->device, &other));
+    gate_close(test, test->stream);
+    for (int i = 0; i < 400; i++) {
+        struct graph *graph;
+
+        OK(graph_begin(other));
+        OK(device_memset(other, test->gate_target, i, 64));
+        OK(graph_end(other, &graph));
+        OK(graph_launch(other, graph));
+        OK(stream_synchronize(other));
+        graph_destroy(graph);
+    }
+    gate_open(test);
+    stream_destroy(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_stream_may_end_in_the_middle_of_a_capture),
         cmocka_unit_test(a_graph_may_go_while_it_is_queued),
         cmocka_unit_test(a_graph_never_runs_twice_at_a_time),
+        cmocka_unit_test(graphs_come_and_go_while_another_stream_is_busy),
     };
     return cmocka_run_group_tests_name("graphs of a device", tests, cpu_device_open,
                                        cpu_device_close);

@@ -27,9 +27,10 @@ struct cuda_gemms {
     struct retired *retired;
 };
 
-/* A workspace that work still queued may use. */
+/* A workspace that work still queued on a stream may use. */
 struct retired {
     void *workspace;
+    uint32_t stream;
     struct retired *next;
 };
 
@@ -70,7 +71,29 @@ void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace)
         (void)cudaGetLastError();
 }
 
-void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace)
+/* Captures that follow each other while another stream is busy would fill the GPU with workspaces, if none were used
+ * again. */
+enum status gemm_workspace_take(struct cuda_gemms *gemms, void **workspace)
+{
+    struct retired *taken = NULL;
+
+    pthread_mutex_lock(&gemms->lock);
+    for (struct retired **link = &gemms->retired; *link != NULL && taken == NULL;)
+        if (stream_is_idle(gemms->device, (*link)->stream)) {
+            taken = *link;
+            *link = taken->next;
+        } else {
+            link = &(*link)->next;
+        }
+    pthread_mutex_unlock(&gemms->lock);
+    if (taken == NULL)
+        return gemm_workspace_open(gemms, workspace);
+    *workspace = taken->workspace;
+    free(taken);
+    return STATUS_OK;
+}
+
+void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace, uint32_t stream)
 {
     struct retired *retired = NULL;
 
@@ -81,6 +104,7 @@ void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace)
         return;
     }
     retired->workspace = workspace;
+    retired->stream = stream;
     pthread_mutex_lock(&gemms->lock);
     retired->next = gemms->retired;
     gemms->retired = retired;
@@ -107,7 +131,7 @@ void gemm_forget_stream(struct cuda_gemms *gemms, struct cuda_stream *stream)
 {
     if (gemms == NULL)
         return;
-    gemm_workspace_retire(gemms, atomic_exchange(&stream->workspace, NULL));
+    gemm_workspace_retire(gemms, atomic_exchange(&stream->workspace, NULL), stream->id);
 }
 
 /* The workspace for the next product on the stream, made when it is first needed. */

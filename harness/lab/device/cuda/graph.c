@@ -6,7 +6,8 @@
 struct cuda_graph {
     struct graph base;
     cudaGraphExec_t exec;
-    void *workspace;      /* of its products */
+    void *workspace; /* of its products */
+    uint32_t stream; /* the id of that of its last launch, which ends after all others; 0: none */
     pthread_mutex_t lock; /* CUDA's graph objects are not safe to use from several threads */
 };
 
@@ -62,7 +63,7 @@ enum status cuda_graph_begin(struct stream *base)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a capture (%zu bytes)", sizeof *capture);
     capture->stream = stream;
     relaxed = cuda_capture_relax();
-    TRY_OUT(gemm_workspace_open(gemms_of(stream), &capture->workspace));
+    TRY_OUT(gemm_workspace_take(gemms_of(stream), &capture->workspace));
     cuda_capture_restore(relaxed);
     relaxed.changed = false;
     CUDA(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal));
@@ -174,6 +175,7 @@ enum status cuda_graph_launch(struct stream *base, struct graph *graph_base)
     TRY(capture_forbids(&stream->capture, "launching a graph on the stream"));
     pthread_mutex_lock(&graph->lock);
     error = cudaGraphLaunch(graph->exec, stream->handle);
+    graph->stream = stream->id;
     pthread_mutex_unlock(&graph->lock);
     TRY(errors_check(error, "cudaGraphLaunch", __FILE__, __LINE__));
 
@@ -191,7 +193,7 @@ void cuda_graph_destroy(struct graph *base)
         relaxed = cuda_capture_relax();
         if (graph->exec != NULL && cudaGraphExecDestroy(graph->exec) != cudaSuccess)
             (void)cudaGetLastError();
-        gemm_workspace_retire(device->gemms, graph->workspace);
+        gemm_workspace_retire(device->gemms, graph->workspace, graph->stream);
         cuda_capture_restore(relaxed);
     }
     pthread_mutex_destroy(&graph->lock);

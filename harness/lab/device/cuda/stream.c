@@ -59,7 +59,8 @@ void cuda_stream_destroy(struct stream *base)
 }
 
 /* Does not wait. A stream that is being captured cannot be queried and counts as busy. */
-bool stream_all_idle(struct cuda_device *device)
+/* Of the stream with this id, or of all if it is 0. */
+static bool are_idle(struct cuda_device *device, uint32_t id)
 {
     struct relaxed relaxed = cuda_capture_relax();
     bool idle = true;
@@ -67,13 +68,23 @@ bool stream_all_idle(struct cuda_device *device)
     pthread_mutex_lock(&device->streams_lock);
     for (struct cuda_stream *stream = device->streams; stream != NULL && idle;
          stream = stream->next)
-        idle =
-            atomic_load(&stream->capture) == NULL && cudaStreamQuery(stream->handle) == cudaSuccess;
+        idle = (id != 0 && stream->id != id) || (atomic_load(&stream->capture) == NULL &&
+                                                 cudaStreamQuery(stream->handle) == cudaSuccess);
     pthread_mutex_unlock(&device->streams_lock);
     if (!idle)
         (void)cudaGetLastError();
     cuda_capture_restore(relaxed);
     return idle;
+}
+
+bool stream_all_idle(struct cuda_device *device)
+{
+    return are_idle(device, 0);
+}
+
+bool stream_is_idle(struct cuda_device *device, uint32_t id)
+{
+    return id == 0 || are_idle(device, id);
 }
 
 enum status cuda_stream_synchronize(struct stream *base)
