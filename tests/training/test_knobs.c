@@ -17,6 +17,7 @@ static const struct device_properties cpu = {
 static const struct device_properties cuda = {
     .kind = "cuda",
     .is_gpu = true,
+    .is_large = true,
     .name = "NVIDIA test",
     .memory_bytes = (int64_t)80 << 30,
     .host_cores = 16,

@@ -533,7 +533,7 @@ static struct training_config of_a_gpu(struct device *device, const char *settin
     struct device_properties sizes = *device_properties(device);
     struct training_config config;
 
-    sizes.is_gpu = true;
+    sizes.is_gpu = sizes.is_large = true;
     sizes.memory_bytes = (int64_t)1 << 40;
     knobs_defaults(&config);
     assert_ok(knobs_apply(&config, settings));

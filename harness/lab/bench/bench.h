@@ -55,7 +55,7 @@ struct bench {
     const char *name; /* "gemm_bf16" */
     const char *text; /* what an iteration is: one line */
 
-    /* A row each, up to the first 0; none: one row without. GPUs take arguments_large where there are any.
+    /* A row each, up to the first 0; none: one row without. Large devices take arguments_large where there are any.
      * A cold bench takes its list from the second on: what is small is in a cache. */
     int64_t arguments[BENCH_ARGUMENTS], arguments_large[BENCH_ARGUMENTS];
 

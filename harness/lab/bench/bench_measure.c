@@ -29,7 +29,7 @@ struct bench_settings bench_settings_default(void)
 const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
                                int *count)
 {
-    bool large = device->is_gpu && bench->arguments_large[0] != 0;
+    bool large = device->is_large && bench->arguments_large[0] != 0;
     const int64_t *list = large ? bench->arguments_large : bench->arguments;
     int listed = 0, skipped;
 

@@ -76,7 +76,8 @@ struct device_options {
 /* How the program treats a device. Code tests these and never the kind's name, so a new kind of device
  * only sets them. They travel between processes and appear in no file. */
 #define DEVICE_TRAITS(BOOL, DOUBLE)                                                                \
-    BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings, large sizes */  \
+    BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings */               \
+    BOOL(is_large)               /* models, tensors and products of a whole GPU's size */          \
     BOOL(clocks_rise_with_work)  /* slow after idling: keep it busy before timing it */            \
     DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does */
 

@@ -44,7 +44,7 @@ static void add_needs(struct json *json, cJSON *to, enum where needs)
                                      .bf16_matrix_units = true,
                                      .fused_attention = true };
     const struct device_properties gpu = {
-        .is_gpu = true, .bf16_matrix_units = true, .tf32 = true, .fused_attention = true
+        .is_gpu = true, .is_large = true, .bf16_matrix_units = true, .tf32 = true, .fused_attention = true
     };
     cJSON *devices = json_array(json, to, "devices");
 

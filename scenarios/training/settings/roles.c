@@ -70,10 +70,10 @@ static const struct role_sizes gpu_sizes[ROLE_COUNT] = {
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device)
 {
-    return device->is_gpu ? &gpu_sizes[role] : &cpu_sizes[role];
+    return device->is_large ? &gpu_sizes[role] : &cpu_sizes[role];
 }
 
 int role_head_width(int width, const struct device_properties *device)
 {
-    return device->is_gpu && width > 64 ? 64 : 32;
+    return device->is_large && width > 64 ? 64 : 32;
 }

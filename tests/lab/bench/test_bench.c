@@ -332,7 +332,7 @@ static void only_what_a_bench_times_itself_counts_and_its_name_says_so(void **st
 
 static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(void **state)
 {
-    const struct device_properties cpu = { .kind = "cpu" }, gpu = { .is_gpu = true };
+    const struct device_properties cpu = { .kind = "cpu" }, gpu = { .is_large = true };
     struct bench bench = { .name = "x", .arguments = { 1, 2, 3 }, .arguments_large = { 10, 20 } };
     int count;
     (void)state;

@@ -578,7 +578,7 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         model_reset();
-        model.properties.is_gpu = true;
+        model.properties.is_gpu = model.properties.is_large = true;
         model.decode_ns = decode_of_224;
         model.device_ns = cases[i].device_ns;
         assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);

@@ -39,6 +39,8 @@ out:
     return status;
 }
 
+enum { LARGE_MULTIPROCESSORS = 4 };
+
 static int cores(void)
 {
     cpu_set_t set;
@@ -70,8 +72,12 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->multiprocessors = gpu.multiProcessorCount;
     properties->warp_lanes = gpu.warpSize;
     properties->host_cores = cores();
-    properties->is_gpu = properties->clocks_rise_with_work = true;
-    properties->window_seconds_least = 0.3; /* Clocks and launches vary more than on the host. */
+    properties->is_gpu = true;
+    /* The least GPUs of compute capability 7.5 have 14; fewer are no whole GPU, but a slice, or a stand-in for one. */
+    properties->is_large = properties->clocks_rise_with_work =
+        gpu.multiProcessorCount >= LARGE_MULTIPROCESSORS;
+    /* Clocks and launches vary more than on the host. */
+    properties->window_seconds_least = properties->is_large ? 0.3 : 0;
     properties->fp16_matrix_units = found->compute_capability >= 75;
     properties->bf16_matrix_units = properties->tf32 = found->compute_capability >= 80;
 
