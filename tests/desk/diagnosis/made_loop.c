@@ -29,6 +29,8 @@ static void spend(struct run *run, const char *category, const char *name, int t
 
 static void call(struct run *run, const char *name, int time, int correlation)
 {
+    if (run->loop->alone)
+        return;
     if (!run->loop->no_calls)
         made_add("cuda_runtime", name, HOST, HOST, run->now, run->now + time, correlation);
     run->now += time;
@@ -39,6 +41,8 @@ static void work(struct run *run, const char *category, const char *name, int ti
     char arguments[64] = "";
     int start = later(run->now, run->device) + (category[0] == 'k' ? run->loop->stall : 0);
 
+    if (run->loop->alone)
+        return;
     if (bytes > 0)
         snprintf(arguments, sizeof arguments, "\"bytes\":%d", bytes);
     if (category[0] == 'k' && run->loop->grid > 0)
@@ -238,6 +242,7 @@ static void run_step(struct run *run, int number)
         made_add("kernel", "elsewhere", 1, STREAM, later(run->now, run->device),
                  later(run->now, run->device) + loop->other_device, 0);
     launch_all(run);
+    for (int i = 0; i < loop->items; i++) spend(run, "cpu_op", "aten::item", 2);
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)
         launch(run, 0, "ncclDevKernel_AllReduce", loop->communication);
@@ -276,7 +281,7 @@ struct analysed made_loop(const struct made_loop *loop)
 {
     struct run run = { .loop = loop };
 
-    made_begin_with(loop->about != NULL ? loop->about : GPU);
+    made_begin_with(loop->about != NULL ? loop->about : loop->alone ? "\"schemaVersion\":1" : GPU);
     for (int i = 0; i < loop->steps; i++) run_step(&run, i);
     wait(&run, "cudaDeviceSynchronize");
     return made_analyse();

@@ -58,6 +58,9 @@ struct made_loop {
     int tokens, padded_tokens, samples;
     int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
     bool no_steps, no_calls;
+    bool
+        alone; /* there is no device: launches are operators alone, and nothing waits or is copied */
+    int items; /* numbers that such a loop reads, 2 us each */
 };
 
 struct analysed made_loop(const struct made_loop *loop);

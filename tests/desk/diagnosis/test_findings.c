@@ -425,6 +425,13 @@ static const struct {
     { "allocation_churn",
       { BUSY, .allocations = 3, .allocation = 600, .long_allocation = 20000 },
       { BUSY, .allocations = 3, .allocation = 10, .long_allocation = 20000 } },
+    /* One number per step may be a loss that is logged. */
+    { "values_read",
+      { .alone = true, .steps = 10, .launches = 9, .operator_time = 100, .items = 2 },
+      { .alone = true, .steps = 10, .launches = 9, .operator_time = 100, .items = 1 } },
+    { "values_read",
+      { .alone = true, .steps = 10, .launches = 9, .operator_time = 100, .items = 2 },
+      { BUSY, .items = 2 } }, /* where there is a device, the waits themselves are seen */
     { "no_device_activity", { .steps = 10, .loading = 100 }, { BUSY } },
     { "uneven_devices", { BUSY, .other_device = 100 }, { BUSY, .other_device = 600 } },
     { "empty_recording", { .steps = 0, .no_calls = true }, { .steps = 10, .loading = 100 } },

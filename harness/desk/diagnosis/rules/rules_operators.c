@@ -39,6 +39,25 @@ static bool judge_host_computes(struct finding *finding, const struct facts *fac
     return true;
 }
 
+enum { READS_LEAST = 2 }; /* per step: one may be the loss, to log it */
+
+static bool judge_values_read(struct finding *finding, const struct facts *facts)
+{
+    const struct span_row *item =
+        spans_find(&facts->summary->spans, facts->summary->trace, "aten::item", false);
+    double count = item != NULL ? (double)item->count / facts->steps : 0;
+
+    if (!facts->summary->timeline.host_alone || !(count >= READS_LEAST))
+        return false;
+    snprintf(
+        finding->evidence, sizeof finding->evidence,
+        "%.4g values %s are read from tensors (aten::item), which costs %s here; on a GPU each "
+        "of them waits until the device has done all that is queued",
+        count, facts_per(facts), quantity_time((double)item->host_total_ns / facts->steps).text);
+    finding_informs(finding);
+    return true;
+}
+
 const struct rule rules_of_operators[] = {
     {
         .id = "small_operators",
@@ -67,6 +86,20 @@ const struct rule rules_of_operators[] = {
         .bottleneck = BOTTLENECK_HOST,
         .judge = judge_host_computes,
         .site = SITE_NONE, /* the table of operators says where */
+    },
+    {
+        .id = "values_read",
+        .title = "The loop reads values from tensors",
+        .symptom = "two or more aten::item per step, in a loop without a device",
+        .meaning = "a host reads its own memory at once, but a GPU has to be waited for each time",
+        .advice =
+            "before the loop moves to a GPU, keep what it sums or compares in tensors, and read "
+            "it every few steps",
+        .cost = "none: it is for information",
+        .threshold = "two per step: one may be the loss, to log it",
+        .bottleneck = BOTTLENECK_NONE,
+        .judge = judge_values_read,
+        .site = SITE_NONE, /* it costs nothing where it is */
     },
     { .id = NULL },
 };
