@@ -66,8 +66,10 @@ static void launch(struct run *run, int operator_time, const char *name, int ker
         time = run->loop->first_call;
     if (run->loop->late_every > 0 && (run->correlation + 1) % run->loop->late_every == 0)
         time = run->loop->late_call;
-    if (run->slow && run->loop->slow_kernel > 0)
+    if (run->slow && run->loop->slow_kernel > 0) {
         kernel = run->loop->slow_kernel;
+        operator_time = run->loop->alone ? kernel : operator_time;
+    }
     run->launched = true;
     spend(run, "cpu_op", "aten::op", operator_time);
     if (run->loop->launches_block) {

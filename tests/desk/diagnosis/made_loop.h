@@ -27,7 +27,7 @@ struct made_loop {
     int operator_time, call, kernel; /* of each launch: on the host before it, its call, its work */
     int first_call;                  /* of the first launch of all; 0: as any */
     int late_every, late_call; /* every so many launches, the last of them, the call takes that */
-    int slow_kernel;           /* every kernel of a slow step takes that; 0: as any */
+    int slow_kernel; /* every kernel of a slow step takes that, without a device every operator; 0: as any */
     int flops[2]; /* thousands, in turns: each takes the device 1 us more; 0: not stated */
     int stall;    /* the device waits before each kernel, though it is queued */
     int grid;     /* blocks of each kernel; 0: not stated */

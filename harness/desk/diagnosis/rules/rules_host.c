@@ -255,6 +255,10 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
 
 #define UNEVEN 0.1 /* standard deviation over mean */
 
+/* On a host alone: the longest step over the shortest, and the fewest to compare. Threads that outnumber the cores
+ * do that, as each operator of several threads waits for the last of them. */
+enum { THREEFOLD = 3, THREEFOLD_STEPS = 3 };
+
 /* The time that a step took, and how much of it is explained. */
 struct step_figures {
     double *length, *explained, *blocks;
@@ -271,6 +275,25 @@ static double explained_ns(const struct facts *facts, int64_t step)
 
     for (size_t i = 0; i < ARRAY_SIZE(doings); i++) ns += (double)idle_doing_ns(time, doings[i]);
     return ns;
+}
+
+/* A host that computes itself: its steps' own lengths, and how many operators of the loop begin in each. */
+static bool measure_host_steps(struct step_figures *figures, const struct facts *facts)
+{
+    const struct summary *summary = facts->summary;
+
+    for (int64_t i = 1; i < summary->steps.count; i++) {
+        int at = figures->count++;
+        figures->length[at] = (double)summary->steps.items[i].duration_ns;
+        figures->explained[at] = explained_ns(facts, i);
+    }
+    for (int64_t i = 0; i < summary->timeline.host_count; i++) {
+        const struct trace_event *event = summary->timeline.host[i];
+        int64_t step = steps_find(&summary->steps, event->start_ns);
+        if (step > 0 && event->kind == EVENT_KIND_OPERATOR && event->track == summary->host.loop)
+            figures->blocks[step - 1]++;
+    }
+    return true;
 }
 
 /* A host that runs ahead of its device spends no even time per step, so the device's work says how long a
@@ -291,23 +314,36 @@ static bool measure_steps(struct step_figures *figures, const struct facts *fact
     return true;
 }
 
+/* Eight steps show a deviation; three do if one of them takes three times as long as another. The first is left out. */
+static bool are_uneven(const struct step_figures *figures, double cv, bool alone)
+{
+    const double *length = figures->length;
+    bool threefold = alone && figures->count >= THREEFOLD_STEPS &&
+                     length[figures->count - 1] >= THREEFOLD * length[0];
+
+    return threefold || (figures->count + 1 >= FACTS_STEPS_TO_REPEAT && cv > UNEVEN);
+}
+
 static bool judge_uneven_steps(struct finding *finding, const struct facts *facts)
 {
     int64_t steps = facts->summary->steps.count;
+    bool alone = facts->summary->timeline.host_alone;
     struct arena *scratch = arena_scratch(facts->summary->arena);
     struct step_figures figures = { ARENA_NEW(scratch, double, steps),
                                     ARENA_NEW(scratch, double, steps),
                                     ARENA_NEW(scratch, double, steps), 0 };
     bool found = false;
 
-    if (steps >= FACTS_STEPS_TO_REPEAT && facts->summary->first_uses.times.count == 0 &&
-        measure_steps(&figures, facts)) {
+    if (steps >= (alone ? THREEFOLD_STEPS : FACTS_STEPS_TO_REPEAT) &&
+        facts->summary->first_uses.times.count == 0 &&
+        (alone ? measure_host_steps : measure_steps)(&figures, facts)) {
         double cv = stats_cv(figures.length, figures.count);
         finding_judges(finding, "deviation over mean", cv, UNEVEN, UNEVEN);
-        found = cv > UNEVEN && !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
+        found = !(stats_cv(figures.blocks, figures.count) > UNEVEN / 2) &&
                 stats_deviation(figures.explained, figures.count) <
                     stats_deviation(figures.length, figures.count) / 2;
         stats_sort(figures.length, figures.count);
+        found = found && are_uneven(&figures, cv, alone);
         snprintf(
             finding->evidence, sizeof finding->evidence,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
@@ -318,6 +354,11 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
             quantity_time(stats_sorted_percentile(figures.length, figures.count, 100)).text);
     }
     arena_close(scratch);
+    if (alone)
+        finding->advice =
+            "use no more threads than cores (OMP_NUM_THREADS, torch.set_num_threads(), "
+            "fewer loader workers): threads that wait for a core hold up all others of an "
+            "operator; and look for other programs";
     finding_informs(finding);
     return found;
 }
@@ -387,8 +428,10 @@ const struct rule rules_of_host[] = {
         .id = "uneven_steps",
         .title = "The steps take different times, and the trace does not show why",
         .symptom = "the device's time per step varies by more than 10%, for the same work and for "
-                   "no reason in the trace",
-        .meaning = "something outside of the program takes part of the machine, or slows it down",
+                   "no reason in the trace; on a host alone, that of its steps, or threefold",
+        .meaning =
+            "something outside of the program takes part of the machine, or slows it down; on a "
+            "host also more threads than there are cores",
         .advice = "look outside the program: other programs, clocks and limits of power and heat "
                   "(chokepoint doctor)",
         .cost = "none: it is for information",
