@@ -15,6 +15,7 @@ struct gathering {
     unsigned doings;       /* bits of enum host_doing */
     const char *copies[2]; /* what their names contain: the one or the other */
     bool pageable;         /* only these copies */
+    bool all;              /* of an operator's time */
 };
 
 /* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
@@ -136,7 +137,8 @@ static void gather_captures(struct gathering *gathering)
     gather_intervals(gathering, &gathering->summary->captures.idle);
 }
 
-/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work. */
+/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work, or with all of
+ * its time. */
 static void gather_operators(struct gathering *gathering)
 {
     const struct timeline *timeline = &gathering->summary->timeline;
@@ -152,6 +154,8 @@ static void gather_operators(struct gathering *gathering)
                timeline->host[next]->start_ns < event->end_ns;
              next++)
             own_ns += OPERATOR_OWN_NS;
+        if (gathering->all)
+            own_ns = event->end_ns - event->start_ns;
         costly_times_add(gathering->times, event->start_ns, event->end_ns,
                          (double)interval_earlier(own_ns, event->end_ns - event->start_ns));
     }
@@ -172,6 +176,7 @@ static const struct {
     [SITE_WORKING] = { .gather = gather_gaps, .what.doings = 1 << HOST_WORKING },
     [SITE_WAITS] = { .gather = gather_waits },
     [SITE_OPERATORS] = { .gather = gather_operators },
+    [SITE_COMPUTING] = { .gather = gather_operators, .what.all = true },
     [SITE_ALLOCATIONS] = { .gather = gather_allocations },
     [SITE_COPIES] = { .gather = gather_copies, .what.copies = { "HtoD", "DtoH" } },
     [SITE_PAGEABLE_COPIES] = { .gather = gather_copies,

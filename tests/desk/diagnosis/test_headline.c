@@ -309,6 +309,23 @@ static void a_host_that_had_a_device_is_not_judged_alone(void **state)
     }
 }
 
+/* Where nothing is wrong, the operators that take longest are the answer. */
+static void a_host_that_computes_names_its_longest_operators(void **state)
+{
+    const struct made_host host = {
+        { "aten::mm", "aten::mm", "aten::bmm", "aten::add" }, 5, 45, false, 0, 0
+    };
+    struct found found = judge_host(&host);
+    (void)state;
+
+    assert_string_equal(found.findings.items[0].id, "host_computes");
+    assert_non_null(strstr(found.findings.items[0].evidence,
+                           "; of their own time 50% in aten::mm, 25% in aten::bmm, 25% in "
+                           "aten::add"));
+    assert_int_equal(found.findings.items[0].where.kind, PLACE_OPERATOR);
+    found_forget(&found);
+}
+
 static void activations_in_pieces_are_found_on_a_host_alone(void **state)
 {
     static const struct {
@@ -438,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_kernel_is_named_without_its_arguments),
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
         cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
+        cmocka_unit_test(a_host_that_computes_names_its_longest_operators),
         cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),

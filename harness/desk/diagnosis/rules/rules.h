@@ -62,8 +62,9 @@ enum finding_site {
     SITE_SAVING,
     SITE_LAUNCHING,
     SITE_WORKING,
-    SITE_WAITS, /* for the device, with the idle time after them */
-    SITE_OPERATORS,
+    SITE_WAITS,     /* for the device, with the idle time after them */
+    SITE_OPERATORS, /* what each costs beside its work */
+    SITE_COMPUTING, /* operators of a host that computes itself, all of their time */
     SITE_ALLOCATIONS,
     SITE_COPIES, /* between host and device */
     SITE_PAGEABLE_COPIES,

@@ -2,6 +2,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { OPERATORS_LEAST = 10 }; /* per step: fewer cost nothing */
 
@@ -26,6 +27,33 @@ static bool judge_small_operators(struct finding *finding, const struct facts *f
     return finding_costs(finding, facts, share * facts_computing_share(facts) * facts->step_ns);
 }
 
+enum { NAMES_MOST = 3 };
+
+/* Adds the operators with the most time of their own. */
+static void name_longest(struct finding *finding, const struct facts *facts)
+{
+    const struct spans *spans = &facts->summary->spans;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    const struct span_row **rows = ARENA_NEW(scratch, const struct span_row *, spans->count);
+    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
+    double all_ns = 0;
+    int named = 0;
+
+    for (int64_t i = 0; i < spans->count; i++)
+        if (!spans->rows[i].is_phase && !spans->rows[i].is_call)
+            all_ns += (double)spans->rows[i].host_self_ns;
+    spans_sort(rows, spans, SPANS_BY_SELF_CPU_TIME_TOTAL);
+    for (int64_t i = 0; i < spans->count && named < NAMES_MOST && length < size; i++) {
+        double ns = (double)rows[i]->host_self_ns;
+        if (rows[i]->is_phase || rows[i]->is_call || !(ns >= RULE_SHARE_LEAST * all_ns))
+            continue;
+        length += (size_t)snprintf(finding->evidence + length, size - length, "%s %.0f%% in %.60s",
+                                   named++ == 0 ? "; of their own time" : ",", 100 * ns / all_ns,
+                                   trace_file_name(facts->summary->trace, rows[i]->name));
+    }
+    arena_close(scratch);
+}
+
 /* As device_bound, where the host is the device. */
 static bool judge_host_computes(struct finding *finding, const struct facts *facts)
 {
@@ -35,6 +63,7 @@ static bool judge_host_computes(struct finding *finding, const struct facts *fac
     snprintf(finding->evidence, sizeof finding->evidence,
              "operators take %.0f%% of %s, and no device is described or called",
              100 * facts_computing_share(facts), step_text(facts).text);
+    name_longest(finding, facts);
     finding_informs(finding);
     return true;
 }
@@ -85,7 +114,7 @@ const struct rule rules_of_operators[] = {
         .threshold = "as for a device: 70% of a step or more",
         .bottleneck = BOTTLENECK_HOST,
         .judge = judge_host_computes,
-        .site = SITE_NONE, /* the table of operators says where */
+        .site = SITE_COMPUTING,
     },
     {
         .id = "values_read",
