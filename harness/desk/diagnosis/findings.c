@@ -297,6 +297,21 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
     }
 }
 
+/* A device that sets the pace comes first or, if something else does, after all that one can act on. */
+static void put_pace_last(struct findings *findings, const struct facts *facts)
+{
+    int64_t at = 1;
+
+    while (at < findings->count && urgency(&findings->items[at], facts) != NAMES_THE_DEVICE) at++;
+    for (; at + 1 < findings->count && urgency(&findings->items[at + 1], facts) > INFORMS &&
+           urgency(&findings->items[0], facts) != NAMES_THE_DEVICE;
+         at++) {
+        struct finding pace = findings->items[at];
+        findings->items[at] = findings->items[at + 1];
+        findings->items[at + 1] = pace;
+    }
+}
+
 struct findings findings_of(const struct facts *facts)
 {
     struct arena *arena = facts->summary->arena;
@@ -314,6 +329,7 @@ struct findings findings_of(const struct facts *facts)
     }
     bound_what_others_hide(&findings, facts);
     find_hidden(&findings, facts);
+    put_pace_last(&findings, facts);
     explain_health(&findings, facts);
     findings.headline = headline_of(&findings, facts);
     return findings;

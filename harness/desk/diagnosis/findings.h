@@ -13,7 +13,8 @@ struct facts;
 /* They lie in the memory of the trace that the facts are of. */
 struct findings findings_of(const struct facts *facts);
 
-/* The order of findings: what ends a run first, then by lost time; information last. */
+/* The order of findings: what ends a run first, then by lost time; information last, but for a device that sets the
+ * pace, if nothing that costs much comes before it. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
 

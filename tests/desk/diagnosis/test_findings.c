@@ -759,6 +759,34 @@ static void few_waits_that_have_most_of_the_time_are_named(void **state)
     found_forget(&found);
 }
 
+/* PyTorch has a caching allocator: who releases memory in each step has run out of it, or emptied the cache. Our own traces
+ * have none of its operators. */
+static void releases_under_a_caching_allocator_are_told_why(void **state)
+{
+    struct made_loop loop = { BUSY, .operator_time = 2, .allocations = 30, .allocation = 100 };
+    struct found torch = found_judge(&loop), ours;
+    (void)state;
+
+    loop.operator_time = 0;
+    ours = found_judge(&loop);
+    assert_non_null(strstr(found_find(&torch, "allocation_churn")->advice, "num_alloc_retries"));
+    assert_non_null(strstr(found_find(&ours, "allocation_churn")->advice, "use a caching"));
+    found_forget(&torch);
+    found_forget(&ours);
+}
+
+/* An optimizer of 5% is not 10% less than nothing. */
+static void no_figure_that_is_judged_is_below_zero(void **state)
+{
+    struct made_loop loop = { BUSY, .optimizer_launches = 1, .optimizer_kernel = 50 };
+    struct found found = found_judge(&loop);
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.threshold_count; i++)
+        assert_false(found.findings.thresholds[i].judged.value < 0);
+    found_forget(&found);
+}
+
 /* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it waits for work that the
  * recording does not have, and no graph launches it earlier. */
 static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
@@ -1482,6 +1510,8 @@ int main(void)
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
         cmocka_unit_test(a_pause_that_quicker_launches_would_hide_is_a_bound),
         cmocka_unit_test(few_waits_that_have_most_of_the_time_are_named),
+        cmocka_unit_test(releases_under_a_caching_allocator_are_told_why),
+        cmocka_unit_test(no_figure_that_is_judged_is_below_zero),
         cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
         cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
         cmocka_unit_test(copies_in_both_directions_at_once_are_one_time),

@@ -97,13 +97,14 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
         const char *first, *second;
     } cases_of_pace[] = {
         { { BUSY, .loading = 150, .wait_every = 1 }, "device_bound", "host_sync" },
-        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "device_bound" },
+        /* Unless something else is: then it comes after all that one can act on. */
+        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "data_loading" },
         { { BUSY, .loading = 500, .wait_every = 1 }, "host_sync", "data_loading" },
         /* What the device could save counts, even if it is as little; what costs much always does. */
         { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
             .optimizer_kernel = 50 },
           "optimizer_overhead",
-          "device_bound" },
+          "host_sync" },
         { { .steps = 10,
             .launches = 64,
             .passes = 16,
@@ -112,7 +113,7 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
             .kernel_name = "sgemm",
             .about = OLD_GPU },
           "small_kernels",
-          "device_bound" },
+          "launch_bound" },
         /* A bound comes after what is lost in any case. */
         { { BUSY, .stall = 40, .grid = 27 }, "device_wait", "small_grid" },
     };
@@ -326,6 +327,29 @@ static void a_host_that_computes_names_its_longest_operators(void **state)
     found_forget(&found);
 }
 
+/* Who calls scaled_dot_product_attention is not told to call it. */
+static void attention_that_took_its_math_path_is_told_why(void **state)
+{
+    const struct made_host plain = {
+        { "aten::bmm", "aten::_softmax", "aten::bmm" }, 10, 33, false, 0, 0
+    };
+    const struct made_host math = { { "aten::bmm", "aten::_softmax", "aten::bmm",
+                                      "aten::_scaled_dot_product_attention_math" },
+                                    10,
+                                    25,
+                                    false,
+                                    0,
+                                    0 };
+    struct found stored = judge_host(&plain), fell_back = judge_host(&math);
+    (void)state;
+
+    assert_non_null(strstr(found_find(&stored, "naive_attention")->advice, "use fused attention"));
+    assert_non_null(
+        strstr(found_find(&fell_back, "naive_attention")->advice, "took its math path"));
+    found_forget(&stored);
+    found_forget(&fell_back);
+}
+
 static void activations_in_pieces_are_found_on_a_host_alone(void **state)
 {
     static const struct {
@@ -456,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
         cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
         cmocka_unit_test(a_host_that_computes_names_its_longest_operators),
+        cmocka_unit_test(attention_that_took_its_math_path_is_told_why),
         cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),

@@ -100,7 +100,7 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
 {
     double share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
 
-    finding_judges(finding, "lost share of a step", share, least, RULE_SHARE_MAJOR);
+    finding_judges(finding, "lost share of a step", fmax(0, share), least, RULE_SHARE_MAJOR);
     if (!(share >= least))
         return false;
     finding->lost_ns_per_step = lost_ns;

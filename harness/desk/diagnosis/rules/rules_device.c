@@ -274,6 +274,12 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     double ns = share.ns * facts_device_share(facts);
 
     finding->confidence = CONFIDENCE_MEDIUM;
+    if (spans_find(&facts->summary->spans, facts->summary->trace,
+                   "aten::_scaled_dot_product_attention_math", true) != NULL)
+        finding->advice =
+            "scaled_dot_product_attention took its math path: on a CPU for dropout, on a "
+            "GPU for a mask, a type or a shape that its fused kernels do not take; "
+            "torch.nn.attention.sdpa_kernel() with one backend says why";
     if (facts->summary->timeline.host_alone)
         return judge_naive_operators(finding, facts);
     snprintf(finding->evidence, sizeof finding->evidence,

@@ -290,6 +290,12 @@ static double lost_to_allocations(const struct facts *facts, int64_t ns)
                     facts_put_off_ns(facts, HOST_ALLOCATING));
 }
 
+/* By the names of operators: our own traces have none of PyTorch's. */
+static bool is_pytorch(const struct facts *facts)
+{
+    return spans_find(&facts->summary->spans, facts->summary->trace, "aten::", true) != NULL;
+}
+
 static bool judge_allocation_churn(struct finding *finding, const struct facts *facts)
 {
     struct allocations all = allocations(facts);
@@ -299,6 +305,13 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
 
     if (!goes_on(facts, &all))
         return false;
+    if (all.releases > 0 && is_pytorch(facts))
+        finding->advice =
+            "PyTorch keeps memory for later already, so releases in the loop mean retries as "
+            "memory "
+            "runs out (torch.cuda.memory_stats()[\"num_alloc_retries\"]), empty_cache(), or "
+            "shapes that vary: use less memory, drop those calls, or set "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g calls %s allocate or release memory; they take %s of %s",
              (double)all.count / facts->steps, facts_per(facts),
