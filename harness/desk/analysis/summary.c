@@ -1,5 +1,7 @@
 #include "harness/desk/analysis/summary.h"
 
+#include "harness/desk/analysis/repeated_regions.h"
+
 #include <math.h>
 
 static double fixed_ns_of_products(struct arena *arena, const struct summary *summary)
@@ -18,6 +20,8 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
 
     summary.timeline = sound_timeline_of(arena, trace, &summary.soundness);
     summary.steps = steps_of(arena, timeline);
+    if (steps->count == 0)
+        summary.steps = repeated_regions_of(arena, timeline);
     if (steps->count > 0)
         summary.timeline.from_ns = steps->items[0].event->start_ns;
     summary.usage = timeline_counted_usage(timeline);

@@ -1,5 +1,6 @@
 /* Timelines made by hand, whose every number is known, and sets of intervals against a naive oracle. */
 #include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/repeated_regions.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
@@ -452,6 +453,54 @@ static void figures_agree_with_a_table_of_moments(void **state)
     }
 }
 
+/* Annotations of `length` us every 100 us, each with a kernel and, if they nest, another of its name in it. */
+static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
+{
+    static const struct {
+        const char *name;
+        int count, length;
+        bool numbered, nest;
+        int64_t steps;
+    } cases[] = {
+        { "timed region", 5, 90, false, false, 5 },
+        { "train step", 5, 90, true, false, 5 }, /* one name but for its digits */
+        { "timed region", 3, 65, false, false, 3 },
+        { "timed region", 2, 90, false, false, 0 }, /* may be chance */
+        { "timed region", 5, 50, false, false, 0 }, /* a part of each step */
+        { "timed region", 5, 90, false, true, 0 },
+        { "forward", 5, 90, false, false, 0 }, /* which says what it is */
+        { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5, 90, false, false, 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct analysed analysed;
+        struct steps steps;
+        made_begin();
+        for (int j = 0; j < cases[i].count; j++) {
+            char name[80];
+            int length = snprintf(name, sizeof name, "%s", cases[i].name);
+            if (cases[i].numbered)
+                snprintf(name + length, sizeof name - (size_t)length, " %d", j + 7);
+            made_add("user_annotation", name, 100, 100, 100 * j, 100 * j + cases[i].length, 0);
+            if (cases[i].nest)
+                made_add("user_annotation", name, 100, 100, 100 * j + 10, 100 * j + 20, 0);
+            made_add_work("kernel", "work", 7, 100 * j + 5, 100 * j + 30, 100 * j + 2);
+        }
+        analysed = made_analyse();
+        steps = repeated_regions_of(analysed.arena, &analysed.timeline);
+        assert_int_equal(analysed.steps.count, 0);
+        assert_int_equal(steps.count, cases[i].steps);
+        assert_int_equal(steps.region != NULL, steps.count > 0);
+        if (steps.count > 0) { /* its own annotation is no part of a step */
+            check_us(steps.items[1].duration_ns, cases[i].length);
+            check_us(steps.items[1].part_ns[STEP_KERNEL], 25);
+            check_us(steps.items[1].part_ns[STEP_HOST], 0);
+        }
+        made_release(&analysed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +514,7 @@ int main(void)
         cmocka_unit_test(steps_have_their_statistics),
         cmocka_unit_test(a_trace_of_the_host_alone_has_no_device_time),
         cmocka_unit_test(communication_is_known_by_name),
+        cmocka_unit_test(regions_that_repeat_are_steps_where_nothing_marks_them),
         cmocka_unit_test(sets_agree_with_a_table_of_moments),
         cmocka_unit_test(figures_agree_with_a_table_of_moments),
     };

@@ -37,7 +37,16 @@ static enum step_part host_part(const struct timeline *timeline, const struct tr
     return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
 }
 
-static void collect(struct intervals *parts, const struct timeline *timeline)
+/* A region that is a step is no part of one. */
+static bool is_region(const struct steps *steps, const struct trace_event *event)
+{
+    int64_t at = steps->region != NULL ? steps_last_begun(steps, event->start_ns) : -1;
+
+    return at >= 0 && steps->items[at].event == event;
+}
+
+static void collect(struct intervals *parts, const struct timeline *timeline,
+                    const struct steps *steps)
 {
     static const enum step_part of_work[WORK_KIND_COUNT] = {
         [WORK_COMPUTATION] = STEP_KERNEL,
@@ -52,7 +61,8 @@ static void collect(struct intervals *parts, const struct timeline *timeline)
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns);
+        if (!is_region(steps, event))
+            intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns);
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
 }
@@ -185,24 +195,46 @@ static void reach(struct steps *steps, const struct trace_file *trace, const str
         steps->items[i].work_end_ns = work->event->end_ns;
 }
 
-struct steps steps_of(struct arena *arena, const struct timeline *timeline)
+/* All but which the steps are. */
+static void measure(struct steps *steps, struct arena *arena, const struct timeline *timeline)
 {
-    struct steps steps = { .count = 0 };
     struct intervals parts[STEP_OTHER] = { 0 };
     struct arena *scratch = arena_scratch(arena);
 
-    find_steps(&steps, arena, timeline->trace);
-    summarise(&steps, scratch);
+    summarise(steps, scratch);
     for (int part = 0; part < STEP_OTHER; part++) parts[part].arena = scratch;
-    if (steps.count > 0)
-        collect(parts, timeline);
-    for (int64_t i = 0; i < steps.count; i++) {
-        break_down(&steps.items[i], parts);
-        steps.items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps.items[i]);
+    if (steps->count > 0)
+        collect(parts, timeline, steps);
+    for (int64_t i = 0; i < steps->count; i++) {
+        break_down(&steps->items[i], parts);
+        steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
     }
     for (int64_t i = 0; i < timeline->work_count; i++)
-        reach(&steps, timeline->trace, &timeline->work[i]);
-    take_means(&steps);
+        reach(steps, timeline->trace, &timeline->work[i]);
+    take_means(steps);
     arena_close(scratch);
+}
+
+struct steps steps_of(struct arena *arena, const struct timeline *timeline)
+{
+    struct steps steps = { .count = 0 };
+
+    find_steps(&steps, arena, timeline->trace);
+    measure(&steps, arena, timeline);
+    return steps;
+}
+
+struct steps steps_of_regions(struct arena *arena, const struct timeline *timeline,
+                              const struct trace_event *const *regions, int64_t count)
+{
+    struct steps steps = { .items = ARENA_NEW(arena, struct step, count), .count = count };
+
+    if (count > 0)
+        steps.region = trace_file_name(timeline->trace, regions[0]->name);
+    for (int64_t i = 0; i < count; i++)
+        steps.items[i] = (struct step){ .number = i,
+                                        .event = regions[i],
+                                        .duration_ns = regions[i]->end_ns - regions[i]->start_ns };
+    measure(&steps, arena, timeline);
     return steps;
 }

@@ -44,10 +44,16 @@ struct steps {
     double mean_ns, median_ns;
     double mean_part_ns[STEP_PART_COUNT]; /* their sum is mean_ns; NAN: there are no steps */
     int64_t min_ns, max_ns;
+    const char *
+        region; /* what the steps are, where nothing marks them: the name of the first; NULL: marked */
 };
 
 /* The timeline and its trace must live longer. */
 struct steps steps_of(struct arena *arena, const struct timeline *timeline);
+
+/* The same for regions in the order of time, none within another: they are numbered from 0 on. */
+struct steps steps_of_regions(struct arena *arena, const struct timeline *timeline,
+                              const struct trace_event *const *regions, int64_t count);
 
 /* The last step that has begun by that moment, whether or not it has ended. -1: none. */
 int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);

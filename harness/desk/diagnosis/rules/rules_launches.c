@@ -329,7 +329,7 @@ const struct rule rules_of_launches[] = {
             "captured none",
         .meaning = "shapes change, so an earlier graph does not fit and another one is captured",
         .advice = "keep a captured graph for each shape, and pad to a few lengths so that shapes "
-                  "are few",
+                  "are few; without training, switch autograd off (torch.inference_mode())",
         .cost = "the time for which the device is idle during captures",
         .threshold = "5% of a step, and a capture in every fifth step",
         .bottleneck = BOTTLENECK_FIRST_USE,

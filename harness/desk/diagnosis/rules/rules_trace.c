@@ -119,6 +119,11 @@ static void complain_of_steps(struct finding *finding, const struct facts *facts
     if (facts->has_steps && summary->timeline.work_count > 0 && summary->steps.count < STEPS_LEAST)
         complain(finding, "record at least 3 whole steps",
                  "fewer than %d steps: too few to be steady", STEPS_LEAST);
+    if (summary->steps.region != NULL)
+        complain(
+            finding, mark,
+            "no steps are marked (profiler.step()), so the %lld regions \"%.60s\" count as steps",
+            (long long)summary->steps.count, summary->steps.region);
     if (facts->has_steps)
         return;
     if (summary->timeline.work_count > 0 || summary->operators.count > 0)
