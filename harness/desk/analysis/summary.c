@@ -1,6 +1,7 @@
 #include "harness/desk/analysis/summary.h"
 
 #include "harness/desk/analysis/repeated_regions.h"
+#include "harness/desk/analysis/repeated_work.h"
 
 #include <math.h>
 
@@ -22,6 +23,8 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
     summary.steps = steps_of(arena, timeline);
     if (steps->count == 0)
         summary.steps = repeated_regions_of(arena, timeline);
+    if (steps->count == 0)
+        summary.steps = repeated_work_of(arena, timeline);
     if (steps->count > 0)
         summary.timeline.from_ns = steps->items[0].event->start_ns;
     summary.usage = timeline_counted_usage(timeline);

@@ -1,6 +1,7 @@
 /* Timelines made by hand, whose every number is known, and sets of intervals against a naive oracle. */
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/repeated_regions.h"
+#include "harness/desk/analysis/repeated_work.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
@@ -501,6 +502,59 @@ static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
     }
 }
 
+/* After 20 us of set-up, pieces of 100 us: a copy of the batch, two kernels of two layers, one of the loss. In a piece that
+ * is odd, the layers have other kernels. */
+static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
+{
+    static const struct {
+        const char *batch, *optimizer; /* NULL: none */
+        int count, odd;                /* pieces; the last so many are odd */
+        int64_t steps;
+    } cases[] = {
+        { "Memcpy HtoD (Pinned -> Device)", NULL, 8, 0, 7 },
+        { "Memcpy HtoD (Pinned -> Device)", NULL, 8, 1, 7 },
+        { "Memcpy HtoD (Pinned -> Device)", NULL, 8, 4, 0 }, /* not the same work */
+        { "Memcpy HtoD (Pinned -> Device)", NULL, 5, 0, 0 }, /* may be chance */
+        { "gather", NULL, 8, 0, 0 },                         /* may be layers of one step */
+        { "Memcpy HtoD (Pinned -> Device)", "Optimizer.step#SGD.step", 8, 0, 0 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct analysed analysed;
+        struct steps steps;
+        made_begin();
+        made_add_work("kernel", "set-up", 7, 5, 15, 2);
+        for (int j = 0; j < cases[i].count; j++) {
+            int start = 20 + 100 * j;
+            bool is_odd = j >= cases[i].count - cases[i].odd;
+            made_add_work(cases[i].batch[0] == 'M' ? "gpu_memcpy" : "kernel", cases[i].batch, 7,
+                          start + 5, start + 10, start + 1);
+            for (int layer = 0; layer < 4; layer++)
+                made_add_work("kernel",
+                              is_odd           ? "other"
+                              : layer % 2 == 0 ? "mm"
+                                               : "gelu",
+                              7, start + 15 + 10 * layer, start + 20 + 10 * layer,
+                              start + 12 + 10 * layer);
+            made_add_work("kernel", "loss", 7, start + 70, start + 75, start + 65);
+            if (cases[i].optimizer != NULL)
+                made_add("user_annotation", cases[i].optimizer, 100, 100, start + 60, start + 64,
+                         0);
+        }
+        analysed = made_analyse();
+        steps = repeated_work_of(analysed.arena, &analysed.timeline);
+        assert_int_equal(steps.count, cases[i].steps);
+        assert_null(steps.region);
+        if (steps.count > 0) {
+            assert_string_equal(steps.anchor, cases[i].batch);
+            check_us(steps.items[0].event->start_ns, 21);
+            check_us(steps.items[0].duration_ns, 100);
+        }
+        made_release(&analysed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +569,7 @@ int main(void)
         cmocka_unit_test(a_trace_of_the_host_alone_has_no_device_time),
         cmocka_unit_test(communication_is_known_by_name),
         cmocka_unit_test(regions_that_repeat_are_steps_where_nothing_marks_them),
+        cmocka_unit_test(work_that_repeats_makes_steps_where_nothing_marks_them),
         cmocka_unit_test(sets_agree_with_a_table_of_moments),
         cmocka_unit_test(figures_agree_with_a_table_of_moments),
     };

@@ -124,6 +124,12 @@ static void complain_of_steps(struct finding *finding, const struct facts *facts
             finding, mark,
             "no steps are marked (profiler.step()), so the %lld regions \"%.60s\" count as steps",
             (long long)summary->steps.count, summary->steps.region);
+    if (summary->steps.anchor != NULL)
+        complain(
+            finding, mark,
+            "no steps are marked (profiler.step()), so the %lld repetitions of the work from one "
+            "%.60s to the next count as steps",
+            (long long)summary->steps.count, summary->steps.anchor);
     if (facts->has_steps)
         return;
     if (summary->timeline.work_count > 0 || summary->operators.count > 0)

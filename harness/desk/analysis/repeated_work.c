@@ -1,0 +1,256 @@
+/* Names of work are counted, and tried from the rarest on, up to CANDIDATES_MOST of them: each try is one pass over the
+ * work. */
+#include "harness/desk/analysis/repeated_work.h"
+
+#include "harness/base/sort.h"
+#include "harness/desk/analysis/names/event_names.h"
+
+#include <string.h>
+
+enum { CANDIDATES_MOST = 16 };
+
+struct launched {
+    const struct trace_event *call;
+    uint32_t name; /* of the work */
+    int64_t start_ns;
+    bool crosses; /* a copy between host and device */
+};
+
+struct candidate {
+    uint32_t name;
+    int64_t count;
+};
+
+struct search {
+    const struct timeline *timeline;
+    struct arena *scratch;
+    struct launched *work; /* in the order of launches */
+    int64_t count;
+    int64_t *waits_ns; /* when waits begin, in the loop's order */
+    int64_t wait_count;
+    int64_t *by_name; /* counts, zeros between uses */
+    int64_t *anchors; /* places of the candidate's work */
+    int64_t anchor_count;
+};
+
+static int by_launch(const void *left, const void *right)
+{
+    const struct launched *a = left, *b = right;
+
+    if (a->call->start_ns != b->call->start_ns)
+        return a->call->start_ns < b->call->start_ns ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+
+    if (a->count != b->count)
+        return a->count < b->count ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void collect(struct search *search)
+{
+    const struct timeline *timeline = search->timeline;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        const char *name = trace_file_name(timeline->trace, work->event->name);
+        if (work->call == NULL)
+            continue;
+        search->work[search->count++] =
+            (struct launched){ work->call, work->event->name, work->event->start_ns,
+                               work->kind == WORK_COPY &&
+                                   (strstr(name, "HtoD") != NULL || strstr(name, "DtoH") != NULL) };
+    }
+    sort_items(search->work, search->count, sizeof *search->work, by_launch);
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        if (trace_event_is_call(timeline->host[i]) &&
+            name_is_wait(trace_file_name(timeline->trace, timeline->host[i]->name)))
+            search->waits_ns[search->wait_count++] = timeline->host[i]->start_ns;
+    sort_items(search->waits_ns, search->wait_count, sizeof *search->waits_ns, by_time);
+}
+
+/* --- A try --- */
+
+static void find_anchors(struct search *search, uint32_t name)
+{
+    search->anchor_count = 0;
+    for (int64_t i = 0; i < search->count; i++)
+        if (search->work[i].name == name)
+            search->anchors[search->anchor_count++] = i;
+}
+
+static int64_t length_of(const struct search *search, int64_t piece)
+{
+    return search->anchors[piece + 1] - search->anchors[piece];
+}
+
+/* The piece of median length, to which the others are compared. */
+static int64_t typical_piece(const struct search *search)
+{
+    int64_t pieces = search->anchor_count - 1, best = 0;
+    int64_t *lengths = ARENA_NEW(search->scratch, int64_t, pieces);
+
+    for (int64_t i = 0; i < pieces; i++) lengths[i] = length_of(search, i);
+    sort_items(lengths, pieces, sizeof *lengths, by_time);
+    while (length_of(search, best) != lengths[pieces / 2]) best++;
+    return best;
+}
+
+static void count_names(struct search *search, int64_t piece, int64_t by)
+{
+    for (int64_t i = search->anchors[piece]; i < search->anchors[piece + 1]; i++)
+        search->by_name[search->work[i].name] += by;
+}
+
+/* How much of a piece's work the counted names have; what it takes from them it gives back. */
+static int64_t common_with(struct search *search, int64_t piece)
+{
+    int64_t common = 0;
+
+    for (int64_t i = search->anchors[piece]; i < search->anchors[piece + 1]; i++)
+        common += search->by_name[search->work[i].name]-- > 0;
+    count_names(search, piece, 1);
+    return common;
+}
+
+static bool meets(const struct search *search, int64_t piece)
+{
+    int64_t start_ns = search->work[search->anchors[piece]].call->start_ns;
+    int64_t end_ns = search->work[search->anchors[piece + 1]].call->start_ns;
+    int64_t low = 0, high = search->wait_count;
+
+    for (int64_t i = search->anchors[piece]; i < search->anchors[piece + 1]; i++)
+        if (search->work[i].crosses)
+            return true;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (search->waits_ns[middle] < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < search->wait_count && search->waits_ns[low] < end_ns;
+}
+
+static bool fills(const struct search *search, int64_t alike)
+{
+    int64_t last = search->anchors[search->anchor_count - 1];
+    double ns = (double)(search->work[last].call->start_ns -
+                         search->work[search->anchors[0]].call->start_ns);
+
+    return (double)alike >= WORK_SHARE * (double)search->count &&
+           ns >= WORK_SHARE * (double)search->timeline->all.span_ns;
+}
+
+static bool repeats(struct search *search, uint32_t name)
+{
+    int64_t pieces, typical, same = 0, met = 0, alike = 0;
+
+    find_anchors(search, name);
+    pieces = search->anchor_count - 1;
+    typical = typical_piece(search);
+    count_names(search, typical, 1);
+    for (int64_t i = 0; i < pieces; i++) {
+        double both = (double)(length_of(search, i) + length_of(search, typical));
+        if (2 * (double)common_with(search, i) < WORK_ALIKE * both)
+            continue;
+        same++;
+        met += meets(search, i);
+        alike += length_of(search, i);
+    }
+    count_names(search, typical, -1);
+    return (double)same >= WORK_PIECES * (double)pieces &&
+           (double)met >= WORK_PIECES * (double)same && fills(search, alike);
+}
+
+/* --- All --- */
+
+/* False: there is none. */
+static bool find_anchor(struct search *search, uint32_t *name)
+{
+    uint32_t names = trace_file_name_count(search->timeline->trace);
+    struct candidate *candidates = ARENA_NEW(search->scratch, struct candidate, names);
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < search->count; i++) search->by_name[search->work[i].name]++;
+    for (uint32_t i = 0; i < names; i++) {
+        if (search->by_name[i] > WORK_REPEATS_LEAST)
+            candidates[count++] = (struct candidate){ i, search->by_name[i] };
+        search->by_name[i] = 0;
+    }
+    sort_items(candidates, count, sizeof *candidates, by_count);
+    for (int64_t i = 0; i < count && i < CANDIDATES_MOST; i++)
+        if (repeats(search, candidates[i].name)) {
+            *name = candidates[i].name;
+            return true;
+        }
+    return false;
+}
+
+static bool has_optimizer(const struct timeline *timeline)
+{
+    for (int64_t i = 0; i < timeline->host_count; i++)
+        if (strncmp(trace_file_name(timeline->trace, timeline->host[i]->name), "Optimizer.step#",
+                    15) == 0)
+            return true;
+    return false;
+}
+
+/* A step is an event of its own, on the thread that launches its anchor. */
+static struct steps steps_between(struct arena *arena, const struct search *search, uint32_t name)
+{
+    int64_t count = search->anchor_count - 1;
+    struct trace_event *events = ARENA_NEW(arena, struct trace_event, count);
+    const struct trace_event **regions =
+        ARENA_NEW(search->scratch, const struct trace_event *, count);
+    struct steps steps;
+
+    for (int64_t i = 0; i < count; i++) {
+        const struct trace_event *call = search->work[search->anchors[i]].call;
+        events[i] = (struct trace_event){
+            .kind = EVENT_KIND_ANNOTATION,
+            .detail = NO_DETAIL,
+            .name = name,
+            .track = call->track,
+            .start_ns = call->start_ns,
+            .end_ns = search->work[search->anchors[i + 1]].call->start_ns,
+        };
+        regions[i] = &events[i];
+    }
+    steps = steps_of_regions(arena, search->timeline, regions, count);
+    steps.region = NULL;
+    steps.anchor = trace_file_name(search->timeline->trace, name);
+    return steps;
+}
+
+struct steps repeated_work_of(struct arena *arena, const struct timeline *timeline)
+{
+    struct arena *scratch = arena_scratch(arena);
+    struct search search = {
+        .timeline = timeline,
+        .scratch = scratch,
+        .work = ARENA_NEW(scratch, struct launched, timeline->work_count),
+        .waits_ns = ARENA_NEW(scratch, int64_t, timeline->host_count),
+        .by_name = ARENA_NEW(scratch, int64_t, trace_file_name_count(timeline->trace)),
+        .anchors = ARENA_NEW(scratch, int64_t, timeline->work_count),
+    };
+    struct steps steps = steps_of_regions(arena, timeline, NULL, 0);
+    uint32_t name;
+
+    collect(&search);
+    if (!has_optimizer(timeline) && find_anchor(&search, &name))
+        steps = steps_between(arena, &search, name);
+    arena_close(scratch);
+    return steps;
+}
