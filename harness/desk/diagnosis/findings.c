@@ -245,6 +245,58 @@ static const struct finding *most_of_host(const struct findings *findings)
     return most;
 }
 
+/* Whether a finding's cost is idle time, and no part of a bound or a guess. */
+static bool takes_idle_time(const struct finding *finding)
+{
+    static const enum bottleneck idle[] = { BOTTLENECK_UNCLEAR,  BOTTLENECK_LAUNCHING,
+                                            BOTTLENECK_LOADING,  BOTTLENECK_HOST_WORK,
+                                            BOTTLENECK_WAITING,  BOTTLENECK_ALLOCATION,
+                                            BOTTLENECK_FIRST_USE };
+
+    if (finding->severity == SEVERITY_INFORMATION || isnan(finding->lost_ns_per_step) ||
+        finding->shares_time || finding->gain_is_most || finding->confidence == CONFIDENCE_LOW)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
+        if (finding->bottleneck == idle[i])
+            return true;
+    return false;
+}
+
+/* Sets all in order anew. */
+static void order(struct findings *findings, const struct facts *facts)
+{
+    int64_t count = findings->count;
+    struct finding *again = ARENA_NEW(facts->summary->arena, struct finding, count);
+
+    memcpy(again, findings->items, (size_t)count * sizeof *again);
+    findings->count = 0;
+    for (int64_t i = 0; i < count; i++) insert(findings, &again[i], facts);
+}
+
+/* Rules look at the same idle time from several sides: what puts it off, and what is done in it. The first finding has it;
+ * those for which too little is left share it. */
+static void share_what_is_taken(struct findings *findings, const struct facts *facts)
+{
+    const double spread = 0.02; /* of rounding, and of what is counted at the ends of the window */
+    double idle_ns = facts_whole_ns(facts) * (1 - facts_busy_share(facts)), taken_ns = 0;
+
+    for (int64_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        size_t length = strlen(finding->evidence);
+        if (!takes_idle_time(finding))
+            continue;
+        if (taken_ns == 0 || taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns) {
+            taken_ns += finding->lost_ns_per_step;
+            continue;
+        }
+        finding->shares_time = true;
+        finding->severity = SEVERITY_MINOR;
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; another finding has this time, too, or some of it");
+    }
+    order(findings, facts);
+}
+
 /* Where the host sets the pace, the device runs dry wherever the host has fallen behind most. Time that is lost there would
  * be hidden behind the device's work if the host saved more elsewhere: it is a bound. */
 static void bound_what_others_hide(struct findings *findings, const struct facts *facts)
@@ -252,17 +304,12 @@ static void bound_what_others_hide(struct findings *findings, const struct facts
     const struct finding *most = most_of_host(findings);
     double gain = most != NULL ? most->predicted_gain : NAN;
     double lost_ns = most != NULL ? most->lost_ns_per_step : NAN;
-    int64_t count = findings->count;
-    struct finding *again = ARENA_NEW(facts->summary->arena, struct finding, count);
 
-    memcpy(again, findings->items, (size_t)count * sizeof *again);
-    findings->count = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (again[i].of_host && again[i].predicted_gain < gain &&
-            again[i].lost_ns_per_step > lost_ns)
-            again[i].gain_is_most = true;
-        insert(findings, &again[i], facts);
-    }
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].of_host && findings->items[i].predicted_gain < gain &&
+            findings->items[i].lost_ns_per_step > lost_ns)
+            findings->items[i].gain_is_most = true;
+    order(findings, facts);
 }
 
 /* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
@@ -328,6 +375,7 @@ struct findings findings_of(const struct facts *facts)
             take(&findings, &finding, rule->site, facts);
     }
     bound_what_others_hide(&findings, facts);
+    share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
     put_pace_last(&findings, facts);
     explain_health(&findings, facts);

@@ -775,6 +775,36 @@ static void releases_under_a_caching_allocator_are_told_why(void **state)
     found_forget(&ours);
 }
 
+/* Each launch is waited for, and loading at the borders of epochs takes long: host_sync has all of the idle time, so the
+ * border shares it. */
+static void idle_time_is_not_lost_twice(void **state)
+{
+    const struct made_loop loop = { .steps = 40,
+                                    .launches = 20,
+                                    .operator_time = 20,
+                                    .call = 2,
+                                    .kernel = 20,
+                                    .launches_block = true,
+                                    .loading = 10,
+                                    .epoch = 10,
+                                    .slow_every = 10,
+                                    .slow_loading = 5000 };
+    struct found found = found_judge(&loop);
+    double idle_ns = (double)found.summary.idle.all.idle_ns / 40, lost_ns = 0;
+    (void)state;
+
+    for (int64_t i = 0; i < found.findings.count; i++) {
+        const struct finding *finding = &found.findings.items[i];
+        if (finding->severity > SEVERITY_INFORMATION && !finding->shares_time &&
+            !finding->gain_is_most && finding->once_fixed == NULL)
+            lost_ns += finding->lost_ns_per_step;
+    }
+    assert_non_null(found_find(&found, "host_sync"));
+    assert_non_null(found_find(&found, "epoch_gap"));
+    assert_true(lost_ns > 0 && lost_ns <= 1.02 * idle_ns);
+    found_forget(&found);
+}
+
 /* An optimizer of 5% is not 10% less than nothing. */
 static void no_figure_that_is_judged_is_below_zero(void **state)
 {
@@ -1511,6 +1541,7 @@ int main(void)
         cmocka_unit_test(a_pause_that_quicker_launches_would_hide_is_a_bound),
         cmocka_unit_test(few_waits_that_have_most_of_the_time_are_named),
         cmocka_unit_test(releases_under_a_caching_allocator_are_told_why),
+        cmocka_unit_test(idle_time_is_not_lost_twice),
         cmocka_unit_test(no_figure_that_is_judged_is_below_zero),
         cmocka_unit_test(work_that_begins_long_after_its_launch_is_not_launched_late),
         cmocka_unit_test(copies_that_fill_the_device_are_the_headline),
