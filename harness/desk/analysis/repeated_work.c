@@ -21,9 +21,15 @@ struct candidate {
     int64_t count;
 };
 
+/* By name: a trace has far fewer names than events. */
+struct named {
+    bool waits, crosses, optimizes;
+};
+
 struct search {
     const struct timeline *timeline;
     struct arena *scratch;
+    const struct named *named;
     struct launched *work; /* in the order of launches */
     int64_t count;
     int64_t *waits_ns; /* when waits begin, in the loop's order */
@@ -58,24 +64,37 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+static const struct named *names_of(struct arena *scratch, const struct trace_file *trace)
+{
+    uint32_t count = trace_file_name_count(trace);
+    struct named *named = ARENA_NEW(scratch, struct named, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = trace_file_name(trace, i);
+        named[i] = (struct named){
+            .waits = name_is_wait(name),
+            .crosses = strstr(name, "HtoD") != NULL || strstr(name, "DtoH") != NULL,
+            .optimizes = strncmp(name, "Optimizer.step#", 15) == 0,
+        };
+    }
+    return named;
+}
+
 static void collect(struct search *search)
 {
     const struct timeline *timeline = search->timeline;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
-        const char *name = trace_file_name(timeline->trace, work->event->name);
-        if (work->call == NULL)
-            continue;
-        search->work[search->count++] =
-            (struct launched){ work->call, work->event->name, work->event->start_ns,
-                               work->kind == WORK_COPY &&
-                                   (strstr(name, "HtoD") != NULL || strstr(name, "DtoH") != NULL) };
+        const struct trace_event *event = work->event;
+        if (work->call != NULL)
+            search->work[search->count++] =
+                (struct launched){ work->call, event->name, event->start_ns,
+                                   work->kind == WORK_COPY && search->named[event->name].crosses };
     }
     sort_items(search->work, search->count, sizeof *search->work, by_launch);
     for (int64_t i = 0; i < timeline->host_count; i++)
-        if (trace_event_is_call(timeline->host[i]) &&
-            name_is_wait(trace_file_name(timeline->trace, timeline->host[i]->name)))
+        if (search->named[timeline->host[i]->name].waits && trace_event_is_call(timeline->host[i]))
             search->waits_ns[search->wait_count++] = timeline->host[i]->start_ns;
     sort_items(search->waits_ns, search->wait_count, sizeof *search->waits_ns, by_time);
 }
@@ -198,11 +217,10 @@ static bool find_anchor(struct search *search, uint32_t *name)
     return false;
 }
 
-static bool has_optimizer(const struct timeline *timeline)
+static bool has_optimizer(const struct search *search)
 {
-    for (int64_t i = 0; i < timeline->host_count; i++)
-        if (strncmp(trace_file_name(timeline->trace, timeline->host[i]->name), "Optimizer.step#",
-                    15) == 0)
+    for (int64_t i = 0; i < search->timeline->host_count; i++)
+        if (search->named[search->timeline->host[i]->name].optimizes)
             return true;
     return false;
 }
@@ -240,6 +258,7 @@ struct steps repeated_work_of(struct arena *arena, const struct timeline *timeli
     struct search search = {
         .timeline = timeline,
         .scratch = scratch,
+        .named = names_of(scratch, timeline->trace),
         .work = ARENA_NEW(scratch, struct launched, timeline->work_count),
         .waits_ns = ARENA_NEW(scratch, int64_t, timeline->host_count),
         .by_name = ARENA_NEW(scratch, int64_t, trace_file_name_count(timeline->trace)),
@@ -248,9 +267,11 @@ struct steps repeated_work_of(struct arena *arena, const struct timeline *timeli
     struct steps steps = steps_of_regions(arena, timeline, NULL, 0);
     uint32_t name;
 
-    collect(&search);
-    if (!has_optimizer(timeline) && find_anchor(&search, &name))
-        steps = steps_between(arena, &search, name);
+    if (timeline->work_count > WORK_REPEATS_LEAST && !has_optimizer(&search)) {
+        collect(&search);
+        if (find_anchor(&search, &name))
+            steps = steps_between(arena, &search, name);
+    }
     arena_close(scratch);
     return steps;
 }

@@ -138,13 +138,16 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
                       facts->steps)
             .text,
         quantity_time(facts->busy_ns).text);
-    name_few_waits(finding, facts);
     /* The time until the host notices that its wait is over counts as well, but no more than what it does
      * then: a thread that lost its core once shows no pattern. */
-    return finding_costs_shared(
-        finding, facts,
-        waited.own_ns + fmin(waited.own_ns, (double)time->drained_ns[HOST_WAITING] / facts->steps),
-        waited.shared_ns);
+    if (!finding_costs_shared(
+            finding, facts,
+            waited.own_ns +
+                fmin(waited.own_ns, (double)time->drained_ns[HOST_WAITING] / facts->steps),
+            waited.shared_ns))
+        return false;
+    name_few_waits(finding, facts);
+    return true;
 }
 
 static double say_idle(struct finding *finding, const struct facts *facts, enum host_doing doing,
