@@ -350,6 +350,33 @@ static void attention_that_took_its_math_path_is_told_why(void **state)
     found_forget(&fell_back);
 }
 
+/* Of each step the loop computes for 300 us and waits for 700, in which another thread sends gradients for 600. */
+static void messages_of_a_host_alone_are_communication(void **state)
+{
+    struct found found;
+    const struct finding *first;
+    (void)state;
+
+    made_begin_with("\"schemaVersion\":1");
+    for (int i = 0; i < 10; i++) {
+        int start = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        for (int j = 0; j < 10; j++)
+            made_add("cpu_op", "aten::mm", 100, 100, start + 30 * j, start + 30 * j + 30, 0);
+        made_add("user_annotation", "gloo:all_reduce", 100, 200, start + 350, start + 950, 0);
+    }
+    found = found_judge_trace(made_analyse());
+    first = &found.findings.items[0];
+    assert_string_equal(first->id, "exposed_communication");
+    assert_string_equal(bottleneck_name(found.findings.headline.bottleneck), "communication");
+    assert_true(fabs(first->lost_ns_per_step / 1000 - 600) <= 10);
+    assert_true(found_find(&found, "host_work") == NULL ||
+                found_find(&found, "host_work")->lost_ns_per_step < 110e3);
+    found_forget(&found);
+}
+
 static void activations_in_pieces_are_found_on_a_host_alone(void **state)
 {
     static const struct {
@@ -481,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
         cmocka_unit_test(a_host_that_computes_names_its_longest_operators),
         cmocka_unit_test(attention_that_took_its_math_path_is_told_why),
+        cmocka_unit_test(messages_of_a_host_alone_are_communication),
         cmocka_unit_test(activations_in_pieces_are_found_on_a_host_alone),
         cmocka_unit_test(interruptions_do_not_make_operators_large),
         cmocka_unit_test(a_device_that_is_not_read_is_all_that_is_said),

@@ -277,6 +277,17 @@ static void claim(struct host_activity *activity, const struct first_uses *uses,
     intervals_without(&activity->first_uses, &uses->times, &activity->captures);
 }
 
+/* A host that computes itself waits for messages on its loop's thread while other threads send them. */
+static void find_messages(struct host_activity *activity, const struct timeline *timeline)
+{
+    for (int64_t i = 0; timeline->host_alone && i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (name_is_host_communication(trace_file_name(timeline->trace, event->name)))
+            intervals_add(&activity->messages, event->start_ns, event->end_ns);
+    }
+    intervals_merge(&activity->messages);
+}
+
 struct host_activity host_activity_of(struct arena *arena, const struct timeline *timeline,
                                       const struct first_uses *uses,
                                       const struct captures *captures)
@@ -292,6 +303,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
         .first_uses.arena = arena,
         .captures.arena = arena,
         .pauses.arena = arena,
+        .messages.arena = arena,
         .logging.arena = arena,
     };
     struct sweep sweep = { .trace = trace,
@@ -306,6 +318,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
         if (timeline->work[i].call != NULL)
             sweep.work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;
     find_awaited(&sweep, scratch);
+    find_messages(&activity, timeline);
     activity.launches_wait = launches_wait(timeline);
     sweep_over(&sweep);
     find_loop(&activity, scratch, timeline);
@@ -380,10 +393,13 @@ static struct interval next_claim(const struct host_activity *activity, int64_t 
         enum host_doing doing;
     } claims[] = { { &activity->first_uses, HOST_FIRST_USE },
                    { &activity->captures, HOST_CAPTURING },
-                   { &activity->pauses, HOST_WORKING } };
+                   { &activity->pauses, HOST_WORKING },
+                   { &activity->messages, HOST_WAITING } };
     struct interval next = { INT64_MAX, INT64_MAX };
+    size_t count =
+        ARRAY_SIZE(claims) - (*doing != HOST_OUTSIDE); /* messages beside work hide nothing */
 
-    for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
+    for (size_t i = 0; i < count; i++) {
         int64_t at = intervals_after(claims[i].times, at_ns);
         if (at < claims[i].times->count && claims[i].times->items[at].start_ns < next.start_ns) {
             next = claims[i].times->items[at];

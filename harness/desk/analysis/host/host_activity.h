@@ -24,7 +24,8 @@ enum host_doing {
     HOST_LAUNCHING,  /* a call that launches, or any other call that none of the following names */
     HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
     HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
-    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done */
+    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done; on a
+                   * host alone for messages, while no event of its own covers it */
     /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
     HOST_FIRST_USE, /* what is done once */
     HOST_CAPTURING, /* again and again */
@@ -48,6 +49,8 @@ struct host_activity {
     uint32_t
         loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
     struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
+    struct intervals
+        messages; /* of a host alone, between processes: of all threads, and disjoint from these */
     struct intervals logging; /* of all threads, waits and calls in it included */
     int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
 };

@@ -139,14 +139,16 @@ static void find(struct search *search, const struct steps *steps)
     }
 }
 
-/* First uses and captures stay what they are. */
+/* First uses, captures and messages stay what they are. */
 static void keep(struct search *search)
 {
-    struct intervals rest = { .arena = search->pauses.arena };
+    struct intervals rest = { .arena = search->pauses.arena },
+                     left = { .arena = search->pauses.arena };
 
     intervals_merge(&search->pauses);
     intervals_without(&rest, &search->pauses, &search->host->first_uses);
-    intervals_without(&search->host->pauses, &rest, &search->host->captures);
+    intervals_without(&left, &rest, &search->host->captures);
+    intervals_without(&search->host->pauses, &left, &search->host->messages);
 }
 
 void pauses_find(struct host_activity *host, struct arena *arena, const struct timeline *timeline,

@@ -122,6 +122,21 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
              100 * exposed / (backward + exposed));
 }
 
+/* A host that computes itself: messages while its loop does nothing. */
+static bool judge_messages_of_host(struct finding *finding, const struct facts *facts)
+{
+    const struct idle_time *time = &facts->summary->idle.all;
+    double waits = (double)idle_doing_ns(time, HOST_WAITING) / facts->steps;
+
+    finding->advice =
+        "send less often (accumulate gradients, no_sync()), in larger buckets, or over a "
+        "faster network; on one machine use fewer processes with more threads";
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "messages between processes take %s of %s in which the loop does nothing else",
+             quantity_time(waits).text, step_text(facts).text);
+    return finding_costs_from(finding, facts, waits, RULE_COMMUNICATION_LEAST);
+}
+
 static bool judge_exposed_communication(struct finding *finding, const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
@@ -131,6 +146,8 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     char waiting[80] = "";
     bool found;
 
+    if (facts->summary->timeline.host_alone)
+        return judge_messages_of_host(finding, facts);
     if (waits > 0)
         snprintf(waiting, sizeof waiting, ", %s of them waiting for the slow rank",
                  quantity_time(waits).text);
