@@ -106,6 +106,25 @@ static void the_interval_is_students_of_the_logarithms(void **state)
     assert_near(row.high, exp(mean[1] - mean[0] + margin) - 1, 1e-7);
 }
 
+/* Three runs per side that vary by 3%: t for 4 degrees of freedom is 4.6 at one in 100 and 5.2 at 0.65 in 100. */
+static void noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred(void **state)
+{
+    static const double steps[RUNS] = { -0.03, 0, 0.03 };
+    (void)state;
+
+    for (int called = 0; called < 2; called++) {
+        double base[RUNS], after[RUNS], change = (called ? 5.2 : 4.4) * 0.03 * sqrt(2 / 3.0);
+        for (int i = 0; i < RUNS; i++) {
+            base[i] = 100 * exp(steps[i]);
+            after[i] = 100 * exp(steps[i] + change);
+        }
+        assert_int_equal(compared(base, RUNS, after, RUNS, 0.0001, &usual).verdict,
+                         called ? COMPARE_SLOWER : COMPARE_UNDECIDED);
+        assert_int_equal(compared(after, RUNS, base, RUNS, 0.0001, &usual).verdict,
+                         called ? COMPARE_FASTER : COMPARE_UNDECIDED);
+    }
+}
+
 /* However alike the repetitions are: they are of one run. */
 static void one_file_per_side_decides_nothing(void **state)
 {
@@ -1249,6 +1268,7 @@ int main(void)
         cmocka_unit_test(verdicts_of_three_runs_a_side),
         cmocka_unit_test(names_are_escaped_in_markdown_as_on_every_page),
         cmocka_unit_test(the_interval_is_students_of_the_logarithms),
+        cmocka_unit_test(noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred),
         cmocka_unit_test(one_file_per_side_decides_nothing),
         cmocka_unit_test(counts_without_any_noise_are_compared_in_one_file_per_side),
         cmocka_unit_test(equal_times_are_rounded_and_not_exact),
