@@ -53,6 +53,13 @@ if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$folder/CMakeCache.txt"
     fi
     echo "building into $folder; the first time takes a minute or two" >&2
 fi
+# An older one would complain of an option instead.
+needed=$(sed -n 's/^cmake_minimum_required(VERSION \(.*\))$/\1/p' "$source/CMakeLists.txt")
+version=$(cmake --version | sed -n '1s/^cmake version //p')
+if [ "$(printf '%s\n' "$needed" "$version" | sort -V | head -n 1)" != "$needed" ]; then
+    echo "build.sh: CMake $needed or newer is needed, and this is $version: pip install cmake has a newer one" >&2
+    exit 2
+fi
 mkdir -p "$folder"
 if [ -n "$fresh" ] || [ $# -gt 0 ] || [ ! -e "$folder/cmake_install.cmake" ]; then
     # CMake's report of what it found is of interest only when something is wrong.

@@ -249,6 +249,18 @@ a_second_build_is_silent_and_a_failing_one_is_not()
     expect_in err 'no such thing'
 }
 
+an_old_cmake_is_named()
+{
+    small_checkout "$work/aged"
+    mkdir "$work/aged/bin"
+    printf '#!/bin/sh\necho "cmake version 3.22.1"\n' >"$work/aged/bin/cmake"
+    chmod +x "$work/aged/bin/cmake"
+    PATH="$work/aged/bin:$PATH" "$work/aged/scripts/build.sh" >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 2
+    expect_in err 'CMake 3.25 or newer is needed, and this is 3.22.1'
+}
+
 floors()
 {
     "$checkout/scripts/check_floors.sh" "$@" >"$work/out" 2>"$work/err"
@@ -379,7 +391,7 @@ for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
     without_root_and_sudo_the_command_is_named a_missing_network_is_called_so \
     an_unknown_argument_is_bad_usage the_run_keeps_arguments_and_exit_code \
     a_checkout_that_moved_builds_itself_and_not_the_old_place \
-    a_second_build_is_silent_and_a_failing_one_is_not no_include_points_up_a_floor \
+    a_second_build_is_silent_and_a_failing_one_is_not an_old_cmake_is_named no_include_points_up_a_floor \
     an_include_that_points_up_is_named a_folder_that_is_too_full_is_named no_name_means_two_things \
     a_name_that_is_taken_is_told_with_both_places; do
     complaints=0
