@@ -67,6 +67,17 @@ static bool is_jpeg(const char *folder, const struct dirent *entry)
            is_of_type(folder, entry, S_IFREG);
 }
 
+static bool is_other_image(const char *folder, const struct dirent *entry)
+{
+    static const char *const endings[] = { ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff" };
+    const char *ending = strrchr(entry->d_name, '.');
+
+    for (size_t i = 0; ending != NULL && i < ARRAY_SIZE(endings); i++)
+        if (strcasecmp(ending, endings[i]) == 0)
+            return is_of_type(folder, entry, S_IFREG);
+    return false;
+}
+
 static enum status names_read(struct names *names, const char *folder,
                               bool (*filter)(const char *folder, const struct dirent *entry))
 {
@@ -120,6 +131,36 @@ static enum split split_of(size_t i, size_t count)
     return i % HELD_OUT_EVERY == HELD_OUT_EVERY - 1 ? SPLIT_HELD_OUT : SPLIT_TRAIN;
 }
 
+/* A folder without JPEG files: often there are other files, or the classes are one folder further down. */
+static enum status refuse_class(const char *path)
+{
+    enum status status = STATUS_OK;
+    struct names folders = { 0 }, images = { 0 };
+
+    TRY_OUT(names_read(&folders, path, is_class));
+    TRY_OUT(names_read(&images, path, is_other_image));
+    if (folders.count > 0)
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "the class folder %.300s has no JPEG files but folders: if these are the classes, "
+                 "give %.300s itself",
+                 path, path);
+    if (images.count > 0)
+        FAIL_OUT(
+            STATUS_BAD_INPUT,
+            "the class folder %.300s has no JPEG files (.jpg, .jpeg); files like %.60s have to "
+            "be converted to JPEG",
+            path, images.items[0]);
+    FAIL_OUT(STATUS_BAD_INPUT,
+             "the class folder %.300s has no JPEG files (.jpg, .jpeg); add some or remove the "
+             "folder",
+             path);
+
+out:
+    names_release(&folders);
+    names_release(&images);
+    return status;
+}
+
 static enum status read_class(struct image_folder *folder, const char *path, int32_t label)
 {
     enum status status = STATUS_OK;
@@ -131,10 +172,7 @@ static enum status read_class(struct image_folder *folder, const char *path, int
         FAIL_OUT(STATUS_BAD_INPUT, "the path %.300s/%s is too long", path, folder->classes[label]);
     TRY_OUT(names_read(&names, class_path, is_jpeg));
     if (names.count == 0)
-        FAIL_OUT(STATUS_BAD_INPUT,
-                 "the class folder %.300s has no JPEG files (.jpg, .jpeg); add some "
-                 "or remove the folder",
-                 class_path);
+        TRY_OUT(refuse_class(class_path));
     for (size_t i = 0; i < names.count; i++)
         TRY_OUT(
             list_add(&folder->splits[split_of(i, names.count)], class_path, names.items[i], label));

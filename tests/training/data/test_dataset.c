@@ -482,6 +482,15 @@ static void folders_that_cannot_serve_are_refused_with_the_reason(void **state)
 
     test_file(folder, "one/other/1.png", "x", 1);
     assert_refused(&config, STATUS_BAD_INPUT, "one/other has no JPEG files");
+    assert_refused(&config, STATUS_BAD_INPUT, "files like 1.png have to be converted");
+
+    assert_int_equal(mkdir(test_folder_path(folder, "split"), 0777), 0);
+    assert_int_equal(mkdir(test_folder_path(folder, "split/train"), 0777), 0);
+    assert_int_equal(mkdir(test_folder_path(folder, "split/val"), 0777), 0);
+    test_file(folder, "split/train/cat/1.jpg", "x", 1);
+    test_file(folder, "split/val/cat/1.jpg", "x", 1);
+    config = folder_config(folder, "split");
+    assert_refused(&config, STATUS_BAD_INPUT, "split/train itself");
 }
 
 static void files_that_are_gone_empty_or_damaged_are_named(void **state)
