@@ -614,6 +614,8 @@ static void files_without_a_value_say_what_they_have(void **state)
           "\"error_message\": \"boom\"}]}",
           "no row has a value of real_time; x, base and new: 1 of 1 failed: boom" },
         { "{\"benchmarks\": [{\"name\": \"x\"}]}", "the rows have no number at all" },
+        { "{\"benchmarks\": [{\"name\": \"x\", \"cpu_time\": 1, \"\": 2}]}",
+          "there are cpu_time: give one" },
     };
     (void)state;
 

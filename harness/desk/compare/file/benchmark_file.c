@@ -310,11 +310,13 @@ double benchmark_date(const char *text)
     return (double)timegm(&date) - (double)zone;
 }
 
-/* Whether a list of names like "a, b" has this one. */
+/* Whether a list of names like "a, b" has this one; the empty name is in each. */
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
 
+    if (length == 0)
+        return true;
     for (const char *at = list; (at = strstr(at, name)) != NULL; at += length)
         if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
             return true;
