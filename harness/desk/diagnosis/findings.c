@@ -113,24 +113,30 @@ static void doubt(struct finding *finding, const struct facts *facts)
         finding->confidence = CONFIDENCE_LOW;
 }
 
-/* A trace that is not sound, even if it was mended, makes all of its findings less sure. */
-static void distrust(struct finding *finding, const struct facts *facts)
-{
-    enum trust trust = facts->summary->soundness.trust;
-
-    if (finding->severity == SEVERITY_INFORMATION && finding->bottleneck != BOTTLENECK_DEVICE)
-        return;
-    if (trust == TRUST_LITTLE || (trust == TRUST_LESS && finding->confidence == CONFIDENCE_MEDIUM))
-        finding->confidence = CONFIDENCE_LOW;
-    else if (trust == TRUST_LESS && finding->confidence == CONFIDENCE_HIGH)
-        finding->confidence = CONFIDENCE_MEDIUM;
-}
-
 /* A guess must not alarm anyone. */
 static void moderate(struct finding *finding)
 {
     if (finding->confidence == CONFIDENCE_LOW && finding->severity > SEVERITY_MINOR)
         finding->severity = SEVERITY_MINOR;
+}
+
+/* Findings about the trace itself. */
+static bool is_of_trace(const struct finding *finding)
+{
+    for (const struct rule *rule = rules_of_trace; rule->id != NULL; rule++)
+        if (rule->id == finding->id)
+            return true;
+    return false;
+}
+
+/* All that is said of a trace that is not sound is only possible, even if it was mended. The order stays. */
+static void distrust(struct findings *findings, enum trust trust)
+{
+    for (int64_t i = 0; i < findings->count && trust != TRUST_WHOLE; i++)
+        if (!is_of_trace(&findings->items[i])) {
+            findings->items[i].confidence = CONFIDENCE_LOW;
+            moderate(&findings->items[i]);
+        }
 }
 
 /* Scales the lost time from the traced step to the untraced one, which loses the same share. If the untraced
@@ -225,7 +231,6 @@ static void take(struct findings *findings, struct finding *finding, enum findin
 {
     untrace(finding, facts);
     doubt(finding, facts);
-    distrust(finding, facts);
     moderate(finding);
     finding_place_of(finding, site, facts);
     insert(findings, finding, facts);
@@ -378,6 +383,7 @@ struct findings findings_of(const struct facts *facts)
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
     put_pace_last(&findings, facts);
+    distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);
     findings.headline = headline_of(&findings, facts);
     return findings;

@@ -64,8 +64,8 @@ static void print_soundness(const struct page *page, const struct soundness *sou
 {
     static const char *const texts[] = {
         [TRUST_WHOLE] = "",
-        [TRUST_LESS] = " The findings are less sure.",
-        [TRUST_LITTLE] = " The findings are only possible.",
+        [TRUST_LESS] = " The findings are only possible.",
+        [TRUST_LITTLE] = " The findings may be wrong.",
     };
     bool any = false;
 

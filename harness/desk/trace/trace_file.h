@@ -46,7 +46,9 @@ struct trace_event {
 struct event_track {
     bool on_device;
     int64_t process; /* pid, or the device's number */
-    int64_t thread;  /* tid, or the stream */
+    int64_t
+        row_process; /* the pid of its rows: of a device mostly its number, of merged traces each rank's own */
+    int64_t thread; /* tid, or the stream */
 };
 
 struct event_kernel {
@@ -158,8 +160,9 @@ struct trace_file {
     struct trace_metadata *metadata; /* every member beside the events; of a key given twice both */
     int64_t metadata_count;
 
-    int64_t other_count;       /* valid events that are not among `events` */
-    int64_t name_count;        /* of them, those that name processes and threads, and are no events of a recording */
+    int64_t other_count; /* valid events that are not among `events` */
+    int64_t
+        name_count; /* of them, those that name processes and threads, and are no events of a recording */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
     int64_t
         stray_count; /* events that are left out because their time is 0, or far from all others */

@@ -103,7 +103,8 @@ static uint64_t track_hash(struct event_track track)
 
 static bool same_track(struct event_track a, struct event_track b)
 {
-    return a.on_device == b.on_device && a.process == b.process && a.thread == b.thread;
+    return a.on_device == b.on_device && a.process == b.process && a.thread == b.thread &&
+           a.row_process == b.row_process;
 }
 
 static enum status grow_track_slots(struct trace_rows *rows)
@@ -257,7 +258,7 @@ static void settle_strays(struct trace_file *file)
     remove_strays(file, median_ns - STRAY_NS, median_ns + STRAY_NS);
     near_ns = STRAY_NEAR_NS + 10 * (samples[count - 1 - count / 50] - samples[count / 50]);
     if (near_ns < STRAY_NS &&
-        100 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
+        20 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
         remove_strays(file, median_ns - near_ns, median_ns + near_ns);
 }
 

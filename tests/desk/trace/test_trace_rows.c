@@ -34,9 +34,10 @@ static uint32_t track(bool on_device, int64_t process, int64_t thread)
 {
     uint32_t number;
 
-    assert_int_equal(
-        trace_rows_track(&rows, (struct event_track){ on_device, process, thread }, &number),
-        STATUS_OK);
+    assert_int_equal(trace_rows_track(&rows,
+                                      (struct event_track){ on_device, process, process, thread },
+                                      &number),
+                     STATUS_OK);
     return number;
 }
 

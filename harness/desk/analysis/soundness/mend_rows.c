@@ -35,8 +35,10 @@ void mend_whole(struct sound_row *row, const struct trace_file *trace)
                  (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
         say(row, trace->dropped_count, text);
     }
-    row->trust = trust_without(trace->bad_count + trace->dropped_count,
-                               trace->event_count + trace->bad_count + trace->dropped_count);
+    /* Other rules look at what is missing; only a trace of which much is lost is not worth reading. */
+    if (trust_without(trace->bad_count + trace->dropped_count,
+                      trace->event_count + trace->bad_count + trace->dropped_count) == TRUST_LITTLE)
+        row->trust = TRUST_LITTLE;
 }
 
 void mend_times(struct sound_row *row, const struct trace_file *trace)

@@ -110,17 +110,28 @@ static bool find_hole(struct interval *hole, struct arena *scratch, const struct
     return 2 * (hole->end_ns - hole->start_ns) >= gap_ns;
 }
 
+/* The time between two steps that is no part of the hole, beyond a quarter of a step: work that ends late or begins late,
+ * which then seems to be idle time of the next step. */
+static int64_t work_beside(const struct mark *before, const struct mark *after,
+                           const struct interval *hole)
+{
+    int64_t beside_ns = after->start_ns - before->end_ns - (hole->end_ns - hole->start_ns);
+
+    return interval_later(0, beside_ns - (before->end_ns - before->start_ns) / 4);
+}
+
 bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace)
 {
     struct arena *scratch = arena_scratch(arena);
     struct marks marks = find_marks(scratch, trace);
     struct interval hole;
-    double hole_ns = 0;
+    double hole_ns = 0, work_ns = 0;
 
     for (int64_t i = marks.count; i-- > 1;) /* from the last on: times before a hole stay */
         if (find_hole(&hole, scratch, trace, &marks.items[i - 1], &marks.items[i])) {
             remove_hole(trace, &hole);
             hole_ns += (double)(hole.end_ns - hole.start_ns);
+            work_ns += (double)work_beside(&marks.items[i - 1], &marks.items[i], &hole);
             row->count++;
         }
     arena_close(scratch);
@@ -131,6 +142,7 @@ bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *
              "were not recorded",
              (long long)row->count + 1, quantity_time(hole_ns).text);
     snprintf(row->mended, sizeof row->mended, "that time is part of no step");
+    row->trust = work_ns > 0 ? TRUST_LESS : TRUST_WHOLE;
     return true;
 }
 

@@ -52,12 +52,17 @@ static struct trace_event *row_of(struct trace_file *trace, const struct trace_e
     return &trace->events[event - trace->events];
 }
 
-bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file *trace,
-                  const struct timeline *timeline)
+/* Work on a stream, and the next piece there if the first runs over it. */
+struct overlap {
+    const struct work *work, *next;
+};
+
+static int64_t find_overlaps(struct overlap *overlaps, struct arena *scratch,
+                             const struct timeline *timeline, int64_t *longest_ns)
 {
-    struct arena *scratch = arena_scratch(arena);
-    const struct work **last = ARENA_NEW(scratch, const struct work *, trace->track_count);
-    int64_t longest_ns = 0;
+    const struct work **last =
+        ARENA_NEW(scratch, const struct work *, timeline->trace->track_count);
+    int64_t count = 0;
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i], *before = last[work->event->track];
@@ -65,9 +70,44 @@ bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file 
         if (before == NULL || same_launch(before, work) ||
             before->event->end_ns - work->event->start_ns <= OVERLAP_NS)
             continue;
-        row->count++;
-        longest_ns = interval_later(longest_ns, before->event->end_ns - work->event->start_ns);
-        row_of(trace, before->event)->end_ns = work->event->start_ns;
+        overlaps[count++] = (struct overlap){ before, work };
+        *longest_ns = interval_later(*longest_ns, before->event->end_ns - work->event->start_ns);
+    }
+    return count;
+}
+
+/* The longest that work of each name takes if it does not overlap; 0: all of it does. */
+static int64_t *find_longest(struct arena *scratch, const struct timeline *timeline,
+                             const struct overlap *overlaps, int64_t count)
+{
+    int64_t *longest_ns = ARENA_NEW(scratch, int64_t, trace_file_name_count(timeline->trace));
+    bool *overlaps_next = ARENA_NEW(scratch, bool, timeline->work_count);
+
+    for (int64_t i = 0; i < count; i++) overlaps_next[overlaps[i].work - timeline->work] = true;
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct trace_event *event = timeline->work[i].event;
+        if (!overlaps_next[i])
+            longest_ns[event->name] =
+                interval_later(longest_ns[event->name], event->end_ns - event->start_ns);
+    }
+    return longest_ns;
+}
+
+bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file *trace,
+                  const struct timeline *timeline)
+{
+    struct arena *scratch = arena_scratch(arena);
+    struct overlap *overlaps = ARENA_NEW(scratch, struct overlap, timeline->work_count);
+    int64_t longest_ns = 0, *usual_ns;
+
+    row->count = find_overlaps(overlaps, scratch, timeline, &longest_ns);
+    usual_ns = row->count > 0 ? find_longest(scratch, timeline, overlaps, row->count) : NULL;
+    for (int64_t i = 0; i < row->count; i++) {
+        struct trace_event *event = row_of(trace, overlaps[i].work->event);
+        int64_t usual = usual_ns[event->name];
+        event->end_ns = overlaps[i].next->event->start_ns;
+        if (usual > 0)
+            event->end_ns = interval_earlier(event->end_ns, event->start_ns + usual);
     }
     arena_close(scratch);
     if (row->count == 0)
@@ -77,7 +117,8 @@ bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file 
              "up to %s",
              (long long)row->count, (long long)timeline->work_count,
              quantity_time((double)longest_ns).text);
-    snprintf(row->mended, sizeof row->mended, "each ends where the next begins");
+    snprintf(row->mended, sizeof row->mended,
+             "each takes as long as others of its name, and ends before the next");
     row->trust = trust_without(row->count, timeline->work_count);
     row->trust = row->trust == TRUST_WHOLE ? TRUST_LESS : row->trust;
     return true;
@@ -232,13 +273,19 @@ static int64_t shortest_delay(const struct bounds *bounds)
                : 0;
 }
 
-static int64_t count_beyond(const struct bounds *bounds)
-{
-    int64_t count = 0;
+/* The launches and waits that contradict the clock. */
+struct beyond {
+    int64_t launches, waits;
+};
 
-    for (int64_t i = 0; i < bounds->least_count; i++) count += bounds->least[i] > CLOCK_NS;
-    for (int64_t i = 0; i < bounds->most_count; i++) count += bounds->most[i] < -CLOCK_NS;
-    return count;
+static struct beyond count_beyond(const struct bounds *bounds)
+{
+    struct beyond beyond = { 0, 0 };
+
+    for (int64_t i = 0; i < bounds->least_count; i++)
+        beyond.launches += bounds->least[i] > CLOCK_NS;
+    for (int64_t i = 0; i < bounds->most_count; i++) beyond.waits += bounds->most[i] < -CLOCK_NS;
+    return beyond;
 }
 
 static void move_device(struct trace_file *trace, int64_t device, int64_t shift_ns)
@@ -287,20 +334,22 @@ static int64_t judge_device(struct sound_row *row, struct arena *arena,
 {
     struct arena *scratch = arena_scratch(arena);
     struct bounds bounds = bounds_of(scratch, timeline, device);
-    int64_t shift_ns = shift_of(&bounds), beyond = count_beyond(&bounds);
-    enum trust trust = trust_without(beyond, bounds.least_count + bounds.most_count);
+    int64_t shift_ns = shift_of(&bounds), count;
+    struct beyond beyond = count_beyond(&bounds);
 
-    if (beyond > 0 && (shift_ns != 0 || trust != TRUST_WHOLE)) {
-        row->count += beyond;
+    count = beyond.launches + beyond.waits;
+    if (shift_ns != 0 || trust_without(beyond.launches, bounds.least_count) != TRUST_WHOLE ||
+        trust_without(beyond.waits, bounds.most_count) != TRUST_WHOLE) {
+        row->count += count;
         snprintf(row->found, sizeof row->found,
                  "work of device %lld begins before its launch, or ends after a wait for it, %lld "
                  "times, by up to %s",
-                 (long long)device, (long long)beyond,
+                 (long long)device, (long long)count,
                  quantity_time((double)interval_later(bounds.least_ns, -bounds.most_ns)).text);
         if (shift_ns != 0)
             note_shift(row, &bounds, device, shift_ns);
         else
-            row->trust = trust > row->trust ? trust : row->trust;
+            row->trust = TRUST_LITTLE;
     } else {
         doubt_delays(row, &bounds, device);
     }

@@ -27,8 +27,8 @@ enum sound_check {
 /* How far the figures can be trusted. */
 enum trust {
     TRUST_WHOLE,
-    TRUST_LESS,   /* no finding is more than likely */
-    TRUST_LITTLE, /* no finding is more than possible */
+    TRUST_LESS,   /* no finding is more than possible */
+    TRUST_LITTLE, /* and the trace may not be worth reading on */
 };
 
 struct sound_row {

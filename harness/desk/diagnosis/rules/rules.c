@@ -98,9 +98,16 @@ void finding_saves(struct finding *finding, const struct facts *facts, double sa
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least)
 {
-    double share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
+    double share;
 
-    finding_judges(finding, "lost share of a step", fmax(0, share), least, RULE_SHARE_MAJOR);
+    lost_ns = fmax(0, lost_ns);
+    if (lost_ns >
+        facts->step_ns) { /* no step can lose more than it has: what the rule sums overlaps */
+        lost_ns = facts->step_ns;
+        finding->confidence = CONFIDENCE_LOW;
+    }
+    share = facts->step_ns > 0 ? lost_ns / facts->step_ns : 0;
+    finding_judges(finding, "lost share of a step", share, least, RULE_SHARE_MAJOR);
     if (!(share >= least))
         return false;
     finding->lost_ns_per_step = lost_ns;

@@ -106,8 +106,8 @@ extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loadin
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
-/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL.
- * False: below RULE_SHARE_LEAST. */
+/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL. It is cut to the step,
+ * with low confidence. False: below RULE_SHARE_LEAST. */
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
 
 /* The same with another least share. */

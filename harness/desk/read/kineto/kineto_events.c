@@ -83,6 +83,9 @@ static enum status identity(struct kineto_events *events, struct event_text text
     *number = -1;
     if (text.bytes == NULL || decimal_integer(text.bytes, text.length, number))
         return STATUS_OK;
+    /* Scripts that merge ranks write "[TP0] 7": the number alone would be that of another rank as well. */
+    if (memchr(text.bytes, '[', text.length) != NULL)
+        digits = 0;
     while (digits > 0 && text.bytes[digits - 1] >= '0' && text.bytes[digits - 1] <= '9') digits--;
     if (digits > 0 && text.bytes[digits - 1] == ' ' &&
         decimal_integer(text.bytes + digits, text.length - digits, number))
@@ -108,6 +111,7 @@ static enum status track_of(struct kineto_events *events, const struct event_fie
 
     TRY(identity(events, fields->pid, &track.process));
     TRY(identity(events, fields->tid, &track.thread));
+    track.row_process = track.process;
     if (track.on_device) {
         track.process = number_or(fields, EVENT_DEVICE, track.process);
         track.thread = number_or(fields, EVENT_STREAM, track.thread);
