@@ -34,6 +34,16 @@ def costs_of(trace):
             if finding["severity"] != "information" and finding["lost_ns_per_step"]]
 
 
+IDLE = ("launch_bound", "data_loading", "data_jitter", "epoch_gap", "host_work", "host_sync", "logging_gap")
+
+
+def idle_claimed(trace):
+    """The idle time that findings say could be saved, per step, each moment once; it cannot be more than there is."""
+    return sum(finding["lost_ns_per_step"] for finding in costs_of(trace)
+               if finding["id"] in IDLE and not finding["once_fixed"] and
+               "another finding has this time, too" not in finding["evidence"])
+
+
 def broken(trace):
     found = [f"{name}: {share:.3f}" for name, share in shares_of(trace)
              if share is not None and not -ROUNDING <= share <= 1 + ROUNDING]
@@ -44,6 +54,10 @@ def broken(trace):
         gain = finding["predicted_gain"]
         if gain is not None and not (math.isfinite(gain) and gain >= 1):
             found.append(f"{finding['id']} gains {gain}")
+    idle = idle_claimed(trace)
+    if whole and idle > 1.03 * (1 - trace["window"]["busy_share"]) * whole and \
+            trace["device"]["count"] > 0:
+        found.append(f"findings claim {idle / whole:.2f} of a step that is idle for {1 - trace['window']['busy_share']:.2f}")
     if trace["healthy"] and costs_of(trace):
         found.append(f"healthy, and {costs_of(trace)[0]['id']}")
     if sum(trace["window"]["causes"].values()) > trace["window"]["idle_ns"]:
