@@ -71,10 +71,11 @@ static uint64_t mix(uint64_t hash, int64_t value)
 
 static uint64_t hash_of(const struct trace_event *event)
 {
-    uint64_t hash = mix((uint64_t)event->start_ns, event->end_ns);
+    uint64_t hash = mix(mix(0, event->start_ns), event->end_ns);
 
     hash = mix(hash, (int64_t)event->name << 32 | event->track);
-    return mix(hash, event->correlation ^ event->external << 1);
+    hash = mix(hash, event->correlation * EVENT_KIND_COUNT + event->kind);
+    return mix(mix(hash, event->external), event->bytes);
 }
 
 static int by_value(const void *left, const void *right)
@@ -173,6 +174,8 @@ bool mend_duplicates(struct sound_row *row, struct arena *arena, struct trace_fi
             marked[sorted[i] - trace->events] = true;
     row->count = remove_marked(trace, marked);
     arena_close(scratch);
+    if (row->count == 0)
+        return false;
     snprintf(row->found, sizeof row->found, "%lld event%s in the file twice",
              SOUND_EVENTS(row->count));
     snprintf(row->mended, sizeof row->mended, "each counts once");

@@ -7,16 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct mark {
-    int64_t number, start_ns, end_ns;
-    uint32_t track;
-};
-
-struct marks {
-    struct mark *items; /* by start */
-    int64_t count;
-};
-
 static bool is_mark(const struct trace_file *trace, const struct trace_event *event,
                     int64_t *number)
 {
@@ -33,7 +23,7 @@ static int by_start(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static struct marks find_marks(struct arena *scratch, const struct trace_file *trace)
+struct marks marks_of(struct arena *arena, const struct trace_file *trace)
 {
     struct marks marks = { .count = 0 };
     int64_t room = 0, number;
@@ -42,7 +32,7 @@ static struct marks find_marks(struct arena *scratch, const struct trace_file *t
         const struct trace_event *event = &trace->events[i];
         if (!is_mark(trace, event, &number))
             continue;
-        ARENA_ROOM(scratch, marks.items, marks.count, room);
+        ARENA_ROOM(arena, marks.items, marks.count, room);
         marks.items[marks.count++] =
             (struct mark){ number, event->start_ns, event->end_ns, event->track };
     }
@@ -120,18 +110,18 @@ static int64_t work_beside(const struct mark *before, const struct mark *after,
     return interval_later(0, beside_ns - (before->end_ns - before->start_ns) / 4);
 }
 
-bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace)
+bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace,
+                 const struct marks *marks)
 {
     struct arena *scratch = arena_scratch(arena);
-    struct marks marks = find_marks(scratch, trace);
     struct interval hole;
     double hole_ns = 0, work_ns = 0;
 
-    for (int64_t i = marks.count; i-- > 1;) /* from the last on: times before a hole stay */
-        if (find_hole(&hole, scratch, trace, &marks.items[i - 1], &marks.items[i])) {
+    for (int64_t i = marks->count; i-- > 1;) /* from the last on: times before a hole stay */
+        if (find_hole(&hole, scratch, trace, &marks->items[i - 1], &marks->items[i])) {
             remove_hole(trace, &hole);
             hole_ns += (double)(hole.end_ns - hole.start_ns);
-            work_ns += (double)work_beside(&marks.items[i - 1], &marks.items[i], &hole);
+            work_ns += (double)work_beside(&marks->items[i - 1], &marks->items[i], &hole);
             row->count++;
         }
     arena_close(scratch);
@@ -172,26 +162,23 @@ static const struct mark *crossed(const struct marks *marks, const struct trace_
                : NULL;
 }
 
-bool mend_annotations(struct sound_row *row, struct arena *arena, struct trace_file *trace)
+bool mend_annotations(struct sound_row *row, struct trace_file *trace, const struct marks *marks)
 {
-    struct arena *scratch = arena_scratch(arena);
-    struct marks marks = find_marks(scratch, trace);
     const char *name = NULL;
     int64_t number;
 
-    for (int64_t i = 0; marks.count > 0 && i < trace->event_count; i++) {
+    for (int64_t i = 0; marks->count > 0 && i < trace->event_count; i++) {
         struct trace_event *event = &trace->events[i];
         const struct mark *mark;
         if (event->kind != EVENT_KIND_ANNOTATION || is_mark(trace, event, &number))
             continue;
-        mark = crossed(&marks, event);
+        mark = crossed(marks, event);
         if (mark == NULL)
             continue;
         event->end_ns = mark->end_ns;
         name = trace_file_name(trace, event->name);
         row->count++;
     }
-    arena_close(scratch);
     if (row->count == 0)
         return false;
     snprintf(row->found, sizeof row->found, "%lld annotation%s over the mark of a step: %.100s",
@@ -202,18 +189,13 @@ bool mend_annotations(struct sound_row *row, struct arena *arena, struct trace_f
 
 /* --- Before the first step --- */
 
-void mend_beginning(struct sound_row *row, const struct trace_file *trace)
+void mend_beginning(struct sound_row *row, const struct timeline *timeline,
+                    const struct marks *marks)
 {
-    int64_t first_ns = INT64_MAX, number;
-
-    for (int64_t i = 0; i < trace->event_count; i++)
-        if (is_mark(trace, &trace->events[i], &number))
-            first_ns = interval_earlier(first_ns, trace->events[i].start_ns);
-    if (first_ns == INT64_MAX)
-        return;
-    for (int64_t i = 0; i < trace->event_count; i++)
-        row->count +=
-            trace_event_is_device_work(&trace->events[i]) && trace->events[i].end_ns <= first_ns;
+    for (int64_t i = 0; marks->count > 0 && i < timeline->work_count &&
+                        timeline->work[i].event->start_ns < marks->items[0].start_ns;
+         i++)
+        row->count += timeline->work[i].event->end_ns <= marks->items[0].start_ns;
     if (row->count == 0)
         return;
     snprintf(row->found, sizeof row->found,

@@ -195,6 +195,24 @@ static bool is_blocking_copy(const char *name)
     return length >= 6 && strcmp(name + length - 6, "Memcpy") == 0;
 }
 
+enum call_sort { CALL_OTHER, CALL_WAIT, CALL_BLOCKING_COPY };
+
+/* By name. A wait for an event waits for less than all that was launched. */
+static const enum call_sort *sorts_of(struct arena *scratch, const struct trace_file *trace)
+{
+    uint32_t names = trace_file_name_count(trace);
+    enum call_sort *sorts = ARENA_NEW(scratch, enum call_sort, names);
+
+    for (uint32_t i = 0; i < names; i++) {
+        const char *name = trace_file_name(trace, i);
+        if (name_is_wait(name) && strstr(name, "Event") == NULL)
+            sorts[i] = CALL_WAIT;
+        else if (is_blocking_copy(name))
+            sorts[i] = CALL_BLOCKING_COPY;
+    }
+    return sorts;
+}
+
 /* The end of the work that a wait of a thread waits for at least: that which the thread launched last. On a device of
  * several streams it may be another's, unless it is a copy to the host, which is what threads wait for. */
 static void take_waits(struct bounds *bounds, struct arena *scratch,
@@ -203,6 +221,7 @@ static void take_waits(struct bounds *bounds, struct arena *scratch,
     const struct trace_file *trace = timeline->trace;
     const struct work **caused = ARENA_NEW(scratch, const struct work *, trace->event_count);
     const struct work *last = NULL;
+    const enum call_sort *sorts = sorts_of(scratch, trace);
     uint32_t track = UINT32_MAX;
 
     for (int64_t i = 0; i < timeline->work_count; i++)
@@ -210,16 +229,15 @@ static void take_waits(struct bounds *bounds, struct arena *scratch,
             caused[timeline->work[i].call - trace->events] = &timeline->work[i];
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        const char *name = trace_file_name(trace, event->name);
         if (!trace_event_is_call(event))
             continue;
         last = event->track == track ? last : NULL;
         track = event->track;
         if (caused[event - trace->events] != NULL) {
             last = caused[event - trace->events];
-            if (is_blocking_copy(name))
+            if (sorts[event->name] == CALL_BLOCKING_COPY)
                 bounds->most[bounds->most_count++] = event->end_ns - last->event->end_ns;
-        } else if (last != NULL && name_is_wait(name) && strstr(name, "Event") == NULL &&
+        } else if (last != NULL && sorts[event->name] == CALL_WAIT &&
                    (one_stream || last->kind == WORK_COPY)) {
             bounds->most[bounds->most_count++] = event->end_ns - last->event->end_ns;
             last = NULL;

@@ -22,9 +22,24 @@ bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file 
 bool mend_clock(struct sound_row *row, struct arena *arena, struct trace_file *trace,
                 const struct timeline *timeline);
 
+/* The steps as they are marked, by start. */
+struct mark {
+    int64_t number, start_ns, end_ns;
+    uint32_t track;
+};
+
+struct marks {
+    struct mark *items;
+    int64_t count;
+};
+
+struct marks marks_of(struct arena *arena, const struct trace_file *trace);
+
 /* Of the marked steps. */
-bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace);
-bool mend_annotations(struct sound_row *row, struct arena *arena, struct trace_file *trace);
-void mend_beginning(struct sound_row *row, const struct trace_file *trace);
+bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace,
+                 const struct marks *marks);
+bool mend_annotations(struct sound_row *row, struct trace_file *trace, const struct marks *marks);
+void mend_beginning(struct sound_row *row, const struct timeline *timeline,
+                    const struct marks *marks);
 
 #endif

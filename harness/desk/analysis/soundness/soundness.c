@@ -54,6 +54,22 @@ static void note_devices(struct sound_row *row, const struct timeline *timeline)
              (long long)timeline->device_count);
 }
 
+static void mend_steps(struct sound_row *rows, struct arena *arena, struct trace_file *trace,
+                       struct timeline *timeline)
+{
+    struct arena *scratch = arena_scratch(arena);
+    struct marks marks = marks_of(scratch, trace);
+    bool moved = mend_cycles(&rows[SOUND_CYCLES], arena, trace, &marks), cut;
+
+    if (moved)
+        marks = marks_of(scratch, trace);
+    cut = mend_annotations(&rows[SOUND_ANNOTATIONS], trace, &marks);
+    if (moved || cut)
+        *timeline = timeline_of(arena, trace);
+    mend_beginning(&rows[SOUND_BEGINNING], timeline, &marks);
+    arena_close(scratch);
+}
+
 struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
                                   struct soundness *soundness)
 {
@@ -70,10 +86,7 @@ struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
         timeline = timeline_of(arena, trace);
     if (mend_clock(&rows[SOUND_CLOCK], arena, trace, &timeline))
         timeline = timeline_of(arena, trace);
-    if (mend_cycles(&rows[SOUND_CYCLES], arena, trace) |
-        mend_annotations(&rows[SOUND_ANNOTATIONS], arena, trace))
-        timeline = timeline_of(arena, trace);
-    mend_beginning(&rows[SOUND_BEGINNING], trace);
+    mend_steps(rows, arena, trace, &timeline);
     note_processes(&rows[SOUND_PROCESSES], trace);
     note_devices(&rows[SOUND_DEVICES], &timeline);
     for (int i = 0; i < SOUND_CHECK_COUNT; i++)
