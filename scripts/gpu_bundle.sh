@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts what scripts/gpu_check.sh needs into one folder, to be carried to a machine with a GPU.
+# Puts what scripts/gpu_check.sh needs into one archive, to be carried to a machine with a GPU.
 set -eu
 
 usage()
@@ -9,9 +9,12 @@ usage: scripts/gpu_bundle.sh [--without-cpu] BUILD FOLDER
 
 Copies from the build folder BUILD into FOLDER, which must not exist: the program, its devices, the
 tests for GPUs, the libraries that they need beside those of C and C++, and the scripts of the check. They
-look for their libraries beside themselves. CUDA's own libraries come from the machine. On it:
+look for their libraries beside themselves. CUDA's own libraries come from the machine. Then it packs
+FOLDER.tar.gz. On the machine:
 
-  FOLDER/gpu_check.sh RESULTS
+  tar -xzf FOLDER.tar.gz && FOLDER/gpu_check.sh RESULTS
+
+The archive and the files that git tracks, which travel together, must not be more than 60 MiB: exit code 1.
 
   --without-cpu  leave out the CPU device, and oneDNN with it: a third of the size, but then no whole
                  training step of the GPU is compared with anything. The CPU device has to be built
@@ -20,6 +23,8 @@ look for their libraries beside themselves. CUDA's own libraries come from the m
 END
 }
 
+# 64 MiB may travel; some room is left for what git does not track.
+most_mib=60
 cpu=yes
 case ${1-} in
 --help | -h)
@@ -87,3 +92,13 @@ for file in "$bundle"/*; do
 done
 chmod +x "$bundle"/*.sh
 echo "$bundle: plugins$plugins, $(sort -u -k 2,2 "$build/gpu_tests" | wc -l) test programs, $(du -sm "$bundle" | cut -f 1) MB"
+
+# With the names as they are from the archive's own folder.
+tar -C "$(dirname -- "$bundle")" -czf "$bundle.tar.gz" "$(basename -- "$bundle")"
+archive=$(wc -c <"$bundle.tar.gz")
+tree=$(git -C "$source" ls-files -z 2>/dev/null | (cd -- "$source" && xargs -0 cat -- 2>/dev/null) | wc -c)
+echo "$bundle.tar.gz: $((archive / 1048576)) MiB, and $((tree / 1048576)) MiB of tracked files, of $most_mib MiB"
+if [ $(((archive + tree) / 1048576)) -ge "$most_mib" ]; then
+    echo "gpu_bundle.sh: too much to travel together; build for fewer architectures, or give --without-cpu" >&2
+    exit 1
+fi
