@@ -266,7 +266,8 @@ static void what_cannot_be_divided_is_refused(void **state)
         { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_COUNT },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+    /* One rank divides everything. */
+    for (size_t i = ranks > 1 ? 0 : 2; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(device_collective(fixture->stream, &cases[i]), STATUS_BAD_USAGE);
 }
 
