@@ -8,16 +8,16 @@ KERNEL_PACKS(fill, k, i)
     store(k->y + i, pack_of(k->value));
 }
 
-KERNEL_PACKS(cast_from_float, k, i)
+KERNEL_SPREAD(cast_from_float, k, at)
 {
-    struct pack x = load_floats(k->x + i);
+    struct pack x = load_spread_floats(k->x, at);
     EACH(j) x.v[j] = settled(x.v[j]);
-    store(k->y + i, x);
+    store_spread(k->y, at, x);
 }
 
-KERNEL_PACKS(cast_to_float, k, i)
+KERNEL_SPREAD(cast_to_float, k, at)
 {
-    store_floats(k->y + i, load(k->x + i));
+    store_spread_floats(k->y, at, load_spread(k->x, at));
 }
 
 KERNEL_PACKS(triad, k, i)

@@ -132,11 +132,11 @@ KERNEL_INLINE struct adamw_factors adamw_prepare(const struct step_state *state,
 }
 
 /* In fp32 the master is the parameter: one write. */
-KERNEL_INLINE void store_weights(real *parameter, float *master, struct pack w)
+KERNEL_INLINE void store_weights(real *parameter, float *master, struct spread at, struct pack w)
 {
-    store_floats(master, w);
+    store_spread_floats(master, at, w);
 #ifndef REAL_F32
-    store(parameter, w);
+    store_spread(parameter, at, w);
 #else
     (void)parameter;
 #endif
@@ -157,20 +157,21 @@ KERNEL_INLINE struct pack next_variance(struct pack v, struct pack g, float grad
     return v;
 }
 
-/* PACK elements from i on of a tensor, or of a chunk of one. */
-KERNEL_INLINE void adamw_pack_update(const struct tensor_chunk *t, long i, struct adamw_factors f)
+/* PACK elements of a tensor, or of a chunk of one. */
+KERNEL_INLINE void adamw_pack_update(const struct tensor_chunk *t, struct spread at,
+                                     struct adamw_factors f)
 {
-    struct pack g = load(t->gradient + i), w = load_floats(t->master + i);
-    struct pack m = next_momentum(load_floats(t->m + i), g, f.gradient);
-    struct pack v = next_variance(load_floats(t->v + i), g, f.gradient);
+    struct pack g = load_spread(t->gradient, at), w = load_spread_floats(t->master, at);
+    struct pack m = next_momentum(load_spread_floats(t->m, at), g, f.gradient);
+    struct pack v = next_variance(load_spread_floats(t->v, at), g, f.gradient);
 
     EACH(j) w.v[j] = w.v[j] * f.shrink - f.rate * m.v[j] / (sqrtf(v.v[j]) * f.root + ADAMW_EPSILON);
-    store_floats(t->m + i, m);
-    store_floats(t->v + i, v);
-    store_weights(t->parameter + i, t->master + i, w);
+    store_spread_floats(t->m, at, m);
+    store_spread_floats(t->v, at, v);
+    store_weights(t->parameter, t->master, at, w);
 }
 
-KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->state, k->decay))
+KERNEL_SPREAD_WITH(adamw, k, at, struct adamw_factors, factors, adamw_prepare(k->state, k->decay))
 {
     struct tensor_chunk tensor;
 
@@ -180,7 +181,7 @@ KERNEL_PACKS_WITH(adamw, k, i, struct adamw_factors, factors, adamw_prepare(k->s
     tensor.m = k->m;
     tensor.v = k->v;
     if (!factors.skip)
-        adamw_pack_update(&tensor, i, factors);
+        adamw_pack_update(&tensor, at, factors);
 }
 
 KERNEL_ROWS(adamw_multi, k, row)
@@ -190,60 +191,64 @@ KERNEL_ROWS(adamw_multi, k, row)
 
     if (factors.skip)
         return;
-    PACKS(c, chunk.count) adamw_pack_update(&chunk, c, factors);
+    PACKS(c, chunk.count) {
+        adamw_pack_update(&chunk, spread_of(c, chunk.count), factors);
+    }
 }
 
-KERNEL_PACKS_WITH(adamw_decay, k, i, struct adamw_factors, factors,
-                  adamw_prepare(k->state, k->decay))
+KERNEL_SPREAD_WITH(adamw_decay, k, at, struct adamw_factors, factors,
+                   adamw_prepare(k->state, k->decay))
 {
-    struct pack w = load_floats(k->master + i);
+    struct pack w = load_spread_floats(k->master, at);
 
     if (factors.skip)
         return;
     EACH(j) w.v[j] *= factors.shrink;
-    store_floats(k->master + i, w);
+    store_spread_floats(k->master, at, w);
 }
 
-KERNEL_PACKS_WITH(adamw_momentum, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+KERNEL_SPREAD_WITH(adamw_momentum, k, at, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
     if (factors.skip)
         return;
-    store_floats(k->m + i,
-                 next_momentum(load_floats(k->m + i), load(k->gradient + i), factors.gradient));
+    store_spread_floats(k->m, at,
+                        next_momentum(load_spread_floats(k->m, at), load_spread(k->gradient, at),
+                                      factors.gradient));
 }
 
-KERNEL_PACKS_WITH(adamw_variance, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+KERNEL_SPREAD_WITH(adamw_variance, k, at, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
     if (factors.skip)
         return;
-    store_floats(k->v + i,
-                 next_variance(load_floats(k->v + i), load(k->gradient + i), factors.gradient));
+    store_spread_floats(k->v, at,
+                        next_variance(load_spread_floats(k->v, at), load_spread(k->gradient, at),
+                                      factors.gradient));
 }
 
-KERNEL_PACKS(adamw_root, k, i)
+KERNEL_SPREAD(adamw_root, k, at)
 {
-    struct pack v = load_floats(k->v + i);
+    struct pack v = load_spread_floats(k->v, at);
 
     EACH(j) v.v[j] = sqrtf(v.v[j]);
-    store_floats(k->work + i, v);
+    store_spread_floats(k->work, at, v);
 }
 
-KERNEL_PACKS_WITH(adamw_denominator, k, i, struct adamw_factors, factors,
-                  adamw_prepare(k->state, 0))
+KERNEL_SPREAD_WITH(adamw_denominator, k, at, struct adamw_factors, factors,
+                   adamw_prepare(k->state, 0))
 {
-    struct pack work = load_floats(k->work + i);
+    struct pack work = load_spread_floats(k->work, at);
 
     EACH(j) work.v[j] = work.v[j] * factors.root + ADAMW_EPSILON;
-    store_floats(k->work + i, work);
+    store_spread_floats(k->work, at, work);
 }
 
-KERNEL_PACKS_WITH(adamw_update, k, i, struct adamw_factors, factors, adamw_prepare(k->state, 0))
+KERNEL_SPREAD_WITH(adamw_update, k, at, struct adamw_factors, factors, adamw_prepare(k->state, 0))
 {
-    struct pack w = load_floats(k->master + i), m = load_floats(k->m + i);
-    struct pack work = load_floats(k->work + i);
+    struct pack w = load_spread_floats(k->master, at), m = load_spread_floats(k->m, at);
+    struct pack work = load_spread_floats(k->work, at);
 
     if (factors.skip)
         return;
     EACH(j) w.v[j] -= factors.rate * m.v[j] / work.v[j];
-    store_weights(k->parameter + i, k->master + i, w);
+    store_weights(k->parameter, k->master, at, w);
 }

@@ -18,7 +18,7 @@ cd -- "${1:-$(dirname -- "$0")/..}"
 # Names that are meant to be there twice: the kernels' dialect, once for the compiler of the CPU and once for that
 # of the GPU; the functions that every plugin and every program are entered by; and *_absent.c, which is built in place of the
 # file whose functions it has.
-twins='kernels/dialect/tile_cpu.h kernels/dialect/tile_cuda.h chokepoint_device_driver main'
+twins='kernels/dialect/kernel_cpu.h kernels/dialect/kernel_cuda.h kernels/dialect/tile_cpu.h kernels/dialect/tile_cuda.h chokepoint_device_driver main'
 
 folders=
 for folder in harness kernels scenarios benches; do

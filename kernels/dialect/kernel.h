@@ -15,6 +15,11 @@
  * which is computed from k once per call on the CPU and once per thread on CUDA: a value that all packs
  * share, but that the compiler cannot know to be the same after a store.
  *
+ * KERNEL_SPREAD and KERNEL_SPREAD_WITH are KERNEL_PACKS and KERNEL_PACKS_WITH for kernels whose traffic is mostly floats
+ * beside 16-bit tensors: the body gets a `struct spread`, which load_spread(), store_spread(), load_spread_floats() and
+ * store_spread_floats() take in place of an index. On CUDA, where a lane moves 16 bytes at a time, each of its accesses
+ * then lies next to those of the other lanes; an element is where it was.
+ *
  * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on CUDA
  * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
  * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,

@@ -250,6 +250,31 @@ KERNEL_INLINE float quotient(float x, float y)
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i)
 
+/* A spread pack is a pack here. */
+struct spread {
+    long first;
+};
+
+KERNEL_INLINE struct spread spread_of(long i, long count)
+{
+    struct spread spread = { i };
+    (void)count;
+    return spread;
+}
+
+#define load_spread(from, at)             load((from) + (at).first)
+#define load_spread_floats(from, at)      load_floats((from) + (at).first)
+#define store_spread(to, at, pack)        store((to) + (at).first, pack)
+#define store_spread_floats(to, at, pack) store_floats((to) + (at).first, pack)
+
+#define KERNEL_SPREAD(name, k, at)                                                                 \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at);                      \
+    KERNEL_PACKS(name, k, i)                                                                       \
+    {                                                                                              \
+        name##_spread(k, spread_of(i, 0));                                                         \
+    }                                                                                              \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at)
+
 #define KERNEL_ONE_ROW KERNEL_ROWS
 #define KERNEL_COLUMNS KERNEL_PACKS
 
@@ -262,5 +287,13 @@ KERNEL_INLINE float quotient(float x, float y)
         for (long index = first; index < last; index += PACK) name##_pack(k, index, value);        \
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i, type value)
+
+#define KERNEL_SPREAD_WITH(name, k, at, type, value, expression)                                   \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value);          \
+    KERNEL_PACKS_WITH(name, k, i, type, value, expression)                                         \
+    {                                                                                              \
+        name##_spread(k, spread_of(i, 0), value);                                                  \
+    }                                                                                              \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
 
 #endif

@@ -134,6 +134,94 @@ KERNEL_INLINE void store_floats(float *to, struct pack pack)
     }
 }
 
+/* A lane's pack of 16-bit elements stands beside 32 bytes of floats: two accesses, which in 16 bits would each take half of
+ * every sector. Spread over the warp's elements, 16 bytes of floats of a lane lie next to those of its neighbours, and 8 of
+ * a tensor do: the first four elements of a pack at `first`, the others `apart` from them. The last elements of a count,
+ * too few for a warp, stay together. */
+struct spread {
+    long first;
+    int apart;
+};
+
+KERNEL_INLINE struct spread spread_of(long i, long count)
+{
+    long warp = i - LANE * PACK;
+    struct spread spread = { i, 4 };
+
+    if (PACK > 4 && warp + LANES * PACK <= count) {
+        spread.first = warp + LANE * 4;
+        spread.apart = LANES * 4;
+    }
+    return spread;
+}
+
+KERNEL_INLINE struct pack load_spread_floats(const float *from, struct spread at)
+{
+    struct pack pack;
+    UNROLLED for (int j = 0; j < PACK; j += 4)
+    {
+        struct words four = load_words(from + at.first + j / 4 * at.apart);
+        UNROLLED for (int w = 0; w < 4; w++) pack.v[j + w] = bits_float(four.v[w]);
+    }
+    return pack;
+}
+
+KERNEL_INLINE void store_spread_floats(float *to, struct spread at, struct pack pack)
+{
+    UNROLLED for (int j = 0; j < PACK; j += 4)
+    {
+        struct words four;
+        UNROLLED for (int w = 0; w < 4; w++) four.v[w] = float_bits(pack.v[j + w]);
+        store_words(to + at.first + j / 4 * at.apart, four);
+    }
+}
+
+#ifdef REAL_F32
+KERNEL_INLINE struct pack load_spread(const real *from, struct spread at)
+{
+    return load(from + at.first);
+}
+
+KERNEL_INLINE void store_spread(real *to, struct spread at, struct pack pack)
+{
+    store(to + at.first, pack);
+}
+#else
+/* Two words at a time. */
+struct __align__(8) half_words
+{
+    uint32_t v[2];
+};
+
+KERNEL_INLINE struct half_words load_half(const real *from)
+{
+    __builtin_assume(__isGlobal(from));
+    return *(const struct half_words *)from;
+}
+
+KERNEL_INLINE void store_half(real *to, uint32_t a, uint32_t b)
+{
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)), "r"(a),
+                 "r"(b)
+                 : "memory");
+}
+
+KERNEL_INLINE struct pack load_spread(const real *from, struct spread at)
+{
+    struct half_words low = load_half(from + at.first),
+                      high = load_half(from + at.first + at.apart);
+    struct words words = { { low.v[0], low.v[1], high.v[0], high.v[1] } };
+    return widen_pack(words);
+}
+
+KERNEL_INLINE void store_spread(real *to, struct spread at, struct pack pack)
+{
+    struct words words = narrow_pack(pack);
+    store_half(to + at.first, words.v[0], words.v[1]);
+    store_half(to + at.first + at.apart, words.v[2], words.v[3]);
+}
+#endif
+
 KERNEL_INLINE float lanes_sum(float x)
 {
     UNROLLED for (int away = LANES / 2; away > 0; away /= 2) x +=
@@ -251,5 +339,26 @@ enum { KERNEL_BLOCK = 256 }; /* the launcher's */
             name##_pack(k, index, expression);                                                     \
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i, type value)
+
+#define KERNEL_SPREAD(name, k, at)                                                                 \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at);                      \
+    KERNEL_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        long index = KERNEL_THREAD * PACK;                                                         \
+        if (index < count)                                                                         \
+            name##_spread(&arguments, spread_of(index, count));                                    \
+    }                                                                                              \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at)
+
+#define KERNEL_SPREAD_WITH(name, k, at, type, value, expression)                                   \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value);          \
+    KERNEL_FUNCTION(name)                                                                          \
+    {                                                                                              \
+        const struct name *k = &arguments;                                                         \
+        long index = KERNEL_THREAD * PACK;                                                         \
+        if (index < count)                                                                         \
+            name##_spread(k, spread_of(index, count), expression);                                 \
+    }                                                                                              \
+    KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
 
 #endif

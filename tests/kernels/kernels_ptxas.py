@@ -179,9 +179,9 @@ def main():
         divisions = exact_divisions(ptx)
         for name, narrow in narrow_accesses(ptx).items():
             for access in sorted(set(narrow["st"])):
-                if re.search(r"\.v2|[a-z](8|16)$", access):
+                if re.search(r"\.v2\.\w(8|16|64)|[a-z](8|16)$", access):
                     problems.append(f"{name}: {narrow['st'].count(access)} x {access} on "
-                                    f"sm_{architecture}; a store of tensor elements is st.global.v4")
+                                    f"sm_{architecture}; a store of tensor elements is st.global.v4, or .v2 of words where it is spread")
             if architecture == COUNTED:
                 rows[name]["counts"] = [len(narrow["ld"]), len(narrow["st"]), divisions[name]]
 
@@ -190,7 +190,7 @@ def main():
         sys.exit(1)
 
     rows = {name: [row[a] for a in architectures] + row["counts"] for name, row in rows.items()}
-    declared = re.findall(r"^KERNEL_(?:ROWS|ONE_ROW|PACKS|PACKS_WITH|COLUMNS)\((\w+),",
+    declared = re.findall(r"^KERNEL_(?:ROWS|ONE_ROW|PACKS|PACKS_WITH|SPREAD|SPREAD_WITH|COLUMNS)\((\w+),",
                           "".join(pathlib.Path(f).read_text() for f in files), re.MULTILINE)
     if set(rows) != {f"{name}_{dtype}" for name in declared for dtype in TYPES}:
         print(f"{len(declared)} kernels are declared; ptxas reported {len(rows)} functions")
