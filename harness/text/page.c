@@ -53,12 +53,14 @@ static bool is_markup(const char *text, const char *at)
     return strchr("|\\<*`[", *at) != NULL;
 }
 
-/* Prints a byte, or a "?" for a control character; returns how many bytes it stands for. */
+/* Prints a character as utf8_show() would; returns how many bytes of `text` it stands for. */
 static size_t put_character(FILE *stream, const char *text)
 {
-    size_t control = utf8_control_bytes(text);
+    size_t control = utf8_control_bytes(text), bytes = control > 0 ? 0 : utf8_bytes(text);
 
-    fputc(control > 0 ? '?' : *text, stream);
+    if (bytes > 0)
+        return fwrite(text, 1, bytes, stream);
+    fputc('?', stream);
     return control > 0 ? control : 1;
 }
 
@@ -87,17 +89,11 @@ static void put_markdown(const struct page *page, const char *text)
     }
 }
 
-/* In place. */
+/* In place. Lines are broken anew anyway. */
 static void clean(char *text)
 {
-    char *to = text;
-
-    while (*text != '\0') {
-        size_t control = *text == '\n' ? 0 : utf8_control_bytes(text);
-        *to++ = control > 0 ? '?' : *text;
-        text += control > 0 ? control : 1;
-    }
-    *to = '\0';
+    for (char *at = text; (at = strchr(at, '\n')) != NULL;) *at = ' ';
+    utf8_show(text);
 }
 
 /* Names that are longer than a line of the screen lose their middle; paths stay whole. In place. */

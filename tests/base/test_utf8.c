@@ -3,6 +3,8 @@
 #include "harness/base/words/utf8.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <stdio.h>
+
 static void characters_have_their_length_and_other_bytes_none(void **state)
 {
     static const struct {
@@ -92,12 +94,42 @@ static void controls_of_terminals_and_of_direction_are_found(void **state)
                      cases[i].bytes);
 }
 
+static void names_are_shown_without_what_a_terminal_obeys(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        { "", "" },
+        { "plain \xc3\xa9 \xf0\x9f\x98\x80", "plain \xc3\xa9 \xf0\x9f\x98\x80" },
+        { "a\x1b]0;X\x07\x1b[31mx", "a?]0;X??[31mx" },
+        { "one\nchokepoint: two\r\t", "one?chokepoint: two??" },
+        { "\xe2\x80\xae"
+          "cod.exe",
+          "?cod.exe" }, /* right to left */
+        { "\xc2\x9b"
+          "31m",
+          "?31m" }, /* the control sequence introducer in one character */
+        { "\x9b"
+          "31m \xe2\x82",
+          "?31m ??" }, /* and in one byte; half a character */
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        utf8_show(text);
+        assert_string_equal(text, cases[i].shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(characters_have_their_length_and_other_bytes_none),
         cmocka_unit_test(controls_of_terminals_and_of_direction_are_found),
         cmocka_unit_test(a_cut_leaves_no_half_character),
+        cmocka_unit_test(names_are_shown_without_what_a_terminal_obeys),
     };
 
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);

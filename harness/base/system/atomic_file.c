@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +27,10 @@ const char *atomic_file_advice(int error)
         { EROFS, "choose a folder that you may write to" },
         { ENOENT, "create the folder or choose another" },
         { ENOTDIR, "a part of this path is a file; choose another folder" },
+        { ELOOP, "it is a link, which is not followed: remove it or choose another folder" },
+        { EMLINK, "it has a second name, a hard link: remove it or choose another folder" },
+        { ENOTSUP, "it is not a regular file: remove it or choose another folder" },
+        { EMFILE, "raise the limit of open files (ulimit -n)" },
         { EFBIG, "the limit on file sizes (ulimit -f) is too low for it" },
     };
 
@@ -33,15 +38,6 @@ const char *atomic_file_advice(int error)
         if (rows[i].error == error)
             return rows[i].advice;
     return "choose another folder";
-}
-
-/* The permissions that open() would have given: mkstemp gives the owner's only. */
-static mode_t default_mode(void)
-{
-    mode_t mask = umask(0);
-
-    umask(mask);
-    return 0666 & ~mask;
 }
 
 static const char *last_part(const char *path)
@@ -71,7 +67,7 @@ static void sync_folder(const char *path)
     }
 }
 
-enum { LETTERS = 6 }; /* mkostemps() fills in so many */
+enum { LETTERS = 6 };
 
 bool atomic_file_is_temporary(const char *name, const char *path)
 {
@@ -112,6 +108,24 @@ static void sweep(const char *path)
     closedir(stream);
 }
 
+/* A new file beside `path`, with the permissions that open() gives, of which mkostemps() would give the owner's only. */
+static int open_new(char temporary[PATH_MAX], const char *path)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    unsigned char random[LETTERS];
+    char name[LETTERS + 1] = "";
+    int descriptor;
+
+    do {
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (int i = 0; i < LETTERS; i++) name[i] = letters[random[i] % (sizeof letters - 1)];
+        snprintf(temporary, PATH_MAX, "%s.%s" ATOMIC_FILE_END, path, name);
+        descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EEXIST);
+    return descriptor;
+}
+
 /* A new file that is locked, as remove_left() wants it; -1 and errno. One that was swept away before it was
  * locked is made again. A file system without locks sweeps nothing. */
 static int open_temporary(char temporary[PATH_MAX], const char *path)
@@ -120,8 +134,7 @@ static int open_temporary(char temporary[PATH_MAX], const char *path)
     int descriptor;
 
     for (;;) {
-        snprintf(temporary, PATH_MAX, "%s.XXXXXX" ATOMIC_FILE_END, path);
-        descriptor = mkostemps(temporary, (int)strlen(ATOMIC_FILE_END), O_CLOEXEC);
+        descriptor = open_new(temporary, path);
         if (descriptor < 0)
             return -1;
         while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR) continue;
@@ -146,11 +159,6 @@ enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const ch
     *descriptor = open_temporary(temporary, path);
     if (*descriptor < 0)
         ATOMIC_FILE_FAIL(path, errno);
-    if (fchmod(*descriptor, default_mode()) != 0) {
-        int error = errno;
-        atomic_file_discard(temporary, *descriptor);
-        ATOMIC_FILE_FAIL(path, error);
-    }
 
 out:
     return status;

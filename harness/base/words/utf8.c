@@ -52,6 +52,22 @@ size_t utf8_control_bytes(const char *bytes)
     return 0;
 }
 
+void utf8_show(char *text)
+{
+    char *to = text;
+
+    while (*text != '\0') {
+        size_t control = utf8_control_bytes(text), bytes = control > 0 ? 0 : utf8_bytes(text);
+        if (bytes == 0) {
+            *to++ = '?';
+            text += control > 0 ? control : 1;
+            continue;
+        }
+        for (size_t i = 0; i < bytes; i++) *to++ = *text++;
+    }
+    *to = '\0';
+}
+
 size_t utf8_cut(const char *text, size_t most)
 {
     size_t bytes = strnlen(text, most);

@@ -15,6 +15,10 @@ size_t utf8_bytes(const char *text);
  * "Trojan Source", Boucher and Anderson, 2021), so that a name could pose as another. */
 size_t utf8_control_bytes(const char *text);
 
+/* Makes `text` safe to print, in place: "?" in place of each control character and each byte that is not UTF-8, so
+ * that a name in it neither moves the cursor of a terminal nor forges a line. */
+void utf8_show(char *text);
+
 /* How much of `text` are at most `most` bytes without half of a character at their end. */
 size_t utf8_cut(const char *text, size_t most);
 

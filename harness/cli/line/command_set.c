@@ -2,6 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
+#include "harness/base/words/utf8.h"
 #include "harness/cli/line/flags.h"
 #include "harness/text/wrap.h"
 
@@ -166,6 +167,7 @@ void command_print_error(void)
     snprintf(sentence, sizeof sentence, "chokepoint: %s%s%s", error->context,
              error->context[0] != '\0' ? ": " : "",
              error->text[0] != '\0' ? error->text : status_text(error->status));
+    utf8_show(sentence);
     if (wrap_terminal(stderr) > 0)
         wrap_print(stderr, 0, 2, wrap_width(stderr), sentence);
     else /* for programs: one line, every blank of a path in it */

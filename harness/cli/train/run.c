@@ -3,8 +3,8 @@
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
-#include "harness/base/notice.h"
 #include "harness/base/rows.h"
+#include "harness/base/words/notice.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/run_data.h"

@@ -1,7 +1,7 @@
 #include "harness/lab/device/many_ranks.h"
 
-#include "harness/base/notice.h"
 #include "harness/base/rows.h"
+#include "harness/base/words/notice.h"
 #include "harness/lab/device/plugin.h"
 #include "harness/lab/device/ranks_driver.h"
 

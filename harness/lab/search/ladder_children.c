@@ -5,7 +5,6 @@
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 #include "harness/lab/experiment/parent/variant_traces.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +20,9 @@ static const double LAST_WINDOWS = 2;
 
 enum status ladder_children_open(struct ladder_children *children)
 {
-    const char *set = getenv("TMPDIR"), *parent = set != NULL && set[0] != '\0' ? set : "/tmp";
-    char folder[PATH_MAX];
-
     children->begin_ns = clock_ns();
-    if ((size_t)snprintf(folder, sizeof folder, "%s/chokepoint-ladder-XXXXXX", parent) >=
-        sizeof folder)
-        FAIL(STATUS_BAD_USAGE, "TMPDIR=%.60s...: the path is too long", parent);
-    if (mkdtemp(folder) == NULL)
-        FAIL(STATUS_IO, "cannot create a folder for traces in %.200s: %s; TMPDIR names another one",
-             parent, strerror(errno));
-    memcpy(children->folder, folder, sizeof folder);
-    children->protocol.traces = children->folder;
+    TRY(scratch_folder_make(&children->folder, "chokepoint-ladder"));
+    children->protocol.traces = children->folder.path;
 
     return STATUS_OK;
 }
@@ -41,7 +31,7 @@ static void remove_trace(const struct ladder_children *children, const char *fil
 {
     char path[PATH_MAX + 128];
 
-    snprintf(path, sizeof path, "%s/%s", children->folder, file);
+    snprintf(path, sizeof path, "%s/%s", children->folder.path, file);
     unlink(path);
 }
 
@@ -115,9 +105,5 @@ struct ladder_probe ladder_children_probe(struct ladder_children *children)
 
 void ladder_children_close(struct ladder_children *children)
 {
-    if (children->folder[0] == '\0')
-        return;
-    remove_trace(children, "ladder.before.json.gz"); /* of a child that was stopped */
-    rmdir(children->folder);
-    children->folder[0] = '\0';
+    scratch_folder_remove(&children->folder);
 }

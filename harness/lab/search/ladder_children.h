@@ -3,10 +3,9 @@
 #ifndef HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
 #define HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
 
+#include "harness/base/system/scratch_folder.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/search/ladder.h"
-
-#include <limits.h>
 
 struct ladder_children {
     struct protocol protocol; /* `traces` is set by ladder_children_open() */
@@ -19,7 +18,7 @@ struct ladder_children {
     void *report_context;
 
     int64_t begin_ns;
-    char folder[PATH_MAX]; /* of the traces; removed when closed */
+    struct scratch_folder folder; /* of the traces; removed when closed */
 };
 
 /* Begins the time, and makes a folder for traces in TMPDIR. IO, BAD_USAGE. */

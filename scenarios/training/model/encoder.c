@@ -1,8 +1,8 @@
 #include "scenarios/training/model/encoder.h"
 
-#include "harness/base/notice.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
+#include "harness/base/words/notice.h"
 #include "scenarios/training/model/column_sums.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
-#include "harness/base/notice.h"
+#include "harness/base/words/notice.h"
+
+#include "harness/base/words/utf8.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@ void notice_once(const char *format, ...)
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    utf8_show(text);
     pthread_mutex_lock(&lock);
     while (i < count && strcmp(printed[i], text) != 0) i++;
     if (i == count) {

@@ -1,0 +1,22 @@
+/* Folders for files that are not kept. A process that was killed leaves its own, which the next one that makes a
+ * folder of this name removes: a process locks its folder until it ends. */
+#ifndef HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
+#define HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
+
+#include "harness/base/status.h"
+
+#include <limits.h>
+
+struct scratch_folder {
+    char path[PATH_MAX]; /* "": none */
+    int lock;
+};
+
+/* Makes NAME-XXXXXX, for this user only, in TMPDIR or /tmp, after removing what killed processes left there. IO,
+ * BAD_USAGE: TMPDIR is too long. */
+enum status scratch_folder_make(struct scratch_folder *folder, const char *name);
+
+/* Removes it with all that is in it. All zeros are allowed. */
+void scratch_folder_remove(struct scratch_folder *folder);
+
+#endif
