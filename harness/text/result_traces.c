@@ -1,5 +1,6 @@
 #include "harness/text/result_traces.h"
 
+#include "harness/base/system/own_file.h"
 #include "harness/text/benchmark_rows.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ bool result_traces_is_folder(const char *name)
 
 bool result_json_read(cJSON **root, int folder)
 {
-    int descriptor = openat(folder, "result.json", O_RDONLY | O_CLOEXEC);
+    int descriptor = regular_file_open(folder, "result.json");
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = NULL;
     size_t room = 0;
@@ -43,6 +44,25 @@ const char *result_trace_path(const cJSON *scenario, const char *variant)
     const cJSON *traces = cJSON_GetObjectItemCaseSensitive(scenario, "traces");
 
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(traces, variant));
+}
+
+static bool leads_out(const char *name)
+{
+    for (; *name != '\0'; name += strspn(name, "/")) {
+        size_t length = strcspn(name, "/");
+        if (length == 0 || (length == 2 && strncmp(name, "..", 2) == 0))
+            return true;
+        name += length;
+    }
+    return false;
+}
+
+bool result_trace_is_beside(char path[PATH_MAX], const char *folder, const char *name)
+{
+    int length = snprintf(path, PATH_MAX, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+
+    return name[0] != '\0' && !leads_out(name) && length > 0 && length < PATH_MAX &&
+           is_regular_file(path);
 }
 
 void result_traces_name(char name[RESULT_TRACES_NAME], const cJSON *scenarios)

@@ -3,6 +3,7 @@
 #define HARNESS_TEXT_RESULT_TRACES_H
 
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #define RESULT_TRACES "traces" /* the folder's name; "traces-2" and so on, if that one is taken */
@@ -17,6 +18,10 @@ bool result_json_read(cJSON **root, int folder);
 
 /* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. `variant`: "before" or "after". */
 const char *result_trace_path(const cJSON *scenario, const char *variant);
+
+/* Whether the trace `name` of a result in `folder` is a regular file in it; `path` is then where. A result of somebody
+ * else may name a FIFO, which never ends, or a file of the user. */
+bool result_trace_is_beside(char path[PATH_MAX], const char *folder, const char *name);
 
 /* The folder of the traces that `scenarios` name, those of a result.json; "": none. */
 void result_traces_name(char name[RESULT_TRACES_NAME], const cJSON *scenarios);

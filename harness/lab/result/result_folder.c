@@ -2,7 +2,9 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/system/own_file.h"
 #include "harness/base/system/write_all.h"
+#include "harness/base/words/utf8.h"
 #include "harness/text/benchmark_rows.h"
 #include "scenarios/scenario.h"
 
@@ -65,7 +67,8 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
 static void remove_traces(const struct result_folder *folder, const char *traces, const cJSON *all,
                           int count)
 {
-    int descriptor = openat(folder->descriptor, traces, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int descriptor =
+        openat(folder->descriptor, traces, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *stream = descriptor >= 0 ? fdopendir(descriptor) : NULL;
 
     if (stream == NULL) {
@@ -101,6 +104,7 @@ static enum status read_older(struct result_folder *folder, cJSON **root)
     date = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(
         cJSON_GetObjectItemCaseSensitive(*root, "context"), "date"));
     snprintf(folder->date, sizeof folder->date, "%s", date != NULL ? date : "an unknown date");
+    utf8_show(folder->date);
     result_traces_name(folder->older, benchmark_scenarios(*root));
 
     return STATUS_OK;
@@ -120,18 +124,18 @@ static bool is_current(const struct result_folder *folder)
     struct stat ours, there;
 
     return fstat(folder->lock, &ours) == 0 &&
-           fstatat(folder->descriptor, "run.lock", &there, 0) == 0 && ours.st_ino == there.st_ino &&
-           ours.st_dev == there.st_dev;
+           fstatat(folder->descriptor, "run.lock", &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
 static enum status open_lock(struct result_folder *folder)
 {
     enum status status = STATUS_OK;
-    int low = openat(folder->descriptor, "run.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int low = own_file_open(folder->descriptor, "run.lock", O_RDWR);
 
     folder->lock = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD) : -1;
-    if (folder->lock < 0)
-        TRY_OUT(lock_failed(folder, errno));
+    if (folder->lock < 0) /* EINVAL: no file may have so large a number */
+        TRY_OUT(lock_failed(folder, errno == EINVAL ? EMFILE : errno));
 
 out:
     if (low >= 0)

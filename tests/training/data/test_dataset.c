@@ -151,6 +151,19 @@ static void a_set_that_lost_files_is_made_again(void **state)
         access(test_folder_path(*state, "images-v1-16px/036_degrees_wide/00007.jpg"), R_OK), 0);
 }
 
+static void a_set_with_a_file_cut_short_is_made_again(void **state)
+{
+    const char *path;
+    off_t whole;
+
+    assert_opens(&generated, TRAIN, HELD_OUT);
+    path = test_folder_path(*state, "images-v1-16px/036_degrees_wide/00007.jpg");
+    whole = bytes_of(path);
+    assert_int_equal(truncate(path, whole / 2), 0);
+    assert_opens(&generated, TRAIN, HELD_OUT);
+    assert_int_equal(bytes_of(path), whole);
+}
+
 static void a_whole_set_is_read_while_another_process_holds_the_lock(void **state)
 {
     int lock;
@@ -660,6 +673,7 @@ int main(void)
         WITH_FOLDER(one_file_in_32_of_an_uneven_set_is_large),
         WITH_FOLDER(a_set_that_is_there_is_not_made_again),
         WITH_FOLDER(a_set_that_lost_files_is_made_again),
+        WITH_FOLDER(a_set_with_a_file_cut_short_is_made_again),
         WITH_FOLDER(a_whole_set_is_read_while_another_process_holds_the_lock),
         WITH_FOLDER(processes_that_create_at_once_all_get_the_whole_set),
         WITH_FOLDER(a_killed_creator_leaves_nothing_that_is_taken_for_whole),

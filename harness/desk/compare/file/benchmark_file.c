@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
+#include "harness/base/system/own_file.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/compare/file/lenient_json.h"
 #include "harness/desk/compare/file/other_tools.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The kind of an entry of `benchmarks`. Before version 1.4 only the name's end tells aggregates. */
 enum kind { KIND_REPETITION, KIND_MEAN, KIND_MEDIAN, KIND_STDDEV, KIND_OTHER };
@@ -250,6 +252,8 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
     *file = (struct benchmark_file){ .path = path };
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         TRY_OUT(text_make(&inside, "%s/result.json", path));
+    if (inside != NULL && access(inside, F_OK) == 0 && !is_regular_file(inside))
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is not a regular file", inside);
     TRY_OUT(lenient_json_read(&file->root, inside != NULL ? inside : path));
     if (other_tools_by_members(file->root) != NULL)
         FAIL_OUT(STATUS_BAD_INPUT, "%s is %s", path, other_tools_by_members(file->root));

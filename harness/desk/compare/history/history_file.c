@@ -3,6 +3,7 @@
 #include "harness/base/hash.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/system/own_file.h"
 #include "harness/base/system/write_all.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
@@ -396,7 +397,7 @@ static enum status set_aside(int descriptor, const char *path, const char *half,
     int other = -1;
 
     snprintf(aside, sizeof aside, "%s.cut", path);
-    other = open(aside, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    other = own_file_open(AT_FDCWD, aside, O_WRONLY | O_APPEND);
     if (other < 0 || !write_all(other, half, bytes) || !write_all(other, "\n", 1) ||
         fsync(other) != 0)
         ATOMIC_FILE_FAIL(aside, errno);
@@ -462,10 +463,12 @@ static enum status open_locked(int *descriptor, const char *path)
     enum status status = STATUS_OK;
     struct stat facts;
 
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
+    if (lstat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         FAIL_OUT(STATUS_IO, "cannot add to %s: it is %s; give a file", path,
-                 S_ISDIR(facts.st_mode) ? "a folder" : "not a regular file");
-    *descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+                 S_ISDIR(facts.st_mode)   ? "a folder"
+                 : S_ISLNK(facts.st_mode) ? "a link, which is not followed"
+                                          : "not a regular file");
+    *descriptor = own_file_open(AT_FDCWD, path, O_RDWR | O_APPEND);
     if (*descriptor < 0)
         ATOMIC_FILE_FAIL(path, errno);
     if (!lock(*descriptor, LOCK_EX))

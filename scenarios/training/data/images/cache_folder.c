@@ -1,5 +1,6 @@
 #include "scenarios/training/data/images/cache_folder.h"
 
+#include "harness/base/system/own_file.h"
 #include "harness/base/words/ends_in.h"
 
 #include <dirent.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define UNFINISHED   ".unfinished" /* the ending of an entry's name until it is whole */
+#define BYTES        ".bytes"      /* in an entry: how many its files have */
 #define LONGEST_NAME 255
 
 #define IN_USE_SECONDS 3600 /* longer than a run leaves its sets alone */
@@ -122,13 +124,73 @@ out:
     return status;
 }
 
+/* --- Whether an entry is as it was made --- */
+
+/* Bytes of the files in a folder and in those below it, but for names with a dot at the beginning. */
+static int64_t bytes_in(int parent, const char *name)
+{
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = folder >= 0 ? fdopendir(folder) : NULL;
+    int64_t bytes = 0;
+
+    if (stream == NULL) {
+        if (folder >= 0)
+            close(folder);
+        return -1;
+    }
+    for (struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
+        struct stat info;
+        if (entry->d_name[0] == '.' || fstatat(folder, entry->d_name, &info, AT_SYMLINK_NOFOLLOW))
+            continue;
+        bytes += S_ISDIR(info.st_mode) ? bytes_in(folder, entry->d_name) : info.st_size;
+    }
+    closedir(stream);
+    return bytes;
+}
+
+static enum status note_bytes(const char *folder)
+{
+    char path[PATH_MAX];
+    FILE *file;
+    bool written;
+
+    snprintf(path, sizeof path, "%s/" BYTES, folder);
+    file = fopen(path, "wxe");
+    written = file != NULL && fprintf(file, "%lld\n", (long long)bytes_in(AT_FDCWD, folder)) > 0;
+    if ((file != NULL && fclose(file) != 0) || !written)
+        FAIL(STATUS_IO,
+             "%.300s cannot be written: %s; set CHOKEPOINT_CACHE to a folder on another disk", path,
+             strerror(errno));
+
+    return STATUS_OK;
+}
+
+/* A disk that was full, or a cleaner of temporary folders, may have left files short, or taken some. */
+static bool is_whole(const struct cache_entry *entry, const char *folder)
+{
+    char path[PATH_MAX];
+    long long bytes = -1;
+    FILE *file;
+
+    if (snprintf(path, sizeof path, "%s/" BYTES, folder) >= (int)sizeof path)
+        return false;
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    if (fscanf(file, "%lld", &bytes) != 1)
+        bytes = -1;
+    fclose(file);
+    return bytes >= 0 && bytes_in(AT_FDCWD, folder) == bytes &&
+           entry->is_whole(entry->context, folder);
+}
+
 /* Opens the file that processes lock, which takes a folder that can be written. */
 static enum status open_lock(int *lock, const char *cache)
 {
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/lock", cache);
-    *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    *lock = own_file_open(AT_FDCWD, path, O_RDWR);
     if (*lock < 0)
         FAIL(STATUS_IO,
              "%.300s cannot be written: %s; set CHOKEPOINT_CACHE to a folder that can be "
@@ -220,6 +282,7 @@ static enum status make_entry(const char *cache, const char *path, const struct 
     TRY_OUT(make_folder(unfinished));
     is_begun = true;
     TRY_OUT(entry->fill(entry->context, unfinished));
+    TRY_OUT(note_bytes(unfinished));
     if (syncfs(lock) != 0)
         FAIL_OUT(STATUS_IO,
                  "%.300s cannot be written to disk: %s; set CHOKEPOINT_CACHE to a folder on "
@@ -246,7 +309,7 @@ enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *ent
     *found = false;
     TRY(cache_folder_path(cache));
     snprintf(path, PATH_MAX, "%.*s/%s", LONGEST_CACHE, cache, entry->name);
-    *found = entry->is_whole(entry->context, path);
+    *found = is_whole(entry, path);
     if (*found && entry->family != NULL)
         note_use(path);
 
@@ -286,7 +349,7 @@ enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entr
     TRY_OUT(cache_folder_path(cache));
     TRY_OUT(make_folders(cache));
     TRY_OUT(take_lock(&lock, cache));
-    if (!entry->is_whole(entry->context, path)) /* Another process may have made it meanwhile. */
+    if (!is_whole(entry, path)) /* Another process may have made it meanwhile. */
         TRY_OUT(make_entry(cache, path, entry, lock));
 
 out:

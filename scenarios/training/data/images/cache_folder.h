@@ -35,7 +35,7 @@ enum status cache_folder_try(const struct cache_entry *entry);
 /* The path that the entry has, and whether it is there and whole. IO when no variable names a cache. */
 enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *entry, bool *found);
 
-/* The path of the entry, which is made first if it is missing or has lost files. Errors: IO names the
+/* The path of the entry, which is made first if it is missing, or has lost files or bytes. Errors: IO names the
  * path and says what to do; INTERRUPTED when a signal handler ran while this waited for another process
  * that makes entries; and the errors of fill. */
 enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entry);
