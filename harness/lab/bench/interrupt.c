@@ -3,8 +3,19 @@
 #include "harness/base/clock.h"
 #include "harness/lab/device/many_ranks.h"
 
+#include <stdbool.h>
+
 static volatile sig_atomic_t caught;
 static volatile int64_t caught_ns;
+
+static const struct {
+    int number;
+    const char *name;
+} signals[] = {
+    { SIGINT, "an interrupt" },
+    { SIGTERM, "a request to terminate" },
+    { SIGHUP, "the end of its terminal" },
+};
 
 static void handle(int number)
 {
@@ -19,6 +30,14 @@ static void handle(int number)
     }
 }
 
+/* nohup(1) starts a program with SIGHUP ignored, and it is to stay so. */
+static bool signal_is_heeded(int number)
+{
+    struct sigaction now;
+
+    return number != SIGHUP || sigaction(number, NULL, &now) != 0 || now.sa_handler != SIG_IGN;
+}
+
 void interrupt_catch(void)
 {
     struct sigaction action = { .sa_handler = handle, .sa_flags = SA_RESTART };
@@ -26,10 +45,10 @@ void interrupt_catch(void)
     if (ranks_count() > 1)
         return;
     sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, SIGINT);
-    sigaddset(&action.sa_mask, SIGTERM);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++) sigaddset(&action.sa_mask, signals[i].number);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        if (signal_is_heeded(signals[i].number))
+            sigaction(signals[i].number, &action, NULL);
 }
 
 const volatile sig_atomic_t *interrupt_flag(void)
@@ -44,5 +63,8 @@ int interrupt_signal(void)
 
 const char *interrupt_name(void)
 {
-    return caught == SIGINT ? "an interrupt" : "a request to terminate";
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        if (signals[i].number == caught)
+            return signals[i].name;
+    return "";
 }

@@ -6,9 +6,9 @@
 
 #include <signal.h>
 
-/* From now on SIGINT and SIGTERM only set the flag. Before that they end the process at once, as is right
- * while there is nothing to keep. A signal that comes a second or more after the first ends it too: what
- * should stop may hang. (timeout(1) sends one to the process and one to its group.)
+/* From now on SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) only set the flag. Before that they end
+ * the process at once, as is right while there is nothing to keep. A signal that comes a second or more after the first
+ * ends it too: what should stop may hang. (timeout(1) sends one to the process and one to its group.)
  * Nothing for one of several ranks, which end at once: they would not all stop at the same step. */
 void interrupt_catch(void);
 
@@ -16,7 +16,7 @@ void interrupt_catch(void);
 const volatile sig_atomic_t *interrupt_flag(void);
 int interrupt_signal(void);
 
-/* "an interrupt", "a request to terminate". */
+/* "an interrupt", "a request to terminate", "the end of its terminal". */
 const char *interrupt_name(void);
 
 #endif

@@ -2,7 +2,10 @@
  * below it (OpenMP, CUDA) do not bear unloading. */
 #include "harness/lab/device/plugin.h"
 
+#include "harness/base/system/own_file.h"
+
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +14,21 @@
 
 enum { FOLDERS = 2 };
 
+/* Loading runs what is in the file. */
+static enum status check_given(const char *path)
+{
+    if (!only_we_write(path))
+        FAIL(STATUS_NO_LIBRARY,
+             "%s of CHOKEPOINT_PLUGINS belongs to another user or others may write to it, so a "
+             "plugin in it may be "
+             "anybody's: take that right away (chmod go-w), or choose another folder",
+             path);
+
+    return STATUS_OK;
+}
+
 /* The folders that may hold plugins; "" after the last. */
-static void folders(char list[FOLDERS][PATH_MAX])
+static enum status folders(char list[FOLDERS][PATH_MAX])
 {
     const char *given = getenv("CHOKEPOINT_PLUGINS");
     char program[PATH_MAX];
@@ -21,22 +37,29 @@ static void folders(char list[FOLDERS][PATH_MAX])
     list[0][0] = list[1][0] = '\0';
     if (given != NULL && *given != '\0') {
         snprintf(list[0], PATH_MAX, "%s", given);
-        return;
+        TRY(check_given(given));
+        return STATUS_OK;
     }
     length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0)
-        return;
+        FAIL(STATUS_NO_LIBRARY,
+             "the program's own folder, which has its plugins, is not known: /proc/self/exe: %s; "
+             "mount /proc, or set "
+             "CHOKEPOINT_PLUGINS to the folder",
+             strerror(errno));
     program[length] = '\0';
     *strrchr(program, '/') = '\0';
     snprintf(list[0], PATH_MAX, "%s", program);
     snprintf(list[1], PATH_MAX, "%s/../lib/chokepoint", program);
+
+    return STATUS_OK;
 }
 
 static enum status find(char *path, size_t size, const struct plugin_title *title)
 {
     char list[FOLDERS][PATH_MAX];
 
-    folders(list);
+    TRY(folders(list));
     for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++) {
         int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], title->file);
         if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
@@ -55,6 +78,8 @@ enum status plugin_symbol(void **symbol, const struct plugin_title *title)
     void *library;
 
     TRY(find(path, sizeof path, title));
+    if (getenv("CHOKEPOINT_PLUGINS") != NULL)
+        TRY(check_given(path));
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL)
         FAIL(STATUS_NO_LIBRARY, "the plugin of %s does not load: %s; install what is missing",

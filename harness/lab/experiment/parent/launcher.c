@@ -2,10 +2,13 @@
 
 #include "harness/lab/device/many_ranks.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* What `mpirun --version` says, and the options that let any number of ranks share this machine's cores, which
@@ -40,18 +43,41 @@ static bool find_in_path(const char *name, char path[PATH_MAX])
     return false;
 }
 
+/* Reads what a program prints until it ends. No shell sees its path. */
+static void read_output(char *text, size_t size, const char *path, const char *argument)
+{
+    char *const arguments[] = { (char *)path, (char *)argument, NULL };
+    size_t length = 0;
+    int ends[2];
+    ssize_t got;
+    pid_t child;
+
+    text[0] = '\0';
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execv(path, arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (child > 0 && length < size - 1 &&
+           ((got = read(ends[0], text + length, size - 1 - length)) > 0 ||
+            (got < 0 && errno == EINTR)))
+        length += got > 0 ? (size_t)got : 0;
+    text[length] = '\0';
+    close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
 static const struct family *family_of(const char *path)
 {
-    char command[PATH_MAX + 32], text[4096] = "";
+    char text[4096];
     const struct family *family = families;
-    FILE *pipe;
 
-    snprintf(command, sizeof command, "'%s' --version 2>/dev/null", path);
-    pipe = popen(command, "re");
-    if (pipe != NULL) {
-        text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
-        pclose(pipe);
-    }
+    read_output(text, sizeof text, path, "--version");
     while (strstr(text, family->says) == NULL) family++;
     return family;
 }
