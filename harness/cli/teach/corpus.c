@@ -62,11 +62,13 @@ static enum status measure_items(struct corpus *corpus, struct corpus_order *ord
     enum status status = STATUS_OK;
     struct progress progress = progress_start(corpus->count);
     struct corpus_measured *measured;
+    int begin = corpus_truth_counts(corpus->truth).items; /* those of an earlier call */
 
     TRY_OUT(rows_make(&measured, 1));
     order->progress = progress_update;
     order->context = &progress;
-    for (int i = 0; i < corpus->count && interrupt_signal() == 0; i++) {
+    for (int i = 0; i < begin; i++) progress_next(&progress);
+    for (int i = begin; i < corpus->count && interrupt_signal() == 0; i++) {
         TRY_OUT(corpus_measure(measured, &corpus->items[i], order));
         TRY_OUT(corpus_truth_add(corpus->truth, &corpus->items[i], measured));
         progress_next(&progress);
@@ -132,7 +134,8 @@ static enum status make(struct corpus *corpus)
     struct status_error error;
 
     status = corpus_truth_open(&corpus->truth, corpus->flags.out, flags_seed(&corpus->flags),
-                               corpus->count, &order.protocol, &corpus->device, &corpus->health);
+                               corpus->items, corpus->count, &order.protocol, &corpus->device,
+                               &corpus->health);
     if (status != STATUS_OK)
         status_context("--out=%.60s", corpus->flags.out);
     TRY_OUT(status);
@@ -192,8 +195,10 @@ static const struct option_row options[] = {
     { "count", "N", "how many items; 50 if not given", 1, value_count,
       .offset = offsetof(struct corpus, count), .least = 1, .most = CORPUS_MOST },
     FLAG_PAIRS,
-    FLAG("out", "DIR", "folder for the traces and truth.json; it must have no corpus yet", 3,
-         value_text, out),
+    FLAG("out", "DIR",
+         "folder for the traces and truth.json; a corpus that was begun there with the same "
+         "options goes on",
+         3, value_text, out),
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,

@@ -4,6 +4,7 @@
 #include "harness/base/sha256.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/lab/bench/device_context.h"
+#include "harness/lab/corpus/corpus_begun.h"
 #include "harness/text/json.h"
 #include "harness/text/machine_context.h"
 
@@ -11,13 +12,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { LOCK_FD = 10 /* at least: below are those that a child process is given */ };
+enum {
+    LOCK_FD = 10, /* at least: below are those that a child process is given */
+    LOCK_WAIT_MS = 50,
+    LOCK_TRIES = 40,
+};
 
 static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -69,18 +75,21 @@ static enum status lock(struct corpus_truth *truth)
 {
     enum status status = STATUS_OK;
     int low = open(truth->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool locked;
 
     truth->lock = low >= 0 ? fcntl(low, F_DUPFD_CLOEXEC, LOCK_FD) : -1;
     if (truth->lock < 0)
         FAIL_OUT(STATUS_IO, "cannot open the folder %.300s: %s", truth->folder, strerror(errno));
-    if (flock(truth->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    /* The child of a call that was killed keeps the lock until it is gone too. */
+    for (int i = 0; !(locked = flock(truth->lock, LOCK_EX | LOCK_NB) == 0) &&
+                    errno == EWOULDBLOCK && i < LOCK_TRIES;
+         i++)
+        poll(NULL, 0, LOCK_WAIT_MS);
+    if (!locked && errno == EWOULDBLOCK)
         FAIL_OUT(STATUS_IO,
                  "another program writes a corpus to %.300s; wait for its end, or choose "
                  "another folder",
                  truth->folder);
-    if (access(truth->path, F_OK) == 0)
-        FAIL_OUT(STATUS_IO, "%.300s is there already: choose another folder, or remove that corpus",
-                 truth->path);
 
 out:
     if (low >= 0)
@@ -134,8 +143,44 @@ static void add_protocol(struct corpus_truth *truth, const struct protocol *prot
     json_number(&truth->json, object, "window_seconds", protocol->window_seconds);
 }
 
+static void count_item(struct corpus_truth *truth, const struct corpus_item *item, bool traced,
+                       bool measurable)
+{
+    struct corpus_counts *counts = &truth->counts;
+
+    counts->items++;
+    counts->traces += traced;
+    counts->kinds[item->kind] += traced;
+    counts->not_measurable += traced && !measurable;
+}
+
+/* Items of a call that was ended before. */
+static enum status take_begun(struct corpus_truth *truth, const struct corpus_item *drawn,
+                              int count)
+{
+    const cJSON *item;
+    int i = 0;
+
+    TRY(corpus_begun_read(&truth->items, truth->path, truth->root, drawn, count));
+    if (truth->items == NULL) {
+        truth->items = json_array(&truth->json, truth->root, "items");
+        return STATUS_OK;
+    }
+    if (!cJSON_AddItemToObject(truth->root, "items", truth->items))
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory left for the items of %.300s", truth->path);
+    cJSON_ArrayForEach(item, truth->items)
+    {
+        bool traced = cJSON_IsString(cJSON_GetObjectItemCaseSensitive(item, "trace"));
+        count_item(truth, &drawn[i++], traced,
+                   cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "measurable")));
+    }
+
+    return STATUS_OK;
+}
+
 enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, uint64_t seed,
-                              int count, const struct protocol *protocol,
+                              const struct corpus_item *drawn, int count,
+                              const struct protocol *protocol,
                               const struct device_properties *device,
                               const struct device_health *health)
 {
@@ -164,7 +209,7 @@ enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, u
     device_context(&opened->json, context, device, health);
     add_protocol(opened, protocol);
     add_vocabulary(opened);
-    opened->items = json_array(&opened->json, opened->root, "items");
+    TRY(take_begun(opened, drawn, count));
     TRY(save(opened));
 
     return STATUS_OK;
@@ -261,18 +306,6 @@ static enum status add_trace(struct corpus_truth *truth, cJSON *object,
     return STATUS_OK;
 }
 
-static void count(struct corpus_truth *truth, const struct corpus_item *item,
-                  const struct corpus_measured *measured)
-{
-    struct corpus_counts *counts = &truth->counts;
-    bool traced = measured->reason[0] == '\0';
-
-    counts->items++;
-    counts->traces += traced;
-    counts->kinds[item->kind] += traced;
-    counts->not_measurable += traced && !is_measurable(item, measured);
-}
-
 enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_item *item,
                              const struct corpus_measured *measured)
 {
@@ -297,7 +330,7 @@ enum status corpus_truth_add(struct corpus_truth *truth, const struct corpus_ite
     json_text(json, object, "settings", measured->settings[0] != '\0' ? measured->settings : NULL);
     json_number(json, object, "seconds", measured->seconds);
     TRY(save(truth));
-    count(truth, item, measured);
+    count_item(truth, item, measured->reason[0] == '\0', is_measurable(item, measured));
 
     return STATUS_OK;
 }

@@ -21,10 +21,12 @@ struct corpus_counts {
     int not_measurable; /* with a trace, but a cause whose fix has no measurable effect here */
 };
 
-/* Makes the folder where it is missing, and writes a truth without items. IO: it cannot be written, another program
+/* Makes the folder where it is missing, and writes a truth without items, or with those of an earlier call that did
+ * not come to its end (corpus_begun.h); corpus_truth_counts() says how many. IO: it cannot be written, another program
  * writes a corpus there, or there is one already. Close it in any case. */
 enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, uint64_t seed,
-                              int count, const struct protocol *protocol,
+                              const struct corpus_item *drawn, int count,
+                              const struct protocol *protocol,
                               const struct device_properties *device,
                               const struct device_health *health);
 

@@ -177,6 +177,46 @@ def an_interrupt_keeps_what_is_whole(folder):
         check(code == 130 and list((folder / "none").iterdir()) == [], "an empty corpus is left")
 
 
+def a_killed_corpus_goes_on(folder):
+    """Killed once an item is whole, then until the next is; other options are refused, and nothing is lost."""
+    place = folder / "killed"
+    arguments = ("--device=cpu", "--seed=18446744073709551615", "--repetitions=1", f"--out={place}")
+    for after in ("0002.json.gz", "0003.json.gz"):
+        child = subprocess.Popen([program, "corpus", *arguments, "--count=3"], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        while not (place / after).exists() and child.poll() is None:
+            time.sleep(0.01)
+        child.kill()
+        child.wait()
+        before = read(place)["items"]
+        check(len(before) >= int(after[:4]) - 1, "an item is lost", len(before))
+        if len(before) == 3:
+            break
+        said = make(place, 5, 3, code=2).stderr
+        check("of another seed" in said, "another seed is taken", said)
+        said = call("--device=cpu", "--seed=18446744073709551615", "--repetitions=2", "--count=3", f"--out={place}",
+                    code=2).stderr
+        check("of another protocol" in said, "another protocol is taken", said)
+        check(read(place)["items"] == before, "a refusal changes items")
+    if len(read(place)["items"]) < 3:
+        call(*arguments, "--count=3")
+    truth = read(place)
+    check(truth["items"][:len(before)] == before, "an item is another after going on")
+    check_seals(place, truth)
+    check(sorted(path.name for path in place.iterdir()) == [*(f"000{i}.json.gz" for i in (1, 2, 3)), "truth.json"],
+          "what is left", list(place.iterdir()))
+    said = call(*arguments, "--count=3", code=2).stderr
+    check("is there already, with 3 items" in said, "a whole corpus", said)
+    changed = (place / "truth.json").read_text()
+    (place / "truth.json").write_text(changed.replace('"count":\t3', '"count":\t4'))
+    said = call(*arguments, "--count=4", code=2).stderr
+    check("not as a corpus was sealed" in said, "a truth that was changed", said)
+    (place / "truth.json").write_text(changed)
+    (place / "0002.json.gz").write_bytes(b"another")
+    said = call(*arguments, "--count=4", code=2).stderr
+    check("its item 2 is not as it was made" in said, "a trace that was changed", said)
+
+
 def a_full_disk_is_an_error_and_what_is_there_stays_whole(folder):
     """As where a file may not grow: before the first item, and with it."""
     for most in (1024, 4096):
@@ -207,5 +247,6 @@ with tempfile.TemporaryDirectory() as name:
     a_corpus_is_never_written_over(folder / "one")
     bad_usage_is_refused(folder)
     an_interrupt_keeps_what_is_whole(folder)
+    a_killed_corpus_goes_on(folder)
     a_full_disk_is_an_error_and_what_is_there_stays_whole(folder)
 sys.exit(bool(failures))
