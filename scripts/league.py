@@ -29,14 +29,14 @@ import sys
 
 sys.dont_write_bytecode = True
 
-from common import whole_file
+from common import outside, whole_file
 from league import answers, diagnosers, scoring, table, truth
 
 SCHEMA = 1
 
 
 def fail(sentence):
-    print(f"league.py: {sentence}", file=sys.stderr)
+    print(f"league.py: {outside.shown(str(sentence))}", file=sys.stderr)
     sys.exit(2)
 
 

@@ -17,7 +17,7 @@ import warnings
 sys.dont_write_bytecode = True  # the checkout stays as it is
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from common import whole_file
+from common import outside, whole_file
 from plots import effects, lesson, memory, read, roofline, steps, style, sweep, timeline, trend
 
 KINDS = {kind.NAME: kind for kind in (effects, lesson, steps, timeline, memory, roofline, sweep, trend)}
@@ -85,7 +85,7 @@ def exit_with(main, name):
     try:
         sys.exit(main(sys.argv[1:]))
     except (read.InputError, read.MissingError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {outside.shown(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print(f"{name}: stopped by an interrupt", file=sys.stderr)

@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True  # it may be installed where the user may not write
 
-from common import whole_file
+from common import outside, whole_file
 
 INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2)"
 SYSTEM_PYTHON = "/usr/bin/python3"  # for which Debian's packages are; python3 may be another one
@@ -30,7 +30,7 @@ def import_jinja():
 
 
 def fail(code, sentence):
-    print(f"chokepoint: report: {sentence}", file=sys.stderr)
+    print(f"chokepoint: report: {outside.shown(sentence)}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -53,7 +53,7 @@ def main():
     except OSError as error:
         fail(2, f"--out={options.out} cannot be written: {error.strerror}")
     for trouble in gathered.troubles:
-        print(f"chokepoint: report: {trouble}", file=sys.stderr)
+        print(f"chokepoint: report: {outside.shown(trouble)}", file=sys.stderr)
     print(f"report in {options.out} ({len(content) / 1e6:.1f} MB)")
     sys.exit(2 if gathered.troubles else 0)
 

@@ -4,6 +4,8 @@ import json
 import os
 import re
 
+from common import outside
+
 SCHEMA = 1
 SEAL = re.compile(r'("seal":\s*")([0-9a-f]{64})(")')
 
@@ -44,7 +46,8 @@ def read_json(path):
 
 def check_trace(folder, item, path):
     name = item["trace"]
-    if os.path.basename(name) != name:
+    if os.path.basename(name) != name or (os.path.exists(os.path.join(folder, name))
+                                          and not outside.beside(folder, name)):
         raise Unusable(f"{path}: {name!r} is not the name of a trace beside it")
     try:
         found = digest(os.path.join(folder, name))

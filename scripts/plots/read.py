@@ -22,6 +22,8 @@ def load(path):
     path = pathlib.Path(path)
     if path.is_dir():
         path = path / "result.json"
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is not a regular file")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -5,6 +5,8 @@ import pathlib
 import shutil
 import subprocess
 
+from common import outside
+
 from . import read
 
 STEPS = 3
@@ -46,8 +48,8 @@ def of_result(options):
         label = f"{variant}: {scenario.get('knob')} {scenario.get(variant)}"
         if path is None:
             found.append((label, f"no trace was written ({scenario.get('verdict')})"))
-        elif not (folder / path).exists():
-            found.append((label, f"{path} is not there"))
+        elif not outside.beside(folder, path):
+            found.append((label, f"{path} is not a file beside the result"))
         else:
             found.append((label, folder / path))
     if not any(isinstance(path, pathlib.Path) for _, path in found):

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 
+from common import outside
+
 TIMELINE_STEPS = 3
 VARIANTS = ("before", "after")
 
@@ -58,7 +60,7 @@ def result_path(argument):
     """The result that is meant, "" if it is none."""
     if os.path.isdir(argument):
         argument = os.path.join(argument, "result.json")
-    return argument if os.path.basename(argument) == "result.json" and os.path.exists(argument) else ""
+    return argument if os.path.basename(argument) == "result.json" and os.path.isfile(argument) else ""
 
 
 def member(value, *names):
@@ -80,8 +82,8 @@ def trace_path(folder, scenario, variant):
     name = member(scenario, "traces", variant)
     if not isinstance(name, str):
         return "", member(scenario, "tracing", variant, "reason") or "the run recorded no trace of it"
-    path = os.path.join(folder, name)
-    return (path, "") if os.path.exists(path) else ("", f"{name} is not beside the result any more")
+    path = outside.beside(folder, name)
+    return (path, "") if path else ("", f"{name} is not a file beside the result, or not any more")
 
 
 def gather_result(program, path):

@@ -1,6 +1,7 @@
 #include "harness/cli/fleet/machine_files.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/system/own_file.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
 
@@ -50,7 +51,7 @@ static enum status add_folder(struct machine_files *files, const char *folder, c
         TRY_OUT(text_make(&inner, "%s/%s", folder, name));
         if (depth == 0 && is_folder(inner))
             TRY_OUT(add_folder(files, inner, command, 1));
-        else if (ends_in(name, ".json") &&
+        else if (ends_in(name, ".json") && is_regular_file(inner) &&
                  (depth == 0 || strncmp(name, command, strlen(command)) == 0))
             TRY_OUT(add_path(files, folder, name));
     }

@@ -1,6 +1,7 @@
 #include "harness/cli/traces/trace_paths.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/system/own_file.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/read/formats.h"
@@ -56,18 +57,19 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
     enum status status = STATUS_OK;
     struct dirent **entries = NULL;
     char path[PATH_MAX], endings[FORMAT_ENDINGS_TEXT];
-    int count = scandir(folder, &entries, is_trace_name, versionsort);
+    int count = scandir(folder, &entries, is_trace_name, versionsort), before = paths->count;
 
     if (count < 0)
         FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
-    formats_endings(endings, trace_formats);
-    if (count == 0)
-        FAIL_OUT(STATUS_BAD_INPUT, "the folder %s has no traces: no file in it ends in %s", folder,
-                 endings);
     for (int i = 0; i < count; i++) {
         TRY_OUT(join(path, folder, entries[i]->d_name));
-        TRY_OUT(add(paths, path));
+        if (is_regular_file(path))
+            TRY_OUT(add(paths, path));
     }
+    formats_endings(endings, trace_formats);
+    if (paths->count == before)
+        FAIL_OUT(STATUS_BAD_INPUT, "the folder %s has no traces: no file in it ends in %s", folder,
+                 endings);
 
 out:
     for (int i = 0; i < count; i++) free(entries[i]);

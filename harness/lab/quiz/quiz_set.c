@@ -6,6 +6,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
+#include "harness/text/result_traces.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,15 +146,13 @@ static bool draw_choices(struct quiz_set *set, const cJSON *findings, struct ran
 static bool find_trace(char trace[PATH_MAX], const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    int folder = (int)strlen(path);
+    char folder[PATH_MAX];
+    int length = (int)strlen(path);
 
     if (ends_in(path, ".json"))
-        folder = slash != NULL ? (int)(slash - path) : 0;
-    if (name[0] == '\0')
-        return false;
-    return snprintf(trace, PATH_MAX, "%.*s%s%s", folder, path, folder > 0 ? "/" : "", name) <
-               PATH_MAX &&
-           access(trace, R_OK) == 0;
+        length = slash != NULL ? (int)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", length, path);
+    return result_trace_is_beside(trace, folder, name) && access(trace, R_OK) == 0;
 }
 
 static bool find_cause(struct quiz_set *set, const cJSON *findings)

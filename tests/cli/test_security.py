@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""What docs/security.md promises: each of its items is promised by one test here, and the other way round.
+
+usage: test_security.py PROGRAM SOURCE
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+ESCAPE = "\x1b]0;X\x07\x1b[31m"
+UGLY = f"a{ESCAPE}\u202ex"
+failures, tests = [], {}
+
+
+def promises(words):
+    """Registers a test for the item of docs/security.md that begins with `words`."""
+    def register(function):
+        tests[words] = function
+        return function
+    return register
+
+
+def check(condition, text, *shown):
+    if not condition:
+        failures.append(text)
+        print(f"FAILED: {text}", *shown, sep="\n    ")
+
+
+def call(*arguments, code=None, seconds=60, **more):
+    """Runs the program; `code` is the exit code that it should have. A FIFO that is opened hangs it."""
+    try:
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, check=False, timeout=seconds,
+                              stdin=subprocess.DEVNULL, **more)
+    except subprocess.TimeoutExpired:
+        check(False, f"{arguments}: it hangs")
+        return subprocess.CompletedProcess(arguments, -1, "", "")
+    done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    check(code is None or done.returncode == code, f"{arguments}: exit code {done.returncode}, not {code}", done.stderr)
+    return done
+
+
+def trace(path, *names, extra=""):
+    rows = [{"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5,
+             "args": {"device": 0, "stream": 7, "correlation": i}} for i, name in enumerate(names)]
+    text = json.dumps({"traceEvents": rows})
+    path.write_text(text[:-2] + extra + "]}")
+    return path
+
+
+def result(folder, before):
+    """A result of run that names the trace `before`, which may be anything."""
+    folder.mkdir(exist_ok=True)
+    made = json.loads(next((source / "results").glob("*/result.json")).read_text())
+    scenario = next(one for one in made["chokepoint"]["scenarios"] if one.get("effect"))
+    scenario["traces"] = {"before": before, "after": before}
+    made["chokepoint"]["scenarios"] = [scenario]
+    (folder / "result.json").write_text(json.dumps(made))
+    return folder
+
+
+def quiz(folder):
+    return call("quiz", f"--result={folder}")
+
+
+@promises("No shell is started")
+def no_shell(folder):
+    pattern = re.compile(r"\b(popen|system|wordexp)\(|/bin/sh|shell=True|os\.system")
+    for place in ("harness", "scenarios", "benches", "kernels", "scripts/report_page", "scripts/plots", "scripts/common",
+                  "scripts/league"):
+        for path in sorted((source / place).rglob("*.[chp]*")):
+            if path.suffix in (".c", ".h", ".py"):
+                check(not pattern.search(path.read_text()), f"{path} starts a shell")
+    mpirun = shutil.which("mpirun")
+    if mpirun is None or not (pathlib.Path(program).parent / "libchokepoint_mpi.so").exists():
+        return
+    for name in ("it's", "x'; touch OWNED; '", "$(touch OWNED)", "a\nb"):
+        place = folder / "path" / name
+        place.mkdir(parents=True)
+        (place / "mpirun").symlink_to(mpirun)
+        done = call("train", "--device=cpu", "--ranks=2", "--steps=2", cwd=folder, code=0,
+                    env={**os.environ, "PATH": f"{place}:{os.environ['PATH']}"})
+        check("ranks=2" in done.stdout, f"mpirun in {name}", done.stderr)
+    check(not list(folder.rglob("OWNED")), "a command in PATH was run")
+    trace(folder / "it's; touch OWNED.json", "k")
+    call("diagnose", folder / "it's; touch OWNED.json", code=0)
+    call("report", folder / "it's; touch OWNED.json", f"--out={folder}/page.html", cwd=folder)
+    check(not (folder / "OWNED").exists(), "a command in a trace's name was run")
+
+
+@promises("Only three programs are started")
+def three_programs(folder):
+    found = {str(path.relative_to(source)) for place in ("harness", "scenarios", "benches")
+             for path in (source / place).rglob("*.c") if re.search(r"\b(exec[vl][pe]*|posix_spawnp?)\(", path.read_text())}
+    check(found == {"harness/cli/job/rank_job.c", "harness/cli/traces/report.c",
+                    "harness/lab/experiment/parent/launcher.c", "harness/lab/experiment/parent/process.c"},
+          "programs are started in other files", found)
+
+
+@promises("Libraries of devices")
+def plugins(folder):
+    built = pathlib.Path(program).parent / "libchokepoint_cpu.so"
+    place = folder / "plugins"
+    place.mkdir()
+    os.chmod(place, 0o755)
+    shutil.copy(built, place)
+    os.chmod(place / built.name, 0o755)
+    environment = {**os.environ, "CHOKEPOINT_PLUGINS": str(place)}
+    bench = ("bench", "--device=cpu", "--benchmark_filter=lat_event", "--benchmark_repetitions=1")
+    call(*bench, code=0, env=environment)
+    for what, mode in ((place, 0o777), (place, 0o757), (place / built.name, 0o757)):
+        os.chmod(what, mode)
+        done = call(*bench, code=3, env=environment)
+        check("others may write" in done.stderr, "a plugin of anybody", done.stderr)
+        os.chmod(what, 0o755)
+    if os.geteuid() == 0:
+        os.chown(place / built.name, 12345, 12345)
+        check("others may write" in call(*bench, code=3, env=environment).stderr, "a plugin of another user")
+
+
+@promises("A file that is kept for later")
+def kept_files(folder):
+    def planted(name, plant, *arguments, where=folder):
+        victim = folder / "victim"
+        victim.write_text("precious\n")
+        where.mkdir(exist_ok=True)
+        path = where / name
+        plant(victim, path)
+        done = call(*arguments)
+        check(done.returncode == 2, f"{arguments[0]} with {name} planted: exit code {done.returncode}", done.stderr)
+        check(victim.read_text() == "precious\n", f"{arguments[0]} wrote through {name}")
+        check(name in done.stderr and done.stderr.count("\n") == 1, f"{arguments[0]} does not say why", done.stderr)
+        path.unlink()
+
+    def soft(victim, path):
+        path.symlink_to(victim)
+
+    def dangling(_, path):
+        path.symlink_to(folder / "made")
+
+    def fifo(_, path):
+        os.mkfifo(path)
+
+    bench = folder / "bench.json"
+    call("bench", "--device=cpu", "--benchmark_filter=lat_event", "--benchmark_repetitions=1", f"--benchmark_out={bench}",
+         code=0)
+    for plant in (soft, dangling, lambda victim, path: os.link(victim, path), fifo):
+        planted("run.lock", plant, "run", "item_sync", "--quick", "--device=cpu", f"--out={folder}/out",
+                where=folder / "out")
+        planted("kept.jsonl", plant, "history", "add", folder / "kept.jsonl", bench)
+        os.environ["CHOKEPOINT_CACHE"] = str(folder / "other")
+        planted("lock", plant, "train", "--device=cpu", "--steps=2", where=folder / "other")
+        os.environ["CHOKEPOINT_CACHE"] = str(folder / "cache")
+    check(not (folder / "made").exists(), "a file was made through a link")
+
+
+@promises("Results, traces and pages")
+def whole_files(folder):
+    victim = folder / "victim"
+    victim.write_text("precious\n")
+    for name, arguments in (("t.json", ("train", "--device=cpu", "--model=light", "--steps=2", "--trace")),
+                            ("b.json", ("bench", "--device=cpu", "--benchmark_filter=lat_event", "--benchmark_out")),
+                            ("p.html", ("report", trace(folder / "one.json", "k"), "--out"))):
+        path = folder / name
+        path.symlink_to(victim)
+        done = call(*arguments[:-1], f"{arguments[-1]}={path}")
+        check(done.returncode in (0, 3), f"{arguments[0]}: exit code {done.returncode}", done.stderr)
+        check(victim.read_text() == "precious\n", f"{arguments[0]} wrote through {name}")
+        check(done.returncode == 3 or not path.is_symlink(), f"{arguments[0]} left the link {name}")
+
+
+@promises("A temporary folder")
+def ladders(folder):
+    place = folder / "tmp"
+    place.mkdir()
+    environment = {**os.environ, "TMPDIR": str(place)}
+    child = subprocess.Popen([program, "train", "--device=cpu", "--model=light", "--ladder", "--loss-every=1"],
+                             env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not list(place.glob("chokepoint-ladder-*")) and time.monotonic() < end:
+        time.sleep(0.01)
+    left = list(place.glob("chokepoint-ladder-*"))
+    check(len(left) == 1 and stat.S_IMODE(left[0].stat().st_mode) == 0o700, "a ladder's folder is not its own", left)
+    child.kill()
+    child.wait()
+    check(list(place.glob("chokepoint-ladder-*")) == left, "nothing is left: the test shows nothing")
+    (left[0] / "ladder.before.json.gz").write_text("left")
+    stranger = place / "chokepoint-ladder-strange"  # too long a name
+    stranger.mkdir()
+    call("train", "--device=cpu", "--model=light", "--ladder", "--loss-every=1", "--time-budget=1", env=environment,
+         seconds=120)
+    check(list(place.glob("chokepoint-ladder-*")) == [stranger], "what is left", list(place.iterdir()))
+
+
+@promises("A folder and a result name only regular files")
+def regular_files(folder):
+    traces = folder / "traces"
+    traces.mkdir()
+    trace(traces / "real.json", "k")
+    os.mkfifo(traces / "fifo.json")
+    (traces / "folder.json").mkdir()
+    done = call("diagnose", traces, "--format=json", code=0)
+    check(len(json.loads(done.stdout)["traces"]) == 1, "a FIFO in a folder", done.stdout[:500])
+    call("fleet", traces, seconds=20)
+    (traces / "real.json").unlink()
+    check("has no traces" in call("diagnose", traces, code=2).stderr, "a folder of FIFOs alone")
+    out = result(folder / "result", "traces/t.json.gz")
+    (out / "traces").mkdir()
+    os.mkfifo(out / "traces/t.json.gz")
+    call("report", out, f"--out={folder}/p.html", seconds=30)
+    quiz(out)
+    subprocess.run([source / "scripts/plot.py", "timeline", out, "-o", folder / "t.json"], timeout=60, check=False,
+                   capture_output=True)
+    (out / "result.json").unlink()
+    os.mkfifo(out / "result.json")
+    for arguments in (("run", "item_sync", "--quick", "--device=cpu", f"--out={out}"), ("compare", out, out),
+                      ("history", "add", folder / "h.jsonl", out), ("report", out, f"--out={folder}/p.html"),
+                      ("quiz", f"--result={out}"), ("diagnose", out), ("explain", "item_sync", f"--result={out}")):
+        done = call(*arguments, seconds=20)
+        check(done.returncode in (2, 3), f"{arguments[0]} of a FIFO: exit code {done.returncode}", done.stderr)
+    fifo = folder / "named"
+    os.mkfifo(fifo)
+    text = trace(folder / "whole.json", "k").read_bytes()
+    writer = threading.Thread(target=lambda: fifo.write_bytes(text))
+    writer.start()
+    call("diagnose", fifo, code=0)
+    writer.join()
+
+
+@promises("A result names only traces below its own folder")
+def traces_below(folder):
+    secret = trace(folder / "secret.json", "the_secret_kernel")
+    for number, name in enumerate((str(secret), "../secret.json", "traces/../../secret.json")):
+        out = result(folder / f"r{number}", name)
+        (out / "traces").mkdir()
+        page = out / "p.html"
+        call("report", out, f"--out={page}")
+        check(not page.exists() or "the_secret_kernel" not in page.read_text(), f"report reads {name}")
+        done = quiz(out)
+        check("the_secret_kernel" not in done.stdout, f"quiz reads {name}", done.stdout)
+
+
+@promises("Control characters")
+def control_characters(folder):
+    bad = folder / f"{UGLY}.json"
+    bad.write_text("{")
+    box = folder / f"box{UGLY}"
+    box.mkdir()
+    (box / bad.name).write_text("{")
+    good = trace(folder / f"good{UGLY}.json", f"kernel{UGLY}", "b")
+    where = [("diagnose", bad), ("diagnose", box), ("diagnose", good), ("diagnose", good, bad), ("fleet", bad),
+             ("fleet", box), ("report", bad), ("report", box), ("compare", bad, bad), ("compare", good, good),
+             ("compare", "--explain", good, good), ("history", "show", bad), ("history", "check", bad),
+             ("history", "add", bad, bad), ("train", f"--data={bad}", "--device=cpu"), ("bench", f"--against={box}"),
+             ("doctor", f"--against={bad}", "--device=cpu"), ("run", UGLY), ("explain", UGLY), (UGLY,),
+             ("run", f"--{UGLY}"), ("quiz", f"--result={bad}"), ("train", f"--resume={bad}", "--device=cpu"),
+             ("diagnose", bad, "--verbose"), ("diagnose", folder / f"none{UGLY}.json")]
+    for arguments in where:
+        done = call(*arguments, f"--out={folder}/p.html") if arguments[0] == "report" else call(*arguments)
+        for text in (done.stdout, done.stderr):
+            check(not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text), f"{arguments} prints raw", repr(text[:300]))
+    for script, arguments in (("plot.py", ("timeline", bad, "-o", folder / "x.svg")), ("league.py", (box, "random"))):
+        done = subprocess.run([source / "scripts" / script, *arguments], capture_output=True, text=True, check=False)
+        check("\x1b" not in done.stdout + done.stderr, f"{script} prints raw", repr(done.stderr))
+
+
+@promises("Names in traces are text on the page")
+def pages(folder):
+    markup = '<script>alert(1)</script><img src="http://example.org/x">'
+    done = call("report", trace(folder / "t.json", markup, "b"), f"--out={folder}/p.html")
+    if done.returncode != 3:
+        page = (folder / "p.html").read_text()
+        check("<script>alert" not in page and "<img src=\"http" not in page, "markup on a page")
+        check(not re.search(r'(src|href)="(https?:)?//', page), "a page loads something")
+
+
+@promises("Events of a trace")
+def large_events(folder):
+    deep = ',{"ph":"X","name":"deep","ts":1,"dur":1,"pid":1,"tid":1,"args":' + "[" * 100 + "]" * 100 + "}"
+    long = ',{"ph":"X","name":"' + "n" * (17 << 20) + '","ts":1,"dur":1,"pid":1,"tid":1}'
+    for extra, said in ((deep, "64 deep"), (long, "longer than 16")):
+        done = call("diagnose", trace(folder / "t.json", "k", "b", extra=extra), code=0)
+        check(said in done.stdout + done.stderr, f"an event: {said}", done.stdout[:500])
+    check("EVENTS_MAX = 50000000" in (source / "harness/desk/read/reader.c").read_text(), "the most events")
+
+
+@promises("A compressed trace is inflated piece by piece")
+def bombs(folder):
+    path = folder / "bomb.json.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"traceEvents": [')
+        for _ in range(1024):
+            file.write(b" " * (1 << 20))
+        file.write(b"]}")
+    child = subprocess.Popen([program, "diagnose", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(child.pid, 0)
+    child.returncode = 0
+    check(usage.ru_maxrss < 100 << 10, f"a gigabyte of blanks takes {usage.ru_maxrss >> 10} MB")
+
+
+@promises("JSON of results")
+def deep_results(folder):
+    path = folder / "deep.json"
+    for text in ("[" * 1001 + "]" * 1001, '{"a":' * 100000 + "1" + "}" * 100000):
+        path.write_text(text)
+        for arguments in (("compare", path, path), ("fleet", path), ("history", "add", folder / "h.jsonl", path)):
+            check("not JSON" in call(*arguments, code=2).stderr, f"{arguments[0]} of deep JSON")
+        path.write_text(text + "\n")
+        call("history", "show", path)
+
+
+@promises("A JPEG file")
+def large_pictures(folder):
+    call("train", "--device=cpu", "--steps=2", code=0)
+    made = sorted((folder / "cache").rglob("*.jpg"))[:8]
+    if not made:
+        return check(False, "there are no generated images to change")
+    data = folder / "data"
+    for label in ("a", "b"):
+        (data / label).mkdir(parents=True)
+        for i, file in enumerate(made):
+            shutil.copy(file, data / label / f"{i}.jpg")
+    bytes_of = bytearray(made[0].read_bytes())
+    at = bytes_of.index(b"\xff\xc0")  # the frame: its height and width are 5 bytes on
+    bytes_of[at + 5:at + 9] = struct.pack(">HH", 65500, 65500)
+    for file in (data / "a").iterdir():
+        file.write_bytes(bytes_of)
+    done = call("train", "--device=cpu", "--steps=20", "--model=light", f"--data={data}")
+    check("damaged" in done.stdout + done.stderr or "pixels" in done.stdout + done.stderr, "a huge picture is decoded",
+          done.stdout[-500:], done.stderr)
+    with open(data / "b/0.jpg", "r+b") as file:
+        file.truncate((1 << 30) + 1)
+    done = call("train", "--device=cpu", "--steps=20", "--model=light", f"--data={data}", preexec_fn=lambda:
+                resource.setrlimit(resource.RLIMIT_DATA, (900 << 20, 900 << 20)))
+    check("too many for an image" in done.stdout + done.stderr or "damaged" in done.stdout + done.stderr,
+          "a file of a gigabyte", done.stdout[-500:], done.stderr)
+
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+page = (source / "docs/security.md").read_text()
+items = re.findall(r"^- ((?:.|\n  )+)", page, re.MULTILINE)
+for item in items:
+    if sum(item.startswith(words) for words in tests) != 1:
+        check(False, f"docs/security.md promises what no test shows: {item}")
+for words in tests:
+    check(any(item.startswith(words) for item in items), f"docs/security.md does not promise: {words}")
+only = sys.argv[3:]
+for words, test in tests.items():
+    if only and test.__name__ not in only:
+        continue
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["CHOKEPOINT_CACHE"] = f"{name}/cache"
+        begin = time.monotonic()
+        test(pathlib.Path(name))
+        print(f"{test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+sys.exit(bool(failures))
