@@ -16,19 +16,41 @@ cat >"$folder/doctor" <<'END'
 #!/bin/sh
 echo "node1: Fit to measure: $PLAYED"
 echo "$*" >>"$0.called"
-[ "$PLAYED" != no ]
+exit "$CODE"
 END
-chmod +x "$folder/doctor"
-for played in yes no; do
-    expected=0
-    [ "$played" = yes ] || expected=1
-    expect "$expected" "the prolog of a node that is fit: $played" env CHOKEPOINT="$folder/doctor" \
-        CHOKEPOINT_LOG="$folder/log" PLAYED="$played" SLURM_JOB_ID=42 "$source/examples/slurm-prolog.sh"
-    says log "job 42 exit $expected node1: Fit to measure: $played"
+cat >"$folder/scontrol" <<END
+#!/bin/sh
+echo "\$*" >>"$folder/scontrol.called"
+END
+chmod +x "$folder/doctor" "$folder/scontrol"
+prolog()
+{
+    env PATH="$folder:$PATH" CHOKEPOINT="$folder/doctor" CHOKEPOINT_LOG="$folder/log" SLURM_JOB_ID=42 "$@" \
+        "$source/examples/slurm-prolog.sh"
+}
+# The verdict, doctor's exit code, and whether the node is drained.
+while read -r played code drained; do
+    expect "$drained" "the prolog of a node that is $played" prolog PLAYED="$played" CODE="$code"
+    says log "job 42 exit $code "
+    says log "node1: Fit to measure: $played"
+done <<'END'
+yes 0 0
+with-care 0 0
+no 1 1
+no-device 3 1
+busy 4 0
+usage 2 0
+crashed 139 0
+END
+says doctor.called "doctor --prolog --device=cuda:all"
+[ ! -e "$folder/scontrol.called" ] || fail "a job is requeued although nobody asked for that"
+expect 0 "a busy node, and jobs that wait" prolog PLAYED=busy CODE=4 CHOKEPOINT_BUSY=requeue
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -e "$folder/scontrol.called" ] || sleep 0.1
 done
-says doctor.called "doctor --prolog"
-expect 127 "a prolog without the program" env CHOKEPOINT="$folder/nowhere" CHOKEPOINT_LOG="$folder/log" \
-    "$source/examples/slurm-prolog.sh"
+says scontrol.called "requeue 42"
+expect 0 "a prolog without the program drains no node" prolog CHOKEPOINT="$folder/nowhere"
+says log "exit 127 unknown"
 
 # --- All nodes of an allocation ---
 

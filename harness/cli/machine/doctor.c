@@ -1,4 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
+#include "harness/base/rows.h"
+#include "harness/base/words/utf8.h"
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
@@ -7,6 +9,7 @@
 #include "harness/lab/bench/device_context.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/doctor/checks/checks_output.h"
+#include "harness/lab/doctor/checks/prolog_verdict.h"
 #include "harness/lab/doctor/device_links.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/disturbance.h"
@@ -51,12 +54,14 @@ struct doctor {
     struct checks_printer printer;
 };
 
-static void check_folders(struct checks *checks, const char *out)
+static void check_folders(struct checks *checks, const char *out, bool prolog)
 {
     struct folder_facts facts;
     char cache[PATH_MAX];
 
     checks->group = "folders";
+    if (prolog) /* whose user is not the job's */
+        return;
     if (cache_folder_path(cache) == STATUS_OK) {
         folder_look(&facts, cache);
         folder_check(checks, "cache_folder", &facts, CACHE_BYTES, NULL);
@@ -77,7 +82,7 @@ static void check_environment(struct doctor *doctor)
     machine_read(&doctor->machine, "");
     host_check_processors(checks, "", &doctor->machine);
     host_check_memory(checks, "");
-    check_folders(checks, doctor->flags.out);
+    check_folders(checks, doctor->flags.out, doctor->prolog);
     environment_check(checks, environ);
     gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
 }
@@ -118,7 +123,7 @@ static void start_printing(struct doctor *doctor)
 {
     doctor->printer =
         (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
-    if (doctor->prolog || doctor->flags.format == FORMAT_JSON)
+    if (doctor->flags.format == FORMAT_JSON)
         return;
     doctor->checks.added = checks_print_new;
     doctor->checks.context = &doctor->printer;
@@ -179,21 +184,8 @@ static enum status compare_with_others(struct doctor *doctor)
     return machine_ranks_make(&doctor->standings, figures, count, &doctor->fleet, kind);
 }
 
-/* "node17: no (numerics_gemm, gpu_ecc)" */
-static void print_line(const struct doctor *doctor)
-{
-    char line[320];
-
-    checks_fitness_line(&doctor->checks, line, sizeof line);
-    printf("%s: %s\n", doctor->machine.host_name, line);
-}
-
 static enum status end_printing(struct doctor *doctor)
 {
-    if (doctor->prolog) {
-        print_line(doctor);
-        return STATUS_OK;
-    }
     if (doctor->flags.format == FORMAT_JSON)
         return print_json(doctor);
     checks_print_rows(&doctor->printer);
@@ -204,29 +196,79 @@ static enum status end_printing(struct doctor *doctor)
     return STATUS_OK;
 }
 
-static enum status run_doctor(void *context, int *exit_code)
+/* All rows, of a machine whose device opened or not. */
+static enum status look(struct doctor *doctor, enum status opened)
 {
-    enum status status = STATUS_OK, opened;
-    struct doctor *doctor = context;
-    int bad;
+    const char *why = opened == STATUS_OK ? "" : status_last()->text;
 
-    TRY_OUT(read_others(doctor));
-    opened = flags_open_device(&doctor->device, &doctor->flags);
-    if (opened == STATUS_BAD_USAGE)
-        return opened;
-    start_printing(doctor);
     doctor->checks.group = "device";
-    checks_add(&doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens",
-               opened == STATUS_OK ? "" : status_last()->text, "%s",
-               opened == STATUS_OK ? device_properties(doctor->device)->name
-                                   : doctor->flags.device);
+    checks_add(
+        &doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens", why, "%s",
+        opened == STATUS_OK ? device_properties(doctor->device)->name : doctor->flags.device);
     if (opened == STATUS_OK)
         checks_add(&doctor->checks, "instructions", CHECK_OK, "", "", "%s, %s",
                    device_properties(doctor->device)->isa,
                    device_properties(doctor->device)->gemm_library);
     check_environment(doctor);
     if (opened == STATUS_OK)
-        TRY_OUT(check_device(doctor));
+        TRY(check_device(doctor));
+
+    return STATUS_OK;
+}
+
+/* One line on standard output: "node17: Fit to measure: busy (other_programs: 1.00 of 2 cores)". A fault is looked
+ * at twice, since a scheduler takes the machine away for it. */
+static enum status run_prolog(struct doctor *doctor, int *exit_code)
+{
+    enum status status = STATUS_OK, opened = flags_open_device(&doctor->device, &doctor->flags);
+    struct checks *first = NULL;
+    enum prolog_verdict verdict;
+    char names[512], line[640];
+
+    if (opened == STATUS_BAD_USAGE)
+        return opened;
+    TRY_OUT(rows_make(&first, 1));
+    TRY_OUT(look(doctor, opened));
+    verdict = prolog_judge(&doctor->checks, names, sizeof names);
+    if (opened == STATUS_DEVICE_OUT_OF_MEMORY) { /* which others have */
+        verdict = PROLOG_BUSY;
+        snprintf(names, sizeof names, "device: %.200s", status_last()->text);
+    } else if (opened == STATUS_OK && prolog_wants_second_look(&doctor->checks)) {
+        *first = doctor->checks;
+        memset(&doctor->checks, 0, sizeof doctor->checks);
+        device_links_release(&doctor->links);
+        TRY_OUT(look(doctor, opened));
+        verdict = prolog_judge_both(first, &doctor->checks, names, sizeof names);
+    }
+    prolog_line(line, sizeof line, verdict, names);
+    utf8_show(line);
+    printf("%s: %s\n", doctor->machine.host_name, line);
+    *exit_code = verdict == PROLOG_UNFIT                          ? 1
+                 : verdict == PROLOG_BUSY                         ? PROLOG_BUSY_EXIT
+                 : verdict == PROLOG_CARE && doctor->flags.strict ? 1
+                                                                  : 0;
+    if (opened != STATUS_OK && verdict == PROLOG_UNFIT)
+        FAIL_OUT(opened, "there is no device to check: %.300s", names);
+
+out:
+    free(first);
+    return status;
+}
+
+static enum status run_doctor(void *context, int *exit_code)
+{
+    enum status status = STATUS_OK, opened;
+    struct doctor *doctor = context;
+    int bad;
+
+    if (doctor->prolog)
+        return run_prolog(doctor, exit_code);
+    TRY_OUT(read_others(doctor));
+    opened = flags_open_device(&doctor->device, &doctor->flags);
+    if (opened == STATUS_BAD_USAGE)
+        return opened;
+    start_printing(doctor);
+    TRY_OUT(look(doctor, opened));
     TRY_OUT(compare_with_others(doctor));
     TRY_OUT(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
@@ -268,8 +310,10 @@ static const struct option_row options[] = {
       "doctor --format=json",
       2, value_text, .offset = offsetof(struct doctor, against) },
     { "prolog", NULL,
-      "print one line, for a job scheduler: the host's name, and whether it is fit to measure", 2,
-      value_boolean, .offset = offsetof(struct doctor, prolog) },
+      "print one line, for a job scheduler: the host's name, and whether it is fit to measure; "
+      "what others do on it "
+      "makes it busy (exit code 4), and a fault is looked at twice",
+      2, value_boolean, .offset = offsetof(struct doctor, prolog) },
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -279,21 +323,25 @@ static const struct option_row options[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .text = "check that this machine is fit to measure, and fast enough",
-    .help = "Checks whether this machine is fit to measure, and as fast as it should be. Each "
-            "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
-            "expected: for the CPU device, from what the host does without it; for a GPU, "
-            "from its clocks, widths and link. Copies between GPUs are measured where there are "
-            "several. "
-            "The last line answers the question: yes, with care, or "
-            "no. Takes less than 30 s, and with --soak so much longer.\v"
-            "Examples:\n"
-            "  chokepoint doctor\n"
-            "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
-            "  chokepoint doctor --format=json\n"
-            "  chokepoint doctor --against=results/\n"
-            "  chokepoint doctor --prolog\n"
-            "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
-            "\n" EXIT_CODES("no row fails", "a row fails; with --strict, a row is low"),
+    .help =
+        "Checks whether this machine is fit to measure, and as fast as it should be. Each "
+        "row is ok, low, fail or n/a, with advice. A figure is shown beside what is "
+        "expected: for the CPU device, from what the host does without it; for a GPU, "
+        "from its clocks, widths and link. Copies between GPUs are measured where there are "
+        "several. "
+        "The last line answers the question: yes, with care, or "
+        "no. Takes less than 30 s, and with --soak so much longer.\v"
+        "Examples:\n"
+        "  chokepoint doctor\n"
+        "  chokepoint doctor --device=cuda:1 --out=/data/results\n"
+        "  chokepoint doctor --format=json\n"
+        "  chokepoint doctor --against=results/\n"
+        "  chokepoint doctor --prolog\n"
+        "  chokepoint doctor --soak=10m    load, bit for bit the same each time\n"
+        "\n" EXIT_CODES(
+            "no row fails",
+            "a row fails; with --strict, a row is low") " 4 with --prolog: nothing is wrong with "
+                                                        "the machine, but others use it now.",
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,
