@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TOO_FEW_EXIT = 3 };
+
 struct fleet_command {
     struct flags flags;
     struct fleet fleet;
@@ -51,7 +53,7 @@ static enum status run_fleet(void *context, int *exit_code)
     if (command->files.skipped_count > 0)
         FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
              command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
-    *exit_code = command->fleet.out_count > 0 ? 1 : 0;
+    *exit_code = command->fleet.out_count > 0 ? 1 : fleet_tells(&command->fleet) ? 0 : TOO_FEW_EXIT;
 
     return STATUS_OK;
 }
@@ -78,9 +80,10 @@ const struct command command_fleet = {
     .help =
         "Reads what chokepoint doctor --format=json found on many machines, and compares machines "
         "with the same device and processor: which is slower than the others, where a row is not "
-        "ok, and which settings differ. A figure is out if it is 5% slower than the median or "
+        "ok, and which settings differ. A figure is out if it is 3% slower than the others or "
         "more, and by more than chance explains in 99 of 100 healthy fleets. A figure that was "
-        "low while others used the machine is to be measured again.\v"
+        "low while others used the machine is to be measured again. Each figure says how small a "
+        "difference would show; among few machines a difference of 20% may not.\v"
         "Examples:\n"
         "  srun --ntasks-per-node=1 sh -c 'chokepoint doctor --format=json "
         ">doctor-$(hostname).json'\n"
@@ -88,7 +91,8 @@ const struct command command_fleet = {
         "  chokepoint fleet doctor/ --format=markdown\n"
         "\n" EXIT_CODES("no node is out",
                         "a node is out: a figure is slower than on the others, or a row fails "
-                        "there that does not on most"),
+                        "there that does not on most") " 3 too few to tell: no difference of 20% "
+                                                       "or less would show.",
     .options = options,
     .context_size = sizeof(struct fleet_command),
     .run = run_fleet,

@@ -1,18 +1,14 @@
 #include "harness/desk/fleet/fleet.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/base/figures/student.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"
+#include "harness/desk/fleet/fleet_noise.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The median absolute deviation of normal values is their standard deviation over this, and its efficiency. */
-#define MAD_SCALE      1.4826
-#define MAD_EFFICIENCY 0.37
 
 /* --- Figures --- */
 
@@ -20,7 +16,7 @@
 struct entry {
     uint32_t name, unit;
     int node;
-    double value;
+    double value, noise;
 };
 
 static int by_name(const void *left, const void *right)
@@ -51,7 +47,8 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
                                    .count = count,
                                    .low = INFINITY,
                                    .high = -INFINITY,
-                                   .noise = NAN };
+                                   .noise = NAN,
+                                   .smallest = NAN };
     double worst = -INFINITY;
 
     for (int i = 0; i < count; i++) {
@@ -65,19 +62,8 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
         if (slow > worst)
             figure.worst = entries[i].node;
         worst = fmax(worst, slow);
-        scratch[i] = fabs(slow);
     }
-    if (count >= FLEET_NODES_LEAST)
-        figure.noise = MAD_SCALE * stats_median(scratch, count);
     return figure;
-}
-
-/* A bound that no healthy machine reaches, in units of the noise, among `tests` figures of a fleet. */
-static double critical(int count, int tests)
-{
-    double freedom = MAD_EFFICIENCY * (count - 1);
-
-    return student_critical(2 * FLEET_FALSE_ALARMS / tests, freedom);
 }
 
 static int by_off(const void *left, const void *right)
@@ -87,63 +73,204 @@ static int by_off(const void *left, const void *right)
     return (a->off < b->off) - (a->off > b->off);
 }
 
-static void find_outliers(struct fleet *fleet, struct fleet_kind *kind, const struct entry *entries,
-                          int figure, int tests)
-{
-    const struct fleet_figure *row = &kind->figures[figure];
-    double least = log(1 + FLEET_OFF_PERCENT / 100.0), limit;
+/* The figures of a kind as fleet_noise.h wants them, and what it finds. */
+struct table {
+    struct fleet_matrix matrix;
+    double *slow, *stated;     /* [figures * nodes] */
+    bool *doubtful, *out;      /* [nodes] */
+    int *place;                /* of a node of the fleet in the kind */
+    struct fleet_noise *noise; /* [figures] */
+};
 
-    if (isnan(row->noise))
-        return;
-    limit = fmax(least, row->noise * critical(row->count, tests));
-    for (int i = 0; i < row->count; i++) {
-        double slow = slowness(fleet, row, entries[i].value);
-        if (slow < limit)
-            continue;
-        kind->outliers[kind->outlier_count++] =
-            (struct fleet_outlier){ .node = entries[i].node,
-                                    .figure = figure,
-                                    .value = entries[i].value,
-                                    .off = figure_is_time(intern_text(fleet->names, row->unit))
-                                               ? exp(slow) - 1
-                                               : 1 - exp(-slow),
-                                    .deviations = slow / row->noise,
-                                    .doubtful = fleet->nodes[entries[i].node].disturbed };
+static void table_release(struct table *table)
+{
+    free(table->slow);
+    free(table->stated);
+    free(table->doubtful);
+    free(table->out);
+    free(table->place);
+    free(table->noise);
+}
+
+/* Room for `figures`, and for the median of all as one more. */
+static enum status table_make(struct table *table, const struct fleet *fleet,
+                              const struct fleet_kind *kind, int figures, int tests)
+{
+    int64_t cells = (int64_t)(figures + 1) * kind->count;
+
+    TRY(rows_make(&table->slow, cells));
+    TRY(rows_make(&table->stated, cells));
+    TRY(rows_make(&table->doubtful, kind->count));
+    TRY(rows_make(&table->out, kind->count));
+    TRY(rows_make(&table->place, fleet->count));
+    TRY(rows_make(&table->noise, figures + 1));
+    for (int64_t i = 0; i < cells; i++) table->slow[i] = NAN;
+    for (int i = 0; i < kind->count; i++) {
+        table->place[kind->nodes[i]] = i;
+        table->doubtful[i] = fleet->nodes[kind->nodes[i]].disturbed;
     }
+    table->matrix = (struct fleet_matrix){ .nodes = kind->count,
+                                           .slow = table->slow,
+                                           .stated = table->stated,
+                                           .doubtful = table->doubtful,
+                                           .chance = FLEET_FALSE_ALARMS / 4 /
+                                                     tests, /* as the tails are estimated too */
+                                           .least = log(1 / (1 - FLEET_OFF_PERCENT / 100.0)) };
+    return STATUS_OK;
+}
+
+static void table_add(struct table *table, const struct fleet *fleet,
+                      const struct fleet_figure *figure, const struct entry *entries)
+{
+    int64_t first = (int64_t)table->matrix.figures++ * table->matrix.nodes;
+
+    for (int i = 0; i < figure->count; i++) {
+        int place = table->place[entries[i].node];
+        table->slow[first + place] = slowness(fleet, figure, entries[i].value);
+        table->stated[first + place] = entries[i].noise;
+    }
+    table->matrix.alike = table->matrix.figures;
+}
+
+/* How slow a machine is in the median of its figures, so that one figure that is out does not count. */
+static double median_slowness(const struct table *table, int node, double *scratch)
+{
+    int count = 0;
+
+    for (int f = 0; f < table->matrix.alike; f++) {
+        double slow = table->slow[(int64_t)f * table->matrix.nodes + node];
+        if (!isnan(slow))
+            scratch[count++] = slow;
+    }
+    return stats_median(scratch, count);
+}
+
+/* The median of all figures as one more of the kind's, if it is of several. */
+static enum status add_median(struct table *table, struct fleet *fleet, struct fleet_kind *kind)
+{
+    enum status status = STATUS_OK;
+    struct fleet_figure *figure = &kind->figures[kind->figure_count];
+    double *ratios = NULL, *scratch = NULL;
+    double *row = table->slow + (int64_t)table->matrix.alike * kind->count;
+
+    TRY_OUT(rows_make(&ratios, kind->count));
+    TRY_OUT(rows_make(&scratch, table->matrix.alike));
+    if (table->matrix.alike < 3 || kind->count < FLEET_NODES_LEAST)
+        goto out;
+    *figure =
+        (struct fleet_figure){ .low = INFINITY, .high = -INFINITY, .noise = NAN, .smallest = NAN };
+    TRY_OUT(intern_add(fleet->names, "all_figures", strlen("all_figures"), &figure->name));
+    TRY_OUT(intern_add(fleet->names, "x", 1, &figure->unit));
+    for (int i = 0; i < kind->count; i++) {
+        row[i] = median_slowness(table, i, scratch);
+        if (isnan(row[i]))
+            continue;
+        if (exp(row[i]) > figure->high)
+            figure->worst = kind->nodes[i];
+        figure->low = fmin(figure->low, exp(row[i]));
+        figure->high = fmax(figure->high, exp(row[i]));
+        ratios[figure->count++] = exp(row[i]);
+    }
+    if (figure->count < FLEET_NODES_LEAST)
+        goto out;
+    figure->median = stats_median(ratios, figure->count);
+    table->matrix.figures++;
+    kind->figure_count++;
+
+out:
+    free(ratios);
+    free(scratch);
+    return status;
+}
+
+static bool is_of_all(const struct fleet *fleet, const struct fleet_figure *figure)
+{
+    return strcmp(intern_text(fleet->names, figure->unit), "x") == 0;
+}
+
+static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
+                         const struct table *table, int f)
+{
+    const struct fleet_figure *row = &kind->figures[f];
+    bool is_time = figure_is_time(intern_text(fleet->names, row->unit));
+
+    for (int i = 0; i < kind->count; i++) {
+        int64_t cell = (int64_t)f * kind->count + i;
+        double slow = table->slow[cell], off = slow - table->noise[f].mean;
+        double deviations = fleet_noise_deviations(&table->noise[f], slow, table->stated[cell]);
+        if (!table->out[i] || isnan(slow) || !(off >= table->matrix.least) ||
+            !(deviations > table->noise[f].bound))
+            continue;
+        kind->outliers[kind->outlier_count++] = (struct fleet_outlier){
+            .node = kind->nodes[i],
+            .figure = f,
+            .value = is_of_all(fleet, row) ? exp(slow) : row->median * exp(is_time ? slow : -slow),
+            .off = is_time ? exp(off) - 1 : 1 - exp(-off),
+            .deviations = deviations,
+            .doubtful = table->doubtful[i],
+        };
+    }
+}
+
+static enum status find_outliers(struct fleet *fleet, struct fleet_kind *kind, struct table *table)
+{
+    TRY(fleet_noise_find(table->noise, table->out, &table->matrix));
+    for (int f = 0; f < kind->figure_count; f++) {
+        struct fleet_figure *row = &kind->figures[f];
+        const struct fleet_noise *noise = &table->noise[f];
+        bool is_time = figure_is_time(intern_text(fleet->names, row->unit));
+        row->noise = noise->deviation;
+        if (isfinite(noise->smallest))
+            row->smallest = is_time ? exp(noise->smallest) - 1 : 1 - exp(-noise->smallest);
+        kind->tells = kind->tells || 1 - exp(-noise->smallest) <= FLEET_TELLS_PERCENT / 100.0;
+        add_outliers(fleet, kind, table, f);
+    }
+
+    return STATUS_OK;
 }
 
 static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
 {
     enum status status = STATUS_OK;
     struct entry *entries = NULL;
+    struct table table = { .slow = NULL };
     double *scratch = NULL;
-    int count = 0;
+    int count = 0, names = 0;
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].figure_count;
     TRY_OUT(rows_make(&entries, room));
     TRY_OUT(rows_make(&scratch, room));
-    TRY_OUT(rows_make(&kind->figures, room));
-    TRY_OUT(rows_make(&kind->outliers, room));
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->figure_count; j++)
-            entries[count++] = (struct entry){ node->figures[j].name, node->figures[j].unit,
-                                               kind->nodes[i], node->figures[j].value };
+            entries[count++] =
+                (struct entry){ node->figures[j].name, node->figures[j].unit, kind->nodes[i],
+                                node->figures[j].value, node->figures[j].noise };
     }
     qsort(entries, (size_t)count, sizeof *entries, by_name);
+    for (int i = 0; i < count; i++)
+        names += i == 0 || entries[i].name != entries[i - 1].name ||
+                 entries[i].unit != entries[i - 1].unit;
+    TRY_OUT(rows_make(&kind->figures, names + 1));
+    TRY_OUT(rows_make(&kind->outliers, room + kind->count));
+    TRY_OUT(table_make(&table, fleet, kind, names, tests));
     for (int from = 0, to; from < count; from = to) {
         for (to = from; to < count && entries[to].name == entries[from].name &&
                         entries[to].unit == entries[from].unit;)
             to++;
         kind->figures[kind->figure_count] = figure_of(fleet, entries + from, to - from, scratch);
-        find_outliers(fleet, kind, entries + from, kind->figure_count++, tests);
+        table_add(&table, fleet, &kind->figures[kind->figure_count++], entries + from);
     }
+    TRY_OUT(add_median(&table, fleet, kind));
+    if (kind->count >= FLEET_NODES_LEAST)
+        TRY_OUT(find_outliers(fleet, kind, &table));
     qsort(kind->outliers, (size_t)kind->outlier_count, sizeof *kind->outliers, by_off);
 
 out:
     free(entries);
     free(scratch);
+    table_release(&table);
     return status;
 }
 
@@ -340,6 +467,27 @@ static int by_label(const void *left, const void *right)
     return strcmp((*a)->label, (*b)->label);
 }
 
+static int by_host(const void *left, const void *right)
+{
+    const struct node *const *a = left, *const *b = right;
+
+    return strcmp((*a)->host, (*b)->host);
+}
+
+/* Device 0 of a host that has others has its number too. */
+static void number_devices(struct node **sorted, int count)
+{
+    qsort(sorted, (size_t)count, sizeof *sorted, by_host);
+    for (int from = 0, to; from < count; from = to) {
+        bool several = false;
+        for (to = from; to < count && by_host(&sorted[from], &sorted[to]) == 0; to++)
+            several = several || sorted[to]->device > 0;
+        for (int i = from; i < to && several; i++)
+            if (sorted[i]->device == 0 && sorted[i]->host[0] != '\0')
+                snprintf(sorted[i]->label, sizeof sorted[i]->label, "%s device 0", sorted[i]->host);
+    }
+}
+
 /* Machines of one name are told apart by their files. */
 static enum status tell_apart(struct fleet *fleet)
 {
@@ -348,6 +496,7 @@ static enum status tell_apart(struct fleet *fleet)
 
     TRY_OUT(rows_make(&sorted, fleet->count));
     for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
+    number_devices(sorted, fleet->count);
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
     for (int from = 0, to; from < fleet->count; from = to) {
         for (to = from + 1; to < fleet->count && by_label(&sorted[from], &sorted[to]) == 0;) to++;
@@ -379,6 +528,14 @@ static void gather_out(struct fleet *fleet, bool *is_out)
             fleet->out[fleet->out_count++] = i;
 }
 
+bool fleet_tells(const struct fleet *fleet)
+{
+    for (int k = 0; k < fleet->kind_count; k++)
+        if (fleet->kinds[k].tells)
+            return true;
+    return false;
+}
+
 enum status fleet_compare(struct fleet *fleet)
 {
     enum status status = STATUS_OK;
@@ -389,7 +546,7 @@ enum status fleet_compare(struct fleet *fleet)
     TRY_OUT(find_kinds(fleet));
     TRY_OUT(rows_make(&is_out, fleet->count));
     TRY_OUT(rows_make(&fleet->out, fleet->count));
-    for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count;
+    for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count + 1;
     for (int k = 0; k < fleet->kind_count; k++) {
         TRY_OUT(compare_figures(fleet, &fleet->kinds[k], tests));
         TRY_OUT(compare_settings(fleet, &fleet->kinds[k]));

@@ -1,14 +1,11 @@
 /* Finds the odd one among many machines that should be alike.
  *
  * Machines of a kind (the same device and processor) are compared, figure by figure. How much slower a
- * machine is than the median is the logarithm of their ratio, so that rates and times are treated alike. The
- * noise is 1.4826 times the median absolute deviation of these: a half of the machines may be odd without
- * changing it (Hampel, "The influence curve and its role in robust estimation", J. Am. Stat. Assoc. 69,
- * 1974). A figure is out if it is 5% slower or more, and by more of that noise than chance reaches once in a
- * hundred healthy fleets, all figures of all machines together (Bonferroni): Student's t, because the noise of
- * few machines is badly known. The median absolute deviation is worth 0.37 of the machines for that (its
- * efficiency: Rousseeuw and Croux, "Alternatives to the median absolute deviation", J. Am. Stat. Assoc. 88,
- * 1993).
+ * machine is than the median is the logarithm of their ratio, so that rates and times are treated alike. A figure is
+ * out if it is 3% slower or more, and by more than chance reaches once in a hundred healthy fleets, all figures of all
+ * machines together (Bonferroni): fleet_noise.h has the method. So that a machine that is a little slow in everything
+ * is seen too, the median of its figures is one more figure, "all_figures". For each figure the fleet says how small a
+ * difference would have shown.
  *
  * A figure that was taken while others used the machine is no verdict: the machine is to be measured again. */
 #ifndef HARNESS_DESK_FLEET_FLEET_H
@@ -18,7 +15,9 @@
 
 enum {
     FLEET_NODES_LEAST = 5, /* fewer do not tell which is odd */
-    FLEET_OFF_PERCENT = 5
+    FLEET_OFF_PERCENT = 3,
+    FLEET_TELLS_PERCENT =
+        20 /* a kind in which no smaller difference would show has too few machines to tell */
 };
 #define FLEET_FALSE_ALARMS 0.01 /* of healthy fleets */
 
@@ -28,7 +27,10 @@ struct fleet_figure {
     int count;                /* machines that have it */
     double median, low, high; /* in `unit` */
     double noise;             /* relative; NAN: fewer than FLEET_NODES_LEAST */
-    int worst;                /* the machine with the slowest, of `nodes` */
+    double
+        smallest; /* so much slower (a part of the rate, or more of the time) a machine is named in four of
+                               * five cases; NAN: not at all */
+    int worst; /* the machine with the slowest, of `nodes` */
 };
 
 struct fleet_outlier {
@@ -36,7 +38,7 @@ struct fleet_outlier {
     int figure; /* of `figures` */
     double value;
     double off;        /* how much slower it is: 0.1 takes 10% longer, or does a tenth less */
-    double deviations; /* in units of the noise; INFINITY: all others are equal */
+    double deviations; /* in standard deviations of the others; INFINITY: all others are equal */
     bool doubtful;     /* taken while others used the machine */
 };
 
@@ -61,6 +63,7 @@ struct fleet_kind {
     int *nodes; /* [count], of the fleet's */
     struct fleet_figure *figures;
     int figure_count;
+    bool tells;                     /* a difference of FLEET_TELLS_PERCENT or less would show */
     struct fleet_outlier *outliers; /* the largest `off` first */
     int outlier_count;
     struct fleet_value *values; /* by setting; of a setting the commonest first */
@@ -88,6 +91,9 @@ typedef void fleet_skip(void *context, const char *path);
 enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
                        fleet_skip *skip, void *context);
 void fleet_release(struct fleet *fleet);
+
+/* Whether "no machine is out" means something for one kind at least. */
+bool fleet_tells(const struct fleet *fleet);
 
 /* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are read. */
 enum status fleet_compare(struct fleet *fleet);

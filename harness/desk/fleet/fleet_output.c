@@ -143,14 +143,22 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
         page_rows_add(rows, cells, NULL);
     }
     page_rows_print(page, rows);
+    if (kind->count >= FLEET_NODES_LEAST)
+        page_paragraph(page, INK_DIM,
+                       "shows: a node that is so much slower is named in four of five cases.");
 }
 
 static void print_figures(const struct page *page, const struct fleet *fleet,
                           const struct fleet_kind *kind)
 {
     static const struct column columns[] = {
-        { "figure", -17, 0 }, { "median", 12, 0 },  { "noise", 6, 0 },
-        { "lowest", 12, 0 },  { "highest", 12, 0 }, { "slowest node", PAGE_CUT, 1 },
+        { "figure", -17, 0 },
+        { "median", 12, 0 },
+        { "noise", 6, 0 },
+        { "shows", 6, 0 },
+        { "lowest", 12, 0 },
+        { "highest", 12, 0 },
+        { "slowest node", PAGE_CUT, 1 },
     };
     struct page_rows *rows;
 
@@ -160,10 +168,12 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->figure_count; i++) {
         const struct fleet_figure *figure = &kind->figures[i];
-        char median[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE], noise[CELL_SIZE] = "-";
+        char median[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE], noise[CELL_SIZE] = "-",
+                                                                             shows[CELL_SIZE] = "-";
         const char *const cells[] = { intern_text(fleet->names, figure->name),
                                       median,
                                       noise,
+                                      shows,
                                       low,
                                       high,
                                       kind->count > 1 ? fleet->nodes[figure->worst].label : "" };
@@ -178,6 +188,8 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
         }
         if (isfinite(figure->noise))
             snprintf(noise, sizeof noise, "%.1f%%", 100 * figure->noise);
+        if (isfinite(figure->smallest))
+            snprintf(shows, sizeof shows, "%.0f%%", ceil(100 * figure->smallest));
         page_rows_add(rows, cells, NULL);
     }
     page_rows_print(page, rows);
@@ -239,8 +251,16 @@ static void print_summary(const struct page *page, const struct fleet *fleet)
                      "%d figure%s low where others used the machine: measure there again, with "
                      "nothing else running.",
                      doubtful, doubtful == 1 ? " is" : "s are");
-    if (fleet->out_count == 0)
+    if (fleet->out_count == 0 && !fleet_tells(fleet))
+        page_summary(page,
+                     "Too few to tell: among %d node%s no figure that is %d%% slower would show.",
+                     fleet->count, fleet->count == 1 ? "" : "s", FLEET_TELLS_PERCENT);
+    else if (fleet->out_count == 0)
         page_summary(page, "No node is out, of %d.", fleet->count);
+    for (int k = 0; k < fleet->kind_count && fleet_tells(fleet); k++)
+        if (!fleet->kinds[k].tells)
+            page_summary(page, "Too few to tell: the %d of %s.", fleet->kinds[k].count,
+                         intern_text(fleet->names, fleet->kinds[k].name));
     for (int i = 0; i < fleet->out_count && i < NAMED_MOST; i++) {
         print_why(why, sizeof why, fleet, fleet->out[i]);
         page_summary(page, "Out: %s (%s)", fleet->nodes[fleet->out[i]].label, why);
@@ -283,6 +303,7 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
 
     json_text(json, to, "name", intern_text(fleet->names, kind->name));
     json_integer(json, to, "node_count", kind->count);
+    json_bool(json, to, "tells", kind->tells);
     rows = json_array(json, to, "outliers");
     for (int i = 0; i < kind->outlier_count; i++) {
         const struct fleet_outlier *outlier = &kind->outliers[i];
@@ -324,6 +345,7 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
         json_integer(json, object, "node_count", figure->count);
         json_number(json, object, "median", figure->median);
         json_number(json, object, "noise", figure->noise);
+        json_number(json, object, "smallest", figure->smallest);
         json_number(json, object, "lowest", figure->low);
         json_number(json, object, "highest", figure->high);
         json_text(json, object, "slowest_node", fleet->nodes[figure->worst].label);

@@ -40,7 +40,7 @@ static const char *const disturbances[] = { "cpu_steal", "other_programs" };
 
 bool figure_is_time(const char *unit)
 {
-    return strcmp(unit, "ns") == 0;
+    return strcmp(unit, "ns") == 0 || strcmp(unit, "x") == 0;
 }
 
 bool figure_is_speed(const char *unit)
@@ -51,7 +51,9 @@ bool figure_is_speed(const char *unit)
 
 void figure_print(char *text, double value, const char *unit)
 {
-    if (figure_is_time(unit))
+    if (strcmp(unit, "x") == 0)
+        snprintf(text, QUANTITY_SIZE, "%.3fx", value);
+    else if (figure_is_time(unit))
         quantity_print(text, value / 1000, "us");
     else
         quantity_print(text, value, unit);
@@ -88,13 +90,14 @@ static enum status add_setting(struct node *node, struct intern *names, const ch
 }
 
 static enum status add_figure(struct node *node, struct intern *names, const char *name,
-                              const char *unit, double value)
+                              const char *unit, double value, double noise)
 {
     struct node_figure *figure = &node->figures[node->figure_count];
 
     TRY(name_of(&figure->name, names, name));
     TRY(name_of(&figure->unit, names, unit));
     figure->value = value;
+    figure->noise = noise > 0 && noise < 1 ? noise : 0;
     node->figure_count++;
 
     return STATUS_OK;
@@ -122,7 +125,8 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
 
     if (cJSON_IsNumber(number) && figure_is_speed(unit) && number->valuedouble > 0 &&
         isfinite(number->valuedouble))
-        TRY_OUT(add_figure(node, names, name, unit, number->valuedouble));
+        TRY_OUT(add_figure(node, names, name, unit, number->valuedouble,
+                           cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "noise"))));
     else if (unit[0] == '\0')
         TRY_OUT(add_setting(node, names, name, json_text_of(row, "value")));
     if (is_bad)
@@ -139,12 +143,13 @@ static enum status take_context(struct node *node, struct intern *names, const c
                *device = json_text_of(context, "device_index"), *slash = strrchr(node->path, '/');
     char kind[512];
 
-    snprintf(node->label, sizeof node->label, "%.90s%s%.8s",
+    node->device = device[0] != '\0' ? (int)strtol(device, NULL, 10) : -1;
+    snprintf(node->host, sizeof node->host, "%.90s",
              host[0] != '\0' ? host
              : slash != NULL ? slash + 1
-                             : node->path,
-             strtol(device, NULL, 10) > 0 ? " device " : "",
-             strtol(device, NULL, 10) > 0 ? device : "");
+                             : node->path);
+    snprintf(node->label, sizeof node->label, "%s%s%.8s", node->host,
+             node->device > 0 ? " device " : "", node->device > 0 ? device : "");
     node_kind(kind, sizeof kind, json_text_of(context, "device_name"),
               json_text_of(context, "cpu_model"));
     TRY(name_of(&node->kind, names, kind));
@@ -179,7 +184,10 @@ enum status node_read(struct node *node, struct intern *names, const char *path)
     const cJSON *rows, *row;
 
     memset(node, 0, sizeof *node);
-    TRY_OUT(lenient_json_read(&root, path));
+    status = lenient_json_read(&root, path);
+    if (status == STATUS_BAD_INPUT)
+        FAIL_OUT(status, "%s is not JSON: give files of chokepoint doctor --format=json", path);
+    TRY_OUT(status);
     rows = cJSON_GetObjectItemCaseSensitive(root, "checks");
     if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
         FAIL_OUT(STATUS_BAD_INPUT,
@@ -211,7 +219,7 @@ static enum status take_bench_figures(struct node *node, struct intern *names,
     for (int i = 0; i < file->count; i++)
         if (isfinite(file->rows[i].median) && file->rows[i].median > 0)
             TRY(add_figure(node, names, file->rows[i].name, figure->unit,
-                           figure->factor * file->rows[i].median));
+                           figure->factor * file->rows[i].median, 0));
 
     return STATUS_OK;
 }

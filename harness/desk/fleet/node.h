@@ -21,6 +21,7 @@ struct intern;
 struct node_figure {
     uint32_t name, unit; /* texts are numbers in the names of all nodes */
     double value;
+    double noise; /* relative, as the file states it; 0: it does not */
 };
 
 struct node_setting {
@@ -33,9 +34,12 @@ struct node_status {
 
 struct node {
     char *path;
-    char label[128]; /* the host's name, with the number of the device where that is not 0 */
-    uint32_t kind;   /* the device and the processor: nodes of a kind are compared */
-    uint32_t fit;    /* "yes", "with care", "no" */
+    char label
+        [128]; /* the host's name, with the number of the device if that is not 0 or the host has several */
+    char host[96];
+    int device;    /* its number; -1: not known */
+    uint32_t kind; /* the device and the processor: nodes of a kind are compared */
+    uint32_t fit;  /* "yes", "with care", "no" */
     uint32_t date;
     bool
         disturbed; /* others used its cores or its host took some: its figures may be low for that reason */
@@ -55,7 +59,7 @@ node_reader node_read, node_read_bench;
 void node_release(struct node *node);
 
 bool figure_is_speed(const char *unit); /* a row with that unit is a figure */
-bool figure_is_time(const char *unit);  /* less is better */
+bool figure_is_time(const char *unit);  /* less is better; "x" too, a time beside others */
 
 /* "102 GFLOP/s", "306 ns"; `text` has QUANTITY_SIZE bytes. */
 void figure_print(char *text, double value, const char *unit);

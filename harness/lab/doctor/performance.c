@@ -223,7 +223,7 @@ enum status performance_undisturbed(performance_measure *measure, void *context,
 
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
                        double measured, double bound, const char *advice,
-                       const struct cpu_loss *loss)
+                       const struct cpu_loss *loss, double noise)
 {
     bool is_time = unit == UNIT_NANOSECONDS, disturbed = disturbance_matters(loss);
     double share = share_of(is_time, measured, bound);
@@ -231,8 +231,10 @@ void performance_judge(struct checks *checks, const char *name, enum performance
         doubt[sizeof((struct check *)0)->advice];
 
     print_value(value, unit, measured);
-    if (measured > 0)
+    if (measured > 0) {
         checks_number(checks, measured, bound, json_units[unit]);
+        checks_noise(checks, noise);
+    }
     if (!(measured > 0)) {
         checks_add(checks, name, CHECK_FAIL, "", "no time passed or nothing was done", "%s", value);
         return;
@@ -261,12 +263,26 @@ struct measured_capability {
     const struct bench *bench;
     struct device *device;
     bool is_gpu;
+    double
+        noise; /* of the last try: by how much the second fastest repetition is slower than the fastest */
 };
+
+static double noise_of(const struct bench_result *result)
+{
+    double first = INFINITY, second = INFINITY;
+
+    for (int i = 0; i < result->count; i++) {
+        double ns = result->real_ns[i];
+        second = fmin(second, fmax(ns, first));
+        first = fmin(first, ns);
+    }
+    return isfinite(second) ? second / first - 1 : NAN;
+}
 
 static enum status measure_capability(void *context, double *value, struct cpu_loss *loss)
 {
     struct cpu_times first, second;
-    const struct measured_capability *measured = context;
+    struct measured_capability *measured = context;
     struct bench_settings settings = bench_settings_default();
     struct bench_result result;
     double ns;
@@ -279,6 +295,7 @@ static enum status measure_capability(void *context, double *value, struct cpu_l
     cpu_times_read(&second, "");
     *loss = cpu_loss_between(&first, &second);
     ns = bench_fastest_ns(&result);
+    measured->noise = noise_of(&result);
     *value = measured->capability->unit == UNIT_NANOSECONDS ? ns
              : measured->capability->unit == UNIT_FLOPS     ? (double)result.flops / ns * 1e9
                                                             : (double)result.bytes / ns * 1e9;
@@ -293,7 +310,7 @@ static void check_capability(struct checks *checks, const struct capability *cap
     const char *lack = bench == NULL         ? "there is no such bench"
                        : bench->lack != NULL ? bench->lack(bench, facts->device)
                                              : NULL;
-    struct measured_capability measured = { capability, bench, device, facts->device->is_gpu };
+    struct measured_capability measured = { capability, bench, device, facts->device->is_gpu, NAN };
     double value, bound = capability->bound(facts);
     struct cpu_loss loss;
 
@@ -307,7 +324,7 @@ static void check_capability(struct checks *checks, const struct capability *cap
         return;
     }
     performance_judge(checks, capability->name, capability->unit, value, bound, capability->advice,
-                      &loss);
+                      &loss, measured.noise);
 }
 
 void performance_check(struct checks *checks, struct device *device,
@@ -325,10 +342,10 @@ void performance_check(struct checks *checks, struct device *device,
         checks, "cpu_clock", UNIT_HERTZ, limits->clock_hz, mhz > 0 ? 0.9 * mhz * 1e6 : NAN,
         "a core runs below its rated clock: it is too hot, short of power, or shared; see "
         "cpu_governor and cpu_steal",
-        &limits->loss);
+        &limits->loss, NAN);
     performance_judge(checks, "host_copy", UNIT_BYTES_PER_SECOND, limits->copy_bytes_per_second,
                       4e9, "memory is slow: see other_programs, numa and virtualisation",
-                      &limits->loss);
+                      &limits->loss, NAN);
     for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
         check_capability(checks, &capabilities[i], device, &facts);
 }

@@ -20,7 +20,7 @@ enum performance_unit { UNIT_BYTES_PER_SECOND, UNIT_FLOPS, UNIT_NANOSECONDS, UNI
  * took meanwhile, does not matter (disturbance.h). */
 void performance_judge(struct checks *checks, const char *name, enum performance_unit unit,
                        double measured, double bound, const char *advice,
-                       const struct cpu_loss *loss);
+                       const struct cpu_loss *loss, double noise);
 
 /* Measures once more, and takes the better, if the value does not reach `bound` and others used the cores meanwhile:
  * *loss is what they took. */

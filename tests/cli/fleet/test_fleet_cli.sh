@@ -45,8 +45,25 @@ says out '"node7"'
 expect 1 "as Markdown" fleet "$folder/odd" --format=markdown
 says out "**Out: node7 (gemm 20% less)**"
 
-expect 0 "one machine" fleet "$folder/healthy/doctor-0.json"
+expect 3 "one machine" fleet "$folder/healthy/doctor-0.json"
 says out "too few to tell which is slow"
+says out "Too few to tell: among 1 node"
+expect 3 "four machines" fleet "$folder"/healthy/doctor-[0-3].json
+says out "Too few to tell: among 4 nodes"
+says_not out "No node is out"
+expect 0 "how much would show" fleet "$folder/healthy" --format=json
+says out '"smallest"'
+
+# Devices of a node have their numbers, device 0 too.
+mkdir "$folder/gpus"
+for device in 0 1 2 3 4 5 6 7; do
+    rate=100
+    [ "$device" != 0 ] || rate=50
+    printf '{"context": {"host_name": "h", "device_name": "A", "device_index": "%s"}, "checks": [{"name": "gemm", "status": "ok", "number": %s, "unit": "FLOP/s"}]}' \
+        "$device" "$rate" >"$folder/gpus/doctor-$device.json"
+done
+expect 1 "device 0 of eight" fleet "$folder/gpus"
+says out "Out: h device 0 (gemm 50% less)"
 
 : >"$folder/odd/empty.json"
 printf '{"benchmarks": []}' >"$folder/odd/other.json"
@@ -57,6 +74,8 @@ says err "2 of 22 files were skipped"
 is_one_line err
 expect 2 "nothing but broken files" fleet "$folder/odd/empty.json"
 says err "none of the 1 files could be read: "
+says err "give files of chokepoint doctor --format=json"
+says_not err "benchmark_out"
 expect 2 "a file that is not there" fleet "$folder/nowhere.json"
 says err "No such file or directory"
 mkdir "$folder/none"

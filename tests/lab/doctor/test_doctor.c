@@ -600,18 +600,19 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
         performance_judge(&checks, "row", cases[i].unit, cases[i].measured, cases[i].bound,
-                          "advice", i % 2 > 0 ? &quiet : &unknown);
+                          "advice", i % 2 > 0 ? &quiet : &unknown, NAN);
         assert_row(&checks, "row", cases[i].status, cases[i].value);
         if (cases[i].status == CHECK_LOW)
             assert_string_equal(checks.rows[0].advice, "advice");
     }
     for (int i = 0; i < 2; i++) { /* with others on the cores, it is low at worst */
         struct checks checks = { .count = 0 };
-        performance_judge(&checks, "row", UNIT_FLOPS, 1e9, 9e9, "advice", i > 0 ? &used : &stolen);
+        performance_judge(&checks, "row", UNIT_FLOPS, 1e9, 9e9, "advice", i > 0 ? &used : &stolen,
+                          NAN);
         assert_row(&checks, "row", CHECK_LOW, "1.00 GFLOP/s");
         assert_non_null(strstr(checks.rows[0].advice, "measure again"));
         checks.count = 0;
-        performance_judge(&checks, "row", UNIT_FLOPS, 10e9, 9e9, "advice", &used);
+        performance_judge(&checks, "row", UNIT_FLOPS, 10e9, 9e9, "advice", &used, NAN);
         assert_row(&checks, "row", CHECK_OK, "10.0 GFLOP/s");
     }
 }
@@ -689,8 +690,8 @@ static void limits_of_the_host_are_measured(void **state)
 
 static void json_has_the_members_that_programs_read(void **state)
 {
-    static const char *const members[] = { "name",   "status", "value", "expected",
-                                           "advice", "number", "bound", "unit" };
+    static const char *const members[] = { "name",   "status", "value", "expected", "advice",
+                                           "number", "bound",  "unit",  "noise" };
     struct checks checks = { .group = "host" };
     const cJSON *row;
     struct json json = { false };

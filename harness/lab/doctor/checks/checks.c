@@ -32,6 +32,7 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
     va_end(values);
     row->number = checks->unit != NULL ? checks->number : NAN;
     row->bound = checks->unit != NULL ? checks->bound : NAN;
+    row->noise = checks->unit != NULL ? checks->noise : NAN;
     row->unit = checks->unit;
     checks->unit = NULL;
     checks->count++;
@@ -44,7 +45,13 @@ void checks_number(struct checks *checks, double number, double bound, const cha
 {
     checks->number = number;
     checks->bound = bound;
+    checks->noise = NAN;
     checks->unit = unit;
+}
+
+void checks_noise(struct checks *checks, double noise)
+{
+    checks->noise = noise;
 }
 
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why)

@@ -19,6 +19,8 @@ struct check {
 
     /* The value as a number, where it is one, and where it stops to be ok; else NaN and NULL. */
     double number, bound;
+    double
+        noise; /* relative, by which the number may differ if it is measured again; NaN: not known */
     const char *unit; /* "B/s", "ns", "B", "Hz", "cores", "%" ... */
 };
 
@@ -28,8 +30,8 @@ struct checks {
     struct check rows[CHECKS_MAX];
     int count;
     int counts[CHECK_STATUSES];
-    const char *group;    /* of the rows that are added from now on */
-    double number, bound; /* of the next row, if `unit` is set */
+    const char *group;           /* of the rows that are added from now on */
+    double number, bound, noise; /* of the next row, if `unit` is set */
     const char *unit;
 
     /* Called after each row, while the next one is measured; NULL: nobody is. */
@@ -45,6 +47,9 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
 
 /* The number of the row that is added next: `bound` is where it stops to be ok, NaN if there is none. */
 void checks_number(struct checks *checks, double number, double bound, const char *unit);
+
+/* The noise of that number, after checks_number(). */
+void checks_noise(struct checks *checks, double noise);
 
 /* A row without a value: NONE, and the advice is `why`. */
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why);

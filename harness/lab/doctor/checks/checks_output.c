@@ -173,5 +173,6 @@ void checks_json(struct json *json, cJSON *root, const struct checks *checks)
         json_number(json, object, "number", row->number);
         json_number(json, object, "bound", row->bound);
         json_text(json, object, "unit", row->unit);
+        json_number(json, object, "noise", row->noise);
     }
 }

@@ -1,0 +1,285 @@
+#include "harness/desk/fleet/fleet_noise.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/base/figures/student.h"
+#include "harness/base/rows.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 1.4826 median absolute deviations are a standard deviation of normal values; SUSPECT of these are looked at. */
+static const double MAD_SCALE = 1.4826, SUSPECT = 3;
+
+/* Standard deviations between a bound and the difference that reaches it in four of five cases. */
+static const double POWER_80 = 0.8416;
+
+/* Logarithm of the likelihood, by which degrees of freedom may be worse than the best and still be taken; by made fleets
+ * (tests/desk/fleet/test_fleet.c). */
+static const double LIKELY = 1.5;
+
+/* Degrees of freedom that are tried; from the last on, tails are as of normal noise. */
+static const double freedoms[] = { 2, 2.5, 3, 3.5, 4, 5, 6, 8, 11, 16, 25, 50, 1000 };
+
+/* Among fewer machines than these, tails may seem heavier by one of `freedoms` more (the last: by half of one) once the one that is to be named is
+ * taken away; made fleets had it so. */
+static const int few[] = { 7, 12, 128 };
+
+struct search {
+    const struct fleet_matrix *matrix;
+    bool *removed;     /* [nodes] */
+    int *order;        /* [nodes] the most deviant first */
+    double *scores;    /* [nodes], then [figures * nodes] */
+    double *scratch;   /* [nodes] */
+    double *variances; /* [figures] */
+    struct student_prior prior;
+    int suspects;
+};
+
+static const double *values_of(const struct fleet_matrix *matrix, int figure)
+{
+    return matrix->slow + (int64_t)figure * matrix->nodes;
+}
+
+/* --- The others --- */
+
+/* Mean and standard deviation of a figure of the machines that are not removed. */
+static struct fleet_noise noise_of(const struct search *search, int figure)
+{
+    const double *slow = values_of(search->matrix, figure);
+    struct fleet_noise noise = { .deviation = NAN, .bound = INFINITY, .smallest = INFINITY };
+    double squares = 0;
+
+    for (int i = 0; i < search->matrix->nodes; i++) {
+        double before = noise.mean;
+        if (search->removed[i] || isnan(slow[i]))
+            continue;
+        noise.count++;
+        noise.mean += (slow[i] - before) / noise.count;
+        squares += (slow[i] - before) * (slow[i] - noise.mean);
+    }
+    if (noise.count > 1)
+        noise.deviation = sqrt(squares / (noise.count - 1));
+    return noise;
+}
+
+double fleet_noise_deviations(const struct fleet_noise *noise, double slow, double stated)
+{
+    double scale = fmax(noise->deviation * sqrt(1 + 1.0 / noise->count), stated);
+    double off = slow - noise->mean;
+
+    if (scale > 0)
+        return off / scale;
+    return off == 0 ? 0 : off > 0 ? INFINITY : -INFINITY;
+}
+
+/* Student's t with so many degrees of freedom, as a standard normal value of the same probability. */
+static double normal_score(double t, double freedom)
+{
+    double score = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
+
+    return t < 0 ? -score : score;
+}
+
+/* A value of the sample as a normal score, by the standard deviation of the rest of it. */
+static double score_of(const struct search *search, const struct fleet_noise *all, double variance,
+                       double slow)
+{
+    double count = all->count - 1, off = (slow - all->mean) * all->count / count, freedom;
+    double squares = variance * count - (slow - all->mean) * off;
+    double rest = student_variance(&search->prior, fmax(squares, 0) / (count - 1), count - 1,
+                                   search->matrix->alike, &freedom);
+
+    return rest > 0 ? normal_score(off / sqrt(rest * (1 + 1 / count)), freedom) : 0;
+}
+
+/* --- How heavy the tails are --- */
+
+/* Logarithm of the likelihood of `values` as Student's t, with the best scale. */
+static double likelihood(const double *values, int64_t count, double freedom)
+{
+    double scale = 1, sum = 0;
+
+    /* Expectation and maximisation: the weights of a value, then the scale. */
+    for (int i = 0; i < 12; i++) {
+        double squares = 0;
+        for (int64_t j = 0; j < count; j++) {
+            double square = values[j] * values[j];
+            squares += (freedom + 1) * square / (freedom + square / scale);
+        }
+        scale = squares / (double)count;
+    }
+    for (int64_t j = 0; j < count; j++) sum += log1p(values[j] * values[j] / (freedom * scale));
+    return (double)count * (lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - 0.5 * log(freedom) -
+                            0.5 * log(scale)) -
+           (freedom + 1) / 2 * sum;
+}
+
+/* Which of `freedoms`. */
+static int tail_freedom(const struct search *search, const struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    double best = -INFINITY, all[ARRAY_SIZE(freedoms)];
+    int64_t count = 0;
+    size_t likely = 0;
+
+    for (int f = 0; f < matrix->alike; f++) {
+        const double *slow = values_of(matrix, f);
+        for (int i = 0; i < matrix->nodes && noise[f].count > 2 && noise[f].deviation > 0; i++)
+            if (!search->removed[i] && !isnan(slow[i]))
+                search->scores[count++] =
+                    score_of(search, &noise[f], search->variances[f], slow[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(freedoms); i++) {
+        all[i] = likelihood(search->scores, count, freedoms[i]);
+        best = fmax(best, all[i]);
+    }
+    while (likely < ARRAY_SIZE(freedoms) - 1 && !(all[likely] >= best - LIKELY)) likely++;
+    return (int)likely;
+}
+
+/* --- Who stands out --- */
+
+/* Takes into each figure's noise what all figures tell. */
+static void moderate(struct search *search, struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int most = 0;
+
+    for (int f = 0; f < matrix->figures; f++) {
+        noise[f] = noise_of(search, f);
+        noise[f].freedom = noise[f].count - 1;
+        search->variances[f] =
+            isnan(noise[f].deviation) ? 0 : noise[f].deviation * noise[f].deviation;
+        most = noise[f].count > most ? noise[f].count : most;
+    }
+    search->prior = student_prior(search->variances, matrix->alike, fmax(most - 1, 1));
+    for (int f = 0; f < matrix->alike; f++)
+        if (noise[f].count > 1)
+            noise[f].deviation =
+                sqrt(student_variance(&search->prior, search->variances[f], noise[f].count - 1,
+                                      matrix->alike, &noise[f].freedom));
+}
+
+static void judge_others(struct search *search, struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int tails, next;
+
+    moderate(search, noise);
+    tails = tail_freedom(search, noise);
+    for (int f = 0; f < matrix->figures; f++) {
+        struct fleet_noise *row = &noise[f];
+        double scale, freedom;
+        if (row->count < 3)
+            continue;
+        row->bound = student_critical(2 * matrix->chance, fmin(row->freedom, freedoms[tails]));
+        /* Without the one that is to be named, fewer values tell how heavy the tails are. */
+        next = tails - (row->count < few[0]) - (row->count < few[1]);
+        freedom = freedoms[next > 0 ? next : 0];
+        if (row->count >= few[1] && row->count < few[2] && tails > 0)
+            freedom = sqrt(freedom * freedoms[tails - 1]); /* half a step */
+        freedom = fmin(row->freedom, freedom);
+        scale = row->deviation * sqrt(1 + 1.0 / (row->count - 1));
+        row->smallest = fmax(matrix->least, scale * student_critical(2 * matrix->chance, freedom)) +
+                        POWER_80 * scale;
+    }
+}
+
+static bool stands_out(const struct fleet_matrix *matrix, const struct fleet_noise *noise, int node)
+{
+    for (int f = 0; f < matrix->figures; f++) {
+        double slow = values_of(matrix, f)[node];
+        double stated = matrix->stated[(int64_t)f * matrix->nodes + node];
+        if (!isnan(slow) && fabs(slow - noise[f].mean) >= matrix->least &&
+            fabs(fleet_noise_deviations(&noise[f], slow, stated)) > noise[f].bound)
+            return true;
+    }
+    return false;
+}
+
+static _Thread_local const double *scores_to_sort; /* qsort() has no context */
+
+static int by_score(const void *left, const void *right)
+{
+    double a = scores_to_sort[*(const int *)left], b = scores_to_sort[*(const int *)right];
+
+    return (a < b) - (a > b);
+}
+
+/* The machines by their largest deviation from a median, which half of them may miss without moving it. */
+static void put_in_order(struct search *search)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    double *score = search->scores;
+
+    for (int i = 0; i < matrix->nodes; i++) score[i] = 0;
+    for (int f = 0; f < matrix->figures; f++) {
+        const double *slow = values_of(matrix, f);
+        double median, deviation;
+        int count = 0;
+        for (int i = 0; i < matrix->nodes; i++)
+            if (!search->removed[i] && !isnan(slow[i]))
+                search->scratch[count++] = slow[i];
+        if (count < 3)
+            continue;
+        median = stats_median(search->scratch, count);
+        for (int i = 0; i < count; i++) search->scratch[i] = fabs(search->scratch[i] - median);
+        deviation = MAD_SCALE * stats_median(search->scratch, count);
+        for (int i = 0; i < matrix->nodes; i++)
+            if (!isnan(slow[i]) && fabs(slow[i] - median) >= matrix->least)
+                score[i] = fmax(score[i], fabs(slow[i] - median) / fmax(deviation, DBL_MIN));
+    }
+    for (int i = 0; i < matrix->nodes; i++) search->order[i] = i;
+    scores_to_sort = score;
+    qsort(search->order, (size_t)matrix->nodes, sizeof *search->order, by_score);
+    while (search->suspects < (matrix->nodes - 1) / 2 &&
+           score[search->order[search->suspects]] > SUSPECT)
+        search->suspects++;
+}
+
+/* Removes the doubtful, if enough others are left to judge by. */
+static void remove_doubtful(struct search *search)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int clean = 0;
+
+    for (int i = 0; i < matrix->nodes; i++) clean += !matrix->doubtful[i];
+    for (int i = 0; i < matrix->nodes; i++)
+        search->removed[i] = clean >= 4 && 2 * clean > matrix->nodes && matrix->doubtful[i];
+}
+
+enum status fleet_noise_find(struct fleet_noise *noise, bool *out,
+                             const struct fleet_matrix *matrix)
+{
+    enum status status = STATUS_OK;
+    struct search search = { .matrix = matrix };
+    int found = 0;
+
+    TRY_OUT(rows_make(&search.removed, matrix->nodes));
+    TRY_OUT(rows_make(&search.order, matrix->nodes));
+    TRY_OUT(rows_make(&search.scratch, matrix->nodes));
+    TRY_OUT(rows_make(&search.variances, matrix->figures));
+    TRY_OUT(rows_make(&search.scores, (int64_t)matrix->nodes * (matrix->figures + 1)));
+    remove_doubtful(&search);
+    put_in_order(&search);
+    for (int k = 0; k < search.suspects; k++) {
+        search.removed[search.order[k]] = true;
+        judge_others(&search, noise);
+        if (stands_out(matrix, noise, search.order[k]))
+            found = k + 1;
+    }
+    for (int k = found; k < search.suspects; k++)
+        search.removed[search.order[k]] = matrix->doubtful[search.order[k]];
+    judge_others(&search, noise);
+    for (int i = 0; i < matrix->nodes; i++) out[i] = search.removed[i];
+
+out:
+    free(search.removed);
+    free(search.order);
+    free(search.scratch);
+    free(search.variances);
+    free(search.scores);
+    return status;
+}
