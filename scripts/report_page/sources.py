@@ -83,7 +83,7 @@ def trace_path(folder, scenario, variant):
     if not isinstance(name, str):
         return "", member(scenario, "tracing", variant, "reason") or "the run recorded no trace of it"
     path = outside.beside(folder, name)
-    return (path, "") if path else ("", f"{name} is not a file beside the result, or not any more")
+    return (path, "") if path else ("", f"{name} is not beside the result any more")
 
 
 def gather_result(program, path):

@@ -39,7 +39,8 @@ struct bench_command {
     bool list, interleaved;
     int ranks;
     struct rounds_of rounds_of;
-    int file_format; /* JSON is the only one */
+    const char *ceilings; /* NULL, or the type of products */
+    int file_format;      /* JSON is the only one */
 
     struct device *device;
     struct roofs roofs;
@@ -357,9 +358,33 @@ static enum status enter_ranks(struct bench_command *command)
     return STATUS_OK;
 }
 
+/* What `run` asks a child for, since a device may hang: the two limits of a step, quickly. */
+static enum status print_ceilings(struct bench_command *command)
+{
+    int peak = roof_peak_find(command->ceilings);
+    struct ceilings ceilings;
+
+    if (peak >= ROOF_PEAKS)
+        FAIL(STATUS_BAD_USAGE, "--ceilings=%.60s: give fp32, tf32, bf16 or fp16",
+             command->ceilings);
+    TRY(flags_open_device(&command->device, &command->flags));
+    TRY(clocks_raise(command->device));
+    roofs_measure_quickly(&command->roofs, peak, command->device);
+    ceilings = roofs_ceilings(&command->roofs, peak);
+    if (!(ceilings.flops_per_second > 0) || !(ceilings.bytes_per_second > 0))
+        return status_last()->status;
+    printf("{\"flops_per_second\": %.17g, \"bytes_per_second\": %.17g}\n",
+           ceilings.flops_per_second, ceilings.bytes_per_second);
+
+    return STATUS_OK;
+}
+
 static enum status run_bench(void *context, int *exit_code)
 {
     struct bench_command *command = context;
+
+    if (command->ceilings != NULL)
+        return print_ceilings(command);
 
     if (command->rounds_of.given) {
         TRY(measure_rounds(command, exit_code));
@@ -392,6 +417,10 @@ static const struct option_row options[] = {
     FLAG_DEVICE("what to measure"),
     FLAG_DEVICE_MEMORY,
     { "seed", "N", "seed of the data", 1, value_unsigned, AT(settings.seed) },
+    { "ceilings", "TYPE",
+      "print only how fast the device multiplies matrices of this type (fp32, tf32, bf16, fp16) "
+      "and copies, as JSON",
+      3, value_text, AT(ceilings) },
     { "ranks", "N",
       "measure what N processes do together (coll_*), over MPI, each with a device of its own, and "
       "nothing else",

@@ -1,0 +1,78 @@
+#include "harness/lab/experiment/parent/measured_roofs.h"
+
+#include "harness/base/programs/side_program.h"
+#include "harness/base/system/cpu_times.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TRIES = 3 };
+
+/* A try takes a second, and many times that on a machine with many other programs. */
+static const double SECONDS_MOST = 60;
+
+static enum status take(struct roofs *roofs, int peak, const struct side_program *child)
+{
+    enum status status = STATUS_OK;
+    cJSON *root = cJSON_Parse(child->text);
+    double copies =
+        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "bytes_per_second"));
+    double products =
+        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "flops_per_second"));
+
+    if (!(copies > 0) || !(products > 0))
+        FAIL_OUT(STATUS_CHILD, "it printed no figures");
+    roofs->bytes_per_second = fmax(roofs->bytes_per_second, copies);
+    roofs->flops_per_second[peak] = fmax(roofs->flops_per_second[peak], products);
+
+out:
+    cJSON_Delete(root);
+    return status;
+}
+
+static enum status measure_once(struct roofs *roofs, int peak, const char *program,
+                                const char *device, const volatile sig_atomic_t *stop)
+{
+    enum status status = STATUS_OK;
+    struct side_program child = { .text = NULL };
+    char device_flag[64], type_flag[32], why[160];
+    const char *const arguments[] = { "chokepoint", "bench", device_flag, type_flag, NULL };
+
+    snprintf(device_flag, sizeof device_flag, "--device=%s", device);
+    snprintf(type_flag, sizeof type_flag, "--ceilings=%s", roof_peak_name(peak));
+    TRY_OUT(side_program_start(&child, program, arguments,
+                               &(struct side_program_options){ .seconds = SECONDS_MOST }));
+    side_programs_wait(&child, 1, stop);
+    if (stop != NULL && *stop != 0)
+        FAIL_OUT(STATUS_INTERRUPTED, "interrupted while the device's limits were measured");
+    if (!side_program_exited(&child, 0)) {
+        side_program_ending(why, sizeof why, &child);
+        child.said[strcspn(child.said, "\n")] = '\0';
+        FAIL_OUT(child.timed_out ? STATUS_TIMEOUT : STATUS_CHILD, "%s; %.300s", why,
+                 child.said[0] != '\0' ? child.said : "it said nothing");
+    }
+    TRY_OUT(take(roofs, peak, &child));
+
+out:
+    side_program_release(&child);
+    return status;
+}
+
+enum status measured_roofs(struct roofs *roofs, int peak, const char *program, const char *device,
+                           const volatile sig_atomic_t *stop)
+{
+    for (int i = 0; i < TRIES; i++) {
+        struct cpu_times before, after;
+        struct cpu_loss loss;
+        cpu_times_read(&before, "");
+        TRY(measure_once(roofs, peak, program, device, stop));
+        cpu_times_read(&after, "");
+        loss = cpu_loss_between(&before, &after);
+        if (!cpu_loss_is_large(&loss))
+            break;
+    }
+
+    return STATUS_OK;
+}
