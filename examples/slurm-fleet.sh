@@ -7,7 +7,7 @@
 #
 #     sbatch --nodes=64 slurm-fleet.sh FOLDER
 #
-# FOLDER is on a file system that all nodes share, and gets doctor-NODE.json. Exits with 1 where a node is out, with 2
+# FOLDER is on a file system that all nodes share, and gets doctor-NODE.json, or doctor-NODE-GPU.json of each GPU. Exits with 1 where a node is out, with 2
 # where a file could not be read.
 set -u
 
@@ -20,6 +20,15 @@ export CHOKEPOINT folder
 # shellcheck disable=SC2016 # the nodes expand it
 srun --kill-on-bad-exit=0 sh -c '
     name=${SLURMD_NODENAME:-$(hostname)}
-    "$CHOKEPOINT" doctor --format=json --out=/tmp >"$folder/.doctor-$name"
-    mv "$folder/.doctor-$name" "$folder/doctor-$name.json"'
+    gpus=$("$CHOKEPOINT" doctor --device=cuda:count 2>/dev/null)
+    case $gpus in "" | *[!0-9]*) gpus=0 ;; esac
+    gpu=0
+    while :; do
+        device=cpu file=$name
+        [ "$gpus" -eq 0 ] || device=cuda:$gpu file=$name-$gpu
+        "$CHOKEPOINT" doctor --device="$device" --format=json --out=/tmp >"$folder/.doctor-$file"
+        mv "$folder/.doctor-$file" "$folder/doctor-$file.json"
+        gpu=$((gpu + 1))
+        [ "$gpu" -lt "$gpus" ] || break
+    done'
 "$CHOKEPOINT" fleet "$folder"

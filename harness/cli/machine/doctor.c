@@ -4,6 +4,7 @@
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
+#include "harness/cli/machine/doctor_all.h"
 #include "harness/cli/machine/doctor_soak.h"
 #include "harness/desk/fleet/machine_rank.h"
 #include "harness/lab/bench/device_context.h"
@@ -255,12 +256,30 @@ out:
     return status;
 }
 
+/* What doctor_all.c asks a child for, since opening a device may hang. */
+static enum status print_count(struct doctor *doctor)
+{
+    doctor->flags.device = "cuda:0";
+    TRY(flags_open_device(&doctor->device, &doctor->flags));
+    printf("%d\n", device_properties(doctor->device)->peers + 1);
+
+    return STATUS_OK;
+}
+
 static enum status run_doctor(void *context, int *exit_code)
 {
     enum status status = STATUS_OK, opened;
     struct doctor *doctor = context;
     int bad;
 
+    if (strcmp(doctor->flags.device, "cuda:count") == 0)
+        return print_count(doctor);
+    if (doctor_is_of_all(doctor->flags.device)) {
+        if (doctor->against != NULL)
+            FAIL_OUT(STATUS_BAD_USAGE,
+                     "--against places one device among others: leave it out, or name a device");
+        return doctor_all(&doctor->flags, doctor->soak_seconds, doctor->prolog, exit_code);
+    }
     if (doctor->prolog)
         return run_prolog(doctor, exit_code);
     TRY_OUT(read_others(doctor));
@@ -296,7 +315,9 @@ static void release(void *context)
 }
 
 static const struct option_row options[] = {
-    FLAG_DEVICE("what to check"),
+    FLAG_DEVICE("what to check; cuda:all: every GPU, cpu:all: the cores of each NUMA node, one "
+                "after the other and all at "
+                "once, each in a process of its own"),
     FLAG_DEVICE_MEMORY,
     FLAG_OUT("the folder that results will be written to", 2),
     FLAG_STRICT("pass only if no row is low either", 2),

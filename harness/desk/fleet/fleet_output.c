@@ -215,7 +215,7 @@ static void print_kind(const struct page *page, const struct fleet *fleet,
 }
 
 /* "(gemm_fp32 10% less; numerics_gemm fails)" of one machine. */
-static void print_why(char *text, size_t size, const struct fleet *fleet, int node)
+void fleet_why(char *text, size_t size, const struct fleet *fleet, int node)
 {
     text[0] = '\0';
     for (int k = 0; k < fleet->kind_count; k++) {
@@ -262,7 +262,7 @@ static void print_summary(const struct page *page, const struct fleet *fleet)
             page_summary(page, "Too few to tell: the %d of %s.", fleet->kinds[k].count,
                          intern_text(fleet->names, fleet->kinds[k].name));
     for (int i = 0; i < fleet->out_count && i < NAMED_MOST; i++) {
-        print_why(why, sizeof why, fleet, fleet->out[i]);
+        fleet_why(why, sizeof why, fleet, fleet->out[i]);
         page_summary(page, "Out: %s (%s)", fleet->nodes[fleet->out[i]].label, why);
     }
     if (fleet->out_count > NAMED_MOST)

@@ -1,0 +1,16 @@
+/* doctor of every device of a machine: of each GPU (cuda:all), or of the cores of each NUMA node (cpu:all). */
+#ifndef HARNESS_CLI_MACHINE_DOCTOR_ALL_H
+#define HARNESS_CLI_MACHINE_DOCTOR_ALL_H
+
+#include "harness/cli/line/flags.h"
+
+/* "cuda:all", "cpu:all". */
+bool doctor_is_of_all(const char *device);
+
+/* Runs doctor of each device in a process of its own, one after the other, then all at once, and for a prolog only all
+ * at once: a device that hangs costs its own column. Prints a table with a column per device, and which is the odd one;
+ * for a prolog one line. `soak_seconds`: 0, or how long each is soaked, all at once. *exit_code is doctor's, of the
+ * worst device. */
+enum status doctor_all(const struct flags *flags, double soak_seconds, bool prolog, int *exit_code);
+
+#endif
