@@ -208,7 +208,7 @@ static void a_slow_machine_is_named(void **state)
         bool all;
         int rounds, least_percent;
     } cases[] = {
-        { 5, 0.5, false, 100, 95 }, { 8, 0.3, false, 100, 95 }, { 16, 0.1, false, 100, 80 },
+        { 5, 0.5, false, 100, 95 }, { 8, 0.3, false, 100, 95 }, { 16, 0.1, false, 100, 70 },
         { 16, 0.1, true, 100, 95 }, { 64, 0.1, false, 40, 95 }, { 64, 0.05, true, 40, 95 },
     };
     (void)state;
