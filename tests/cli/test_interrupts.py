@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Signals while train, a sweep and bench are under way: what was measured is printed and kept.
 
-usage: test_interrupts.py PROGRAM
+usage: test_interrupts.py PROGRAM HANGING_DEVICE
 
 The signal is sent when the program says that something is measured, on standard output or in its progress
 line, which it shows because standard error is a terminal here.
@@ -15,8 +15,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-program = sys.argv[1]
+program, hanging_device = sys.argv[1:3]
 failures = 0
 
 
@@ -71,6 +72,31 @@ def train_prints_the_table_and_the_figures_so_far():
         check("accuracy" not in output, "train: it went on to evaluate", output)
         check("stopped by" in errors and "steps" in errors, "train: it does not say why", errors)
         check(0 < len(rows) < 10, "train: rows of the table", output)
+
+
+def a_device_that_hangs_is_abandoned():
+    """The wait for it never returns; the program ends within five seconds, and says so. Machines may be busy: ten."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "hangs")
+            child = subprocess.Popen([program, "train", "--device=cpu", "--model=light", "--steps=50000"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                     env={**os.environ, "LD_PRELOAD": hanging_device, "HANG": file})
+            while (line := child.stdout.readline()) and not re.match(r" +\d+ ", line):
+                pass
+            open(file, "w", encoding="utf-8").close()
+            time.sleep(2)
+            begin = time.monotonic()
+            child.send_signal(number)
+            try:
+                _, errors = child.communicate(timeout=30)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                _, errors = child.communicate()
+            took = time.monotonic() - begin
+            check(child.returncode == 128 + number and took < 10, f"a device that hangs: exit code {child.returncode} "
+                  f"after {took:.1f} s", errors)
+            check("the device hangs" in errors, "it does not say that the device hangs", errors)
 
 
 def a_soak_ends_early_with_its_rows():
@@ -194,6 +220,7 @@ for name in ("CHOKEPOINT_FAIL", "CHOKEPOINT_VERBOSE"):
 with tempfile.TemporaryDirectory() as place:
     train_prints_the_table_and_the_figures_so_far()
     a_soak_ends_early_with_its_rows()
+    a_device_that_hangs_is_abandoned()
     an_interrupt_while_the_trace_is_recorded_is_not_forgotten(place)
     a_sweep_prints_the_rounds_that_are_finished()
     a_sweep_says_which_values_it_did_not_reach()

@@ -2,6 +2,7 @@
  * counts the call if it succeeded. Calls that a capture records are not counted, because their work
  * has not been done yet. */
 #include "harness/lab/device/device.h"
+#include "harness/lab/device/types/device_wait.h"
 
 #include "harness/lab/device/check.h"
 #include "harness/lab/device/driver.h"
@@ -19,6 +20,16 @@ static int64_t counted(_Atomic int64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
+
+/* TRY() of a call that may wait for the device. */
+#define WAIT(call)                                                                                 \
+    do {                                                                                           \
+        enum status status_of_wait;                                                                \
+        device_wait_begin();                                                                       \
+        status_of_wait = (call);                                                                   \
+        device_wait_end();                                                                         \
+        TRY(status_of_wait);                                                                       \
+    } while (0)
 
 static enum status fault(const struct device *device, enum fault kind)
 {
@@ -80,7 +91,7 @@ enum status device_synchronize(struct device *device)
 {
     TRY(check_given(device, "device_synchronize", "the device"));
     TRY(fault(device, FAULT_sync));
-    TRY(device->driver->synchronize(device));
+    WAIT(device->driver->synchronize(device));
     count(&device->ledger->synchronizations, 1);
 
     return STATUS_OK;
@@ -166,7 +177,7 @@ enum status stream_synchronize(struct stream *stream)
 {
     TRY(check_given(stream, "stream_synchronize", "the stream"));
     TRY(fault(stream->device, FAULT_sync));
-    TRY(stream->device->driver->stream_synchronize(stream));
+    WAIT(stream->device->driver->stream_synchronize(stream));
     count(&stream->device->ledger->synchronizations, 1);
 
     return STATUS_OK;
@@ -225,7 +236,7 @@ enum status event_synchronize(struct event *event)
 {
     TRY(check_given(event, "event_synchronize", "the event"));
     TRY(fault(event->device, FAULT_sync));
-    TRY(event->device->driver->event_synchronize(event));
+    WAIT(event->device->driver->event_synchronize(event));
     count(&event->device->ledger->synchronizations, 1);
 
     return STATUS_OK;
@@ -277,7 +288,7 @@ static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchr
     TRY(check_given(stream, "copy", "the stream"));
     TRY(check_copy(kind, to, from, bytes));
     TRY(fault(stream->device, FAULT_copy));
-    TRY(stream->device->driver->copy(stream, kind, asynchronous, to, from, bytes, &waited));
+    WAIT(stream->device->driver->copy(stream, kind, asynchronous, to, from, bytes, &waited));
     if (stream->capturing)
         return STATUS_OK;
     count_copy(stream->device->ledger, kind, bytes);
