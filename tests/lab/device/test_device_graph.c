@@ -392,22 +392,26 @@ static void a_graph_never_runs_twice_at_a_time(void **state)
 static void graphs_come_and_go_while_another_stream_is_busy(void **state)
 {
     struct cpu_device_test *test = *state;
-    struct stream *other;
+    struct stream *busy;
+    unsigned char host[64];
+    void *target = cpu_device_memory(test->device, sizeof host);
 
-    OK(stream_create(test->device, &other));
-    gate_close(test, test->stream);
+    OK(stream_create(test->device, &busy));
+    gate_close(test, busy);
     for (int i = 0; i < 400; i++) {
         struct graph *graph;
 
-        OK(graph_begin(other));
-        OK(device_memset(other, test->gate_target, i, 64));
-        OK(graph_end(other, &graph));
-        OK(graph_launch(other, graph));
-        OK(stream_synchronize(other));
+        OK(graph_begin(test->stream));
+        OK(device_memset(test->stream, target, i % 256, sizeof host));
+        OK(graph_end(test->stream, &graph));
+        OK(graph_launch(test->stream, graph));
+        OK(device_copy(test->stream, COPY_DEVICE_TO_HOST, host, target, sizeof host));
+        assert_int_equal(host[63], i % 256);
         graph_destroy(graph);
     }
     gate_open(test);
-    stream_destroy(other);
+    stream_destroy(busy);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, target));
 }
 
 int main(void)
