@@ -16,7 +16,7 @@ static bool is_mark(const struct trace_file *trace, const struct trace_event *ev
 
 static int by_start(const void *left, const void *right)
 {
-    const struct mark *a = left, *b = right;
+    const struct step_mark *a = left, *b = right;
 
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
@@ -34,7 +34,7 @@ struct marks marks_of(struct arena *arena, const struct trace_file *trace)
             continue;
         ARENA_ROOM(arena, marks.items, marks.count, room);
         marks.items[marks.count++] =
-            (struct mark){ number, event->start_ns, event->end_ns, event->track };
+            (struct step_mark){ number, event->start_ns, event->end_ns, event->track };
     }
     sort_items(marks.items, marks.count, sizeof *marks.items, by_start);
     return marks;
@@ -88,7 +88,7 @@ static void remove_hole(struct trace_file *trace, const struct interval *hole)
 
 /* Steps whose numbers do not follow, with most of the time between them empty: the profiler did not record then. */
 static bool find_hole(struct interval *hole, struct arena *scratch, const struct trace_file *trace,
-                      const struct mark *before, const struct mark *after)
+                      const struct step_mark *before, const struct step_mark *after)
 {
     int64_t gap_ns = after->start_ns - before->end_ns;
     int64_t step_ns = before->end_ns - before->start_ns;
@@ -102,7 +102,7 @@ static bool find_hole(struct interval *hole, struct arena *scratch, const struct
 
 /* The time between two steps that is no part of the hole, beyond a quarter of a step: work that ends late or begins late,
  * which then seems to be idle time of the next step. */
-static int64_t work_beside(const struct mark *before, const struct mark *after,
+static int64_t work_beside(const struct step_mark *before, const struct step_mark *after,
                            const struct interval *hole)
 {
     int64_t beside_ns = after->start_ns - before->end_ns - (hole->end_ns - hole->start_ns);
@@ -140,11 +140,11 @@ bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *
 
 /* The step in which an event begins and after whose end it goes on; NULL: there is none. A mark that begins with the
  * step is around it. */
-static const struct mark *crossed(const struct marks *marks, const struct trace_event *event)
+static const struct step_mark *crossed(const struct marks *marks, const struct trace_event *event)
 {
     enum { MARK_NS = 1000 }; /* whole microseconds are a unit of traces */
     int64_t low = 0, high = marks->count;
-    const struct mark *mark;
+    const struct step_mark *mark;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
@@ -169,7 +169,7 @@ bool mend_annotations(struct sound_row *row, struct trace_file *trace, const str
 
     for (int64_t i = 0; marks->count > 0 && i < trace->event_count; i++) {
         struct trace_event *event = &trace->events[i];
-        const struct mark *mark;
+        const struct step_mark *mark;
         if (event->kind != EVENT_KIND_ANNOTATION || is_mark(trace, event, &number))
             continue;
         mark = crossed(marks, event);

@@ -23,13 +23,13 @@ bool mend_clock(struct sound_row *row, struct arena *arena, struct trace_file *t
                 const struct timeline *timeline);
 
 /* The steps as they are marked, by start. */
-struct mark {
+struct step_mark {
     int64_t number, start_ns, end_ns;
     uint32_t track;
 };
 
 struct marks {
-    struct mark *items;
+    struct step_mark *items;
     int64_t count;
 };
 

@@ -34,7 +34,8 @@ static double samples_of(const struct summary *summary)
     double sum = 0;
 
     for (int64_t i = 0; i < summary->steps.count; i++) {
-        int32_t detail = summary->steps.items[i].event->detail;
+        const struct trace_event *event = summary->steps.items[i].event;
+        int32_t detail = event->kind == EVENT_KIND_ANNOTATION ? event->detail : NO_DETAIL;
         if (detail == NO_DETAIL || trace->steps[detail].samples <= 0)
             return NAN;
         sum += (double)trace->steps[detail].samples;
