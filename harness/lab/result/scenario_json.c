@@ -43,9 +43,11 @@ static void add_needs(struct json *json, cJSON *to, enum where needs)
                                      .host_cores = 1,
                                      .bf16_matrix_units = true,
                                      .fused_attention = true };
-    const struct device_properties gpu = {
-        .is_gpu = true, .is_large = true, .bf16_matrix_units = true, .tf32 = true, .fused_attention = true
-    };
+    const struct device_properties gpu = { .is_gpu = true,
+                                           .is_large = true,
+                                           .bf16_matrix_units = true,
+                                           .tf32 = true,
+                                           .fused_attention = true };
     cJSON *devices = json_array(json, to, "devices");
 
     while (cpu.host_cores < MOST_CORES && !where_holds(needs, &cpu)) cpu.host_cores++;

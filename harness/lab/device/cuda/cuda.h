@@ -63,7 +63,7 @@ enum status cuda_stream_create(struct device *device, struct stream **stream);
 void cuda_stream_destroy(struct stream *stream);
 enum status cuda_stream_synchronize(struct stream *stream);
 enum status cuda_synchronize(struct device *device);
-bool stream_all_idle(struct cuda_device *device); /* nothing is queued or running */
+bool stream_all_idle(struct cuda_device *device);             /* nothing is queued or running */
 bool stream_is_idle(struct cuda_device *device, uint32_t id); /* or was destroyed */
 
 /* --- event.c, copy.c, launch.c, cuda_gemm.c, graph.c: the driver's functions --- */
