@@ -354,7 +354,7 @@ class Plots(unittest.TestCase):
         for kind in ("timeline", "memory"):
             case = [kind, result_of_traces, "--scenario", "a_scenario_of_long_name_10", *READER]
             texts = " ".join(text for text, _ in texts_of(figure_of(case)[1]))
-            self.assertIn("gone.json is not there", texts)
+            self.assertIn("gone.json is not a file beside the result", texts)
 
     def test_two_traces_of_one_name_are_both_drawn(self):
         (folder / "second").mkdir()

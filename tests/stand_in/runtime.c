@@ -118,7 +118,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
 {
     memset(properties, 0, sizeof *properties);
     properties->totalGlobalMem = STAND_IN_MEMORY;
-    properties->multiProcessorCount = 1;
+    properties->multiProcessorCount =
+        getenv("STAND_IN_MULTIPROCESSORS") != NULL ? atoi(getenv("STAND_IN_MULTIPROCESSORS")) : 1;
     properties->warpSize = 32;
     properties->pciBusID = device;
     return cudaSuccess;
