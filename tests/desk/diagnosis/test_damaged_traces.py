@@ -68,7 +68,7 @@ def move_clock(trace, rng, size):
 
 
 def drift(trace, rng, size):
-    first = min(event["ts"] for event in events_of(trace, *DEVICE))
+    first = min((event["ts"] for event in events_of(trace, *DEVICE)), default=0)
     for event in events_of(trace, *DEVICE):
         event["ts"] += (event["ts"] - first) * 0.01 * size
 
@@ -116,7 +116,7 @@ def begin_early(trace, rng, size):
     first, end = marks[0]["ts"], marks[round(1 + size)]["ts"]
     called = {event["args"]["correlation"]: event["ts"] for event in events_of(trace, "cuda_runtime", "cuda_driver")
               if "correlation" in event.get("args", {})}
-    last = max(event["ts"] + event["dur"] for event in events_of(trace, *DEVICE))
+    last = max((event["ts"] + event["dur"] for event in events_of(trace, *DEVICE)), default=end)
     most = max(called, default=0)
     for event in copy.deepcopy(trace["traceEvents"]):
         correlation = event.get("args", {}).get("correlation")

@@ -42,9 +42,9 @@ struct marks marks_of(struct arena *arena, const struct trace_file *trace)
 
 /* --- Holes between cycles --- */
 
-/* The longest time between two steps in which no event is under way. */
+/* The longest time between two steps in which no event is under way, or none of the host. */
 static struct interval quiet_between(struct arena *scratch, const struct trace_file *trace,
-                                     int64_t start_ns, int64_t end_ns)
+                                     int64_t start_ns, int64_t end_ns, bool on_host)
 {
     struct intervals events = { .arena = scratch }, all = { .arena = scratch },
                      quiet = { .arena = scratch };
@@ -53,7 +53,7 @@ static struct interval quiet_between(struct arena *scratch, const struct trace_f
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         if (event->start_ns < end_ns && event->end_ns > start_ns &&
-            event->kind != EVENT_KIND_MEMORY)
+            event->kind != EVENT_KIND_MEMORY && !(on_host && trace->tracks[event->track].on_device))
             intervals_add(&events, interval_later(event->start_ns, start_ns),
                           interval_earlier(event->end_ns, end_ns));
     }
@@ -86,7 +86,8 @@ static void remove_hole(struct trace_file *trace, const struct interval *hole)
     }
 }
 
-/* Steps whose numbers do not follow, with most of the time between them empty: the profiler did not record then. */
+/* Steps whose numbers do not follow, with nothing of the host for most of the time between them: the profiler did not record
+ * then. The work of the last step may go on for a while. */
 static bool find_hole(struct interval *hole, struct arena *scratch, const struct trace_file *trace,
                       const struct step_mark *before, const struct step_mark *after)
 {
@@ -96,18 +97,21 @@ static bool find_hole(struct interval *hole, struct arena *scratch, const struct
     if (after->number - before->number < 2 || after->track != before->track ||
         2 * gap_ns < step_ns || gap_ns <= 0)
         return false;
-    *hole = quiet_between(scratch, trace, before->end_ns, after->start_ns);
-    return 2 * (hole->end_ns - hole->start_ns) >= gap_ns;
+    *hole = quiet_between(scratch, trace, before->end_ns, after->start_ns, true);
+    if (2 * (hole->end_ns - hole->start_ns) < gap_ns)
+        return false;
+    *hole = quiet_between(scratch, trace, before->end_ns, after->start_ns, false);
+    return hole->end_ns > hole->start_ns;
 }
 
-/* The time between two steps that is no part of the hole, beyond a quarter of a step: work that ends late or begins late,
+/* The time between two steps that is no part of the hole, beyond a fiftieth of a step: work that ends late or begins late,
  * which then seems to be idle time of the next step. */
 static int64_t work_beside(const struct step_mark *before, const struct step_mark *after,
                            const struct interval *hole)
 {
     int64_t beside_ns = after->start_ns - before->end_ns - (hole->end_ns - hole->start_ns);
 
-    return interval_later(0, beside_ns - (before->end_ns - before->start_ns) / 4);
+    return interval_later(0, beside_ns - (before->end_ns - before->start_ns) / 50);
 }
 
 bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace,
