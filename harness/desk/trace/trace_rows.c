@@ -245,7 +245,7 @@ static void remove_strays(struct trace_file *file, int64_t first_ns, int64_t las
  * are. A few that are nearer than a day are damaged if they are ten times as far away as nearly all others are spread. */
 static void settle_strays(struct trace_file *file)
 {
-    int64_t samples[STRAY_SAMPLES], median_ns, near_ns, count;
+    int64_t samples[STRAY_SAMPLES], median_ns, spread_ns, near_ns, count;
 
     if (file->event_count < 3) /* either of two may be the damaged one */
         return;
@@ -256,9 +256,11 @@ static void settle_strays(struct trace_file *file)
     if (median_ns > STRAY_NEAR_NS && samples[0] > STRAY_NEAR_NS)
         remove_strays(file, 1, INT64_MAX);
     remove_strays(file, median_ns - STRAY_NS, median_ns + STRAY_NS);
-    near_ns = STRAY_NEAR_NS + 10 * (samples[count - 1 - count / 50] - samples[count / 50]);
-    if (near_ns < STRAY_NS &&
-        20 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
+    spread_ns = samples[count - 1 - count / 50] - samples[count / 50];
+    if (spread_ns > STRAY_NS / 10)
+        return;
+    near_ns = STRAY_NEAR_NS + 10 * spread_ns;
+    if (20 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
         remove_strays(file, median_ns - near_ns, median_ns + near_ns);
 }
 
