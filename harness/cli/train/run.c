@@ -100,7 +100,7 @@ static void measure_ceilings(struct run *run)
 }
 
 /* A step that was faster than the peak shows that the peak is too low: it is measured again, and the faster one
- * counts. What still is above it stays a doubt (utilisation.h). */
+ * counts. A step that is still above it stays a doubt (utilisation.h). */
 static void raise_ceilings(struct run *run, struct scenario_result *result)
 {
     for (int v = 0; v < VARIANT_COUNT && !interrupt_signal(); v++) {

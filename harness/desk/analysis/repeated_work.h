@@ -5,7 +5,7 @@
  * the same if WORK_ALIKE of their work has the same names; WORK_PIECES of the pieces must be so, with WORK_SHARE of all work
  * and of the recording in them.
  *
- * Layers repeat too, within one step. What is told of an iteration and not of a layer is that host and device meet: by a
+ * Layers repeat too, within one step. An iteration differs from a layer in that host and device meet: by a
  * copy between them, or a wait. */
 #ifndef HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
 #define HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
