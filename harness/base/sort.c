@@ -13,3 +13,10 @@ void sort_items(void *items, int64_t count, size_t size,
             return;
         }
 }
+
+int sort_by_int64(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+    return (a > b) - (a < b);
+}

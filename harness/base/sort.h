@@ -9,4 +9,7 @@
 void sort_items(void *items, int64_t count, size_t size,
                 int (*compare)(const void *left, const void *right));
 
+/* An order for qsort() and sort_items(): of int64_t, the least first. */
+int sort_by_int64(const void *left, const void *right);
+
 #endif

@@ -57,13 +57,6 @@ static int by_count(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static int by_time(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static const struct named *names_of(struct arena *scratch, const struct trace_file *trace)
 {
     uint32_t count = trace_file_name_count(trace);
@@ -96,7 +89,7 @@ static void collect(struct search *search)
     for (int64_t i = 0; i < timeline->host_count; i++)
         if (search->named[timeline->host[i]->name].waits && trace_event_is_call(timeline->host[i]))
             search->waits_ns[search->wait_count++] = timeline->host[i]->start_ns;
-    sort_items(search->waits_ns, search->wait_count, sizeof *search->waits_ns, by_time);
+    sort_items(search->waits_ns, search->wait_count, sizeof *search->waits_ns, sort_by_int64);
 }
 
 /* --- A try --- */
@@ -121,7 +114,7 @@ static int64_t typical_piece(const struct search *search)
     int64_t *lengths = ARENA_NEW(search->scratch, int64_t, pieces);
 
     for (int64_t i = 0; i < pieces; i++) lengths[i] = length_of(search, i);
-    sort_items(lengths, pieces, sizeof *lengths, by_time);
+    sort_items(lengths, pieces, sizeof *lengths, sort_by_int64);
     while (length_of(search, best) != lengths[pieces / 2]) best++;
     return best;
 }

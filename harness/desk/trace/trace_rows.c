@@ -188,13 +188,6 @@ enum { STRAY_SAMPLES = 1001 };
 #define STRAY_NS      (INT64_C(86400) * 1000000000) /* a day: no profiler records as long */
 #define STRAY_NEAR_NS INT64_C(1000000000)
 
-static int by_value(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* A time of 0 is no time, unless the clock of the file begins there. */
 static bool is_zero(const struct trace_event *event)
 {
@@ -211,7 +204,7 @@ static int64_t take_samples(const struct trace_file *file, int64_t samples[STRAY
         if (!is_zero(event))
             samples[count++] = event->start_ns;
     }
-    qsort(samples, (size_t)count, sizeof *samples, by_value);
+    qsort(samples, (size_t)count, sizeof *samples, sort_by_int64);
     return count;
 }
 

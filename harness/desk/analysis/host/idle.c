@@ -3,6 +3,7 @@
 #include "harness/desk/analysis/host/idle.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
@@ -370,19 +371,12 @@ static void take_steps(struct sweep *sweep)
         take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns);
 }
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The part of the short gaps that exceeds their median, or half of them (late_ns in idle.h). */
 static int64_t late(int64_t *lengths, int64_t count)
 {
     int64_t beyond_median = 0, sum = 0;
 
-    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    qsort(lengths, (size_t)count, sizeof *lengths, sort_by_int64);
     for (int64_t i = 0; i < count; i++) sum += lengths[i];
     for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
     return interval_later(beyond_median, sum / 2);

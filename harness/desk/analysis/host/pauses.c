@@ -37,13 +37,6 @@ static int by_start(const void *left, const void *right)
     return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
 }
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static bool is_launch(const struct search *search, const struct trace_event *event)
 {
     if (search->timeline->host_alone)
@@ -95,7 +88,7 @@ static void find_border(struct search *search, struct arena *scratch)
             lengths[count++] = search->launches[i].start_ns - end_ns;
         end_ns = interval_later(end_ns, search->launches[i].end_ns);
     }
-    qsort(lengths, (size_t)count, sizeof *lengths, by_length);
+    qsort(lengths, (size_t)count, sizeof *lengths, sort_by_int64);
     border = count > 0 ? interval_earlier(lengths[count / 2], PAUSE_SURE_NS) * PAUSE_TIMES : 0;
     search->host->pause_ns =
         interval_later(PAUSE_LEAST_NS, interval_earlier(PAUSE_SURE_NS, border));

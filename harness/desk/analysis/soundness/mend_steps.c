@@ -3,16 +3,10 @@
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/soundness/mends.h"
+#include "harness/desk/analysis/timeline/steps.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool is_mark(const struct trace_file *trace, const struct trace_event *event,
-                    int64_t *number)
-{
-    return (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
-           name_is_step(trace_file_name(trace, event->name), number);
-}
 
 static int by_start(const void *left, const void *right)
 {
@@ -30,7 +24,7 @@ struct marks marks_of(struct arena *arena, const struct trace_file *trace)
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (!is_mark(trace, event, &number))
+        if (!step_is_marked(trace, event, &number))
             continue;
         ARENA_ROOM(arena, marks.items, marks.count, room);
         marks.items[marks.count++] =
@@ -174,7 +168,7 @@ bool mend_annotations(struct sound_row *row, struct trace_file *trace, const str
     for (int64_t i = 0; marks->count > 0 && i < trace->event_count; i++) {
         struct trace_event *event = &trace->events[i];
         const struct step_mark *mark;
-        if (event->kind != EVENT_KIND_ANNOTATION || is_mark(trace, event, &number))
+        if (event->kind != EVENT_KIND_ANNOTATION || step_is_marked(trace, event, &number))
             continue;
         mark = crossed(marks, event);
         if (mark == NULL)

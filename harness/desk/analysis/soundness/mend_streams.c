@@ -1,8 +1,8 @@
 /* Device work beside its stream and its calls: its times cannot contradict the order in which things happen. */
+#include "harness/base/figures/quantity.h"
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/soundness/mends.h"
-
-#include "harness/base/figures/quantity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,17 +147,10 @@ enum {
     LAUNCHES_LEAST = 10,
 };
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The extreme of the values but for one in 200 of them, which may be damaged themselves. */
 static int64_t robust(int64_t *values, int64_t count, bool largest)
 {
-    qsort(values, (size_t)count, sizeof *values, by_length);
+    qsort(values, (size_t)count, sizeof *values, sort_by_int64);
     return values[largest ? count - 1 - count / 200 : count / 200];
 }
 

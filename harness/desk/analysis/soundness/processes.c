@@ -1,7 +1,7 @@
 #include "harness/desk/analysis/soundness/processes.h"
 
 #include "harness/base/sort.h"
-#include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,6 @@ static int number_of(const struct processes *processes, int64_t id)
     return -1;
 }
 
-static int by_id(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 static void find_processes(struct processes *processes, struct arena *arena,
                            const struct trace_file *trace)
 {
@@ -34,14 +27,13 @@ static void find_processes(struct processes *processes, struct arena *arena,
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
         int64_t id = trace->tracks[event->track].process;
-        if ((event->kind != EVENT_KIND_ANNOTATION && event->kind != EVENT_KIND_OPERATOR) ||
-            !name_is_step(trace_file_name(trace, event->name), &step) ||
-            number_of(processes, id) >= 0 || processes->count == PROCESSES_MOST)
+        if (!step_is_marked(trace, event, &step) || number_of(processes, id) >= 0 ||
+            processes->count == PROCESSES_MOST)
             continue;
         ARENA_ROOM(arena, processes->ids, processes->count, room);
         processes->ids[processes->count++] = id;
     }
-    sort_items(processes->ids, processes->count, sizeof *processes->ids, by_id);
+    sort_items(processes->ids, processes->count, sizeof *processes->ids, sort_by_int64);
 }
 
 /* --- Work and the process that launched it --- */

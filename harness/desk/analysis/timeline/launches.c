@@ -149,13 +149,6 @@ static void count_lost(struct launches *launches, struct arena *scratch,
     launches->lost_count += !has_work;
 }
 
-static int by_length(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 struct launches launches_of(struct arena *arena, const struct timeline *timeline,
                             const struct captures *captures)
 {
@@ -195,7 +188,7 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
-    qsort(calls, (size_t)launches.count, sizeof *calls, by_length);
+    qsort(calls, (size_t)launches.count, sizeof *calls, sort_by_int64);
     launches.call_median_ns = launches.count > 0 ? calls[launches.count / 2] : 0;
     launches.late_call_ns = beyond_mean(&launches, late_ns, long_ns);
     count_lost(&launches, scratch, timeline, captures, seen);

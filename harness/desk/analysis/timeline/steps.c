@@ -18,8 +18,7 @@ const char *step_part_name(enum step_part part)
     return (unsigned)part < STEP_PART_COUNT ? part_names[part] : "unknown";
 }
 
-/* A step as the host annotated it; in 2021 annotations were filed under operators. */
-static bool is_step(const struct trace_file *trace, const struct trace_event *event,
+bool step_is_marked(const struct trace_file *trace, const struct trace_event *event,
                     int64_t *number)
 {
     return (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
@@ -117,11 +116,11 @@ static void find_steps(struct steps *steps, struct arena *arena, const struct tr
     int64_t count = 0, number;
 
     for (int64_t i = 0; i < trace->event_count; i++)
-        count += is_step(trace, &trace->events[i], &number);
+        count += step_is_marked(trace, &trace->events[i], &number);
     steps->items = ARENA_NEW(arena, struct step, count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (is_step(trace, event, &number))
+        if (step_is_marked(trace, event, &number))
             steps->items[steps->count++] = (struct step){
                 .number = number, .event = event, .duration_ns = event->end_ns - event->start_ns
             };

@@ -56,6 +56,10 @@ struct steps steps_of(struct arena *arena, const struct timeline *timeline);
 struct steps steps_of_regions(struct arena *arena, const struct timeline *timeline,
                               const struct trace_event *const *regions, int64_t count);
 
+/* Whether an event marks a step, as the host annotated it; in 2021 annotations were filed under operators. */
+bool step_is_marked(const struct trace_file *trace, const struct trace_event *event,
+                    int64_t *number);
+
 /* The last step that has begun by that moment, whether or not it has ended. -1: none. */
 int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);
 
