@@ -20,7 +20,7 @@ ground='harness/base harness/base/figures harness/base/words harness/base/system
 desk='harness/desk/trace
       harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/soundness
       harness/desk/analysis/tables
-      harness/desk/analysis/host harness/desk/analysis
+      harness/desk/analysis/host harness/desk/analysis/replay harness/desk/analysis
       harness/desk/read/input harness/desk/read/kineto harness/desk/read
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet

@@ -42,6 +42,7 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
     summary.pauses = pause_table_of(arena, timeline, &summary.host);
     summary.memory = memory_curve_of(arena, trace); /* late: others need more for a while */
     summary.idle = idle_of(arena, timeline, steps, &summary.host);
+    summary.graph = graph_of(arena, timeline, steps, &summary.host, &summary.idle);
     summary.calls =
         call_tree_of(arena, timeline, &summary.host, summary.idle.start_ns, summary.idle.end_ns);
     if (timeline->host_alone)

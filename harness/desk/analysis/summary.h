@@ -7,6 +7,7 @@
 #include "harness/desk/analysis/host/idle.h"
 #include "harness/desk/analysis/host/pause_table.h"
 #include "harness/desk/analysis/host/pauses.h"
+#include "harness/desk/analysis/replay/replay.h"
 #include "harness/desk/analysis/soundness/soundness.h"
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
@@ -41,6 +42,7 @@ struct summary {
     struct host_activity host;
     struct pause_table pauses;
     struct idle idle;
+    struct trace_graph graph;
     struct call_tree calls; /* in the window of `idle` */
     struct host_operators
         operators; /* in the window of `idle`; zeros unless the host computes itself */

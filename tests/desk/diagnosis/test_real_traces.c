@@ -253,6 +253,30 @@ static void the_gain_of_loading_is_that_of_the_pair(void **state)
     trace_file_close(trace);
 }
 
+/* Replayed unchanged, each takes as long as it took: within 2%. */
+static void a_replay_gives_back_the_trace(void **state)
+{
+    const cJSON *wanted;
+    (void)state;
+
+    cJSON_ArrayForEach(wanted, expected)
+    {
+        char path[4096];
+        struct trace_file *trace = NULL;
+        struct arena *arena = arena_open();
+        struct summary summary;
+        double recorded_ns;
+        snprintf(path, sizeof path, "%s/%s.json.gz", folder, wanted->string);
+        assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
+        summary = summary_of(arena, trace);
+        recorded_ns = (double)(summary.graph.end_ns - summary.graph.start_ns);
+        assert_true(fabs(replay(arena, &summary.graph, NULL, 0, NULL).first_ns / recorded_ns - 1) <=
+                    0.02);
+        arena_close(arena);
+        trace_file_close(trace);
+    }
+}
+
 /* Waits in the loop, or the work behind two of them: both are said, each with its time. */
 static void two_readings_are_both_said(void **state)
 {
@@ -318,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_host_bound_trace_idles_for_the_host),
         cmocka_unit_test(the_first_finding_is_what_an_engineer_would_say),
         cmocka_unit_test(the_gain_of_loading_is_that_of_the_pair),
+        cmocka_unit_test(a_replay_gives_back_the_trace),
         cmocka_unit_test(two_readings_are_both_said),
         cmocka_unit_test(the_longest_gap_names_its_line),
     };

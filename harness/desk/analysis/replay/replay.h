@@ -1,0 +1,32 @@
+/* What a step would take if something in it were different.
+ *
+ * A replay computes when each node of a graph would begin, and ends, from what it waits for. Changes may alter nodes
+ * before: take time from them, or what they wait for. The window stands for some turns of a loop, so it is replayed twice
+ * in a row, and the second turn counts: it begins with what the first one left on the device, and the time that a change
+ * lets the host get ahead is there. */
+#ifndef HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
+#define HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
+
+#include "harness/desk/analysis/replay/graph.h"
+
+/* Alters a copy of the node number `at`, in the order of the graph. Work may move to the stream that is called
+ * graph->stream_count, which is empty. */
+typedef void replay_alter(const void *context, const struct trace_graph *graph, int64_t at,
+                          struct graph_node *node);
+
+struct replay_change {
+    replay_alter *alter;
+    const void *context;
+};
+
+struct replayed_time {
+    double first_ns; /* of the first turn; without changes, the window's own time */
+    double turn_ns;  /* of the second */
+};
+
+/* `changes` apply one after the other. `ends_ns` [graph->count] is set to the ends of the nodes in the first turn, as of
+ * the trace's clock; NULL: nobody asks. */
+struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
+                            const struct replay_change *changes, int count, double *ends_ns);
+
+#endif
