@@ -1,8 +1,10 @@
 #include "harness/base/system/machine.h"
 
+#include "harness/base/facts/control_groups.h"
+#include "harness/base/facts/system_file.h"
 #include "harness/base/figures/number.h"
-#include "harness/base/system/system_file.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -45,11 +47,25 @@ static void read_names(struct machine *machine, const char *root)
                  uname(&system) == 0 ? system.machine : "");
 }
 
-int machine_cores_allowed(void)
+static int processors(void)
 {
     cpu_set_t set;
 
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+double machine_quota(void)
+{
+    double cores = control_groups_cpu("").cores;
+
+    return cores < processors() ? cores : 0;
+}
+
+int machine_cores(void)
+{
+    double quota = machine_quota();
+
+    return quota > 0 ? (int)fmax(quota, 1) : processors();
 }
 
 double machine_resident_bytes(void)
@@ -106,6 +122,7 @@ static void read_frequency(struct machine *machine, const char *root)
 
 static void read_settings(struct machine *machine, const char *root)
 {
+    struct cpu_quota quota;
     char line[64];
     int flags = personality(0xffffffff);
 
@@ -117,9 +134,10 @@ static void read_settings(struct machine *machine, const char *root)
     if (flags >= 0 &&
         system_file_line(root, "/proc/sys/kernel/randomize_va_space", line, sizeof line))
         machine->aslr = atoi(line) != 0 && !(flags & ADDR_NO_RANDOMIZE) ? KNOWN_YES : KNOWN_NO;
-    if (system_file_line(root, "/sys/fs/cgroup/cpu.max", line, sizeof line) &&
-        strncmp(line, "max", 3) != 0)
-        snprintf(machine->cpu_quota, sizeof machine->cpu_quota, "%s", line);
+    quota = control_groups_cpu(root);
+    if (quota.quota_us > 0)
+        snprintf(machine->cpu_quota, sizeof machine->cpu_quota, "%" PRId64 " %" PRId64,
+                 quota.quota_us, quota.period_us);
     if (system_file_key(root, "/proc/meminfo", "MemTotal", line, sizeof line))
         machine->memory_bytes = (int64_t)atoll(line) * 1024;
 }

@@ -15,7 +15,7 @@ struct machine {
     char cpu_model[128];  /* "": not known */
     char kernel[160];     /* "Linux 6.1.0" */
     char affinity[256];   /* processors that this process may run on: "0-3,8" */
-    char cpu_quota[64];   /* the control group's cpu.max; "": none */
+    char cpu_quota[64];   /* of the tightest control group, as cpu.max has it; "": none */
     int cpus;             /* online */
     int cores_allowed;    /* of them, those in `affinity` */
     int mhz;              /* 0: not known */
@@ -37,8 +37,12 @@ struct machine {
  * cannot be read is left out: nothing fails. */
 void machine_read(struct machine *machine, const char *root);
 
-/* Processors that this process may run on; at least 1. */
-int machine_cores_allowed(void);
+/* Threads that this process may keep busy: one for each processor that it may run on, but no more than its control
+ * group's quota, rounded down; at least 1. */
+int machine_cores(void);
+
+/* Cores that a control group leaves this process, if that is less than it may run on; else 0. */
+double machine_quota(void);
 
 /* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not known. */
 double machine_resident_bytes(void);

@@ -1,12 +1,12 @@
 #include "harness/cli/machine/doctor_all.h"
 
+#include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/programs/side_program.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/system/machine.h"
 #include "harness/base/system/scratch_folder.h"
-#include "harness/base/system/system_file.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"

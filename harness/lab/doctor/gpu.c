@@ -1,7 +1,7 @@
 #include "harness/lab/doctor/gpu.h"
 
+#include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
-#include "harness/base/system/system_file.h"
 #include "harness/lab/doctor/host/cpu_list.h"
 
 #include <math.h>

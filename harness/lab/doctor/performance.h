@@ -8,7 +8,7 @@
 #ifndef HARNESS_LAB_DOCTOR_PERFORMANCE_H
 #define HARNESS_LAB_DOCTOR_PERFORMANCE_H
 
-#include "harness/base/system/cpu_times.h"
+#include "harness/base/facts/cpu_times.h"
 #include "harness/lab/device/device.h"
 #include "harness/lab/doctor/checks/checks.h"
 #include "harness/lab/doctor/host/host_limits.h"

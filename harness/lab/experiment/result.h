@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_EXPERIMENT_RESULT_H
 #define HARNESS_LAB_EXPERIMENT_RESULT_H
 
-#include "harness/base/system/cpu_times.h"
+#include "harness/base/facts/cpu_times.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/lab/device/device.h"
 #include "harness/lab/experiment/protocol.h"
@@ -107,6 +107,7 @@ struct scenario_result {
     struct tracing tracing[VARIANT_COUNT]; /* if the scenario was measured */
     struct variant_diagnosis diagnoses[VARIANT_COUNT];
     struct cpu_loss cpu_loss; /* while the child was timing */
+    double cpu_quota;         /* as of machine_quota() */
     double seconds;           /* of the whole scenario */
 };
 

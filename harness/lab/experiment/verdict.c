@@ -291,7 +291,7 @@ static bool others_may_hide_it(const struct scenario_result *result)
         if (result->expectations[i].outcome == OUTCOME_NOT_MET &&
             result->expectations[i].expectation->exact)
             return false;
-    return cpu_loss_is_large(&result->cpu_loss);
+    return cpu_loss_is_large(&result->cpu_loss) || result->cpu_quota > 0;
 }
 
 static void conclude_not_met(struct scenario_result *result)
@@ -302,6 +302,8 @@ static void conclude_not_met(struct scenario_result *result)
     if (!others_may_hide_it(result))
         return;
     result->verdict = VERDICT_UNDECIDED;
+    if (!cpu_loss_is_large(&result->cpu_loss))
+        return; /* the quota, which conclude() names */
     cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
     text_append(result->reason, sizeof result->reason,
                 "; but %s meanwhile, which can hide it: use a quieter machine", taken);
@@ -390,6 +392,10 @@ static void conclude(struct scenario_result *result)
     } else {
         conclude_promises(result);
     }
+    if (result->verdict == VERDICT_UNDECIDED && result->cpu_quota > 0)
+        text_append(result->reason, room,
+                    "; a control group's quota of %.3g core%s stops all threads once it is used up",
+                    result->cpu_quota, result->cpu_quota == 1 ? "" : "s");
 }
 
 enum status verdict_give(struct scenario_result *result)

@@ -111,7 +111,17 @@ bool summary_disturbed(char *text, size_t size, const struct scenario_result *re
     return cpu_loss_is_large(&result->cpu_loss);
 }
 
-summary_note *const summary_notes[SUMMARY_NOTES] = { summary_throttled, summary_disturbed };
+bool summary_quota(char *text, size_t size, const struct scenario_result *result)
+{
+    snprintf(text, size,
+             "a control group's quota of %.3g core%s stops all threads once it is used up: give it "
+             "no quota, or bind to fewer cores",
+             result->cpu_quota, result->cpu_quota == 1 ? "" : "s");
+    return result->verdict == VERDICT_UNDECIDED && result->cpu_quota > 0;
+}
+
+summary_note *const summary_notes[SUMMARY_NOTES] = { summary_throttled, summary_disturbed,
+                                                     summary_quota };
 
 void summary_counts(char *text, size_t size, const struct scenario_result *results, int count)
 {

@@ -38,7 +38,10 @@ summary_note summary_throttled;
  * false where it was less than a tenth of the cores. */
 summary_note summary_disturbed;
 
-enum { SUMMARY_NOTES = 2, SUMMARY_NOTE_SIZE = 128 };
+/* A control group's quota, which may be why nothing was decided; false where something was, or there is no quota. */
+summary_note summary_quota;
+
+enum { SUMMARY_NOTES = 3, SUMMARY_NOTE_SIZE = 160 };
 extern summary_note *const summary_notes[SUMMARY_NOTES]; /* all of them */
 
 /* "6 scenarios: 4 reproduced, 1 undecided, 1 skipped". */

@@ -1,6 +1,8 @@
 /* Ranks and the collectives of their devices. The program runs as every rank of a job that under_mpi.sh starts;
  * alone it is a process without a job. */
 #include "harness/lab/device/many_ranks.h"
+
+#include "harness/base/system/machine.h"
 #include "kernels/dialect/half.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
@@ -345,7 +347,7 @@ static void each_has_its_share_of_the_cores(void **state)
     assert_int_equal(ranks_sum(users, CPU_SETSIZE), STATUS_OK);
     for (int i = 0; i < CPU_SETSIZE; i++) cores += users[i] > 0;
     for (int i = 0; i < CPU_SETSIZE; i++) assert_true(users[i] <= (cores >= ranks ? 1 : ranks));
-    assert_int_equal(device_properties(fixture->device)->host_cores, CPU_COUNT(&own));
+    assert_int_equal(device_properties(fixture->device)->host_cores, machine_cores());
 }
 
 /* --- Without a job --- */

@@ -545,6 +545,31 @@ static void what_others_may_hide_is_undecided(void **state)
     }
 }
 
+/* A quota stops threads in the middle of a window, as others do. */
+static void a_quota_is_named_when_nothing_is_decided(void **state)
+{
+    static const struct {
+        double before, quota;
+        enum verdict verdict;
+    } cases[] = { { 115, 0, VERDICT_NOT_REPRODUCED },
+                  { 115, 1.5, VERDICT_UNDECIDED },
+                  { 150, 1.5, VERDICT_REPRODUCED } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct setting setting;
+        bool named;
+        begin(&setting, PAIRS);
+        setting.scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 };
+        setting.result.cpu_quota = cases[i].quota;
+        set(&setting, VARIANT_BEFORE, METRIC_STEP_TIME, cases[i].before, NULL);
+        assert_int_equal(give(&setting), cases[i].verdict);
+        named = strstr(setting.result.reason, "quota of 1.5 cores") != NULL;
+        assert_int_equal(named, cases[i].verdict == VERDICT_UNDECIDED);
+    }
+}
+
 static void the_worst_count_of_damaged_samples_is_kept(void **state)
 {
     struct setting setting;
@@ -586,6 +611,7 @@ int main(void)
         cmocka_unit_test(two_broken_losses_do_not_agree),
         cmocka_unit_test(no_pair_is_a_failure),
         cmocka_unit_test(what_others_may_hide_is_undecided),
+        cmocka_unit_test(a_quota_is_named_when_nothing_is_decided),
         cmocka_unit_test(the_worst_count_of_damaged_samples_is_kept),
         cmocka_unit_test(names_are_those_of_the_result_files),
     };

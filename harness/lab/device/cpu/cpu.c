@@ -39,7 +39,7 @@ static void fill_properties(struct cpu_device *device)
     struct machine machine;
 
     machine_read(&machine, "");
-    properties->host_cores = machine.cores_allowed > 0 ? machine.cores_allowed : 1;
+    properties->host_cores = machine_cores();
     if (properties->host_cores == 1)
         device->spin_ns = 0;
     snprintf(properties->kind, sizeof properties->kind, "cpu");

@@ -9,6 +9,7 @@
  * the process: CUDA gives no way back but to start again. */
 #include "harness/lab/device/cuda/cuda.h"
 
+#include "harness/base/system/machine.h"
 #include "harness/lab/device/cuda/cuda_attention.h"
 #include "harness/lab/device/cuda/cuda_collective.h"
 #include "harness/lab/device/cuda/cuda_gemm.h"
@@ -20,7 +21,6 @@
 
 #include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,13 +40,6 @@ out:
 }
 
 enum { LARGE_MULTIPROCESSORS = 4 };
-
-static int cores(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 /* Matrix units take these products ("CUDA C++ Programming Guide", "Compute capabilities"): fp16
  * from 7.5 on, bf16 and tf32 from 8.0 on. */
@@ -71,7 +64,7 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->memory_bus_bits = gpu.memoryBusWidth;
     properties->multiprocessors = gpu.multiProcessorCount;
     properties->warp_lanes = gpu.warpSize;
-    properties->host_cores = cores();
+    properties->host_cores = machine_cores();
     properties->is_gpu = true;
     /* The least GPUs of compute capability 7.5 have 14; fewer are no whole GPU, but a slice, or a stand-in for one. */
     properties->is_large = properties->clocks_rise_with_work =

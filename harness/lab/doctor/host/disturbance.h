@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_DOCTOR_HOST_DISTURBANCE_H
 #define HARNESS_LAB_DOCTOR_HOST_DISTURBANCE_H
 
-#include "harness/base/system/cpu_times.h"
+#include "harness/base/facts/cpu_times.h"
 #include "harness/lab/doctor/checks/checks.h"
 
 /* Whether a figure that was taken meanwhile may be low for that reason alone: other programs used more than a tenth

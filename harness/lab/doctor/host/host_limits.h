@@ -2,8 +2,8 @@
 #ifndef HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
 #define HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
 
+#include "harness/base/facts/cpu_times.h"
 #include "harness/base/status.h"
-#include "harness/base/system/cpu_times.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,8 @@
 /* The host's memory. */
+#include "harness/base/facts/control_groups.h"
+#include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/status.h"
-#include "harness/base/system/system_file.h"
 #include "harness/lab/doctor/host/host.h"
 
 #include <ctype.h>
@@ -24,71 +25,10 @@ static int64_t meminfo(const char *root, const char *key)
                : -1;
 }
 
-/* The group that the line of /proc/self/cgroup with that text names; "": there is none. */
-static void own_group(const char *root, const char *text, char own[PATH_MAX])
-{
-    char path[PATH_MAX], line[PATH_MAX];
-    FILE *file;
-
-    own[0] = '\0';
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    file = fopen(path, "re");
-    if (file == NULL)
-        return;
-    while (own[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
-        const char *found = strstr(line, text);
-        line[strcspn(line, "\n")] = '\0';
-        if (found != NULL)
-            snprintf(own, PATH_MAX, "%s", found + strlen(text));
-    }
-    fclose(file);
-}
-
 /* The lesser of two amounts; -1: not known, or no limit. */
 static int64_t lesser(int64_t first, int64_t second)
 {
     return first < 0 || (second >= 0 && second < first) ? second : first;
-}
-
-/* The bytes that one control group leaves; -1: it has no limit. Version 1 has a number of exabytes for none. */
-static int64_t group_left(const char *root, const char *folder)
-{
-    static const char *const files[][2] = { { "memory.max", "memory.current" },
-                                            { "memory.limit_in_bytes", "memory.usage_in_bytes" } };
-    char path[PATH_MAX + 64], limit[64], used[64];
-
-    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i][0]);
-        if (!system_file_line(root, path, limit, sizeof limit) || strcmp(limit, "max") == 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, files[i][1]);
-        if (system_file_line(root, path, used, sizeof used))
-            return strtoll(limit, NULL, 10) - strtoll(used, NULL, 10);
-    }
-    return -1;
-}
-
-/* The group of this process, and those that hold it. Inside a container the file system often begins at the group
- * itself, so the top is asked as well. */
-static int64_t groups_left(const char *root)
-{
-    static const struct {
-        const char *mount, *line; /* of /proc/self/cgroup, after its number */
-    } versions[] = { { "/sys/fs/cgroup", "0::" }, { "/sys/fs/cgroup/memory", ":memory:" } };
-    int64_t left = -1;
-
-    for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
-        char own[PATH_MAX], folder[PATH_MAX + 32], *slash;
-        own_group(root, versions[i].line, own);
-        do {
-            snprintf(folder, sizeof folder, "%s%s", versions[i].mount, own);
-            left = lesser(left, group_left(root, folder));
-            slash = strrchr(own, '/');
-            if (slash != NULL)
-                *slash = '\0';
-        } while (slash != NULL);
-    }
-    return left;
 }
 
 /* The address space that the process may still take (ulimit -v); -1: no limit. */
@@ -105,7 +45,7 @@ static int64_t address_space_left(const char *root)
 
 static void check_available(struct checks *checks, const char *root)
 {
-    int64_t available = lesser(meminfo(root, "MemAvailable"), groups_left(root));
+    int64_t available = lesser(meminfo(root, "MemAvailable"), control_groups_memory(root));
     char text[QUANTITY_SIZE];
 
     available = lesser(available, address_space_left(root));

@@ -1,7 +1,7 @@
 #include "harness/lab/doctor/host/pressure.h"
 
 #include "harness/base/clock.h"
-#include "harness/base/system/system_file.h"
+#include "harness/base/facts/system_file.h"
 
 #include <math.h>
 #include <stdio.h>

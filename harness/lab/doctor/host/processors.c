@@ -1,5 +1,6 @@
 /* Processors: how many, how fast, whose. */
-#include "harness/base/system/system_file.h"
+#include "harness/base/facts/control_groups.h"
+#include "harness/base/facts/system_file.h"
 #include "harness/lab/doctor/host/cpu_list.h"
 #include "harness/lab/doctor/host/host.h"
 
@@ -102,42 +103,10 @@ static void check_turbo(struct checks *checks, const char *root)
         "%s", on ? "on" : "off");
 }
 
-/* The cores that one control group leaves its processes: version 2's "150000 100000", or version 1's two
- * files. INFINITY: no limit. */
-static double quota_of(const char *root, const char *folder)
-{
-    char path[PATH_MAX], line[64];
-    double quota, period;
-
-    snprintf(path, sizeof path, "%s/cpu.max", folder);
-    if (system_file_line(root, path, line, sizeof line))
-        return sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period
-                                                                           : INFINITY;
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
-    quota = system_file_line(root, path, line, sizeof line) ? atof(line) : -1;
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
-    period = system_file_line(root, path, line, sizeof line) ? atof(line) : 0;
-    return quota > 0 && period > 0 ? quota / period : INFINITY;
-}
-
-/* The tightest of the process's own group and those that hold it. Inside a container the file system
- * often begins at the group itself, so the top is asked as well. */
 static void check_quota(struct checks *checks, const char *root, const struct machine *machine)
 {
-    char own[PATH_MAX], folder[PATH_MAX + 32];
-    double cores = quota_of(root, "/sys/fs/cgroup/cpu");
+    double cores = control_groups_cpu(root).cores;
 
-    if (!system_file_key(root, "/proc/self/cgroup", "0:", own, sizeof own))
-        own[0] = '\0';
-    for (;;) {
-        char *slash;
-        snprintf(folder, sizeof folder, "/sys/fs/cgroup%s", own);
-        cores = fmin(cores, quota_of(root, folder));
-        slash = strrchr(own, '/');
-        if (slash == NULL)
-            break;
-        *slash = '\0';
-    }
     if (isinf(cores)) {
         checks_add(checks, "cpu_quota", CHECK_OK, "none", "", "none");
     } else {
@@ -146,7 +115,7 @@ static void check_quota(struct checks *checks, const char *root, const struct ma
                    "none, or as many as cores",
                    "the control group stops all threads for the rest of a period once its share is "
                    "used up: give it no quota, or bind to fewer cores",
-                   "%.3g cores", cores);
+                   "%.3g core%s", cores, cores == 1 ? "" : "s");
     }
 }
 

@@ -1,9 +1,9 @@
 #include "harness/lab/doctor/soak/soak.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/facts/cpu_times.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
-#include "harness/base/system/cpu_times.h"
 #include "harness/lab/doctor/host/disturbance.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/repeat.h"

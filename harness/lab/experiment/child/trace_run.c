@@ -1,7 +1,7 @@
 #include "harness/lab/experiment/child/trace_run.h"
 
+#include "harness/base/facts/cpu_times.h"
 #include "harness/base/figures/statistics.h"
-#include "harness/base/system/cpu_times.h"
 #include "harness/lab/bench/clocks.h"
 #include "harness/lab/device/many_ranks.h"
 #include "harness/lab/experiment/child/session.h"

@@ -2,6 +2,8 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"
+#include "harness/base/system/machine.h"
+#include "harness/base/words/text.h"
 #include "harness/lab/experiment/parent/arguments.h"
 #include "harness/lab/experiment/parent/launcher.h"
 #include "harness/lab/experiment/parent/process.h"
@@ -234,6 +236,7 @@ static void open_result(struct scenario_result *result, const struct scenario *s
     result->verdict = VERDICT_FAILED;
     result->step_time = (struct effect){ NAN, NAN, NAN, NAN, NAN, 0 };
     result->cpu_loss = (struct cpu_loss){ NAN, NAN, 0 };
+    result->cpu_quota = machine_quota();
 }
 
 /* Why the ranks that a scenario needs cannot be started here; false: they can, or it needs one. */
@@ -255,14 +258,26 @@ static bool lacks_ranks(const struct scenario *scenario, const struct protocol *
     return true;
 }
 
+/* What the scenario needs and the device lacks, and that a quota is why, if one may be. */
+static void explain_lack(char *reason, size_t size, const struct scenario *scenario,
+                         const struct device_properties *device)
+{
+    double quota = device->shares_host_cores ? machine_quota() : 0;
+
+    snprintf(reason, size, "the bottleneck shows only %s; this is the %s",
+             wheres[scenario->needs].text, device->name);
+    if (quota > 0)
+        text_append(reason, size, ", as a control group's quota is %.3g core%s", quota,
+                    quota == 1 ? "" : "s");
+}
+
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device)
 {
     char reason[sizeof result->reason];
 
     if (!where_holds(scenario->needs, device))
-        snprintf(reason, sizeof reason, "the bottleneck shows only %s; this is the %s",
-                 wheres[scenario->needs].text, device->name);
+        explain_lack(reason, sizeof reason, scenario, device);
     else if (!lacks_ranks(scenario, protocol, device, reason, sizeof reason))
         return false;
     open_result(result, scenario, protocol);

@@ -1,7 +1,7 @@
 #include "harness/lab/experiment/parent/measured_roofs.h"
 
+#include "harness/base/facts/cpu_times.h"
 #include "harness/base/programs/side_program.h"
-#include "harness/base/system/cpu_times.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

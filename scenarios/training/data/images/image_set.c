@@ -65,7 +65,7 @@ enum status image_set_write(const struct image_set *set, const char *folder)
 {
     struct writing writing = { .set = set, .folder = folder, .mutex = PTHREAD_MUTEX_INITIALIZER };
     pthread_t threads[THREADS_MOST];
-    int wanted = machine_cores_allowed() - 1, count;
+    int wanted = machine_cores() - 1, count;
 
     if (wanted > THREADS_MOST)
         wanted = THREADS_MOST;

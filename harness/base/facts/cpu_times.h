@@ -1,7 +1,7 @@
 /* The kernel's account of processor time: what this process and its children used, and what was taken
  * away while something was measured. */
-#ifndef HARNESS_BASE_SYSTEM_CPU_TIMES_H
-#define HARNESS_BASE_SYSTEM_CPU_TIMES_H
+#ifndef HARNESS_BASE_FACTS_CPU_TIMES_H
+#define HARNESS_BASE_FACTS_CPU_TIMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "harness/base/system/cpu_times.h"
+#include "harness/base/facts/cpu_times.h"
 
 #include "harness/base/clock.h"
 

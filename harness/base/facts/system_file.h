@@ -1,7 +1,7 @@
 /* Facts that the kernel states in small text files. `root` comes before /proc and /sys: "" is this
  * machine, a test gives a folder. A value that is too long for its buffer is cut. */
-#ifndef HARNESS_BASE_SYSTEM_SYSTEM_FILE_H
-#define HARNESS_BASE_SYSTEM_SYSTEM_FILE_H
+#ifndef HARNESS_BASE_FACTS_SYSTEM_FILE_H
+#define HARNESS_BASE_FACTS_SYSTEM_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

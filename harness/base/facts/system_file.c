@@ -1,4 +1,4 @@
-#include "harness/base/system/system_file.h"
+#include "harness/base/facts/system_file.h"
 
 #include <limits.h>
 #include <stdio.h>
