@@ -79,6 +79,57 @@ says out "Out: n3 (gemm 20% less)"
 says out "7 nodes"
 expect 2 "no folder" env PATH="$folder:$PATH" "$source/examples/slurm-fleet.sh"
 
+# --- All nodes of a cluster ---
+
+# kubectl: four nodes, of which one has no GPU that pods may have, and one is in use: its job never starts. The others'
+# jobs do as they say at once.
+mkdir "$folder/cluster" "$folder/cluster-results"
+cat >"$folder/kubectl" <<END
+#!/bin/sh
+echo "\$*" >>"$folder/kubectl.called"
+case "\$1 \$2" in
+"get nodes")
+    printf 'n1 8\nno-gpu \nn3.example.org 1\nused 1\n'
+    ;;
+"create --filename=-")
+    job=$folder/cluster/\$(ls "$folder/cluster" | wc -l).yaml
+    cat >"\$job"
+    NODE=\$(sed -n 's/.*values: \["\(.*\)"\]/\1/p' "\$job")
+    GPUS=\$(sed -n 's|.*nvidia.com/gpu: \([0-9]*\)|\1|p' "\$job")
+    export NODE GPUS
+    grep -q 'command: .*kubernetes-doctor.sh, node' "\$job" || exit 1
+    [ "\$NODE" = used ] || "$source/examples/kubernetes-doctor.sh" node
+    ;;
+"get jobs")
+    printf 1
+    ;;
+esac
+END
+cat >"$folder/chokepoint" <<END
+#!/bin/sh
+if [ "\$1" = fleet ]; then
+    exec '$program' "\$@"
+fi
+rate=100
+[ "\$NODE \$2" != "n1 --device=cuda:5" ] || rate=70
+printf '{"context": {"host_name": "%s", "device_name": "A", "device_index": "%s"}, "fit": "no", "checks": [{"name": "gemm", "status": "ok", "number": %s, "unit": "FLOP/s"}]}' "\$NODE" "\${2#*:}" \$rate
+exit 1
+END
+chmod +x "$folder/kubectl"
+kubernetes()
+{
+    env PATH="$folder:$PATH" CHOKEPOINT="$folder/chokepoint" CHOKEPOINT_RESULTS="$folder/cluster-results" \
+        CHOKEPOINT_SCRIPTS="$source/examples" CHOKEPOINT_SECONDS=2 CHOKEPOINT_POLL=1 CHOKEPOINT_IMAGE=registry/image:1 \
+        CHOKEPOINT_CLAIM=claim "$source/examples/kubernetes-doctor.sh" "$@"
+}
+expect 1 "a fleet by kubectl" kubernetes all
+says out "Out: n1 device 5 (gemm 30% less)"
+says out "9 nodes"
+[ "$(tail -n 1 "$folder/kubectl.called")" = "delete jobs --selector=app=chokepoint-doctor --ignore-not-found" ] ||
+    fail "jobs are left that hold GPUs: $(cat "$folder/kubectl.called")"
+[ ! -e "$folder/cluster-results/doctor-used-0.json" ] || fail "a node in use has a file"
+expect 2 "no role" kubernetes
+
 # --- What other tools check ---
 
 if command -v systemd-analyze >/dev/null; then
@@ -93,22 +144,34 @@ else
     echo "systemd-analyze is not here: the units are not checked"
 fi
 if python3 -c 'import yaml' 2>/dev/null; then
-    expect 0 "the DaemonSet" python3 - "$source/examples/kubernetes-daemonset.yaml" <<'END'
+    expect 0 "the CronJob and the jobs that it starts" python3 - "$source/examples/kubernetes-cronjob.yaml" "$folder/cluster/"*.yaml <<'END'
 import sys
 
 import yaml
 
-document = yaml.safe_load(open(sys.argv[1], encoding="utf-8"))
-assert document["kind"] == "DaemonSet" and document["apiVersion"] == "apps/v1"
-spec = document["spec"]
-template = spec["template"]
-assert spec["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
-volumes = {volume["name"] for volume in template["spec"]["volumes"]}
-for container in template["spec"]["containers"]:
-    assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+documents = {}
+for path in sys.argv[1:]:
+    for document in yaml.safe_load_all(open(path, encoding="utf-8")):
+        documents.setdefault(document["kind"], []).append(document)
+cron = documents["CronJob"][0]["spec"]
+assert cron["concurrencyPolicy"] == "Forbid"
+jobs = [document["spec"] for document in documents["Job"]]
+assert len(jobs) == 3
+for job in jobs + [cron["jobTemplate"]["spec"]]:
+    pod = job["template"]["spec"]
+    assert pod["restartPolicy"] == "Never" and job["backoffLimit"] == 0, "it would start again"
+    assert 0 < job["activeDeadlineSeconds"] <= 3600, "it could hold a GPU for ever"
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    for container in pod["containers"]:
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+assert "resources" not in cron["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]
+gpus = [job["template"]["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] for job in jobs]
+assert gpus == [8, 1, 1], gpus
+verbs = {verb for rule in documents["ClusterRole"][0]["rules"] for verb in rule["verbs"]}
+assert verbs <= {"get", "list", "create", "delete", "deletecollection"}
 END
 else
-    echo "python3 has no yaml: the DaemonSet is not checked"
+    echo "python3 has no yaml: Kubernetes' files are not checked"
 fi
 
 finish
