@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,9 @@ static void become(const char *path, const char *const arguments[],
         _exit(127);
     if (options->cores != NULL)
         sched_setaffinity(0, sizeof *options->cores, options->cores);
+    if (options->memory_bytes > 0)
+        setrlimit(RLIMIT_DATA,
+                  &(struct rlimit){ (rlim_t)options->memory_bytes, (rlim_t)options->memory_bytes });
     score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score < 0 || write(score, "1000", 4) != 4) { /* then the kernel chooses as usual */
     }

@@ -14,6 +14,8 @@
 struct side_program_options {
     double seconds;         /* most time that it may take */
     const cpu_set_t *cores; /* that it may run on; NULL: as this process */
+    int64_t
+        memory_bytes; /* most private memory that it may take (RLIMIT_DATA); 0: as this process */
 };
 
 struct side_program {

@@ -4,7 +4,6 @@
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
 #include "harness/base/rows.h"
-#include "harness/base/words/notice.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/run_data.h"
@@ -79,16 +78,8 @@ static int peak_of(const struct run *run, const struct scenario *scenario, enum 
 /* The limits for a variant's precision, unless they are known already. A run goes on without them. */
 static void measure_ceilings_of(struct run *run, int peak)
 {
-    if (peak >= ROOF_PEAKS || run->roofs.flops_per_second[peak] != 0 || interrupt_signal())
-        return;
-    if (measured_roofs(&run->roofs, peak, "/proc/self/exe", run->device_name, interrupt_flag()) ==
-        STATUS_OK)
-        return;
-    run->roofs.flops_per_second[peak] = -1;
-    if (!interrupt_signal())
-        notice_once("no utilisation is stated, because how fast the device multiplies and copies "
-                    "could not be measured: %s",
-                    status_last()->text);
+    if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
+        measured_roofs_if_possible(&run->roofs, peak, &run->device, interrupt_flag());
 }
 
 /* Once for all scenarios, on a device that does nothing else. */
@@ -107,8 +98,7 @@ static void raise_ceilings(struct run *run, struct scenario_result *result)
         struct utilisation utilisation = utilisation_of(result, (enum variant)v);
         int peak = peak_of(run, result->scenario, (enum variant)v);
         if (utilisation.over_peak > 0 && peak < ROOF_PEAKS &&
-            measured_roofs(&run->roofs, peak, "/proc/self/exe", run->device_name,
-                           interrupt_flag()) == STATUS_OK)
+            measured_roofs(&run->roofs, peak, &run->device, interrupt_flag()) == STATUS_OK)
             for (int other = 0; other < VARIANT_COUNT; other++)
                 if (peak_of(run, result->scenario, (enum variant)other) == peak)
                     result->protocol.ceilings[other] = roofs_ceilings(&run->roofs, peak);

@@ -13,7 +13,7 @@
  *                  the two, over those of a copy within the device, which are read and written too
  *                  (benches/bw_copy.c). Above 1 where tensors stay in a cache.
  *
- * The parent measures both ceilings once per run, before the scenarios, on the idle device. */
+ * A child measures both ceilings on the idle device (measured_roofs.h). */
 #ifndef HARNESS_LAB_RESULT_UTILISATION_H
 #define HARNESS_LAB_RESULT_UTILISATION_H
 

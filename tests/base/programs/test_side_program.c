@@ -71,6 +71,24 @@ static void one_that_hangs_costs_its_own_result_only(void **state)
     for (int i = 0; i < 3; i++) side_program_release(&programs[i]);
 }
 
+/* dd fills a buffer of 200 MB. */
+static void a_program_may_take_so_much_memory_and_no_more(void **state)
+{
+    const char *const arguments[] = { "dd",      "if=/dev/zero", "of=/dev/null",
+                                      "bs=200M", "count=1",      NULL };
+    (void)state;
+
+    for (int limited = 0; limited < 2; limited++) {
+        struct side_program_options options = { .seconds = 30,
+                                                .memory_bytes = limited ? 100 << 20 : 0 };
+        struct side_program program;
+        assert_int_equal(side_program_start(&program, "/bin/dd", arguments, &options), STATUS_OK);
+        side_programs_wait(&program, 1, NULL);
+        assert_int_equal(side_program_exited(&program, 0), !limited);
+        side_program_release(&program);
+    }
+}
+
 static void a_flag_ends_them_at_once(void **state)
 {
     static const volatile sig_atomic_t stop = 1;
@@ -103,6 +121,7 @@ int main(void)
         cmocka_unit_test(what_a_program_prints_and_how_it_ends_is_known),
         cmocka_unit_test(a_megabyte_comes_through_and_of_errors_the_end),
         cmocka_unit_test(one_that_hangs_costs_its_own_result_only),
+        cmocka_unit_test(a_program_may_take_so_much_memory_and_no_more),
         cmocka_unit_test(a_flag_ends_them_at_once),
         cmocka_unit_test(a_program_that_is_not_there_ends_with_127),
     };

@@ -103,11 +103,22 @@ static void check_turbo(struct checks *checks, const char *root)
         "%s", on ? "on" : "off");
 }
 
+static bool is_there(const char *root, const char *path)
+{
+    char name[PATH_MAX];
+
+    snprintf(name, sizeof name, "%s%s", root, path);
+    return access(name, F_OK) == 0;
+}
+
 static void check_quota(struct checks *checks, const char *root, const struct machine *machine)
 {
     double cores = control_groups_cpu(root).cores;
 
-    if (isinf(cores)) {
+    if (isinf(cores) && !is_there(root, "/proc/self/cgroup")) {
+        checks_unknown(checks, "cpu_quota", "none, or as many as cores",
+                       "there is no /proc/self/cgroup");
+    } else if (isinf(cores)) {
         checks_add(checks, "cpu_quota", CHECK_OK, "none", "", "none");
     } else {
         checks_number(checks, cores, machine->cores_allowed, "cores");
@@ -148,14 +159,6 @@ static void check_numa(struct checks *checks, const char *root, const cpu_set_t 
                "cores of %d of %d nodes", used, all);
 }
 
-static bool is_there(const char *root, const char *path)
-{
-    char name[PATH_MAX];
-
-    snprintf(name, sizeof name, "%s%s", root, path);
-    return access(name, F_OK) == 0;
-}
-
 static void check_virtualisation(struct checks *checks, const char *root)
 {
     char flags[8192], vendor[64], product[64];
@@ -163,6 +166,10 @@ static void check_virtualisation(struct checks *checks, const char *root)
                  strstr(flags, " hypervisor") != NULL;
     bool container = is_there(root, "/run/systemd/container") || is_there(root, "/.dockerenv");
 
+    if (!is_there(root, "/proc/cpuinfo")) {
+        checks_unknown(checks, "virtualisation", "none", "there is no /proc/cpuinfo");
+        return;
+    }
     system_file_line(root, "/sys/class/dmi/id/sys_vendor", vendor, sizeof vendor);
     system_file_line(root, "/sys/class/dmi/id/product_name", product, sizeof product);
     checks_add(

@@ -1,7 +1,9 @@
 #include "harness/lab/experiment/parent/measured_roofs.h"
 
+#include "harness/base/facts/control_groups.h"
 #include "harness/base/facts/cpu_times.h"
 #include "harness/base/programs/side_program.h"
+#include "harness/base/words/notice.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -32,18 +34,29 @@ out:
     return status;
 }
 
-static enum status measure_once(struct roofs *roofs, int peak, const char *program,
-                                const char *device, const volatile sig_atomic_t *stop)
+/* Most memory for the child; 0: no limit. Of a GPU the driver maps far more than it uses. */
+static int64_t memory_for(const struct device_properties *device)
+{
+    int64_t left = control_groups_memory("");
+
+    return !device->is_gpu && left > 0 ? left : 0;
+}
+
+static enum status measure_once(struct roofs *roofs, int peak,
+                                const struct device_properties *device,
+                                const volatile sig_atomic_t *stop)
 {
     enum status status = STATUS_OK;
     struct side_program child = { .text = NULL };
-    char device_flag[64], type_flag[32], why[160];
+    char name[16], device_flag[64], type_flag[32], why[160];
     const char *const arguments[] = { "chokepoint", "bench", device_flag, type_flag, NULL };
 
-    snprintf(device_flag, sizeof device_flag, "--device=%s", device);
+    device_name_print(name, sizeof name, device);
+    snprintf(device_flag, sizeof device_flag, "--device=%s", name);
     snprintf(type_flag, sizeof type_flag, "--ceilings=%s", roof_peak_name(peak));
-    TRY_OUT(side_program_start(&child, program, arguments,
-                               &(struct side_program_options){ .seconds = SECONDS_MOST }));
+    TRY_OUT(side_program_start(&child, "/proc/self/exe", arguments,
+                               &(struct side_program_options){
+                                   .seconds = SECONDS_MOST, .memory_bytes = memory_for(device) }));
     side_programs_wait(&child, 1, stop);
     if (stop != NULL && *stop != 0)
         FAIL_OUT(STATUS_INTERRUPTED, "interrupted while the device's limits were measured");
@@ -60,14 +73,14 @@ out:
     return status;
 }
 
-enum status measured_roofs(struct roofs *roofs, int peak, const char *program, const char *device,
+enum status measured_roofs(struct roofs *roofs, int peak, const struct device_properties *device,
                            const volatile sig_atomic_t *stop)
 {
     for (int i = 0; i < TRIES; i++) {
         struct cpu_times before, after;
         struct cpu_loss loss;
         cpu_times_read(&before, "");
-        TRY(measure_once(roofs, peak, program, device, stop));
+        TRY(measure_once(roofs, peak, device, stop));
         cpu_times_read(&after, "");
         loss = cpu_loss_between(&before, &after);
         if (!cpu_loss_is_large(&loss))
@@ -75,4 +88,17 @@ enum status measured_roofs(struct roofs *roofs, int peak, const char *program, c
     }
 
     return STATUS_OK;
+}
+
+void measured_roofs_if_possible(struct roofs *roofs, int peak,
+                                const struct device_properties *device,
+                                const volatile sig_atomic_t *stop)
+{
+    if (measured_roofs(roofs, peak, device, stop) == STATUS_OK)
+        return;
+    roofs->flops_per_second[peak] = -1;
+    if (stop == NULL || *stop == 0)
+        notice_once("no utilisation is stated, because how fast the device multiplies and copies "
+                    "could not be measured: %s",
+                    status_last()->text);
 }

@@ -7,10 +7,17 @@
 
 #include <signal.h>
 
-/* Measures copies, and products of type `peak`, by `program bench --ceilings` on the device of this name. While other programs use
- * the cores it measures again, three times at most, and the fastest counts: others make a device slower, never faster.
- * What is known already only grows. TIMEOUT, CHILD: they are not known; the sentence says why. INTERRUPTED: *stop. */
-enum status measured_roofs(struct roofs *roofs, int peak, const char *program, const char *device,
+/* Measures copies, and products of type `peak`, by `bench --ceilings` on the same device. While other programs use the
+ * cores it measures again, three times at most, and the fastest counts: others make a device slower, never faster.
+ * What is known already only grows. A child that computes on the host may take no more memory than the control
+ * group leaves.
+ * TIMEOUT, CHILD: they are not known; the sentence says why. INTERRUPTED: *stop. */
+enum status measured_roofs(struct roofs *roofs, int peak, const struct device_properties *device,
                            const volatile sig_atomic_t *stop);
+
+/* The same; if they cannot be known, says so once, and the products are marked as such (roofs.h). */
+void measured_roofs_if_possible(struct roofs *roofs, int peak,
+                                const struct device_properties *device,
+                                const volatile sig_atomic_t *stop);
 
 #endif
