@@ -202,6 +202,33 @@ static void time_in_libraries_belongs_to_the_line_that_called_them(void **state)
     check_place(&place, "train.py:14 in train_step, backward()");
 }
 
+/* A loader, which calls the data set of the user back: nearly all of its time, or a part. */
+static void add_loading(int own_us)
+{
+    made_begin();
+    add_steps(1, 1000);
+    add_call("train.py(50): <module>", "train.py:50", 0, 1000);
+    add_call("torch/utils/data/dataloader.py(700): __next__", "train.py:52", 100, 900);
+    add_call("torch/utils/data/_utils/fetch.py(50): fetch", "torch/utils/data/dataloader.py:710",
+             105, 895);
+    add_call("train.py(20): __getitem__", "torch/utils/data/_utils/fetch.py:52", 110, 110 + own_us);
+    add_call("torch/x.py(3): randn", "train.py:21", 115, 125);
+}
+
+static void code_that_a_library_calls_back_is_the_place(void **state)
+{
+    static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
+    struct call_place place;
+    (void)state;
+
+    add_loading(780);
+    place = place_of(costs, 1000);
+    check_place(&place, "train.py:21 in __getitem__");
+    add_loading(400);
+    place = place_of(costs, 1000);
+    check_place(&place, "train.py:52 in <module>, __next__()");
+}
+
 static void add_preprocessing(const char *lines[3])
 {
     made_begin();
@@ -333,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_call_in_a_helper_is_named_by_its_line),
         cmocka_unit_test(comprehensions_belong_to_their_line),
         cmocka_unit_test(time_in_libraries_belongs_to_the_line_that_called_them),
+        cmocka_unit_test(code_that_a_library_calls_back_is_the_place),
         cmocka_unit_test(a_function_whose_parts_share_the_cost_is_named_whole),
         cmocka_unit_test(time_without_a_call_lies_between_lines),
         cmocka_unit_test(cost_that_is_spread_has_no_place),

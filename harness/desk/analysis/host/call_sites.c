@@ -56,6 +56,7 @@ struct search {
 
     double *covered_ns; /* by node, with what it called */
     bool *opened;       /* by node: not a place as a whole */
+    bool own_only;      /* functions of libraries are no places as a whole either */
 };
 
 static void add_part(struct search *search, const struct call_segment *segment, double cost_ns)
@@ -113,7 +114,7 @@ static void sum_up(struct search *search)
 
 static bool is_pure(const struct search *search, uint32_t node)
 {
-    return !search->opened[node] &&
+    return !search->opened[node] && (!search->own_only || search->tree->nodes[node].is_own) &&
            search->covered_ns[node] >= CALL_SITE_PURE * (double)search->tree->nodes[node].total_ns;
 }
 
@@ -233,10 +234,27 @@ static void go_into(struct search *search, const struct candidate *function)
             search->opened[i] = true;
 }
 
+/* A line that calls a library, which calls the user's code back: a loader that calls __getitem__(). If nearly all of the
+ * cost comes from there, that function is the place. */
+static void follow_back(struct search *search, struct candidate *found)
+{
+    struct candidate back;
+
+    if (found->line == 0 || found->call == 0)
+        return;
+    search->own_only = true;
+    back = find_best(search);
+    if (back.name != 0 && back.line == 0 && back.cost_ns >= CALL_SITE_MOST * found->cost_ns)
+        *found = back;
+    else
+        search->own_only = false;
+}
+
 static struct candidate search_places(struct search *search)
 {
     struct candidate found = find_best(search);
 
+    follow_back(search, &found);
     while (found.line == 0 && found.name != 0) {
         struct candidate next;
         go_into(search, &found);
