@@ -2,6 +2,7 @@
 
 #include "harness/base/system/tasks.h"
 #include "harness/desk/analysis/soundness/processes.h"
+#include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/read/reader.h"
@@ -208,6 +209,7 @@ static void make_room(struct arena *arena, void *context)
         .facts = ARENA_NEW(arena, struct facts, making->count),
         .findings = ARENA_NEW(arena, struct findings, making->count),
         .ranks = ARENA_NEW(arena, struct rank_figures, making->count),
+        .lines_from = ARENA_NEW(arena, const char *, making->count),
         .count = making->count,
     };
     making->errors = ARENA_NEW(arena, struct status_error, making->count);
@@ -327,6 +329,57 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     put_ranks_first(diagnosis);
     TRY(for_all(&making, summarise));
     TRY(judge_all(&making));
+    if (diagnosis->run_count > 0)
+        TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
+
+    return STATUS_OK;
+}
+
+/* --- Lines from another trace --- */
+
+struct taking_lines {
+    struct findings *findings;
+    struct trace_file *trace;
+};
+
+static void take_lines(struct arena *arena, void *context)
+{
+    struct taking_lines *taking = context;
+    struct summary summary = summary_of(arena, taking->trace);
+    struct facts facts = facts_of(&summary, 1, 0);
+
+    for (int64_t i = 0; i < taking->findings->count; i++) {
+        struct finding *finding = &taking->findings->items[i], placed = *finding;
+        const struct rule *rule = rule_find(finding->id);
+        finding_place_of(&placed, rule->site, &facts);
+        if (placed.where.kind == PLACE_LINE)
+            finding->where = placed.where;
+    }
+}
+
+static enum status take_lines_of(struct diagnosis *diagnosis, int number, const char *path)
+{
+    struct taking_lines taking = { .findings = &diagnosis->findings[number] };
+    struct trace_file *trace = NULL;
+    struct arena *arena = arena_open();
+    enum status status = trace_file_read(&trace, path, NULL);
+
+    taking.trace = trace;
+    if (status == STATUS_OK)
+        status = arena_run(arena, take_lines, &taking);
+    if (status == STATUS_OK)
+        diagnosis->lines_from[number] = path;
+    arena_close(arena);
+    trace_file_close(trace);
+    return status;
+}
+
+enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const *paths,
+                                 diagnosis_skip *skip, void *context)
+{
+    for (int i = 0; i < diagnosis->count; i++)
+        if (paths[i] != NULL && take_lines_of(diagnosis, i, paths[i]) != STATUS_OK)
+            skip(context);
     if (diagnosis->run_count > 0)
         TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
 

@@ -31,6 +31,8 @@ struct diagnosis {
     struct facts *facts;        /* [count], those that the findings were made of (rules.h) */
     struct findings *findings;  /* [count] */
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
+    const char *
+        *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
     struct table_choice tables; /* the caller's, zeros at first */
 
     /* Set for a run only. */
@@ -47,6 +49,12 @@ typedef void diagnosis_skip(void *context);
  * must live longer. Release in every case. */
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context);
+
+/* Places of findings, as lines of code, from another trace of the same program, which was recorded with stacks:
+ * `paths` [count] has one for each trace, NULL for none, and must live longer. One that cannot be read is skipped, after
+ * `skip`. OUT_OF_MEMORY. */
+enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const *paths,
+                                 diagnosis_skip *skip, void *context);
 
 /* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
  * memsets (usage.h). NaN: the trace took no time. */

@@ -317,6 +317,9 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
 {
     if (!view->unnamed)
         page_title(page, diagnosis->paths[which]);
+    if (diagnosis->lines_from[which] != NULL)
+        page_paragraph(page, INK_DIM, "Lines of code are those of %s, with stacks.",
+                       diagnosis->lines_from[which]);
     print_origin(page, &diagnosis->summaries[which]);
     print_soundness(page, &diagnosis->summaries[which].soundness);
     if (!view->unnamed)

@@ -395,6 +395,7 @@ static void add_trace(struct arena *arena, void *context)
     cJSON *object = json_object(json, writing->traces, NULL);
 
     json_text(json, object, "file", diagnosis->paths[which]);
+    json_text(json, object, "lines_from", diagnosis->lines_from[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     add_origin(json, object, &diagnosis->facts[which]);
     add_soundness(json, object, &summary->soundness);
