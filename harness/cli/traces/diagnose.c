@@ -1,9 +1,11 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
 #include "harness/base/figures/number.h"
+#include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/fail_on.h"
+#include "harness/cli/traces/record_folder.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -87,6 +89,19 @@ out:
     return status;
 }
 
+/* Takes lines of code from the traces with stacks that `record` writes beside the others. *stacks: their paths, which
+ * the diagnosis keeps. */
+static enum status take_lines(struct diagnosis *diagnosis, const char ***stacks, int *skipped)
+{
+    char path[PATH_MAX];
+
+    TRY(rows_make(stacks, diagnosis->count));
+    for (int i = 0; i < diagnosis->count; i++)
+        if (record_folder_stacks(path, diagnosis->paths[i]))
+            TRY(text_make((char **)&(*stacks)[i], "%s", path));
+    return diagnosis_take_lines(diagnosis, *stacks, skip, skipped);
+}
+
 static enum status run_diagnose(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -94,7 +109,8 @@ static enum status run_diagnose(void *context, int *exit_code)
     const struct flags *flags = &options->flags;
     struct trace_paths paths = { .count = 0 };
     struct diagnosis diagnosis = { .count = 0 };
-    int skipped = 0;
+    const char **stacks = NULL;
+    int skipped = 0, count = 0;
 
     if (flags->argument_count == 0)
         FAIL_OUT(STATUS_BAD_USAGE,
@@ -107,6 +123,8 @@ static enum status run_diagnose(void *context, int *exit_code)
         TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
+    count = diagnosis.count;
+    TRY_OUT(take_lines(&diagnosis, &stacks, &skipped));
     if (diagnosis.count > 0)
         TRY_OUT(print(options, &diagnosis, exit_code));
     if (skipped > 0)
@@ -114,6 +132,8 @@ static enum status run_diagnose(void *context, int *exit_code)
                  paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
 
 out:
+    for (int i = 0; stacks != NULL && i < count; i++) free((char *)stacks[i]);
+    free(stacks);
     diagnosis_release(&diagnosis);
     trace_paths_release(&paths);
     return status;

@@ -3,6 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/traces/program_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,31 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FOLDERS = 2 };
-
-/* As seen from the program: where it was built, and installed. */
-static const char *const folders[FOLDERS] = { "scripts", "../share/chokepoint" };
-
-static enum status find_script(char path[PATH_MAX], const char *program)
-{
-    int folder = (int)(strrchr(program, '/') - program);
-
-    for (int i = 0; i < FOLDERS; i++)
-        if (snprintf(path, PATH_MAX, "%.*s/%s/report.py", folder, program, folders[i]) < PATH_MAX &&
-            access(path, R_OK) == 0)
-            return STATUS_OK;
-    FAIL(STATUS_NO_LIBRARY,
-         "report.py is not in %.*s/scripts nor in %.*s/../share/chokepoint: build or install the "
-         "program again",
-         folder, program, folder, program);
-}
-
 static enum status run_report(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
     const struct flags *flags = context;
-    char program[PATH_MAX] = "", script[PATH_MAX], program_flag[PATH_MAX + 16],
-         out_flag[PATH_MAX + 16];
+    char program[PATH_MAX], script[PATH_MAX], program_flag[PATH_MAX + 16], out_flag[PATH_MAX + 16];
     const char **arguments = NULL;
     int count = 0;
 
@@ -46,9 +27,8 @@ static enum status run_report(void *context, int *exit_code)
             "a result or a trace is missing: give the folder of a run, or traces; %s run writes "
             "chokepoint-result",
             program_invocation_name);
-    if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
-        FAIL_OUT(STATUS_IO, "/proc/self/exe cannot be read: %s", strerror(errno));
-    TRY_OUT(find_script(script, program));
+    TRY_OUT(program_path(program));
+    TRY_OUT(program_file_find(script, "report.py"));
     snprintf(program_flag, sizeof program_flag, "--program=%s", program);
     if (snprintf(out_flag, sizeof out_flag, "--out=%s", flags->out) >= (int)sizeof out_flag)
         FAIL_OUT(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);

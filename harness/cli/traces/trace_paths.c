@@ -4,6 +4,7 @@
 #include "harness/base/system/own_file.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
+#include "harness/cli/traces/record_folder.h"
 #include "harness/desk/read/formats.h"
 #include "harness/text/result_traces.h"
 
@@ -40,6 +41,7 @@ static bool is_folder(const char *path)
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
+           strcmp(entry->d_name, RECORD_FOLDER_FILE) != 0 &&
            formats_have_ending(trace_formats, entry->d_name);
 }
 

@@ -12,7 +12,8 @@ static const char *const libraries[] = {
     "sklearn", "PIL",         "cv2",        "av",        "pyarrow", "tqdm",  "jax",   "functorch",
 };
 
-/* Modules of the standard library that show in profiles: packages by their folder, the others by their file. */
+/* Modules of the standard library that show in profiles: packages by their folder, the others by their file. The
+ * recorder of `record` is not the user's code either. */
 static const char *const standard[] = {
     "_collections_abc",
     "_pydatetime",
@@ -26,6 +27,7 @@ static const char *const standard[] = {
     "base64",
     "bdb",
     "bisect",
+    "chokepoint_recorder",
     "codecs",
     "collections",
     "concurrent",

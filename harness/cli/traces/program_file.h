@@ -1,0 +1,16 @@
+/* Files that come with the program: its Python scripts. */
+#ifndef HARNESS_CLI_TRACES_PROGRAM_FILE_H
+#define HARNESS_CLI_TRACES_PROGRAM_FILE_H
+
+#include "harness/base/status.h"
+
+#include <limits.h>
+
+/* The path of this program. IO. */
+enum status program_path(char path[PATH_MAX]);
+
+/* The path of "report.py" or the like, where the program was built, or where it is installed. IO; NO_LIBRARY: it is in
+ * neither. */
+enum status program_file_find(char path[PATH_MAX], const char *name);
+
+#endif

@@ -1,0 +1,547 @@
+"""Records a few steps of a PyTorch training that knows nothing of it.
+
+`chokepoint record` brings this module into the program (sitecustomize.py); `chokepoint.recording()` uses it from a
+notebook. It imports nothing of torch: it waits until the program does, and then wraps four functions: an optimizer's
+step, a fetch of a DataLoader, a step of GradScaler, and the start of another profiler.
+
+A step ends when the optimizer has stepped, and the next one begins where the loader is asked for its first batch after
+that; if the step fetched nothing, right after the optimizer. So no annotation of PyTorch crosses the mark. With several
+optimizers the one that steps least often ends a step, and of equals the last. A program without an optimizer is
+inference: each fetch begins a step.
+
+The parts of a recording: some steps are only timed; then `steps` are recorded plainly, whose times are little
+disturbed; then `stack_steps` with stacks and shapes, which tell the lines; then a few are timed again. Each part
+is a trace of PyTorch's profiler. A note per process says what was done and how it ended (`Recorder.write_note`).
+"""
+import atexit
+import functools
+import gc
+import gzip
+import importlib.machinery
+import json
+import os
+import statistics
+import sys
+import threading
+import time
+
+SCHEMA = 1
+OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
+AFTER_STEPS = 8         # timed again once all is recorded
+FETCHES_WITHOUT_OPTIMIZER = 30  # that many, and the program is inference
+FETCHES_BEFORE_STEP = 300       # the same if it has made an optimizer, which has not stepped
+ORDER_MOST = 256                # steps of optimizers that decide which one ends a step
+
+
+class Part:
+    """Some steps under one profiler."""
+
+    def __init__(self, name, folder, warmup, steps, **options):
+        self.name, self.folder, self.warmup, self.steps, self.options = name, folder, warmup, steps, options
+
+
+def harmless(method):
+    """The program goes on, whatever goes wrong in the recorder. SystemExit is meant (--stop)."""
+    @functools.wraps(method)
+    def guarded_method(self, *arguments):
+        try:
+            method(self, *arguments)
+        except Exception as error:
+            self.fail(error)
+
+    return guarded_method
+
+
+class Recorder:
+    """One per process. Its phase: "watching" (no step so far), "waiting" (steps are timed), "recording", "timing"
+    (steps are timed again), and then "done", "ended early", "own profiler" or "failed"."""
+
+    def __init__(self, folder, wait, steps, stack_steps, stop=False):
+        self.folder, self.wait, self.stop = os.path.abspath(folder), wait, stop
+        self.parts = [Part("plain", "", 2, steps)]
+        if stack_steps > 0:
+            self.parts.append(Part("stacks", "stacks", 1, stack_steps, with_stack=True, record_shapes=True))
+        self.pid = os.getpid()
+        self.phase, self.why = "watching", None
+        self.torch = None
+        self.thread = None       # of the first step; steps of others are not seen
+        self.lock = threading.Lock()
+        self.part = 0            # the one that is recorded, or the next
+        self.profiler, self.profiled = None, 0
+        self.starting = False    # our own profiler begins
+        self.files = []
+        self.foreign = None      # the trace that the program itself has written
+        self.inference = False
+        self.optimizer_made = False
+        self.depth = 0           # of steps within steps
+        self.fetches = 0         # since the last mark
+        self.fetches_at_all = 0
+        self.pending = False     # a step has ended, and the next has not begun
+        self.order = []          # of the optimizers' steps
+        self.optimizer_steps = 0
+        self.last_ns = None      # the last mark
+        self.before_ns, self.after_ns, self.recorded_ns = [], [], {}
+        self.undo = []           # what gives the wrapped functions back
+
+    # --- Where a step begins ---
+
+    def is_ours(self):
+        """Steps of forked children and of other threads are not counted."""
+        if os.getpid() != self.pid or self.phase in ("own profiler", "failed"):
+            return False
+        if self.phase == "done" and not self.inference:
+            return False
+        if self.thread is None:
+            self.thread = threading.get_ident()
+        return self.thread == threading.get_ident()
+
+    def ends_step(self, optimizer):
+        """Whether a step ends with this optimizer: the one that steps least often, and of equals the last."""
+        if len(self.order) < ORDER_MOST:
+            self.order.append(id(optimizer))
+        counts = {}
+        for key in self.order:
+            counts[key] = counts.get(key, 0) + 1
+        if len(counts) == 1:
+            return True
+        least = min(counts.values())
+        return id(optimizer) == [key for key in counts if counts[key] <= least + 1][-1]
+
+    @harmless
+    def stepped(self, optimizer):
+        """An optimizer has stepped."""
+        if not self.is_ours():
+            return
+        self.optimizer_steps += 1
+        if self.inference:
+            self.start_over()
+        if not self.ends_step(optimizer):
+            return
+        if self.pending:  # this step fetched nothing: it began where the last one ended
+            self.mark()
+        self.pending = True
+        if self.fetches == 0:
+            self.mark()
+        self.fetches = 0
+
+    @harmless
+    def fetching(self):
+        """A DataLoader is about to be asked for a batch."""
+        if not self.is_ours() or self.phase == "done":
+            return
+        self.fetches_at_all += 1
+        if self.optimizer_steps == 0:
+            most = FETCHES_BEFORE_STEP if self.optimizer_made else FETCHES_WITHOUT_OPTIMIZER
+            self.inference = self.inference or self.fetches_at_all > most
+            self.pending = self.inference
+        if self.pending:
+            self.mark()
+        self.fetches += 1
+
+    def start_over(self):
+        """What was taken for inference was an evaluation before the training."""
+        if self.profiler is not None:
+            self.end_profiler()
+        for file in self.files:
+            os.unlink(os.path.join(self.folder, file["file"]))
+        self.inference, self.phase, self.part, self.files = False, "watching", 0, []
+        self.before_ns, self.after_ns, self.recorded_ns, self.last_ns = [], [], {}, None
+
+    def mark(self):
+        """A step begins now."""
+        self.take_time(time.perf_counter_ns())
+        self.pending = False
+        if self.phase in ("watching", "waiting"):
+            self.phase = "waiting"
+            if len(self.before_ns) >= self.wait:
+                self.begin_part()
+        elif self.phase == "recording":
+            self.step_profiler()
+        elif len(self.after_ns) >= AFTER_STEPS or self.stop:
+            self.phase = "done"
+            if not self.inference:  # else a training may come
+                self.leave()
+        self.last_ns = time.perf_counter_ns()
+        if self.stop and self.phase == "done":
+            raise SystemExit(0)
+
+    def take_time(self, now):
+        if self.last_ns is None:
+            return
+        if self.phase == "recording":
+            name = self.parts[self.part].name
+            self.recorded_ns.setdefault(name, []).append(now - self.last_ns)
+        else:
+            (self.after_ns if self.phase == "timing" else self.before_ns).append(now - self.last_ns)
+
+    # --- The profiler ---
+
+    def begin_part(self):
+        import torch
+        import torch.profiler as profiler
+
+        if torch.autograd._profiler_enabled():
+            return self.give_way()
+        part = self.parts[self.part]
+        self.profiler = profiler.profile(
+            schedule=profiler.schedule(wait=0, warmup=part.warmup, active=part.steps, repeat=1), **part.options)
+        self.profiled = 0
+        self.starting = True
+        try:
+            self.profiler.start()
+        finally:
+            self.starting = False
+        self.phase = "recording"
+        self.torch = torch.__version__
+        self.write_note()
+
+    def step_profiler(self):
+        part = self.parts[self.part]
+        self.profiled += 1
+        is_last = self.profiled == part.warmup + part.steps
+        if is_last:  # the profiler stops by itself
+            self.state_times(part)
+        self.starting = True
+        try:
+            self.profiler.step()
+        finally:
+            self.starting = False
+        if not is_last:
+            return
+        self.end_part()
+        if self.part < len(self.parts):
+            self.begin_part()
+        else:
+            self.phase = "timing"
+            self.write_note()
+
+    def end_part(self):
+        """Writes the trace. What the profiler keeps is freed here, and not by Python within a later step."""
+        part, steps = self.parts[self.part], self.profiled - self.parts[self.part].warmup
+        self.part += 1
+        if steps < part.steps:
+            self.state_times(part)
+        profiler = self.end_profiler()
+        if steps > 0:
+            name = self.new_file(part.folder)
+            path = os.path.join(self.folder, name)
+            profiler.export_chrome_trace(path)
+            if steps < part.steps:
+                forget_step(path, profiler.step_num)
+            self.files.append({"file": name, "part": part.name, "steps": steps, "options": sorted(part.options)})
+        del profiler
+        gc.collect(1)
+
+    def end_profiler(self):
+        profiler, self.profiler = self.profiler, None
+        profiler.stop()
+        return profiler
+
+    def untraced_ns(self):
+        """Steps before the recording; the first ones of them warm up."""
+        return self.before_ns[len(self.before_ns) // 4:][-32:]
+
+    def state_times(self, part):
+        """Puts the time of a step without and with the profiler into the trace, before it ends."""
+        untraced, traced = self.untraced_ns(), self.recorded_ns.get(part.name, [])[part.warmup:]
+        if len(untraced) < 2 or len(traced) == 0:
+            return
+        step = statistics.median(untraced)
+        spread = statistics.median(abs(each - step) for each in untraced)
+        self.profiler.add_metadata_json(OWN_KEY, json.dumps({
+            "steps": 1, "windows": len(untraced), "step_time_us": step / 1e3,
+            "traced_step_time_us": statistics.median(traced) / 1e3, "tracing_spread": spread / step}))
+
+    def new_file(self, folder):
+        """A new file's name for this process, within the folder of the recording."""
+        stem = "trace" if self.rank() is None else "rank%d" % self.rank()
+        os.makedirs(os.path.join(self.folder, folder), exist_ok=True)
+        for number in range(1000):
+            middle = "" if number == 0 else ".%d" % self.pid if number == 1 else ".%d-%d" % (self.pid, number)
+            name = os.path.join(folder, stem + middle + ".pt.trace.json.gz")
+            try:
+                os.close(os.open(os.path.join(self.folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+                return name
+            except FileExistsError:
+                pass
+        raise FileExistsError(name)
+
+    @staticmethod
+    def rank():
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is not None and distributed.is_available() and distributed.is_initialized():
+            return distributed.get_rank()
+        rank = os.environ.get("RANK", "")
+        return int(rank) if rank.isdigit() else None
+
+    # --- The end ---
+
+    def give_way(self):
+        """The program profiles itself, and two profilers disturb each other: its own one goes on."""
+        self.phase = "own profiler"
+        self.leave()
+        self.write_note()
+
+    @harmless
+    def other_profiler(self):
+        """A profiler that is not ours begins."""
+        if self.starting or os.getpid() != self.pid or self.phase in ("done", "failed"):
+            return
+        if self.profiler is not None:
+            self.end_part()
+        self.give_way()
+
+    def fail(self, error):
+        self.phase, self.why = "failed", "%s: %s" % (type(error).__name__, error)
+        if self.profiler is not None:
+            try:
+                self.end_profiler()
+            except Exception:
+                self.profiler = None
+        self.leave()
+        self.write_note()
+
+    def ended(self):
+        """The program ends, by itself, by an exception, or by Ctrl-C: what was recorded is written, however short."""
+        if os.getpid() != self.pid:
+            return
+        try:
+            if self.profiler is not None:
+                self.end_part()
+            if self.phase == "timing":
+                self.phase = "done"
+            elif self.phase in ("waiting", "recording") or self.phase == "watching" and "torch" in sys.modules:
+                self.phase = "ended early"
+            self.write_note()
+        except Exception as error:
+            self.fail(error)
+
+    def write_note(self):
+        """What this process did, in notes/PID.json of the folder; `chokepoint record` puts the notes of all processes
+        into record.json."""
+        folder = os.path.join(self.folder, "notes")
+        os.makedirs(folder, exist_ok=True)
+        name = os.path.join(folder, "%d.json" % self.pid)
+        with open(name + ".new", "w") as file:
+            json.dump(self.note(), file)
+        os.replace(name + ".new", name)
+
+    def note(self):
+        torch = sys.modules.get("torch")
+        return {"pid": self.pid, "rank": self.rank(), "argv": sys.argv, "python": sys.version.split()[0],
+                "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.why,
+                "inference": self.inference, "steps": len(self.before_ns), "wait": self.wait,
+                "optimizer_steps": self.optimizer_steps, "optimizers": len(set(self.order)),
+                "fetches": self.fetches_at_all, "own_trace": self.foreign, "parts": self.files,
+                "before_us": [each / 1e3 for each in self.untraced_ns()],
+                "recorded_us": {name: [each / 1e3 for each in times] for name, times in self.recorded_ns.items()},
+                "after_us": [each / 1e3 for each in self.after_ns]}
+
+    def leave(self):
+        """Gives the program its functions back."""
+        while self.undo:
+            self.undo.pop()()
+
+    # --- In a child ---
+
+    def forked(self):
+        """Children record nothing. Once a profiler has run, a forked child that ends by exit() hangs in what
+        libkineto does at the end of a process; multiprocessing's children end by _exit(), so this child does, too,
+        with its exit code, and with what C has printed."""
+        profiled = self.torch is not None
+        self.phase, self.profiler = "done", None
+        self.leave()
+        if not profiled:
+            return
+        try:
+            import ctypes
+
+            c = ctypes.CDLL(None)
+            # Called in reverse order: fflush(NULL), then _exit(code).
+            c.on_exit(c._exit, None)
+            getattr(c, "__cxa_atexit")(c.fflush, None, None)
+        except (ImportError, OSError, AttributeError):
+            pass
+
+
+def forget_step(path, number):
+    """Takes the mark off a step that was not over: it would look short, or as long as what came after it."""
+    with gzip.open(path) as file:
+        text = file.read()
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(text.replace(b'"ProfilerStep#%d"' % number, b'"unfinished step"'))
+
+
+# --- Functions of PyTorch that are wrapped ---
+
+def without_dynamo(function):
+    """torch.compile leaves this function alone."""
+    try:
+        from torch._compile import _disable_dynamo
+    except ImportError:
+        return function
+    return _disable_dynamo(function)
+
+
+def replace(recorder, owner, name, new):
+    """Sets owner.name, until the recorder leaves."""
+    old = owner.__dict__[name]
+    setattr(owner, name, new)
+
+    def give_back():
+        if owner.__dict__.get(name) is new:
+            setattr(owner, name, old)
+
+    recorder.undo.append(give_back)
+
+
+def wrap_optimizer(recorder, module):
+    """Wraps the step of each class of optimizers when the first one of the class is made."""
+    optimizer_class = module.Optimizer
+    hook = optimizer_class.profile_hook_step
+    stepped = without_dynamo(lambda optimizer: recorder.stepped(optimizer))
+
+    def profile_hook_step(function):
+        hooked = hook(function)
+        recorder.optimizer_made = True
+
+        @functools.wraps(hooked)
+        def step(*args, **kwargs):
+            recorder.depth += 1
+            try:
+                result = hooked(*args, **kwargs)
+            finally:
+                recorder.depth -= 1
+            if recorder.depth == 0:
+                stepped(args[0])
+            return result
+
+        return step
+
+    replace(recorder, optimizer_class, "profile_hook_step", staticmethod(profile_hook_step))
+
+
+def wrap_loader(recorder, module):
+    iterator = module._BaseDataLoaderIter
+    fetch = iterator.__next__
+
+    @functools.wraps(fetch)
+    def __next__(self):
+        recorder.fetching()
+        return fetch(self)
+
+    replace(recorder, iterator, "__next__", __next__)
+
+
+def wrap_scaler(recorder, module):
+    """A scaler that finds inf in the gradients skips the optimizer; that is a step all the same."""
+    scaler = module.GradScaler
+    if "step" not in scaler.__dict__:
+        return  # inherits the one that is wrapped
+    scaled = scaler.step
+
+    @functools.wraps(scaled)
+    def step(self, optimizer, *args, **kwargs):
+        before = recorder.optimizer_steps
+        result = scaled(self, optimizer, *args, **kwargs)
+        if recorder.optimizer_steps == before:
+            recorder.stepped(optimizer)
+        return result
+
+    replace(recorder, scaler, "step", step)
+
+
+def wrap_profiler(recorder, module):
+    profile = module.profile
+    prepare = profile._prepare_trace
+
+    @functools.wraps(prepare)
+    def _prepare_trace(self, *args, **kwargs):
+        recorder.other_profiler()
+        return prepare(self, *args, **kwargs)
+
+    replace(recorder, profile, "_prepare_trace", _prepare_trace)
+
+
+def wrap_own_profiler(recorder, module):
+    """A profiler of the program marks steps of its own even while it waits, and the trace that it writes is the one to
+    read."""
+    profile, start = module.profile, module.profile.start
+    kineto, export = module._KinetoProfile, module._KinetoProfile.export_chrome_trace
+
+    @functools.wraps(start)
+    def start_profile(self):
+        recorder.other_profiler()
+        return start(self)
+
+
+    @functools.wraps(export)
+    def export_chrome_trace(self, path, *args, **kwargs):
+        if self is not recorder.profiler and recorder.phase == "own profiler":
+            recorder.foreign = os.path.abspath(path)
+        return export(self, path, *args, **kwargs)
+
+    replace(recorder, profile, "start", start_profile)
+    # It stays: the program writes its trace after the recorder has left.
+    kineto.export_chrome_trace = export_chrome_trace
+
+
+WRAPPED = {
+    "torch.optim.optimizer": wrap_optimizer,
+    "torch.utils.data.dataloader": wrap_loader,
+    "torch.amp.grad_scaler": wrap_scaler,
+    "torch.cuda.amp.grad_scaler": wrap_scaler,
+    "torch.autograd.profiler": wrap_profiler,
+    "torch.profiler.profiler": wrap_own_profiler,
+}
+
+
+class Finder:
+    """Wraps functions of modules right after they are imported."""
+
+    def __init__(self, recorder):
+        self.recorder, self.left = recorder, dict(WRAPPED)
+
+    def find_spec(self, name, path=None, target=None):
+        wrap = self.left.pop(name, None)
+        if wrap is None or self.recorder.phase != "watching":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return None
+        run = spec.loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            guarded(self.recorder, wrap, module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def guarded(recorder, wrap, module):
+    """A PyTorch that lacks what is wrapped must not fail for it."""
+    try:
+        wrap(recorder, module)
+    except Exception as error:
+        recorder.fail(error)
+
+
+def start(recorder):
+    """Waits for the program to import PyTorch, or wraps what it has imported already."""
+    finder = Finder(recorder)
+    for name, wrap in WRAPPED.items():
+        if name in sys.modules:
+            del finder.left[name]
+            guarded(recorder, wrap, sys.modules[name])
+    sys.meta_path.insert(0, finder)
+    atexit.register(recorder.ended)
+    os.register_at_fork(after_in_child=recorder.forked)
+
+
+def start_from_environment():
+    def number(name):
+        return int(os.environ["CHOKEPOINT_RECORD_" + name])
+
+    start(Recorder(os.environ["CHOKEPOINT_RECORD"], number("WAIT"), number("STEPS"), number("STACK_STEPS"),
+                   number("STOP") != 0))

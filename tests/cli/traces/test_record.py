@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""`record`: where steps begin in many kinds of programs, how it ends, and that the program is left as it is.
+
+usage: test_record.py PROGRAM SOURCE
+
+The programs train with a stand-in for PyTorch (tests/fixtures/torch_stand_in), which has what the recorder touches.
+test_record_torch.py does the same with PyTorch.
+"""
+import collections
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+STAND_IN = source / "tests/fixtures/torch_stand_in"
+failures = []
+
+HEAD = """
+import os, signal, subprocess, sys, time, torch
+from torch.utils.data import DataLoader
+from torch.profiler import profile, schedule
+"""
+PLAIN = HEAD + """
+o = torch.optim.SGD()
+for x in DataLoader(range(40)):
+    o.zero_grad(); o.step()
+print("done")
+"""
+LOOP = HEAD + """
+o = torch.optim.SGD()
+for i in range(40):
+    o.zero_grad(); o.step()
+    AT_15
+print("done")
+"""
+OWN = HEAD + """
+o = torch.optim.SGD()
+with profile(schedule=schedule(wait=WAIT, warmup=1, active=3, repeat=1),
+             on_trace_ready=lambda p: p.export_chrome_trace("own.json")) as p:
+    for i in range(40):
+        o.step(); p.step()
+print(sum(e["name"].startswith("ProfilerStep") for e in p.profiler.events))
+"""
+GAN = HEAD + """
+g, d = torch.optim.SGD(), torch.optim.Adam()
+for x in DataLoader(range(40)):
+    for _ in range(K):
+        d.step()
+    g.step()
+"""
+ACCUMULATION = HEAD + """
+o = torch.optim.SGD()
+for i, x in enumerate(DataLoader(range(160))):
+    if i % 4 == 3:
+        o.step(); o.zero_grad()
+"""
+CLOSURE = HEAD + """
+inner, o = torch.optim.Adam(), torch.optim.SGD()
+for x in DataLoader(range(40)):
+    o.step(lambda: [inner.step() for _ in range(3)])
+"""
+SCALER = HEAD + """
+o, s = torch.optim.SGD(), torch.GradScaler()
+for i in range(40):
+    o.zero_grad(); s.step(o, skip=i % 5 == 4)
+"""
+INFERENCE = HEAD + """
+for x in DataLoader(range(80)):
+    pass
+"""
+EVALUATION_FIRST = HEAD + """
+for x in DataLoader(range(60)):
+    pass
+""" + PLAIN
+FORK = HEAD + """
+o = torch.optim.SGD()
+for i in range(40):
+    o.step()
+    if i in (5, 15, 35):
+        child = os.fork()
+        if child == 0:
+            for _ in range(40): o.step()
+            sys.exit(3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+print("done")
+"""
+RANKS = HEAD + """
+if len(sys.argv) == 1:
+    children = [subprocess.Popen([sys.executable, sys.argv[0], "x"], env={**os.environ, "RANK": str(r)})
+                for r in range(2)]
+    sys.exit(max(child.wait() for child in children))
+""" + PLAIN
+SWEEP = HEAD + """
+if len(sys.argv) == 1:
+    for i in range(2): subprocess.run([sys.executable, sys.argv[0], "x"], check=True)
+    sys.exit()
+""" + PLAIN
+THREAD = HEAD + """
+import threading
+o = torch.optim.SGD()
+def train():
+    for x in DataLoader(range(40)): o.step()
+t = threading.Thread(target=train); t.start(); t.join()
+"""
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+
+
+class Recorded:
+    """What a program did under `record`, and the recording."""
+
+    def __init__(self, done, folder):
+        self.code, self.out, self.said = done.returncode, done.stdout, done.stderr
+        self.folder = folder
+        self.plain, self.stacks = self.traces(folder), self.traces(folder / "stacks")
+        self.record = json.loads((folder / "record.json").read_text()) if folder.is_dir() else {}
+
+    @staticmethod
+    def traces(folder):
+        found = {}
+        for path in sorted(folder.glob("*.gz")):
+            with gzip.open(path) as file:
+                found[path.name.removesuffix(".pt.trace.json.gz")] = json.load(file)
+        return found
+
+
+def run(folder, text, *options, arguments=(), python=("python3",), environment=None, name="p.py", command=None):
+    (folder / name).write_text(text)
+    path = os.pathsep.join([str(STAND_IN), *([environment["PYTHONPATH"]] if environment else [])])
+    done = subprocess.run([program, "record", "--no-page", *options, "--",
+                           *(command or [*python, name, *arguments])],
+                          cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+                          env={**os.environ, **(environment or {}), "PYTHONPATH": path})
+    return Recorded(done, folder / "chokepoint-record")
+
+
+def plainly(folder, text, name="p.py"):
+    """The same program without `record`."""
+    (folder / name).write_text(text)
+    return subprocess.run(["python3", name], cwd=folder, capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(STAND_IN)})
+
+
+def contents(trace):
+    """Of each marked step, how many annotations of each kind begin in it; and those that cross a mark."""
+    spans = [event for event in trace["traceEvents"] if event["cat"] == "user_annotation"]
+    steps = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"].startswith("ProfilerStep"))
+    others = [(e["ts"], e["ts"] + e["dur"], e["name"].split("#")[0]) for e in spans
+              if not e["name"].startswith("ProfilerStep") and e["name"] != "unfinished step"]
+    held = [collections.Counter(name for start, _, name in others if from_ <= start < to) for from_, to in steps]
+    crossing = [name for start, end, name in others for from_, to in steps
+                if start < from_ < end or start < to < end]
+    return held, crossing
+
+
+def check_steps(name, trace, count, **wanted):
+    """Each step holds the same, and nothing crosses."""
+    held, crossing = contents(trace)
+    check(len(held) == count, f"{name}: {len(held)} steps, not {count}")
+    check(not crossing, f"{name}: {crossing} cross a step")
+    names = {"fetch": "enumerate(DataLoader)", "step": "Optimizer.step", "zero": "Optimizer.zero_grad"}
+    for at, step in enumerate(held):
+        for short, times in wanted.items():
+            check(step[names[short]] == times, f"{name}: step {at} holds {dict(step)}, not {wanted}")
+
+
+def check_kinds(new):
+    """Programs that train in different ways."""
+    for name, text, wanted in [
+            ("plain", PLAIN, {"fetch": 1, "step": 1, "zero": 1}),
+            ("no loader", LOOP.replace("AT_15", "pass"), {"step": 1, "zero": 1}),
+            ("accumulation", ACCUMULATION, {"fetch": 4, "step": 1, "zero": 1}),
+            ("gan 1", GAN.replace("K", "1"), {"fetch": 1, "step": 2}),
+            ("gan 3", GAN.replace("K", "3"), {"fetch": 1, "step": 4}),
+            ("closure", CLOSURE, {"fetch": 1, "step": 4}),
+            ("inference", INFERENCE, {"fetch": 1, "step": 0}),
+            ("thread", THREAD, {"fetch": 1, "step": 1}),
+            ("scaler", SCALER, {"zero": 1})]:
+        folder = new(name)
+        before = plainly(folder, text)
+        done = run(folder, text)
+        check(done.code == before.returncode == 0, f"{name}: {done.code}, {done.said}")
+        check((done.out, done.said) == (before.stdout, before.stderr), f"{name}: {done.out!r} {done.said!r}")
+        check(list(done.plain) == ["trace"], f"{name}: {list(done.plain)}")
+        if not done.plain or not done.stacks:
+            continue
+        check_steps(name, done.plain["trace"], 8, **wanted)
+        check_steps(f"{name}, stacks", done.stacks["trace"], 2, **wanted)
+        own = done.plain["trace"]["chokepoint"]
+        check(own["windows"] == 8 and own["step_time_us"] > 0 < own["traced_step_time_us"], f"{name}: {own}")
+        process, = done.record["processes"]
+        check(process["phase"] == "done" and len(process["after_us"]) == 8, f"{name}: {process}")
+        check(not (done.folder / "notes").exists(), f"{name}: notes are left")
+    folder = new("evaluation first")
+    done = run(folder, EVALUATION_FIRST)
+    check_steps("evaluation first", done.plain["trace"], 8, fetch=1, step=1, zero=1)
+    check(list(done.plain) == ["trace"], f"evaluation first: {list(done.plain)}")
+
+
+def check_early_ends(new):
+    """Programs that end while they are recorded, or before: their code is theirs, and a sentence says why."""
+    for name, at_15, code, sentence, steps in [
+            ("raise", "if i == 15: raise ValueError('bad batch')", 1, "3 of 8 steps are there", 3),
+            ("ctrl-c", "if i == 15: os.kill(os.getpid(), signal.SIGINT)", 130, "3 of 8 steps are there", 3),
+            ("exit 7", "if i == 30: sys.exit(7)", 7, "", 8),
+            ("term", "if i == 15: os.kill(os.getpid(), signal.SIGTERM)", 143,
+             "ended by signal 15 (Terminated) during the recording, without Python's usual end", None),
+            ("_exit", "if i == 15: os._exit(5)", 5, "ended with exit code 5 during the recording", None),
+            ("short", "if i == 4: break", 0, "ended after 5 steps, before the recording started: --wait=1", None),
+            ("no step", "break", 0, "before the recording started", None)]:
+        text = LOOP.replace("AT_15", at_15)
+        folder = new(name)
+        before = plainly(folder, text)
+        done = run(folder, text)
+        check(done.code == code, f"{name}: exit code {done.code}")
+        check(before.returncode in (code, code - 128, 128 - code), f"{name}: {before.returncode} without record")
+        check(done.out == before.stdout, f"{name}: {done.out}")
+        check(before.stderr in done.said, f"{name}: {done.said}, not {before.stderr}")
+        check(sentence in done.said, f"{name}: {done.said}")
+        check((sentence == "") == (done.said == before.stderr), f"{name}: {done.said}")
+        check(("trace" in done.plain) == (steps is not None), f"{name}: {list(done.plain)}")
+        if steps is not None and done.plain:
+            check_steps(name, done.plain["trace"], steps, step=1)
+    done = run(new("stop"), LOOP.replace("AT_15", "time.sleep(0.001)"), "--stop", "--steps=4", "--stack-steps=1")
+    check(done.code == 0 and done.out == "", f"--stop: {done.code}, {done.out}, {done.said}")
+    check_steps("--stop", done.plain["trace"], 4, step=1)
+    check_steps("--stop, stacks", done.stacks["trace"], 1, step=1)
+
+
+def check_others(new):
+    """Programs that the recorder leaves alone, or does not reach."""
+    for wait in (0, 8, 18, 30):
+        folder = new(f"own {wait}")
+        done = run(folder, OWN.replace("WAIT", str(wait)))
+        check(done.out == "3\n" and done.code == 0, f"own profiler {wait}: {done.out}")
+        check(f"its own trace is the one to diagnose, {folder / 'own.json'}" in done.said, f"own {wait}: {done.said}")
+        check(not done.plain, f"own {wait}: {list(done.plain)}")
+    for options in (["-I"], ["-E"], ["-uS"], ["-X", "dev", "-s", "-E"]):
+        done = run(new("isolated" + "".join(options)), PLAIN, python=("python3", *options))
+        check(done.code == 2 and "keeps the recorder out" in done.said, f"{options}: {done.code}, {done.said}")
+    for options in (["-u"], ["-X", "dev"], ["-W", "ignore"], ["-s"]):
+        done = run(new("with" + "".join(options)), PLAIN, python=("python3", *options))
+        check("trace" in done.plain, f"{options}: {done.said}")
+    done = run(new("-c"), "", command=["python3", "-c", PLAIN, "-E"])
+    check("trace" in done.plain and done.out == "done\n", f"-c: {done.said}")
+    for name, command, sentence in [
+            ("no Python", ["sh", "-c", "exit 3"], "sh ran without the recorder"),
+            ("new path", ["env", "PYTHONPATH=", "python3", "-c", "exit(3)"], "env ran without the recorder"),
+            ("no torch", ["python3", "-c", "exit(3)"], "the program imported no PyTorch")]:
+        done = run(new(name), "", command=command)
+        check(done.code == 3 and sentence in done.said, f"{name}: {done.code}, {done.said}")
+    done = run(new("no program"), "", command=["./nothing"])
+    check(done.code == 2 and "./nothing cannot be started: No such file" in done.said, f"no program: {done.said}")
+    done = run(new("only imports"), HEAD)
+    check("no optimizer stepped" in done.said or "before an optimizer stepped" in done.said, f"imports: {done.said}")
+
+
+def check_processes(new):
+    """Several processes, and forks."""
+    done = run(new("ranks"), RANKS)
+    check(list(done.plain) == list(done.stacks) == ["rank0", "rank1"], f"ranks: {list(done.plain)}, {done.said}")
+    done = run(new("sweep"), SWEEP)
+    check(len(done.plain) == 2 and "trace" in done.plain and len(done.stacks) == 2, f"sweep: {list(done.plain)}")
+    done = run(new("fork"), FORK)
+    check(done.out == "done\n" and done.code == 0 and list(done.plain) == ["trace"], f"fork: {done.out} {done.said}")
+    check_steps("fork", done.plain["trace"], 8, step=1)
+
+
+def check_sitecustomize(new):
+    """One of the program's own runs, as without the recorder."""
+    folder = new("sitecustomize")
+    own = folder / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("print('own', __name__, __file__.split('/')[-2])\n")
+    done = run(folder, PLAIN, environment={"PYTHONPATH": str(own)})
+    check(done.out == "own sitecustomize own\ndone\n" and "trace" in done.plain, f"sitecustomize: {done.out} {done.said}")
+
+
+def check_folder(new):
+    """A recording is replaced, other files are not; and what the page says."""
+    folder = new("folder")
+    run(folder, RANKS)
+    done = run(folder, PLAIN)
+    check(list(done.plain) == ["trace"] and list(done.stacks) == ["trace"], f"replaced: {list(done.plain)}")
+    (folder / "mine").mkdir()
+    (folder / "mine/notes.txt").write_text("mine")
+    done = run(folder, PLAIN, "--traces=mine")
+    check(done.code == 2 and "mine holds other files" in done.said and done.out == "", f"mine: {done.said}")
+    check((folder / "mine/notes.txt").read_text() == "mine", "a file of the user is gone")
+    shown = subprocess.run([program, "record", "--", "python3", "p.py"], cwd=folder, capture_output=True, text=True,
+                           check=False, env={**os.environ, "PYTHONPATH": str(STAND_IN)})
+    check(shown.stdout == "done\n", f"the page is on standard output: {shown.stdout}")
+    for words in ("Bottleneck", "Without a tracer a step took", "Lines of code are those of"):
+        check(words in shown.stderr, f"the page lacks {words}: {shown.stderr}")
+    said = json.loads(subprocess.run([program, "diagnose", "--format=json", "chokepoint-record"], cwd=folder,
+                                     capture_output=True, check=True).stdout)
+    check([trace["lines_from"] for trace in said["traces"]] == ["chokepoint-record/stacks/trace.pt.trace.json.gz"],
+          f"lines from {said['traces'][0]['lines_from']}")
+    check(said["traces"][0]["steps"]["untraced_ns"] > 0, "untraced steps")
+
+
+def check_signals(new):
+    """One that is sent to `record` alone goes on to the program; one of a terminal has reached it already."""
+    folder = new("signals")
+    (folder / "p.py").write_text(LOOP.replace("AT_15", "print(i, flush=True); time.sleep(0.1)"))
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        with subprocess.Popen([program, "record", "--no-page", "--", "python3", "p.py"], cwd=folder, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": str(STAND_IN)}) as recording:
+            recording.stdout.readline()
+            began = time.monotonic()
+            recording.send_signal(number)
+            recording.communicate(timeout=30)
+            check(recording.returncode == code and time.monotonic() - began < 10,
+                  f"signal {number}: {recording.returncode}")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="chokepoint-record-") as name:
+        def new(kind):
+            folder = pathlib.Path(name) / kind.replace(" ", "-").replace("/", "-")
+            folder.mkdir()
+            return folder
+
+        for part in (check_kinds, check_early_ends, check_others, check_processes, check_sitecustomize, check_folder,
+                     check_signals):
+            part(new)
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())
