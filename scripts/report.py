@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True  # it may be installed where the user may not wri
 
 from common import outside, whole_file
 
-INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2)"
+INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2; pip: jinja2)"
 SYSTEM_PYTHON = "/usr/bin/python3"  # for which Debian's packages are; python3 may be another one
 
 

@@ -62,7 +62,7 @@ class Recorder:
         if stack_steps > 0:
             self.parts.append(Part("stacks", "stacks", 1, stack_steps, with_stack=True, record_shapes=True))
         self.pid = os.getpid()
-        self.phase, self.why = "watching", None
+        self.phase, self.error = "watching", ""
         self.torch = None
         self.thread = None       # of the first step; steps of others are not seen
         self.lock = threading.Lock()
@@ -81,6 +81,7 @@ class Recorder:
         self.optimizer_steps = 0
         self.last_ns = None      # the last mark
         self.before_ns, self.after_ns, self.recorded_ns = [], [], {}
+        self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
 
     # --- Where a step begins ---
@@ -247,7 +248,7 @@ class Recorder:
         if len(untraced) < 2 or len(traced) == 0:
             return
         step = statistics.median(untraced)
-        spread = statistics.median(abs(each - step) for each in untraced)
+        spread = max(untraced) - min(untraced)
         self.profiler.add_metadata_json(OWN_KEY, json.dumps({
             "steps": 1, "windows": len(untraced), "step_time_us": step / 1e3,
             "traced_step_time_us": statistics.median(traced) / 1e3, "tracing_spread": spread / step}))
@@ -292,7 +293,7 @@ class Recorder:
         self.give_way()
 
     def fail(self, error):
-        self.phase, self.why = "failed", "%s: %s" % (type(error).__name__, error)
+        self.phase, self.error = "failed", "%s: %s" % (type(error).__name__, error)
         if self.profiler is not None:
             try:
                 self.end_profiler()
@@ -316,6 +317,24 @@ class Recorder:
         except Exception as error:
             self.fail(error)
 
+    def shortfall(self):
+        """Why less was recorded than was asked for, as a sentence's end; "": all is there, or it is not over."""
+        if self.phase == "failed":
+            return "the recorder failed: " + self.error
+        if self.phase == "own profiler":
+            return ("the program profiles itself, and two profilers would disturb each other: its own trace is the one "
+                    "to diagnose" + (", " + self.foreign if self.foreign else ""))
+        if self.phase != "ended early":
+            return ""
+        if self.files:
+            return "the program ended during the recording: %d of %d steps are there" % (
+                self.files[0]["steps"], self.parts[0].steps)
+        if self.optimizer_steps == 0 and self.fetches_at_all == 0:
+            return ("the program ended before an optimizer stepped or a DataLoader was asked for a batch, so no step is "
+                    "known")
+        return "the program ended after %d steps, before the recording started: --wait=%d starts it earlier" % (
+            self.optimizer_steps or self.fetches_at_all, 2 if len(self.before_ns) > 6 else 1)
+
     def write_note(self):
         """What this process did, in notes/PID.json of the folder; `chokepoint record` puts the notes of all processes
         into record.json."""
@@ -329,7 +348,7 @@ class Recorder:
     def note(self):
         torch = sys.modules.get("torch")
         return {"pid": self.pid, "rank": self.rank(), "argv": sys.argv, "python": sys.version.split()[0],
-                "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.why,
+                "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
                 "inference": self.inference, "steps": len(self.before_ns), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(set(self.order)),
                 "fetches": self.fetches_at_all, "own_trace": self.foreign, "parts": self.files,
@@ -395,30 +414,46 @@ def replace(recorder, owner, name, new):
     recorder.undo.append(give_back)
 
 
+def subclasses(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
 def wrap_optimizer(recorder, module):
-    """Wraps the step of each class of optimizers when the first one of the class is made."""
+    """Wraps the step of each class of optimizers when the first one of the class is made; and those that are there, if
+    the recording begins in the midst of a program."""
     optimizer_class = module.Optimizer
     hook = optimizer_class.profile_hook_step
     stepped = without_dynamo(lambda optimizer: recorder.stepped(optimizer))
 
-    def profile_hook_step(function):
-        hooked = hook(function)
-        recorder.optimizer_made = True
-
-        @functools.wraps(hooked)
+    def seen(function, optimizer=None):
+        @functools.wraps(function)
         def step(*args, **kwargs):
             recorder.depth += 1
             try:
-                result = hooked(*args, **kwargs)
+                result = function(*args, **kwargs)
             finally:
                 recorder.depth -= 1
             if recorder.depth == 0:
-                stepped(args[0])
+                stepped(optimizer or args[0])
             return result
 
         return step
 
+    def profile_hook_step(function):
+        recorder.optimizer_made = True
+        return seen(hook(function))
+
     replace(recorder, optimizer_class, "profile_hook_step", staticmethod(profile_hook_step))
+    made = [kind for kind in subclasses(optimizer_class) if getattr(kind.__dict__.get("step"), "hooked", False)]
+    for kind in made:
+        recorder.optimizer_made = True
+        replace(recorder, kind, "step", seen(kind.step))
+    # Schedulers of the learning rate put a step of their own into an optimizer, which goes past that of its class.
+    for each in gc.get_objects() if made else []:
+        if issubclass(type(each), optimizer_class) and "step" in each.__dict__:
+            replace(recorder, each, "step", seen(each.step, each))
 
 
 def wrap_loader(recorder, module):
@@ -535,8 +570,17 @@ def start(recorder):
             del finder.left[name]
             guarded(recorder, wrap, sys.modules[name])
     sys.meta_path.insert(0, finder)
+    recorder.finder = finder
     atexit.register(recorder.ended)
     os.register_at_fork(after_in_child=recorder.forked)
+
+
+def stop(recorder):
+    """What is wrapped and waited for is given back, after ended()."""
+    recorder.leave()
+    if recorder.finder in sys.meta_path:
+        sys.meta_path.remove(recorder.finder)
+    atexit.unregister(recorder.ended)
 
 
 def start_from_environment():

@@ -192,7 +192,7 @@ static enum status run_record(void *context, int *exit_code)
 {
     const struct record_options *options = context;
     const struct flags *flags = &options->flags;
-    struct recorded_program command = { .steps = options->steps };
+    struct recorded_program command = { .words = NULL };
     const char **words = NULL, *isolated;
     enum status status = STATUS_OK;
     int traces = 0;

@@ -179,53 +179,19 @@ static void print_ending(FILE *to, int wait_status)
         fprintf(to, "ended with exit code %d", WEXITSTATUS(wait_status));
 }
 
-static void print_early_end(FILE *to, const cJSON *note, int steps)
-{
-    const cJSON *part = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(note, "parts"), 0);
-    int waited = int_of(note, "steps"), stepped = int_of(note, "optimizer_steps");
-
-    if (part != NULL)
-        fprintf(to, "the program ended during the recording: %d of %d steps are there",
-                int_of(part, "steps"), steps);
-    else if (stepped == 0 && int_of(note, "fetches") == 0)
-        fprintf(to, "the program ended before an optimizer stepped or a DataLoader was asked for a "
-                    "batch, so no step is known");
-    else if (waited < int_of(note, "wait"))
-        fprintf(to,
-                "the program ended after %d steps, before the recording started: --wait=%d starts "
-                "it earlier",
-                stepped > 0 ? stepped : waited, waited > 6 ? 2 : 1);
-    else
-        fprintf(to, "the program ended as the recording started: --wait=%d starts it earlier",
-                waited > 6 ? 2 : 1);
-}
-
-static void print_own_profiler(FILE *to, const cJSON *note)
-{
-    const char *own = json_text_of(note, "own_trace");
-
-    fprintf(
-        to,
-        "the program profiles itself, and two profilers would disturb each other: its own trace "
-        "is the one to diagnose%s%s",
-        own[0] != '\0' ? ", " : "", own);
-}
-
 /* False: all is there. */
-static bool print_why(FILE *to, const cJSON *note, const struct recorded_program *command)
+static bool print_why(FILE *to, const cJSON *note, const struct recorded_program *program)
 {
+    const char *why = json_text_of(note, "why");
+
     if (is_phase(note, "done") || (is_phase(note, "timing") && count_parts(note) > 0))
         return false;
     fprintf(to, "chokepoint record: process %d: ", int_of(note, "pid"));
-    if (is_phase(note, "failed"))
-        fprintf(to, "the recorder failed: %s", json_text_of(note, "why"));
-    else if (is_phase(note, "own profiler"))
-        print_own_profiler(to, note);
-    else if (is_phase(note, "ended early"))
-        print_early_end(to, note, command->steps);
-    else {
+    if (why[0] != '\0') {
+        fputs(why, to);
+    } else {
         fputs("the process was ", to);
-        print_ending(to, command->wait_status);
+        print_ending(to, program->wait_status);
         fprintf(to, " %s, without Python's usual end",
                 is_phase(note, "recording") ? "during the recording" : "before the recording");
     }

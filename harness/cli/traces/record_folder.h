@@ -15,7 +15,6 @@
 struct recorded_program {
     const char *const *words; /* ends with NULL */
     int wait_status;          /* as of waitpid() */
-    int steps;                /* that were to be recorded plainly */
 };
 
 /* Makes the folder ready, and removes the recording that is in it. BAD_USAGE: it has other files; IO. */

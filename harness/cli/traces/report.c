@@ -17,7 +17,7 @@ static enum status run_report(void *context, int *exit_code)
     enum status status = STATUS_OK;
     const struct flags *flags = context;
     char program[PATH_MAX], script[PATH_MAX], program_flag[PATH_MAX + 16], out_flag[PATH_MAX + 16];
-    const char **arguments = NULL;
+    const char **arguments = NULL, *python = getenv("CHOKEPOINT_PYTHON");
     int count = 0;
 
     (void)exit_code;
@@ -33,16 +33,15 @@ static enum status run_report(void *context, int *exit_code)
     if (snprintf(out_flag, sizeof out_flag, "--out=%s", flags->out) >= (int)sizeof out_flag)
         FAIL_OUT(STATUS_BAD_USAGE, "--out: %.60s... is too long a path", flags->out);
     TRY_OUT(rows_make(&arguments, flags->argument_count + 8));
-    arguments[count++] = "python3";
+    arguments[count++] = python != NULL ? python : "python3";
     arguments[count++] = script;
     arguments[count++] = program_flag;
     arguments[count++] = out_flag;
     arguments[count++] = "--";
     for (int i = 0; i < flags->argument_count; i++) arguments[count++] = flags->arguments[i];
     execvp(arguments[0], (char *const *)arguments);
-    FAIL_OUT(STATUS_NO_LIBRARY,
-             "python3 cannot be started: %s; scripts/setup.sh --report installs it",
-             strerror(errno));
+    FAIL_OUT(STATUS_NO_LIBRARY, "%s cannot be started: %s; scripts/setup.sh --report installs it",
+             arguments[0], strerror(errno));
 
 out:
     free(arguments);

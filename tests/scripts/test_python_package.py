@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""`import chokepoint`: diagnoses, pages and recordings from Python, beside a stand-in for PyTorch.
+
+usage: test_python_package.py PROGRAM SOURCE
+"""
+import gzip
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
+os.environ["PATH"] = os.path.dirname(program) + os.pathsep + os.environ["PATH"]
+sys.path[:0] = [str(source / "python"), str(source / "tests/fixtures/torch_stand_in")]
+
+import torch  # noqa: E402
+from torch.utils.data import DataLoader  # noqa: E402
+
+import chokepoint  # noqa: E402
+
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+
+
+def refuses(code, words, call, *arguments):
+    try:
+        call(*arguments)
+    except chokepoint.Error as error:
+        check(error.code == code and words in str(error), f"{error.code}: {error}")
+    else:
+        failures.append(f"{words}: no error")
+
+
+def train(optimizer, steps):
+    for _ in DataLoader(range(steps)):
+        optimizer.zero_grad()
+        optimizer.step()
+
+
+def check_recordings(folder):
+    """In the midst of a program: its optimizers were made before, and one has a step of its own."""
+    optimizer, scheduled = torch.optim.SGD(), torch.optim.Adam()
+    scheduled.step = scheduled.step
+    before = torch.optim.SGD.__dict__["step"], DataLoader([1]).__iter__().__class__.__dict__["__next__"]
+    for name, each in (("plain", optimizer), ("scheduled", scheduled)):
+        with chokepoint.recording(steps=5, stack_steps=1, wait=3, folder=str(folder / name)) as seen:
+            train(each, 40)
+        check(seen.steps == 5 and seen.why == "", f"{name}: {seen.steps}, {seen.why}")
+        trace, = seen.diagnose()["traces"]
+        check(trace["steps"]["count"] == 5 and trace["lines_from"], f"{name}: {trace['steps']}")
+        check("Bottleneck" in str(seen), f"{name}: {seen}")
+        check(json.loads((folder / name / "record.json").read_text())["processes"][0]["phase"] == "done", name)
+        shown = seen._repr_html_()
+        check(shown.startswith(("<iframe", "<pre>")) and "optimizer" in shown.lower(), f"{name}: {shown[:80]}")
+    after = torch.optim.SGD.__dict__["step"], DataLoader([1]).__iter__().__class__.__dict__["__next__"]
+    check(before == after, "functions of PyTorch stay wrapped")
+    check(not any(type(each).__name__ == "Finder" and type(each).__module__ == "chokepoint_recorder"
+                  for each in sys.meta_path), "the finder stays")
+    with chokepoint.recording(folder=str(folder / "short")) as seen:
+        train(optimizer, 4)
+    check(seen.steps == 0 and "after 4 steps" in seen.why and "Nothing was recorded" in str(seen), f"short: {seen.why}")
+    check("Nothing was recorded" in seen._repr_html_(), "short: the cell")
+    return folder / "plain"
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="chokepoint-python-") as name:
+        folder = pathlib.Path(name)
+        recorded = check_recordings(folder)
+        path = recorded / "trace.pt.trace.json.gz"
+        said = chokepoint.diagnose(path)
+        with gzip.open(path) as file:
+            given = chokepoint.diagnose(file.read())
+        check(said["traces"][0]["findings"] == given["traces"][0]["findings"], "bytes say something else")
+        check(chokepoint.diagnose(path, timeline=1)["traces"][0]["timeline"] is not None, "no timeline")
+        refuses(2, "No such file", chokepoint.diagnose, folder / "nothing.json")
+        refuses(2, "nothing.json", chokepoint.report, folder / "nothing.json")
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+sys.exit(main())
