@@ -108,8 +108,7 @@ enum variant variant_find(const char *name)
     return (enum variant)variant;
 }
 
-/* "a,b" and "1,2": a to 1, and b to 2. */
-static enum status set_each(struct training_config *config, const char *names, const char *values)
+enum status scenario_set_each(struct training_config *config, const char *names, const char *values)
 {
     while (*names != '\0') {
         char name[64], value[64];
@@ -133,8 +132,8 @@ enum status scenario_config(const struct scenario *scenario, enum variant varian
 
     knobs_defaults(config);
     TRY_OUT(knobs_apply(config, scenario->base));
-    TRY_OUT(set_each(config, scenario->knob,
-                     variant == VARIANT_BEFORE ? scenario->before : scenario->after));
+    TRY_OUT(scenario_set_each(config, scenario->knob,
+                              variant == VARIANT_BEFORE ? scenario->before : scenario->after));
 
 out:
     if (status != STATUS_OK)

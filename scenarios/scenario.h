@@ -204,7 +204,11 @@ const struct scenario *scenario_showing(const char *finding);
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 const char *variant_name(enum variant variant); /* "before", "after" */
-enum variant variant_find(const char *name);    /* VARIANT_COUNT: none */
+/* Sets the knobs "a,b" to the values "1,2": a to 1, and b to 2. */
+enum status scenario_set_each(struct training_config *config, const char *names,
+                              const char *values);
+
+enum variant variant_find(const char *name); /* VARIANT_COUNT: none */
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config);
 

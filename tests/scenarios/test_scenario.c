@@ -1,5 +1,6 @@
 /* The tables of scenario.h: what rows mean, where lists end, and the names that result files hold. */
 #include "scenarios/scenario.h"
+#include "scenarios/training/settings/knob_acts.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>
@@ -46,6 +47,26 @@ static void every_scenario_expects_something_and_ends(void **state)
             ended = end;
         }
     }
+}
+
+/* A knob that could not act in the settings of its own scenario would teach nothing. */
+static void every_scenario_turns_a_knob_that_acts(void **state)
+{
+    const struct device_properties device = {
+        .kind = "cpu", .host_cores = 4, .memory_bytes = (int64_t)64 << 30, .tf32 = true
+    };
+    (void)state;
+
+    for (int i = 0; scenarios[i] != NULL; i++)
+        for (int variant = 0; variant < VARIANT_COUNT; variant++) {
+            struct training_config config;
+            char why[KNOB_WHY];
+            assert_int_equal(scenario_config(scenarios[i], (enum variant)variant, &config),
+                             STATUS_OK);
+            if (knobs_resolve(&config, &device) == STATUS_OK &&
+                !knob_acts(&config, scenarios[i]->knob, why))
+                fail_msg("%s: %s", scenarios[i]->name, why);
+        }
 }
 
 static void assert_snippet(const char *name, const char *snippet)
@@ -220,6 +241,7 @@ int main(void)
         cmocka_unit_test(only_a_row_without_a_metric_ends_the_list),
         cmocka_unit_test(rows_that_are_left_out_end_the_list),
         cmocka_unit_test(every_scenario_expects_something_and_ends),
+        cmocka_unit_test(every_scenario_turns_a_knob_that_acts),
         cmocka_unit_test(every_scenario_is_a_whole_lesson),
         cmocka_unit_test(scenarios_beyond_the_core_come_group_by_group),
         cmocka_unit_test(no_group_is_named_like_a_scenario),

@@ -1,5 +1,5 @@
 /* The knobs: every value in and out as text, what is filled in, and what is refused and how. */
-#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/settings/knob_acts.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>
@@ -730,6 +730,74 @@ static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void
     assert_int_equal(config.data.jpeg_pixels, 90);
 }
 
+/* Each value of each condition is one that the other knob takes and prints. */
+static void what_a_knob_acts_with_are_values_of_other_knobs(void **state)
+{
+    int count, conditions = 0;
+    const struct knob *knobs = knobs_list(&count);
+    (void)state;
+
+    for (int i = 0; i < count; i++) {
+        char copy[256], *rest = copy, *one;
+        snprintf(copy, sizeof copy, "%s", knobs[i].acts != NULL ? knobs[i].acts : "");
+        while ((one = strsep(&rest, " ")) != NULL && *one != '\0') {
+            char *values = strchr(one, '='), *value;
+            assert_non_null(values);
+            values[values[-1] == '!' ? -1 : 0] = '\0';
+            values++;
+            assert_string_not_equal(one, knobs[i].name);
+            for (conditions++; (value = strsep(&values, "|")) != NULL;) {
+                struct training_config config = configured("");
+                assert_int_equal(knob_set(&config, one, value), STATUS_OK);
+                assert_prints(&config, one, value);
+            }
+        }
+    }
+    assert_true(conditions > 20);
+}
+
+static void a_knob_that_cannot_act_says_with_which_settings_it_would(void **state)
+{
+    static const struct {
+        const char *settings, *knob, *why;
+    } cases[] = {
+        { "", "workers", "workers acts only with --input=cached|decoded (here input=resident)" },
+        { "input=decoded", "workers", "" },
+        { "input=loaded", "transfer", "" },
+        { "input=decoded workers=0", "prefetch",
+          "prefetch acts only with --workers other than 0 (here workers=0)" },
+        { "", "bucket_mb", "bucket_mb acts only with --ranks other than 1 (here ranks=1)" },
+        { "ranks=2", "bucket_mb", "" },
+        { "", "save_mode",
+          "save_mode acts only with --save-every other than never (here save_every=never)" },
+        { "", "loss_every", "" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct training_config config = resolved(cases[i].settings, &cpu);
+        char why[KNOB_WHY];
+        assert_int_equal(knob_acts(&config, cases[i].knob, why), cases[i].why[0] == '\0');
+        assert_string_equal(why, cases[i].why);
+    }
+}
+
+static void settings_that_change_nothing_are_found(void **state)
+{
+    struct training_config given = configured("workers=0 loss_every=1 bucket_mb=1 prefetch=2");
+    struct training_config config = given;
+    char why[KNOB_WHY];
+    int at = 0;
+    (void)state;
+
+    assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
+    assert_true(knobs_next_idle(&given, &config, &at, why));
+    assert_int_equal(strncmp(why, "workers ", 8), 0);
+    assert_true(knobs_next_idle(&given, &config, &at, why));
+    assert_int_equal(strncmp(why, "bucket_mb ", 10), 0);
+    assert_false(knobs_next_idle(&given, &config, &at, why));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -752,6 +820,9 @@ int main(void)
         cmocka_unit_test(no_other_knob_changes_when_one_is_turned),
         cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),
         cmocka_unit_test(what_lies_just_inside_a_limit_is_not_refused),
+        cmocka_unit_test(what_a_knob_acts_with_are_values_of_other_knobs),
+        cmocka_unit_test(a_knob_that_cannot_act_says_with_which_settings_it_would),
+        cmocka_unit_test(settings_that_change_nothing_are_found),
         cmocka_unit_test(a_folder_of_images_is_trained_on_unless_sequences_are_asked_for),
     };
     return cmocka_run_group_tests_name("knobs", tests, NULL, NULL);

@@ -40,8 +40,18 @@ static double spread_percent(const struct sweep_row *row)
     return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
 }
 
+/* The word at a row, if the rounds agree. */
+static const char *mark_of(const struct knee *knee, int row)
+{
+    if (!knee->is_clear)
+        return "";
+    return row == knee->enough ? "enough" : row == knee->best ? "best" : "";
+}
+
 static enum ink ink_of(const struct knee *knee, int row)
 {
+    if (!knee->is_clear)
+        return INK_PLAIN;
     return row == knee->enough ? INK_GOOD : row == knee->best ? INK_BOLD : INK_PLAIN;
 }
 
@@ -78,9 +88,7 @@ static void add_row(struct page_rows *rows, const struct knob_sweep *sweep, int 
     const char *cells[SWEEP_COLUMNS] = {
         [0] = sweep->axes[0].values[row->at[0]],
         [SWEEP_SPREAD] = spread,
-        [SWEEP_KNEE] = index == knee->enough ? "enough"
-                       : index == knee->best ? "best"
-                                             : "",
+        [SWEEP_KNEE] = mark_of(knee, index),
         [SWEEP_REFUSAL] = row->refusal,
     };
     enum ink inks[SWEEP_COLUMNS] = {
@@ -97,8 +105,10 @@ static void add_row(struct page_rows *rows, const struct knob_sweep *sweep, int 
                            metric == METRIC_SAMPLES_PER_SECOND ? "" : metric_unit(metric));
         cells[1 + i] = texts[i];
     }
-    if (has_run)
+    if (row->count > 1)
         snprintf(spread, sizeof spread, "%.0f%%", spread_percent(row));
+    else if (has_run)
+        snprintf(spread, sizeof spread, "-");
     page_rows_add(rows, cells, inks);
 }
 
@@ -145,9 +155,10 @@ static void print_cells(const struct page *page, const struct knob_sweep *sweep,
             if (row->count > 0)
                 quantity_print(rate, median_of(row, METRIC_SAMPLES_PER_SECOND), "");
             snprintf(text, sizeof texts[0], "%s%s", rate,
-                     index == knee->enough ? " +"
-                     : index == knee->best ? " *"
-                                           : "  ");
+                     !knee->is_clear         ? "  "
+                     : index == knee->enough ? " +"
+                     : index == knee->best   ? " *"
+                                             : "  ");
             cells[1 + j - from] = text;
             inks[1 + j - from] = ink_of(knee, index);
         }
@@ -181,6 +192,8 @@ static void print_grid(const struct page *page, const struct knob_sweep *sweep,
 
 /* --- In words --- */
 
+enum { ROUNDS_ADVISED = 3 };
+
 static void print_rounds(const struct page *page, const struct knob_sweep *sweep)
 {
     int most = 0, least = INT_MAX; /* rounds, of the rows that have any */
@@ -208,21 +221,29 @@ static void print_knee(const struct page *page, const struct knob_sweep *sweep,
 
     sweep_name(sweep, &sweep->rows[knee->enough], enough);
     sweep_name(sweep, &sweep->rows[knee->best], best);
-    if (knee->enough == knee->best)
+    if (knee->rounds < 2)
+        page_paragraph(page, INK_PLAIN,
+                       "One round tells no spread, and so not which value is enough: "
+                       "--repetitions=%d does.",
+                       ROUNDS_ADVISED);
+    else if (!knee->is_clear)
+        page_paragraph(page, INK_PLAIN,
+                       "The rounds disagree about what is within %d%% of the best, so no value is "
+                       "named; more of them may tell (--repetitions=%d).",
+                       KNEE_LOSS_PERCENT, 3 * sweep->rounds);
+    else if (knee->is_best)
         page_paragraph(page, INK_PLAIN, "%s is the best%s.", enough,
                        knee->enough == 0 ? ""
                                          : ", and none before it is within 5% of its throughput");
+    else if (knee->enough == knee->best)
+        page_paragraph(page, INK_PLAIN, "%s is enough: no other value is better by %d%%.", enough,
+                       KNEE_LOSS_PERCENT);
     else
         page_paragraph(page, INK_PLAIN,
                        "%s is enough: the first, in the order given, within %d%% of the best "
                        "throughput (%s). It has %.1f%% of that, %.1f%% to %.1f%% in %d round%s.",
                        enough, KNEE_LOSS_PERCENT, best, knee->share * 100, knee->interval.low * 100,
                        knee->interval.high * 100, knee->rounds, knee->rounds == 1 ? "" : "s");
-    if (!knee->is_clear)
-        page_paragraph(page, INK_PLAIN,
-                       "The rounds disagree about what is within %d%%; more of them may name "
-                       "another (--repetitions=%d).",
-                       KNEE_LOSS_PERCENT, 3 * sweep->rounds);
 }
 
 enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)

@@ -24,7 +24,10 @@ struct knee {
     double share;     /* of `enough`: the median */
     struct confidence_interval interval; /* of it; fewer than 6 rounds: the whole range */
     int rounds;                          /* that both of them have */
-    bool is_clear; /* the interval is above the bound, and those of all cheaper values are below */
+    /* The interval is above the bound, those of all cheaper values are below it, and no other value may be better
+     * than the best by as much; of one round: false. */
+    bool is_clear;
+    bool is_best; /* `enough` is better than all others in every round that counts */
 };
 
 struct knee knee_find(const struct knee_value *values, int count);

@@ -4,6 +4,7 @@
 #include "harness/base/words/text.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/progress.h"
+#include "scenarios/training/settings/knob_acts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,37 @@ static bool is_refusal(enum status status)
            status == STATUS_DEVICE_OUT_OF_MEMORY;
 }
 
+/* `config` has the settings of all rows, and then those of this one. */
+static enum status set_row(struct training_config *config, const struct knob_sweep *sweep,
+                           const struct sweep_row *row, const struct device_properties *device)
+{
+    for (int k = 0; k < sweep->knobs; k++)
+        TRY(knob_set(config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
+    TRY(knobs_resolve(config, device));
+
+    return STATUS_OK;
+}
+
+enum status sweep_check_acts(const struct knob_sweep *sweep, const struct training_config *config,
+                             const struct device_properties *device)
+{
+    for (int k = 0; k < sweep->knobs; k++) {
+        char why[KNOB_WHY] = "", first[KNOB_WHY] = "";
+        bool acts = false;
+        for (int i = 0; i < sweep->row_count && !acts; i++) {
+            struct training_config row = *config;
+            acts = set_row(&row, sweep, &sweep->rows[i], device) != STATUS_OK ||
+                   knob_acts(&row, sweep->axes[k].knob, why);
+            if (first[0] == '\0')
+                snprintf(first, sizeof first, "%s", why);
+        }
+        if (!acts)
+            FAIL(STATUS_BAD_USAGE, "--sweep %s: %s", sweep->axes[k].knob, first);
+    }
+
+    return STATUS_OK;
+}
+
 static enum status measure_row(struct knob_sweep *sweep, struct sweep_row *row,
                                struct device *device, const struct training_config *base, int steps)
 {
@@ -91,9 +123,7 @@ static enum status measure_row(struct knob_sweep *sweep, struct sweep_row *row,
     struct training_config config = *base;
     struct measure measure = { .steps = steps, .seconds = SECONDS, .windows = 1 };
 
-    for (int k = 0; k < sweep->knobs; k++)
-        TRY_OUT(knob_set(&config, sweep->axes[k].knob, sweep->axes[k].values[row->at[k]]));
-    TRY_OUT(knobs_resolve(&config, device_properties(device)));
+    TRY_OUT(set_row(&config, sweep, row, device_properties(device)));
     TRY_OUT(measure_training(&row->rounds[row->count], device, &config, &measure));
     if (row->rounds[row->count].log_error.status != STATUS_OK)
         TRY_OUT(status_raise(&row->rounds[row->count].log_error));

@@ -37,6 +37,10 @@ struct knob_sweep {
  * before anything runs. */
 enum status sweep_take(struct knob_sweep *sweep, const char *text);
 
+/* Whether each knob of the sweep acts in any of its rows. BAD_USAGE says with which settings one would. */
+enum status sweep_check_acts(const struct knob_sweep *sweep, const struct training_config *config,
+                             const struct device_properties *device);
+
 /* Measures all rows in rounds, each of which begins with another one, so that drift of the machine falls on
  * all. A row that the device refuses, or that has too little memory, keeps the reason; the others run.
  * `steps` as in struct measure. INTERRUPTED: the rows have what was finished before; anything at all if

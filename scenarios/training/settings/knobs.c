@@ -1,6 +1,6 @@
 /* One const row per knob: its place in the settings, the values it takes, its healthy value and its
- * meaning. Setting, printing and help all read the rows, so a new knob is a row. knob_values.h reads
- * and writes each kind of value. */
+ * meaning, and with which other settings it acts. Setting, printing and help all read the rows, so a new
+ * knob is a row. knob_values.h reads and writes each kind of value, knob_acts.h reads with what it acts. */
 #include "scenarios/training/settings/knobs.h"
 
 #include "harness/base/words/nearest.h"
@@ -49,6 +49,7 @@ static const struct knob knobs[] = {
       AT(launch.one_update),
       .values = "micro_batch|step",
       .healthy = "step",
+      .acts = "accumulate!=1",
       .text = "when the weights change: after every micro-batch, or after all of a step, whose "
               "gradients add up" },
     { .name = "tokens",
@@ -76,6 +77,7 @@ static const struct knob knobs[] = {
       AT(model.crop),
       FROM_TO(1, 32),
       .healthy = "1",
+      .acts = "data=images",
       .text = "images: loaded and copied so many times as wide and as high as the model sees them; "
               "the device cuts out the middle" },
     { .name = "precision",
@@ -112,6 +114,7 @@ static const struct knob knobs[] = {
       AT(model.strided_heads),
       .values = "copied|strided",
       .healthy = "copied",
+      .acts = "attention=fused",
       .text = "q, k, v and the result of attention head by head: copied into that order, or read "
               "and written where they are, by strides, which fused attention of the device's "
               "library takes" },
@@ -140,6 +143,7 @@ static const struct knob knobs[] = {
       .values = "0..4096|cores|2xcores..64xcores",
       .most = 4096,
       .healthy = "cores",
+      .acts = "input=cached|decoded",
       .changes_no_result = true,
       .text = "loader threads; 0: the training thread loads" },
     { .name = "collate",
@@ -147,6 +151,7 @@ static const struct knob knobs[] = {
       AT(loader.collate),
       .values = "workers|loop",
       .healthy = "workers",
+      .acts = "input=decoded",
       .changes_no_result = true,
       .text = "batches are decoded and put together by the workers; or by the training thread, and "
               "workers only read files" },
@@ -155,6 +160,7 @@ static const struct knob knobs[] = {
       AT(loader.prefetch),
       FROM_TO(1, 256),
       .healthy = "2",
+      .acts = "input=cached|decoded workers!=0",
       .changes_no_result = true,
       .text = "batches that each worker keeps ready or in progress" },
     { .name = "persistent_workers",
@@ -162,6 +168,7 @@ static const struct knob knobs[] = {
       AT(loader.persistent_workers),
       .values = "no|yes",
       .healthy = "yes",
+      .acts = "input=cached|decoded workers!=0",
       .changes_no_result = true,
       .text = "keep the workers from epoch to epoch, or start new ones" },
     { .name = "padding",
@@ -169,6 +176,7 @@ static const struct knob knobs[] = {
       AT(loader.batching.padding),
       .values = "max_length|longest",
       .healthy = "max_length",
+      .acts = "data=sequences",
       .text =
           "sequences: pad all samples to tokens, or those of a micro-batch to the longest among "
           "them" },
@@ -177,12 +185,14 @@ static const struct knob knobs[] = {
       AT(loader.batching.pad_to_multiple_of),
       FROM_TO(1, 16384),
       .healthy = "8",
+      .acts = "data=sequences padding=longest",
       .text = "padding=longest: round the padded length up to a multiple of so many tokens" },
     { .name = "group_by_length",
       .kind = KNOB_YES_NO,
       AT(loader.batching.group_by_length),
       .values = "no|yes",
       .healthy = "yes",
+      .acts = "data=sequences padding=longest",
       .text = "padding=longest: sort the samples of an update by length, so that those of a "
               "micro-batch are alike" },
     { .name = "jpeg_pixels",
@@ -203,6 +213,7 @@ static const struct knob knobs[] = {
       AT(transfer.pinned),
       .values = "pageable|pinned",
       .healthy = "pinned",
+      .acts = "input=loaded|cached|decoded",
       .changes_no_result = true,
       .text = "host memory that batches are loaded into" },
     { .name = "transfer",
@@ -210,6 +221,7 @@ static const struct knob knobs[] = {
       AT(transfer.mode),
       .values = "overlapped|inline|blocking",
       .healthy = "overlapped",
+      .acts = "input=loaded|cached|decoded",
       .changes_no_result = true,
       .text = "copy batches on a separate stream, on the compute stream, or while the host waits" },
     { .name = "copies",
@@ -217,6 +229,7 @@ static const struct knob knobs[] = {
       AT(transfer.one_copy),
       .values = "per_tensor|one",
       .healthy = "one",
+      .acts = "input=loaded|cached|decoded",
       .changes_no_result = true,
       .text = "one copy per batch, or one per tensor: each sample's input, the labels, the "
               "lengths" },
@@ -239,6 +252,7 @@ static const struct knob knobs[] = {
       AT(optimizer.reads_overflow),
       .values = "device|host",
       .healthy = "device",
+      .acts = "precision=fp16",
       .changes_no_result = true,
       .text = "precision=fp16: the device decides to skip an update whose gradients overflow, or "
               "the host, which reads the flag in every step" },
@@ -261,6 +275,7 @@ static const struct knob knobs[] = {
       AT(launch.graphs),
       .values = "per_shape|latest",
       .healthy = "per_shape",
+      .acts = "launch=graph data=sequences padding=longest",
       .changes_no_result = true,
       .text = "launch=graph with padding=longest: keep a graph for each length, or only the latest "
               "and capture the others anew" },
@@ -277,6 +292,7 @@ static const struct knob knobs[] = {
       AT(allocator.segments),
       .values = "rounded|pooled|exact",
       .healthy = "rounded",
+      .acts = "allocation=caching",
       .changes_no_result = true,
       .text = "segments of allocation=caching: multiples of 2 MiB; also 20 MiB for blocks below 10 "
               "MiB, as in PyTorch; or of each block's size" },
@@ -299,6 +315,7 @@ static const struct knob knobs[] = {
       .most = 1000000,
       .zero = "never",
       .healthy = "never",
+      .acts = "allocation=caching",
       .changes_no_result = true,
       .text = "steps after which allocation=caching gives its free memory back to the device" },
     { .name = "loss_every",
@@ -340,6 +357,7 @@ static const struct knob knobs[] = {
       AT(saving.mode),
       .values = "asynchronous|blocking",
       .healthy = "asynchronous",
+      .acts = "save_every!=never",
       .changes_no_result = true,
       .text = "save from pinned memory by a thread, or while the step waits for copies and write" },
     { .name = "ranks",
@@ -354,6 +372,7 @@ static const struct knob knobs[] = {
       AT(ranks.allreduce),
       .values = "after_backward|overlap",
       .healthy = "overlap",
+      .acts = "ranks!=1",
       .text = "when the gradients of all ranks are added up: after backward, or bucket by bucket "
               "while it goes on" },
     { .name = "bucket_mb",
@@ -364,12 +383,14 @@ static const struct knob knobs[] = {
       .most = 4096,
       .zero = "tensor",
       .healthy = "25",
+      .acts = "ranks!=1",
       .text = "MiB of gradients that one all-reduce adds up; tensor: one for each tensor" },
     { .name = "bucket_view",
       .kind = KNOB_YES_NO,
       AT(ranks.bucket_view),
       .values = "no|yes",
       .healthy = "yes",
+      .acts = "ranks!=1",
       .text = "yes: gradients are views of the buckets that the ranks add up; no: they are copied "
               "into them and back" },
     { .name = "optimizer_state",
@@ -377,6 +398,7 @@ static const struct knob knobs[] = {
       AT(ranks.shards_state),
       .values = "whole|sharded",
       .healthy = "whole",
+      .acts = "ranks!=1",
       .text = "every rank keeps the whole state of the optimizer; or only that of its part of the "
               "parameters, which it updates for all" },
     { .name = "uncached_rank",
@@ -386,6 +408,7 @@ static const struct knob knobs[] = {
       .most = 1023,
       .zero = "none",
       .healthy = "none",
+      .acts = "ranks!=1 input=cached",
       .text = "input=cached: a rank without the cache, which decodes its samples for every step" },
     { .name = "seed",
       .kind = KNOB_SEED,

@@ -30,6 +30,9 @@ struct knob {
     double least, most; /* numbers: the range */
     const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
     const char *one;    /* counts: the same of 1 */
+    const char
+        *acts; /* other settings without which its value changes nothing, as knob_acts.h reads them:
+                         "input=cached|decoded workers!=0"; NULL: it always acts */
     bool changes_no_result; /* a saved run may go on with another value: all bits stay the same */
 };
 const struct knob *knobs_list(int *count);

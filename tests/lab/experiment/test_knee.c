@@ -92,6 +92,9 @@ static const struct known cases[] = {
       0.90,
       0.99,
       false },
+    /* A dearer value may be better by 5%: a round of three says so. One round says nothing. */
+    { { { 100, 100, 100 }, { 99, 90, 106 } }, { 3, 3 }, { 0, 1 }, 2, 0, 0, 1, 1, 1, false },
+    { { { 50 }, { 100 } }, { 1, 1 }, { 0, 1 }, 2, 1, 1, 1, 1, 1, false },
     /* A refused value takes no part, nor do rounds that only one of the two has. */
     { { FLAT(0), { 97, 97 }, FLAT(100) },
       { 0, 2, 3 },
