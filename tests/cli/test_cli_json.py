@@ -179,7 +179,8 @@ def measure_all(folder):
     trace = os.path.join(folder, "mine.json.gz")
     see("training.md#json-of-a-training", *light, "--steps=20", "--loss-every=1", f"--trace={trace}",
         f"--save={folder}")
-    see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "workers=0,1")
+    see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--input=decoded", "--sweep",
+        "workers=0,1")
     see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "launch=eager,graph",
         "--sweep", "clipping=device,host")
     see("training.md#json-of-a-ladder", *light, "--ladder", "--batch=1", "--tokens=4", "--launch=eager",

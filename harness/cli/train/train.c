@@ -17,7 +17,7 @@
 #include "harness/lab/experiment/child/trace_run.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/search/measure.h"
-#include "scenarios/training/settings/knobs.h"
+#include "scenarios/training/settings/knob_acts.h"
 #include "scenarios/training/step/state.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ enum {
     SCHEMA = 1, /* of --format=json */
 };
 
-static const double SECONDS = 3, LADDER_SECONDS = 180;
+static const double SECONDS = 3, LADDER_SECONDS = 120;
 
 struct train {
     struct flags flags;
@@ -44,7 +44,7 @@ struct train {
     int steps;         /* 0: by time */
     const char *trace; /* a file to write; NULL: none */
     struct knob_sweep sweep;
-    bool ladder;
+    bool ladder, thorough;
     double budget_seconds; /* of the ladder; 0: not given */
 };
 
@@ -106,10 +106,11 @@ static const struct option_row own[] = {
       1, take_sweep, AT(sweep) },
     { "ladder", NULL,
       "profile, apply the fix of the first finding, measure it, and go on until nothing is found "
-      "and nothing else that is wrong is worth a change; from everything wrong if no setting is "
-      "given",
+      "that is worth a change; from everything wrong if no setting is given",
       1, value_boolean, AT(ladder) },
-    { "time-budget", "SECONDS", "most time that a ladder takes; 180 if not given", 1, value_seconds,
+    { "thorough", NULL, "of a ladder: then measure as one change what is wrong and no trace shows",
+      1, value_boolean, AT(thorough) },
+    { "time-budget", "SECONDS", "most time that a ladder takes; 120 if not given", 1, value_seconds,
       AT(budget_seconds), .most = 86400 },
     FLAG_REPETITIONS("rounds of a sweep; 3 if not given", 1),
     { "trace", "FILE",
@@ -178,9 +179,29 @@ static void add_saved(struct json *json, cJSON *root, const struct train *train,
     json_text(json, root, "saved", has_saved(train, measurement) ? path : NULL);
 }
 
+/* The settings that were given and change nothing. `given`: before knobs_resolve(). */
+static void print_idle(const struct page *page, const struct training_config *given,
+                       const struct training_config *config)
+{
+    char why[KNOB_WHY];
+
+    for (int at = 0; knobs_next_idle(given, config, &at, why);)
+        page_paragraph(page, INK_DOUBTFUL, "%s.", why);
+}
+
+static void add_idle(struct json *json, cJSON *root, const struct training_config *given,
+                     const struct training_config *config)
+{
+    cJSON *idle = json_array(json, root, "without_effect");
+    char why[KNOB_WHY];
+
+    for (int at = 0; knobs_next_idle(given, config, &at, why);) json_text(json, idle, NULL, why);
+}
+
 /* `traced`: of the trace; NULL: there is none. */
-static enum status print_json_one(const struct train *train, const struct device_properties *device,
-                                  const char *settings, const struct measurement *measurement,
+static enum status print_json_one(const struct train *train, const struct training_config *given,
+                                  const struct device_properties *device, const char *settings,
+                                  const struct measurement *measurement,
                                   const struct utilisation *utilisation,
                                   const struct diagnosis *traced)
 {
@@ -191,6 +212,7 @@ static enum status print_json_one(const struct train *train, const struct device
     json_text(&json, root, "version", CHOKEPOINT_VERSION);
     json_text(&json, root, "device", device->name);
     json_text(&json, root, "settings", settings);
+    add_idle(&json, root, given, &train->config);
     json_bool(&json, root, "interrupted", measurement->interrupted);
     train_units_json(&json, root);
     train_json(&json, root, measurement);
@@ -268,6 +290,7 @@ static enum status train_one(struct train *train, struct device **device, const 
 {
     enum status status = STATUS_OK, outcome = STATUS_OK;
     const struct device_properties properties = *device_properties(*device);
+    const struct training_config given = train->config;
     struct diagnosis diagnosis = { .count = 0 };
     struct dataset *dataset = NULL;
     struct status_error error;
@@ -294,6 +317,7 @@ static enum status train_one(struct train *train, struct device **device, const 
         TRY_OUT(state_check(&train->config, dataset));
     if (!is_json) {
         train_print_settings(page, &properties, settings);
+        print_idle(page, &given, &train->config);
         if (train->config.data.folder[0] != '\0')
             train_print_images(page, train->config.data.folder, dataset);
         fputc('\n', page->console.stream);
@@ -315,7 +339,7 @@ static enum status train_one(struct train *train, struct device **device, const 
     if (diagnosis.count > 0)
         utilisation.busy_share = diagnosis_busy_share(&diagnosis, 0);
     if (is_json)
-        TRY_OUT(print_json_one(train, &properties, settings, &measurement, &utilisation,
+        TRY_OUT(print_json_one(train, &given, &properties, settings, &measurement, &utilisation,
                                diagnosis.count > 0 ? &diagnosis : NULL));
     if (measurement.save_error.status != STATUS_OK)
         TRY_OUT(status_raise(&measurement.save_error));
@@ -350,6 +374,7 @@ static enum status train_sweep(struct train *train, struct device *device, const
     enum status status = STATUS_OK, outcome;
     struct status_error error;
 
+    TRY_OUT(sweep_check_acts(&train->sweep, &train->config, device_properties(device)));
     outcome = sweep_measure(&train->sweep, device, &train->config, train->steps,
                             train->flags.repetitions > 0 ? train->flags.repetitions : ROUNDS);
     error = *status_last();
@@ -443,6 +468,8 @@ static enum status run_train(void *context, int *exit_code)
                                    "and --repetitions");
     if (train->ladder && train->config.ranks.count > 1)
         FAIL_OUT(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
+    if (!train->ladder && train->thorough)
+        FAIL_OUT(STATUS_BAD_USAGE, "--thorough is for --ladder: add it");
     if (!train->ladder && train->budget_seconds > 0)
         FAIL_OUT(STATUS_BAD_USAGE,
                  "--time-budget is for --ladder: add it, or give --steps instead");
@@ -452,7 +479,8 @@ static enum status run_train(void *context, int *exit_code)
         TRY_OUT(try_folder(train->config.saving.folder));
     if (train->ladder) {
         TRY_OUT(train_ladder(&train->flags, &train->config,
-                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS));
+                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS,
+                             train->thorough));
         goto out;
     }
     TRY_OUT(enter_ranks(train));
@@ -475,18 +503,20 @@ static void release(void *context)
 const struct command command_train = {
     .name = "train",
     .text = "one configuration, or a sweep over one knob or two, or a ladder of fixes",
-    .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
-            "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
-            "Examples:\n"
-            "  chokepoint train\n"
-            "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
-            "  chokepoint train --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
-            "  chokepoint train --input=decoded --sweep workers=0,1,2,4\n"
-            "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
-            "  chokepoint train --ladder    from everything wrong to tuned settings\n"
-            "  chokepoint train --ranks=2    data-parallel, over MPI\n"
-            "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
-            "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
+    .help =
+        "Trains one configuration and measures it. Every setting is a flag; auto values "
+        "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
+        "Examples:\n"
+        "  chokepoint train\n"
+        "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
+        "  chokepoint train --input=decoded --workers=0 --launch=graph --loss-every=1 "
+        "--trace=mine.json.gz\n"
+        "  chokepoint train --input=decoded --launch=graph --loss-every=1 --sweep workers=0,1,2\n"
+        "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
+        "  chokepoint train --ladder --thorough    from everything wrong to tuned settings\n"
+        "  chokepoint train --ranks=2    data-parallel, over MPI\n"
+        "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
+        "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,
     .context_size = sizeof(struct train),
     .prepare = prepare,

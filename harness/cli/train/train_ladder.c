@@ -41,7 +41,9 @@ struct printer {
 
 static enum direction direction_of(const struct rung *rung)
 {
-    for (const struct expectation *e = rung->fix->expect; !expectation_is_end(e); e++)
+    const struct expectation *e = rung->fix != NULL ? rung->fix->expect : NULL;
+
+    for (; e != NULL && !expectation_is_end(e); e++)
         if (e->metric == rung->metric && !e->is_cost)
             return e->direction;
     return SHRINKS;
@@ -64,7 +66,7 @@ static void predicted_text(char text[96], const struct rung *rung)
     const char *severity = severity_name(rung->severity);
 
     if (rung->finding == NULL)
-        snprintf(text, 96, "nothing asks for it");
+        snprintf(text, 96, "what the trace does not show, as one change");
     else if (!isfinite(rung->predicted_gain))
         snprintf(text, 96, "%s, no time predicted", severity);
     else
@@ -75,14 +77,36 @@ static void predicted_text(char text[96], const struct rung *rung)
                  rung->predicted_gain);
 }
 
+/* Each knob of a block with its values: "transfer blocking -> overlapped, ..." */
+static void print_changes(const struct page *page, const struct rung *rung)
+{
+    const char *knob = rung->knob, *before = rung->before, *after = rung->after;
+    char text[LADDER_KNOBS + 2 * LADDER_VALUE + 128] = "";
+
+    for (int i = 0; i < rung->changes; i++) {
+        size_t lengths[] = { strcspn(knob, ","), strcspn(before, ","), strcspn(after, ",") };
+        text_join(text, sizeof text, ", ", "%.*s %.*s -> %.*s", (int)lengths[0], knob,
+                  (int)lengths[1], before, (int)lengths[2], after);
+        knob += lengths[0] + (knob[lengths[0]] == ',');
+        before += lengths[1] + (before[lengths[1]] == ',');
+        after += lengths[2] + (after[lengths[2]] == ',');
+    }
+    page_detail(page, "%s", text);
+}
+
 static void print_rung(const struct page *page, int number, const struct rung *rung)
 {
     static const enum ink inks[] = { INK_GOOD, INK_DOUBTFUL, INK_BAD };
-    char fix[200], predicted[96], measured[160] = "", time[160] = "";
+    char fix[LADDER_KNOBS + 2 * LADDER_VALUE], predicted[96], measured[160] = "", time[160] = "";
 
-    snprintf(fix, sizeof fix, "%s %s -> %s", rung->fix->knob, rung->before, rung->after);
-    page_item(page, number, rung->finding != NULL ? rung->finding : "no finding", fix,
-              inks[rung->end], rung_ends[rung->end]);
+    if (rung->fix != NULL)
+        snprintf(fix, sizeof fix, "%s %s -> %s", rung->knob, rung->before, rung->after);
+    else
+        snprintf(fix, sizeof fix, "%d changes", rung->changes);
+    page_item(page, number, rung->finding != NULL ? rung->finding : "unseen", fix, inks[rung->end],
+              rung_ends[rung->end]);
+    if (rung->fix == NULL)
+        print_changes(page, rung);
     predicted_text(predicted, rung);
     if (rung->end != RUNG_FAILED) {
         describe(measured, &rung->effect, rung->metric, direction_of(rung));
@@ -102,9 +126,10 @@ static void print_start(const struct page *page, const struct ladder *ladder, co
 {
     page_title(page, ladder->device.name);
     page_paragraph(page, INK_PLAIN,
-                   "%s. The first finding's fix is measured and kept if it helps, until nothing is "
-                   "found that is worth a fix; then whatever else is still wrong. At most %.0f s.",
+                   "%s. The first finding's fix is measured and kept if it measurably helps, until "
+                   "nothing is found that is worth a fix%s. At most %.0f s.",
                    all_wrong ? "From everything wrong" : "From the settings that were given",
+                   ladder->thorough ? "; then what the trace does not show, as one change" : "",
                    ladder->budget_seconds);
     page_paragraph(page, INK_DIM, "%s", settings);
     fputc('\n', page->console.stream);
@@ -119,16 +144,23 @@ static void print_end(const struct page *page, const struct ladder *ladder, cons
     if (ladder->count > 0)
         fputc('\n', page->console.stream);
     if (ladder->end == LADDER_NOTHING_FOUND)
-        page_paragraph(page, INK_PLAIN,
-                       "Nothing more is found that is worth a fix, and no other change helps.");
+        page_paragraph(page, INK_PLAIN, "Nothing more is found that is worth a fix.");
     else if (ladder->end == LADDER_NO_FIX_LEFT)
         page_paragraph(page, INK_PLAIN,
                        "No fix is left for what is found (%s): each was tried, or no setting here "
-                       "is one. No other change helps.",
+                       "is one.",
                        ladder->left);
     else if (ladder->end == LADDER_OUT_OF_TIME)
         page_paragraph(page, INK_PLAIN, "The time is over (--time-budget); what is found last: %s.",
                        ladder->left[0] != '\0' ? ladder->left : "nothing");
+    if (ladder->unseen.changes > 0) {
+        page_paragraph(
+            page, INK_PLAIN,
+            "A trace does not name what costs little by itself. %d value%s that lessons call "
+            "wrong; --thorough measures the fixes as one change:",
+            ladder->unseen.changes, ladder->unseen.changes == 1 ? " is left" : "s are left");
+        print_changes(page, &ladder->unseen);
+    }
     if (isfinite(ladder->first_samples_per_second))
         page_summary(page, "%.0f -> %.0f samples/s, %.1fx, by %d fix%s of %d tried, in %.0f s",
                      ladder->first_samples_per_second, ladder->samples_per_second,
@@ -162,9 +194,9 @@ static void rung_json(struct json *json, cJSON *rungs, const struct rung *rung)
     json_number(json, object, "predicted_gain", rung->predicted_gain);
     json_bool(json, object, "predicted_gain_at_least", rung->gain_is_least);
     json_bool(json, object, "predicted_gain_at_most", rung->gain_is_most);
-    json_text(json, object, "scenario", rung->fix->name);
+    json_text(json, object, "scenario", rung->fix != NULL ? rung->fix->name : NULL);
     json_text(json, object, "needed_by", rung->needed_by != NULL ? rung->needed_by->name : NULL);
-    json_text(json, object, "knob", rung->fix->knob);
+    json_text(json, object, "knob", rung->knob);
     json_text(json, object, "before", rung->before);
     json_text(json, object, "after", rung->after);
     json_text(json, object, "end", rung_ends[rung->end]);
@@ -184,7 +216,7 @@ static enum status print_json(const struct ladder *ladder, const char *from, con
     struct json json = { 0 };
     cJSON *root = json_object(&json, NULL, NULL), *rungs;
 
-    json_integer(&json, root, "schema", 1);
+    json_integer(&json, root, "schema", 2);
     json_text(&json, root, "device", ladder->device.name);
     json_text(&json, root, "from", from);
     rungs = json_array(&json, root, "rungs");
@@ -192,6 +224,7 @@ static enum status print_json(const struct ladder *ladder, const char *from, con
     json_text(&json, root, "end", ladder_ends[ladder->end]);
     json_text(&json, root, "error", error != NULL ? error->text : NULL);
     json_text(&json, root, "left", ladder->left);
+    json_text(&json, root, "unseen", ladder->unseen.knob);
     json_number(&json, root, "first_samples_per_second", ladder->first_samples_per_second);
     json_number(&json, root, "samples_per_second", ladder->samples_per_second);
     json_number(&json, root, "seconds", ladder->seconds);
@@ -302,7 +335,7 @@ static struct protocol protocol_of(const struct flags *flags, const struct train
 }
 
 enum status train_ladder(const struct flags *flags, const struct training_config *config,
-                         double budget_seconds)
+                         double budget_seconds, bool thorough)
 {
     enum status status = STATUS_OK, outcome;
     struct ladder *ladder;
@@ -323,6 +356,7 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     TRY_OUT(rows_make(&ladder, 1));
     ladder->config = *config;
     ladder->budget_seconds = budget_seconds;
+    ladder->thorough = thorough;
     TRY_OUT(read_device(&ladder->device, flags));
     if (all_wrong)
         ladder_set_all_wrong(&ladder->config, &ladder->device);

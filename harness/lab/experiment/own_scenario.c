@@ -62,11 +62,13 @@ static bool find_loss(const char *name, enum loss_check *loss)
 
 enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text)
 {
-    char knob[96], before[64], after[64], metric[64], direction[16], loss[32];
+    char knob[OWN_KNOBS], before[OWN_VALUES], after[OWN_VALUES], metric[64], direction[16],
+        loss[32];
     struct own_change change = { knob, before, after, METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
     int base = 0;
 
-    if (sscanf(text, "%95s %63s %63s %63s %15s %31s %n", knob, before, after, metric, direction,
+    _Static_assert(OWN_KNOBS == 384 && OWN_VALUES == 256, "the format below has their widths");
+    if (sscanf(text, "%383s %255s %255s %63s %15s %31s %n", knob, before, after, metric, direction,
                loss, &base) != 6 ||
         base == 0 || !find_metric(metric, &change.metric) || !find_loss(loss, &change.loss) ||
         (strcmp(direction, directions[SHRINKS]) != 0 && strcmp(direction, directions[GROWS]) != 0))

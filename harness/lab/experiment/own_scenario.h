@@ -1,16 +1,18 @@
 /* A scenario that is not in the list: one change, on any settings, that is made while the program runs. The change
- * is of one knob, or of several at once: "loss_every,launch" from "1,eager" to "20,graph". It travels to a child as text on its command line. */
+ * is of one knob, or of several at once: "loss_every,launch" from "1,eager" to "20,graph". It travels to a child
+ * as text on its command line. */
 #ifndef HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
 #define HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
 
 #include "scenarios/scenario.h"
 
-enum { OWN_SCENARIO_TEXT = 2048 };
+/* A change of twenty knobs at once fits. */
+enum { OWN_SCENARIO_TEXT = 4096, OWN_KNOBS = 384, OWN_VALUES = 256 };
 
 /* The members of `scenario` point into the others: do not copy it. */
 struct own_scenario {
     struct scenario scenario;
-    char base[OWN_SCENARIO_TEXT - 320], knob[96], before[64], after[64];
+    char base[OWN_SCENARIO_TEXT - 1024], knob[OWN_KNOBS], before[OWN_VALUES], after[OWN_VALUES];
 };
 
 /* The question is whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */

@@ -2,11 +2,15 @@
 
 #include "harness/base/words/text.h"
 #include "harness/lab/experiment/own_scenario.h"
+#include "scenarios/training/settings/knob_acts.h"
 #include "scenarios/training/step/training.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* In place of the index of a scenario. */
+enum { LADDER_BLOCK = LADDER_SCENARIOS };
 
 /* --- Values of a knob --- */
 
@@ -32,6 +36,16 @@ static bool value_after(const struct training_config *config,
            resolved_value(&changed, device, knob, text);
 }
 
+/* Whether another value of the knob can change anything. */
+static bool acts(const struct training_config *config, const struct device_properties *device,
+                 const char *knob)
+{
+    struct training_config resolved = *config;
+    char why[KNOB_WHY];
+
+    return knobs_resolve(&resolved, device) == STATUS_OK && knob_acts(&resolved, knob, why);
+}
+
 /* --- The start --- */
 
 static bool accepts(const struct scenario *scenario, const char *id,
@@ -55,7 +69,8 @@ static bool can_show(const struct scenario *scenario, const struct training_conf
 {
     struct training_config own, alone = *config;
 
-    return knob_set(&alone, scenario->knob, scenario->before) == STATUS_OK &&
+    return acts(config, device, scenario->knob) &&
+           knob_set(&alone, scenario->knob, scenario->before) == STATUS_OK &&
            knobs_resolve(&alone, device) == STATUS_OK &&
            training_period(&alone, 1) <= PERIOD_MOST &&
            scenario_config(scenario, VARIANT_AFTER, &own) == STATUS_OK &&
@@ -133,8 +148,11 @@ static bool changes(const struct ladder *ladder, int index, struct rung *rung)
     const struct scenario *scenario = scenarios[index];
 
     rung->fix = scenario;
+    rung->changes = 1;
+    snprintf(rung->knob, sizeof rung->knob, "%s", scenario->knob);
     return where_holds(scenario->needs, &ladder->device) &&
            resolved_value(&ladder->config, &ladder->device, scenario->knob, rung->before) &&
+           acts(&ladder->config, &ladder->device, scenario->knob) &&
            value_after(&ladder->config, &ladder->device, scenario->knob, scenario->after,
                        rung->after) &&
            strcmp(rung->before, rung->after) != 0;
@@ -165,17 +183,15 @@ static bool is_free(const struct scenario *scenario)
     return scenario->loss != LOSS_16_BIT;
 }
 
-/* Whether the fix of scenario `index` can be made for the finding; NULL: though nothing asks for it. */
+/* Whether the fix of scenario `index` can be made for the finding. */
 static bool has_fix(const struct ladder *ladder, int index, const struct finding *finding,
                     struct rung *rung)
 {
     const struct scenario *scenario = scenarios[index];
-    bool is_meant =
-        finding != NULL ? accepts(scenario, finding->id, &ladder->device) : is_free(scenario);
 
-    return is_open(ladder, ladder->tried[index]) && is_meant && changes(ladder, index, rung) &&
-           (is_wrong(ladder, rung) ||
-            (finding != NULL && !is_another_fix(ladder, scenario->knob, rung->before)));
+    return is_open(ladder, ladder->tried[index]) &&
+           accepts(scenario, finding->id, &ladder->device) && changes(ladder, index, rung) &&
+           (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
 }
 
 /* If the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
@@ -237,41 +253,61 @@ static int choose_found(const struct ladder *ladder, const struct findings *find
     return -1;
 }
 
-/* The scenario whose fix was tried longest ago, for the first finding that it has a fix for, or for none; or
- * -1. */
-static int choose_last(const struct ladder *ladder, const struct findings *findings,
-                       struct rung *rung)
+static void join(char *list, size_t size, const char *word)
 {
-    int chosen = -1;
-
-    for (int s = 0; scenarios[s] != NULL; s++) {
-        struct rung candidate;
-        bool fits = false;
-        for (int64_t i = 0; i <= findings->count && !fits; i++) {
-            const struct finding *finding = i < findings->count ? &findings->items[i] : NULL;
-            candidate = rung_for(ladder, finding);
-            fits = (finding == NULL || is_worth_a_rung(finding)) &&
-                   has_fix(ladder, s, finding, &candidate);
-        }
-        if (fits && (chosen < 0 || ladder->tried[s] < ladder->tried[chosen])) {
-            chosen = s;
-            *rung = candidate;
-        }
-    }
-    return chosen;
+    text_join(list, size, ",", "%s", word);
 }
 
-/* The next fix to try: the index of its scenario, or -1. */
+/* Adds the fix of scenario `index`, if the device takes it together with those that `config` has already. */
+static void add_unseen(const struct ladder *ladder, int index, struct training_config *config,
+                       struct rung *block)
+{
+    const struct scenario *scenario = scenarios[index];
+    struct training_config changed = *config, resolved;
+    struct rung one;
+
+    if (ladder->is_worse[index] || !is_free(scenario) || !changes(ladder, index, &one) ||
+        !is_wrong(ladder, &one) || knob_set(&changed, one.knob, scenario->after) != STATUS_OK)
+        return;
+    resolved = changed;
+    if (knobs_resolve(&resolved, &ladder->device) != STATUS_OK ||
+        strlen(block->knob) + strlen(one.knob) + 1 >= sizeof block->knob ||
+        strlen(block->before) + strlen(one.before) + 1 >= sizeof block->before ||
+        strlen(block->after) + strlen(one.after) + 1 >= sizeof block->after)
+        return;
+    *config = changed;
+    join(block->knob, sizeof block->knob, one.knob);
+    join(block->before, sizeof block->before, one.before);
+    join(block->after, sizeof block->after, one.after);
+    block->changes++;
+}
+
+/* What is wrong and no finding names: of scenarios that change the same knob, the first. */
+static struct rung unseen_block(const struct ladder *ladder)
+{
+    struct training_config config = ladder->config;
+    struct rung block = rung_for(ladder, NULL);
+
+    for (int s = 0; scenarios[s] != NULL; s++) {
+        bool has_knob = false;
+        for (int t = 0; t < s && !has_knob; t++)
+            has_knob = strcmp(scenarios[t]->knob, scenarios[s]->knob) == 0 &&
+                       where_holds(scenarios[t]->needs, &ladder->device);
+        if (!has_knob)
+            add_unseen(ladder, s, &config, &block);
+    }
+    return block;
+}
+
+/* The next rung: the index of its scenario, LADDER_BLOCK, or -1: there is none. */
 static int choose(struct ladder *ladder, const struct findings *findings, struct rung *rung)
 {
-    int scenario = ladder->last_pass ? -1 : choose_found(ladder, findings, rung);
+    int scenario = choose_found(ladder, findings, rung);
 
-    if (scenario >= 0)
+    if (scenario >= 0 || !ladder->thorough || ladder->tried_unseen)
         return scenario;
-    if (!ladder->last_pass)
-        memset(ladder->tried, 0, sizeof ladder->tried);
-    ladder->last_pass = true;
-    return choose_last(ladder, findings, rung);
+    *rung = unseen_block(ladder);
+    return rung->changes > 0 ? LADDER_BLOCK : -1;
 }
 
 /* --- Measuring it --- */
@@ -280,11 +316,12 @@ static int choose(struct ladder *ladder, const struct findings *findings, struct
  * step time. */
 static struct own_change change_of(struct rung *rung, const struct device_properties *device)
 {
-    struct own_change change = { rung->fix->knob,  rung->before, rung->after,
-                                 METRIC_STEP_TIME, SHRINKS,      rung->fix->loss };
+    struct own_change change = { rung->knob,  rung->before,
+                                 rung->after, METRIC_STEP_TIME,
+                                 SHRINKS,     rung->fix != NULL ? rung->fix->loss : LOSS_ORDER };
 
-    for (const struct expectation *e = rung->fix->expect;
-         rung->finding != NULL && isnan(rung->predicted_gain) && !expectation_is_end(e); e++)
+    for (const struct expectation *e = rung->fix != NULL ? rung->fix->expect : NULL;
+         e != NULL && isnan(rung->predicted_gain) && !expectation_is_end(e); e++)
         if (!e->is_cost && where_holds(e->where, device)) {
             change.metric = e->metric;
             change.direction = e->direction;
@@ -292,12 +329,6 @@ static struct own_change change_of(struct rung *rung, const struct device_proper
         }
     rung->metric = change.metric;
     return change;
-}
-
-static bool looks_better(const struct ladder *ladder, const struct rung *rung)
-{
-    return ladder->last_pass && rung->losses_agree && rung->metric == METRIC_STEP_TIME &&
-           rung->step_time.factor >= 1 + LADDER_LOOKS_PERCENT / 100.0;
 }
 
 static void take_result(struct ladder *ladder, struct rung *rung,
@@ -313,18 +344,17 @@ static void take_result(struct ladder *ladder, struct rung *rung,
     rung->end = result->verdict == VERDICT_REPRODUCED ? RUNG_KEPT
                 : isfinite(result->step_time.factor)  ? RUNG_TAKEN_BACK
                                                       : RUNG_FAILED;
-    if (rung->end == RUNG_TAKEN_BACK && looks_better(ladder, rung)) {
-        rung->end = RUNG_KEPT;
-        snprintf(rung->reason, sizeof rung->reason, "it looks better, though not measurably");
-    } else if (rung->end == RUNG_TAKEN_BACK && rung->needed_by != NULL && result->losses_agree &&
-               rung->effect.high >= 1) {
+    if (rung->end == RUNG_TAKEN_BACK && rung->needed_by != NULL && result->losses_agree &&
+        rung->effect.high >= 1) {
         rung->end = RUNG_KEPT;
         snprintf(rung->reason, sizeof rung->reason,
                  "it is not measurably worse, and %s=%s is refused without it",
                  rung->needed_by->knob, rung->needed_by->after);
     } else if (rung->end == RUNG_TAKEN_BACK && result->losses_agree)
         snprintf(rung->reason, sizeof rung->reason, "%s",
-                 rung->effect.high < 1 ? "it is measurably worse" : "it does not measurably help");
+                 rung->effect.high < 1                       ? "it is measurably worse"
+                 : rung->effect.high >= rung->predicted_gain ? "the machine is too noisy to tell"
+                                                             : "it does not measurably help");
     else if (rung->end != RUNG_KEPT)
         snprintf(rung->reason, sizeof rung->reason, "%s", result->reason);
     if (rung->end == RUNG_FAILED || knobs_resolve(&resolved, &ladder->device) != STATUS_OK)
@@ -334,6 +364,17 @@ static void take_result(struct ladder *ladder, struct rung *rung,
     ladder->samples_per_second = rung->samples_per_second;
     if (isnan(ladder->first_samples_per_second))
         ladder->first_samples_per_second = resolved.model.batch * 1e6 / result->step_time.before;
+}
+
+static void note_tried(struct ladder *ladder, const struct rung *rung, int scenario)
+{
+    if (scenario == LADDER_BLOCK) {
+        ladder->tried_unseen = true;
+        return;
+    }
+    *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
+        ladder->count;
+    ladder->is_worse[scenario] = rung->end == RUNG_TAKEN_BACK && rung->effect.high < 1;
 }
 
 static enum status measure_rung(struct ladder *ladder, const struct ladder_probe *probe,
@@ -348,15 +389,15 @@ static enum status measure_rung(struct ladder *ladder, const struct ladder_probe
 
     TRY_OUT(knobs_print(&ladder->config, base, sizeof base));
     TRY_OUT(own_scenario_make(&own, "ladder", base, &change));
-    TRY_OUT(probe->compare(probe->context, &own.scenario, ladder->last_pass,
+    TRY_OUT(probe->compare(probe->context, &own.scenario, scenario == LADDER_BLOCK,
                            ladder->budget_seconds - begin, &result));
     take_result(ladder, rung, &result);
     rung->seconds = probe->seconds(probe->context) - begin;
     ladder->rungs[ladder->count++] = *rung;
-    *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
-        ladder->count;
+    note_tried(ladder, rung, scenario);
     if (rung->end == RUNG_KEPT) {
-        TRY_OUT(knob_set(&ladder->config, rung->fix->knob, rung->fix->after));
+        TRY_OUT(rung->fix != NULL ? knob_set(&ladder->config, rung->knob, rung->fix->after)
+                                  : scenario_set_each(&ladder->config, rung->knob, rung->after));
         ladder->kept = ladder->count;
     }
     if (probe->report != NULL)
@@ -458,6 +499,8 @@ enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe
 out:
     if (status != STATUS_OK)
         ladder->end = LADDER_STOPPED;
+    if (!ladder->tried_unseen)
+        ladder->unseen = unseen_block(ladder);
     ladder->seconds = probe->seconds(probe->context);
     findings_release(&findings);
     return status;

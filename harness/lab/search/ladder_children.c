@@ -15,8 +15,8 @@
  * the ladder's if that is more: one that takes longer is left out. */
 static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
 
-/* Times as long are the windows of the last pass, whose gains are the smallest. */
-static const double LAST_WINDOWS = 2;
+/* Times as long are the windows of the block, whose gain is the smallest. */
+static const double BLOCK_WINDOWS = 2;
 
 enum status ladder_children_open(struct ladder_children *children)
 {
@@ -68,15 +68,15 @@ out:
     return status;
 }
 
-static enum status compare(void *context, const struct scenario *rung, bool is_last_pass,
-                           double left, struct scenario_result *result)
+static enum status compare(void *context, const struct scenario *rung, bool is_block, double left,
+                           struct scenario_result *result)
 {
     struct ladder_children *children = context;
     struct protocol protocol = children->protocol;
 
     protocol.traces = NULL;
-    if (is_last_pass)
-        protocol.window_seconds *= LAST_WINDOWS;
+    if (is_block)
+        protocol.window_seconds *= BLOCK_WINDOWS;
     protocol.timeout_seconds =
         fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
     return experiment_run_program(result, children->program, rung, &protocol, children->progress,
