@@ -1,7 +1,10 @@
 #include "harness/cli/job/job_flags.h"
 
+#include "harness/base/words/notice.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t flags_seed(const struct flags *flags)
 {
@@ -12,7 +15,11 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
 {
     const struct device_options options = { .memory_bytes = flags->device_memory, .spin_ns = -1 };
 
-    return device_open(device, flags->device, &options);
+    TRY(device_open(device, flags->device, &options));
+    if (strcmp(flags->device, "auto") == 0 && device_fallback()[0] != '\0')
+        notice_once("this runs on the CPU, though there is a GPU: %s", device_fallback());
+
+    return STATUS_OK;
 }
 
 enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario)

@@ -87,6 +87,8 @@ void device_context(struct json *json, cJSON *context, const struct device_prope
 {
     json_text(json, context, "device", device->kind);
     json_text(json, context, "device_name", device->name);
+    if (!device->is_gpu && device_fallback()[0] != '\0')
+        json_text(json, context, "device_fallback", device_fallback());
     json_text(json, context, "device_isa", device->isa);
     json_text(json, context, "gemm_library", device->gemm_library);
     add(json, context, "device_index", "%d", device->index);

@@ -185,6 +185,13 @@ void device_close(struct device *device); /* waits for all work; NULL is allowed
 /* The name that opens this very device again: "cpu", "cuda:1". */
 void device_name_print(char *name, size_t size, const struct device_properties *properties);
 
+/* Why the last device that was opened as "auto" is not the GPU which is in sight, as a driver or a device file; ""
+ * where it is one, or none is in sight. Valid until "auto" is opened again. */
+const char *device_fallback(void);
+
+/* The same sight below `root`, for a test; "" is this machine. */
+bool device_gpu_in_sight(const char *root);
+
 /* Whether `name` asks for a GPU, before any device is open. "auto" does not. */
 bool device_name_wants_gpu(const char *name);
 

@@ -4,9 +4,11 @@
 #include "harness/lab/device/plugin.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct status_bridge bridge = { status_raise, status_last };
 
@@ -68,12 +70,37 @@ bool device_name_wants_gpu(const char *name)
     return kind != NULL && kind->is_gpu;
 }
 
+bool device_gpu_in_sight(const char *root)
+{
+    static const char *const signs[] = { "/dev/nvidiactl", "/dev/nvidia0",
+                                         "/proc/driver/nvidia/version" };
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+        snprintf(path, sizeof path, "%s%s", root, signs[i]);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static char fallback[sizeof status_last()->text];
+
+const char *device_fallback(void)
+{
+    return fallback;
+}
+
 static enum status open_any(struct device **device, const struct device_options *options)
 {
     enum status status = STATUS_NO_DEVICE;
 
-    for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++)
+    fallback[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++) {
         status = open_kind(device, &kinds[i], 0, options);
+        if (status != STATUS_OK && kinds[i].is_gpu && device_gpu_in_sight(""))
+            snprintf(fallback, sizeof fallback, "%s", status_last()->text);
+    }
     return status;
 }
 

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void opening_says_what_is_missing_and_what_to_do(void **state)
 {
@@ -50,7 +52,28 @@ static void a_run_that_may_choose_takes_the_cpu_device(void **state)
 
     assert_int_equal(device_open(&device, "auto", NULL), STATUS_OK);
     assert_string_equal(device_properties(device)->kind, "cpu");
+    assert_string_equal(device_fallback(), ""); /* no GPU is in sight */
     device_close(device);
+}
+
+static void a_driver_is_in_sight_by_its_files(void **state)
+{
+    char root[] = "/tmp/chokepoint-sight-XXXXXX", path[128], version[128];
+    FILE *file;
+    (void)state;
+
+    assert_non_null(mkdtemp(root));
+    assert_false(device_gpu_in_sight(root));
+    snprintf(path, sizeof path, "%s/dev", root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(version, sizeof version, "%s/dev/nvidia0", root);
+    file = fopen(version, "w");
+    assert_non_null(file);
+    fclose(file);
+    assert_true(device_gpu_in_sight(root));
+    unlink(version);
+    rmdir(path);
+    rmdir(root);
 }
 
 int main(void)
@@ -58,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_says_what_is_missing_and_what_to_do),
         cmocka_unit_test(the_program_ends_with_3_and_the_sentence),
+        cmocka_unit_test(a_driver_is_in_sight_by_its_files),
         cmocka_unit_test(a_run_that_may_choose_takes_the_cpu_device),
     };
     if (dlopen("libcuda.so.1", RTLD_LAZY) != NULL) {
