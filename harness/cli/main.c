@@ -21,7 +21,7 @@ static const struct command *const commands[] = {
 static const struct command_word examples[] = {
     { "chokepoint run --quick", "the core scenarios, in a hurry" },
     { "chokepoint explain item_sync", "what it teaches and how to try it by hand" },
-    { "chokepoint train --input=decoded --launch=graph --loss-every=1 --sweep workers=0,1,2", "" },
+    { "chokepoint train --ladder", "find what is wrong, fix it, go on" },
     { "chokepoint diagnose trace.json.gz", "where its time went, and what is wrong" },
     { NULL, NULL },
 };

@@ -25,8 +25,7 @@ grep -q "no value is$" "$folder/out" || says out "graph is the best, and none be
 expect 0 "a sweep of one round" "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph \
     --repetitions=1
 says out "One round tells no spread"
-says_not out "enough"
-says_not out "best"
+! grep -q '^ *\(eager\|graph\) .*\(enough\|best\)$' "$folder/out" || fail "one round names a value"
 expect 2 "a sweep of what cannot act" "$program" train --device=cpu --sweep workers=0,1
 says err "--sweep workers: workers acts only with --input=cached|decoded (here input=resident)"
 expect 0 "a setting that cannot act" "$program" train --device=cpu --model=light --steps=4 --bucket-mb=1
