@@ -73,6 +73,9 @@ enum { PAGE_COLUMNS = 11 }; /* of a table, at most */
 /* Columns that a text and a name get at least. */
 enum { PAGE_TEXT_LEAST = 18, PAGE_NAME_LEAST = 20 };
 
+/* Where nothing bounds the lines, in a file, a pipe or Markdown, names of kernels would have thousands. */
+enum { PAGE_NAME_MOST = 120 };
+
 void page_table(const struct page *page, const struct column *columns, int count);
 void page_row(const struct page *page, const struct column *columns, int count,
               const char *const cells[]);

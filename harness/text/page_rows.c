@@ -244,6 +244,8 @@ static void fit_names(struct page_rows *rows, int widths[PAGE_COLUMNS], int room
             continue;
         least = widths[i] < PAGE_NAME_LEAST ? widths[i] : PAGE_NAME_LEAST;
         width = left > widths[i] - least ? widths[i] : least + (left > 0 ? (int)left : 0);
+        if (room == INT_MAX && width > PAGE_NAME_MOST)
+            width = PAGE_NAME_MOST;
         left -= width - least;
         if (width < widths[i])
             cut_names(rows, i, width);

@@ -60,6 +60,8 @@ def check(arguments, measures=False, draws=False):
     decides what is drawn, so they are not looked at either."""
     command = [program, *arguments]
     words = set() if measures else set(piped(command).split())
+    if arguments[0] == "diagnose":  # a pipe cuts names too; its JSON has them whole
+        words |= set(piped([*command, "--format=json"]).replace('"', " ").split())
     for width in WIDTHS[:1] if measures else WIDTHS:
         text = screen(command, width)
         name = " ".join(arguments) + f" at {width} columns"

@@ -10,6 +10,7 @@
 #include "harness/text/catalogue.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -264,8 +265,7 @@ static void print_scenario(const struct page *page, const char *finding)
     const char *scenario = catalogue_scenario(finding, 0);
 
     if (scenario != NULL)
-        page_detail(page, "See it in small: chokepoint explain %s; chokepoint run %s", scenario,
-                    scenario);
+        page_detail(page, "See it in small: %s explain %s", program_invocation_name, scenario);
 }
 
 static void print_where(const struct page *page, const struct finding *finding)
@@ -310,6 +310,34 @@ static void print_findings(const struct page *page, const struct facts *facts,
         diagnosis_finding(page, (int)i + 1, &findings->items[i], "", &whole);
 }
 
+/* --- The answer --- */
+
+/* The first finding that can be fixed: information, which may stand before it, is no answer. */
+static const struct finding *first_to_fix(const struct findings *findings)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity > SEVERITY_INFORMATION)
+            return &findings->items[i];
+    return NULL;
+}
+
+void diagnosis_answer(const struct page *page, const struct findings *findings,
+                      const struct diagnosis_whole *whole)
+{
+    const struct finding *first = first_to_fix(findings);
+    char cost[224];
+
+    if (first == NULL) {
+        page_summary(page, "In short: %s",
+                     findings->healthy[0] != '\0' ? findings->healthy : findings->headline.text);
+        return;
+    }
+    diagnosis_cost(cost, sizeof cost, first, whole);
+    page_summary(page, "In short: %s. %s", first->title, cost);
+    if (catalogue_scenario(first->id, 0) != NULL)
+        page_paragraph(page, INK_PLAIN, "%s explain %s", program_invocation_name, first->id);
+}
+
 /* --- The page --- */
 
 static void print_head(const struct page *page, const struct diagnosis *diagnosis, int which,
@@ -344,6 +372,10 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
     diagnosis_tables(page, summary, &diagnosis->tables);
+    if (!view->unnamed) {
+        struct diagnosis_whole whole = diagnosis_whole(facts);
+        diagnosis_answer(page, &diagnosis->findings[which], &whole);
+    }
 
     return STATUS_OK;
 }

@@ -38,6 +38,11 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
 /* The most important sentence of a page. */
 void diagnosis_headline(const struct page *page, const struct headline *headline);
 
+/* The last lines of a page, which a terminal still shows: what holds the step back first, what that costs, and the
+ * command that explains it. */
+void diagnosis_answer(const struct page *page, const struct findings *findings,
+                      const struct diagnosis_whole *whole);
+
 /* A finding as an item. `ranks`: which ranks have it, a line before the evidence; "": none. */
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole);

@@ -219,6 +219,15 @@ static void print_findings(const struct page *page, const struct diagnosis *diag
     }
 }
 
+static void print_answer(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct run_findings *run = &diagnosis->run;
+    struct diagnosis_whole whole =
+        diagnosis_whole(&diagnosis->facts[run->findings.count > 0 ? run->spreads[0].which : 0]);
+
+    diagnosis_answer(page, &run->findings, &whole);
+}
+
 /* --- The page --- */
 
 /* The slow rank's, or else that of the first file. */
@@ -252,6 +261,7 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
     print_findings(page, diagnosis);
     fputc('\n', page->console.stream);
     page_paragraph(page, INK_DIM, "--rank=N prints the page of one rank, with its tables.");
+    print_answer(page, diagnosis);
 
     return STATUS_OK;
 }
