@@ -26,6 +26,11 @@ OVERVIEW = {theme: f"{CATALOGUE}/effects.{theme}.svg" for theme in ("light", "da
 PAGE = """\
 # The catalogue, measured
 
+<picture>
+  <source media="(prefers-color-scheme: dark)" srcset="effects.dark.svg">
+  <img alt="The time of a step before and after each fix, with intervals" src="effects.light.svg">
+</picture>
+
 `scripts/pictures.py` made this page from [{result}](../../{result}/result.json):
 {origin}.
 Times are of this machine alone; `chokepoint run all` measures yours, and [docs/results.md](../results.md) says
@@ -34,7 +39,10 @@ how.
 A picture has a bar for each thing that the scenario expects to change: grey is before the fix, the narrow bar
 after it, with its 95% interval. Below are the times of all steps, before and after; the vertical lines are the
 medians of the windows.
-"""
+
+The same as a table: the time of a step, and what the scenario is about.
+
+{table}"""
 
 
 def choose(checkout):
@@ -64,8 +72,7 @@ def section(scenario, measured, found):
     lines = [f"\n## {scenario['name']}\n", f"**{scenario['title']}**\n", f"- symptom: {scenario['symptom']}",
              f"- fix: {scenario['fix']}\n"]
     if found["rows"]:
-        row = effects.headline(measured)
-        lines.append(f"![{row['metric']}: {effects.words(row)}]({scenario['name']}.svg)")
+        lines.append(f"![step_time: {effects.words(effects.time_row(measured))}]({scenario['name']}.svg)")
     else:
         lines.append(f"Not measured here: {measured.get('verdict')}, {measured.get('reason')}.")
     return "\n".join(lines) + "\n"
@@ -76,7 +83,8 @@ def wanted(checkout, program):
     result, loaded = choose(checkout)
     measured = {one["name"]: one for one in loaded["chokepoint"]["scenarios"]}
     shown = [one for one in listed(program) if one["name"] in measured]
-    pictures, page = {}, [PAGE.format(result=result, origin=read.origin(loaded["context"]))]
+    pictures, page = {}, [PAGE.format(result=result, origin=read.origin(loaded["context"]),
+                                      table=catalogue_table(listed(program), measured))]
     for scenario in shown:
         found = lesson.scenario_data(loaded, measured[scenario["name"]])
         page.append(section(scenario, measured[scenario["name"]], found))
@@ -99,20 +107,35 @@ def table(head, rows):
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
 
 
-def catalogue_table(checkout, program):
+def worth(scenario, measured):
+    """What the fix was worth: the time of a step, and what the scenario is about."""
+    one = measured.get(scenario["name"])
+    if one is None or one.get("effect") is None:
+        return ("only on a GPU" if "cpu" not in scenario["devices"] else "-"), ""
+    return change_text.of_result(effects.time_row(one))[0], effects.about_words(one)
+
+
+def catalogue_table(scenarios, measured):
     """A row per scenario: the bottleneck, the fix, and what the fix was worth in the result that the pictures show."""
+    rows = [[f"`{scenario['name']}`", cell(scenario["title"]), cell(scenario["fix"]),
+             *map(cell, worth(scenario, measured))] for scenario in scenarios]
+    return table(["scenario", "bottleneck", "fix", "step", "what it is about"], rows)
+
+
+def groups_table(checkout, program):
+    """A row per group of scenarios, with the fix that made steps the fastest."""
     _, loaded = choose(checkout)
     measured = {one["name"]: one for one in loaded["chokepoint"]["scenarios"]}
-    rows = []
+    groups = {}
     for scenario in listed(program):
-        one = measured.get(scenario["name"])
-        if one is None or one.get("effect") is None:
-            worth = "only on a GPU" if "cpu" not in scenario["devices"] else "-"
-        else:
-            row = effects.headline(one)
-            worth = f"{row['metric']} {change_text.of_result(row)[0]}"
-        rows.append([f"`{scenario['name']}`", cell(scenario["title"]), cell(scenario["fix"]), cell(worth)])
-    return table(["scenario", "bottleneck", "fix", "measured"], rows)
+        groups.setdefault(scenario["group"], []).append(scenario)
+    rows = []
+    for group, scenarios in groups.items():
+        best = max(scenarios, key=lambda one: measured.get(one["name"], {}).get("effect") or 0)
+        step, about = worth(best, measured)
+        rows.append([f"`{group}`", ", ".join(f"`{one['name']}`" for one in scenarios),
+                     f"`{best['name']}`: step {step}" + (f", {about}" if about else "")])
+    return table(["group", "scenarios", "for example"], rows)
 
 
 def machines_table(checkout):
@@ -146,7 +169,7 @@ def twins_tables(checkout):
 
 def documents(options):
     """By document: its tables, by their names."""
-    return {"README.md": {"catalogue": catalogue_table(options.checkout, options.program),
+    return {"README.md": {"groups": groups_table(options.checkout, options.program),
                           "machines": machines_table(options.checkout)},
             "docs/twins.md": {"twins": twins_tables(options.checkout)}}
 

@@ -1,7 +1,7 @@
 """The worth of each fix: before and after of all scenarios of a result, with the intervals.
 
-A row shows the step time where the scenario expects that to change, else the first thing that it expects to
-change, relative to before."""
+A row shows the step time relative to before, and beside it what the scenario is about where that is something else:
+a fix of memory may cost time, and a count may fall by far more than the time that it costs."""
 
 from common import change_text, quantity
 
@@ -12,14 +12,18 @@ HELP = "before and after of each scenario of a result, with intervals"
 MANY = False
 
 
-def headline(scenario):
-    """The row of a scenario: what changed, from where to where, by which factor."""
+def about(scenario):
+    """The row of the first thing besides the speed that a scenario expects to change; None: it is about the speed."""
     wanted = [expectation for expectation in expectations(scenario)
-              if not expectation.get("is_cost") and expectation.get("outcome") != "not bound"]
-    speed = ("step_time", "items_per_second")
-    if not wanted or any(expectation["metric"] in speed for expectation in wanted):
-        return time_row(scenario)
-    return expectation_row(wanted[0], scenario)
+              if not expectation.get("is_cost") and expectation.get("outcome") != "not bound"
+              and expectation["metric"] not in ("step_time", "items_per_second")]
+    return expectation_row(wanted[0], scenario) if wanted else None
+
+
+def about_words(scenario):
+    """"syncs_per_step down 20.0x", or nothing."""
+    row = about(scenario)
+    return f"{row['metric']} {change_text.of_result(row)[0]}" if row else ""
 
 
 def expectations(scenario):
@@ -65,7 +69,7 @@ def data(options):
 
 def all_rows(loaded, wanted):
     rows = [{"name": scenario["name"], "verdict": scenario.get("verdict"), "reason": scenario.get("reason"),
-             **headline(scenario)}
+             **time_row(scenario), "about": about_words(scenario)}
             for scenario in loaded["chokepoint"]["scenarios"] if scenario["name"] in wanted]
     return {"origin": read.origin(loaded.get("context") or {}), "rows": rows}
 
@@ -92,12 +96,11 @@ def draw_row(axes, colors, y, one):
                       color=colors["text"], capsize=4, linewidth=1.6)
 
 
-def draw_rows(figure, theme, axes, rows, labels, top, bottom, metrics=True):
+def draw_rows(figure, theme, axes, rows, labels, top, bottom):
     """The bars of `rows`, named by `labels`, between top and bottom inches; text to the right."""
     colors = style.THEMES[theme]
-    columns = [(one["metric"] if metrics else "",
-                " → ".join(quantity.quantity(one[key], one["unit"]) for key in ("before", "after")), words(one))
-               if one["share"] is not None else ("", "", "") for one in rows]
+    columns = [(" → ".join(quantity.quantity(one[key], one["unit"]) for key in ("before", "after")), words(one),
+                one.get("about", "")) if one["share"] is not None else ("", "", "") for one in rows]
     widths = [max(style.text_width(figure, text, style.SMALL) for text in column) for column in zip(*columns)]
     widths = [width + 0.25 if width > 0 else 0 for width in widths]
     left = max(style.text_width(figure, label) for label in labels) + style.EDGE + 0.15
@@ -130,8 +133,8 @@ def draw_rows(figure, theme, axes, rows, labels, top, bottom, metrics=True):
 
 def draw(found, theme):
     figure = style.new_figure(len(found["rows"]) * style.ROW + 1.9)
-    used = style.head(figure, theme, "Each fix: how much is left of what was before", found["origin"],
-                      "Grey: before; bar: after, in grey where it may be no change; line: 95% interval")
+    used = style.head(figure, theme, "Each fix: the time of a step, and what the scenario is about", found["origin"],
+                      "Grey: step time before; bar: after, in grey where it may be no change; line: 95% interval")
     draw_rows(figure, theme, figure.add_subplot(), found["rows"], [one["name"] for one in found["rows"]],
               used, 0.6)
     return figure

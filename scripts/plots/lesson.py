@@ -31,7 +31,7 @@ def draw(found, theme):
     used = steps.legend(figure, theme, found, used)
     axes = figure.add_subplot()
     effects.draw_rows(figure, theme, axes, found["rows"], [one["metric"] for one in found["rows"]], used,
-                      height - used - bars, metrics=False)
+                      height - used - bars)
     if times:
         below = figure.add_subplot()
         steps.draw_histogram(below, found, style.THEMES[theme])

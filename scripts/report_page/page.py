@@ -11,6 +11,7 @@ import jinja2
 import markupsafe
 
 from common import change_text, quantity
+from plots import effects
 from report_page.sources import VARIANTS, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
@@ -174,6 +175,7 @@ def view_scenario(gathered, scenario):
         "shares": {variant: utilisation(scenario, variant, traces[variant]) for variant in VARIANTS},
         "change": in_words({**(scenario.get("step_time") or {}), "effect": scenario.get("effect"),
                             "interval": scenario.get("interval")}, scenario),
+        "about": effects.about_words({**scenario, "expectations": scenario.get("expectations") or []}),
         "expectations": [{**one, "threshold": threshold_text(one), "change": in_words(one, scenario)}
                          for one in scenario.get("expectations") or []],
         "sample_counts": {variant: len(times[variant]) for variant in VARIANTS},

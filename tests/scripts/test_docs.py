@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md lists the scenarios as the program does and shows the figures of the result that it names, and
+"""docs/catalogue lists the scenarios as the program does, README.md shows the figures of the result that it names, and
 docs/results.md lists the metrics as metric.h does. docs/league.md has the table of results/league.
 
 usage: test_docs.py PROGRAM SOURCE
@@ -72,7 +72,7 @@ sys.path.insert(0, str(source / "scripts"))
 from common import change_text, quantity
 
 listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True)
-same = [compare("README.md", [row[0] for row in table(source / "README.md", "scenario")],
+same = [compare("docs/catalogue/README.md", [row[0] for row in table(source / "docs/catalogue/README.md", "scenario")],
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
                 metrics(source / "scenarios/training/step/metric.h")),
