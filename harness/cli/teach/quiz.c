@@ -9,6 +9,7 @@
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/text/json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct quiz {
     struct flags flags;
     const char *from, *answers, *folder; /* NULL: not given */
     int sheet;                           /* 0: none */
+    int page;                            /* of the sheet, to ask about; 0: the first */
     struct measured_before measured;
     struct quiz_sets sets;
 };
@@ -74,7 +76,10 @@ static void read_answer(char answer[ANSWER_SIZE], enum quiz_question question)
 {
     bool again = isatty(STDIN_FILENO);
 
+    answer[0] = '\0';
     do {
+        if (answer[0] != '\0')
+            printf("\"%.40s\" is not %s.", answer, quiz_answer_form(question));
         printf("\n%s: ", question == QUIZ_FACTOR ? "Factor" : "Letter");
         fflush(stdout);
         answer[0] = '\0';
@@ -239,6 +244,14 @@ out:
     return status;
 }
 
+static int count_after(const struct quiz *quiz, int count)
+{
+    int after = 0;
+
+    for (int i = 0; i < count; i++) after += quiz->sets.items[i].variant == VARIANT_AFTER;
+    return after;
+}
+
 static enum status write_key(const struct quiz *quiz, int count)
 {
     static const struct column columns[] = {
@@ -255,6 +268,9 @@ static enum status write_key(const struct quiz *quiz, int count)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of key.md");
     page = page_markdown(stream);
     page_title(&page, "Key");
+    page_paragraph(&page, INK_PLAIN,
+                   "%d of %d pages are after the fix, where nothing of the choices is right.",
+                   count_after(quiz, count), count);
     page_table(&page, columns, ARRAY_SIZE(columns));
     for (int i = 0; i < count; i++) {
         const struct quiz_set *set = &quiz->sets.items[i];
@@ -305,9 +321,16 @@ static enum status run_quiz(void *context, int *exit_code)
              "--sheet=N and --out=DIR belong together: how many pages, and where");
     if (quiz->sheet > 0 && quiz->answers != NULL)
         FAIL(STATUS_BAD_USAGE, "--answers answers one trace; --sheet asks about several");
+    if (access(path, F_OK) != 0)
+        FAIL(STATUS_BAD_INPUT, "there is no result %s to ask about: %s run writes one, with traces",
+             path, program_invocation_name);
     TRY(measured_before_read(&quiz->measured, path));
     TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
-    TRY(quiz->sheet > 0 ? write_sheet(quiz) : ask(quiz, &quiz->sets.items[0]));
+    if (quiz->page > quiz->sets.count)
+        FAIL(STATUS_BAD_USAGE, "--page=%d: the result has %d traces to ask about", quiz->page,
+             quiz->sets.count);
+    TRY(quiz->sheet > 0 ? write_sheet(quiz)
+                        : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]));
 
     return STATUS_OK;
 }
@@ -324,6 +347,8 @@ static const struct option_row options[] = {
     { "from", "PATH", "result of run, with its traces; chokepoint-result if not given", 1,
       value_text, .offset = offsetof(struct quiz, from) },
     { "seed", "N", "which trace, and the order of choices", 2, flags_take_seed, .offset = 0 },
+    { "page", "N", "ask about page N of the sheet with this seed; 1 if not given", 2, value_count,
+      .offset = offsetof(struct quiz, page), .least = 1, .most = 1000 },
     { "answers", "LETTER,LETTER,FACTOR", "answers, instead of standard input: b,c,1.8", 2,
       value_text, .offset = offsetof(struct quiz, answers) },
     { "sheet", "N", "write N different pages and their key instead of asking", 3, value_count,
@@ -340,7 +365,8 @@ const struct command command_quiz = {
     .text = "a trace without its name: what holds it back?",
     .arguments = NULL,
     .help =
-        "Draws a trace of an earlier run, before or after the fix, and prints its page without "
+        "Draws a trace of an earlier run, before the fix or, for at most a third of all, after it, "
+        "and prints its page without "
         "findings and names. Asks what holds it back, where one sees that, and by which factor "
         "the fix would shorten the step. Answers are marked by what the run found and measured; a "
         "factor is right inside the measured interval or within 15%, half right within 35%. Then "

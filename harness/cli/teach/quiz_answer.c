@@ -34,6 +34,11 @@ bool quiz_answer_is_well_formed(enum quiz_question question, const char *text)
     return question == QUIZ_FACTOR ? isfinite(read_factor(text)) : read_choice(text) >= 0;
 }
 
+const char *quiz_answer_form(enum quiz_question question)
+{
+    return question == QUIZ_FACTOR ? "a factor such as 1.8" : "a letter from a to e";
+}
+
 void quiz_effect(char *text, size_t size, const struct quiz_set *set)
 {
     char factor[QUANTITY_SIZE], low[QUANTITY_SIZE], high[QUANTITY_SIZE];
@@ -99,8 +104,7 @@ struct quiz_mark quiz_answer_mark(const struct quiz_set *set, enum quiz_question
     if (text[0] == '\0')
         snprintf(said, sizeof said, "no answer; ");
     else if (!quiz_answer_is_well_formed(question, text))
-        snprintf(said, sizeof said, "\"%.40s\" is not %s; ", text,
-                 question == QUIZ_FACTOR ? "a factor such as 1.8" : "a letter from a to e");
+        snprintf(said, sizeof said, "\"%.40s\" is not %s; ", text, quiz_answer_form(question));
     else if (question == QUIZ_FACTOR)
         mark.points = points_of_factor(set, read_factor(text));
     else

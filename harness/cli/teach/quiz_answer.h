@@ -13,6 +13,9 @@
  * "1.8x". */
 bool quiz_answer_is_well_formed(enum quiz_question question, const char *text);
 
+/* The form of a good answer: "a letter from a to e". */
+const char *quiz_answer_form(enum quiz_question question);
+
 struct quiz_mark {
     double points;    /* 0, 0.5 or 1 */
     char reason[640]; /* a sentence */

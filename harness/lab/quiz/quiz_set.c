@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POOL_MOST = 256, NOTHING = QUIZ_CHOICES - 1, ORDER_STREAM = 0, FIRST_STREAM = 1 };
+enum { POOL_MOST = 256, NOTHING = QUIZ_CHOICES - 1 };
+enum { ORDER_STREAM, ARRANGE_STREAM, FIRST_STREAM };
 
 const char *const quiz_questions[QUIZ_QUESTIONS] = {
     [QUIZ_CAUSE] = "What holds it back?",
@@ -201,6 +202,43 @@ static void shuffle(struct quiz_sets *sets, uint64_t seed)
     }
 }
 
+/* The next set from `from` on that is of the variant; the count where there is none. */
+static int next_of(const struct quiz_sets *sets, int from, enum variant variant)
+{
+    while (from < sets->count && sets->items[from].variant != variant) from++;
+    return from;
+}
+
+/* Puts the sets into an order of which every beginning has at most a third after the fix; those that would be more
+ * are dropped. Where one may come, half the time it does, so that no place tells what it is. */
+static enum status arrange(struct quiz_sets *sets, uint64_t seed)
+{
+    struct random random = random_seed(seed, ARRANGE_STREAM);
+    struct quiz_set *items;
+    int before = next_of(sets, 0, VARIANT_BEFORE), after = next_of(sets, 0, VARIANT_AFTER);
+    int count = 0, afters = 0;
+
+    TRY(rows_make(&items, sets->count + 1));
+    while (before < sets->count || after < sets->count) {
+        bool may_be_after = after < sets->count && QUIZ_AFTER_ONE_IN * (afters + 1) <= count + 1;
+        if (before == sets->count && !may_be_after)
+            break;
+        if (may_be_after && (before == sets->count || random_below(&random, 2) == 0)) {
+            items[count++] = sets->items[after];
+            after = next_of(sets, after + 1, VARIANT_AFTER);
+            afters++;
+        } else {
+            items[count++] = sets->items[before];
+            before = next_of(sets, before + 1, VARIANT_BEFORE);
+        }
+    }
+    free(sets->items);
+    sets->items = items;
+    sets->count = count;
+
+    return STATUS_OK;
+}
+
 enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *result,
                            const char *path, uint64_t seed)
 {
@@ -226,6 +264,10 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
             "without --no-trace or --aa",
             path);
     shuffle(sets, seed);
+    TRY_OUT(arrange(sets, seed));
+    if (sets->count == 0)
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%s has no trace before a fix that shows a finding of its scenario", path);
 
 out:
     return status;

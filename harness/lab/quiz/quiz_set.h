@@ -16,7 +16,7 @@ enum quiz_question {
     QUIZ_FACTOR = QUIZ_CHOSEN,
     QUIZ_QUESTIONS
 };
-enum { QUIZ_CHOICES = 5 };
+enum { QUIZ_CHOICES = 5, QUIZ_AFTER_ONE_IN = 3 };
 
 struct quiz_set {
     const struct scenario *scenario;
@@ -31,7 +31,8 @@ struct quiz_set {
 
 /* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios of this
  * version whose step times were measured, not A/A. The variant before must show a finding that the scenario
- * accepts; after, nothing is wrong. */
+ * accepts; after, nothing is wrong. The first is before, and of every beginning of the list at most one in
+ * QUIZ_AFTER_ONE_IN is after; those that would be more are left out. */
 struct quiz_sets {
     struct quiz_set *items; /* [count] */
     int count;

@@ -80,9 +80,9 @@ def marks(text):
     return re.findall(r"^ +(\d) (right|half right|wrong): ", text, flags=re.MULTILINE)
 
 
-def check_marks(result, seed, entry):
-    """The first set of the sheet is the one that quiz asks about."""
-    quiz = ("quiz", f"--from={result}", f"--seed={seed}")
+def check_marks(result, seed, page, entry):
+    """A page of the sheet is what quiz --page asks about; the first, if it is not given."""
+    quiz = ("quiz", f"--from={result}", f"--seed={seed}", *([f"--page={page}"] if page > 1 else []))
     letter, place, factor = entry["answers"]
     low, high = entry["interval"] if entry["variant"] == "before" else (factor, factor)
     half = max(factor * 1.3, high * 1.001)
@@ -143,28 +143,34 @@ with tempfile.TemporaryDirectory() as name:
 
     said, files = sheet(folder / "one", results_folder, 100, 5)
     key = check_key(files, results, knobs, titles)
-    check(len(key) >= 6, f"only {len(key)} sets of 4 scenarios")
+    check(len(key) >= 4, f"only {len(key)} sets of 4 scenarios")
+    after = sum(entry["variant"] == "after" for entry in key)
+    check(f"{after} of {len(key)} pages are after the fix" in files["key.md"], "key.md: the share of pages after the fix")
     check(f"no more than {len(key)} traces" in said, f"fewer than were asked for, and it does not say so: {said}")
     check(sheet(folder / "two", results_folder, 100, 5)[1] == files, "the same seed makes another sheet")
     check(sheet(folder / "three", results_folder, 100, 6)[1] != files, "another seed makes the same sheet")
     for seed in range(6, 26):  # other choices
-        check_key(sheet(folder / f"sheet{seed}", results_folder, 100, seed)[1], results, knobs, titles)
+        key = check_key(sheet(folder / f"sheet{seed}", results_folder, 100, seed)[1], results, knobs, titles)
+        afters = [entry["variant"] == "after" for entry in key]
+        check(all(3 * sum(afters[:i]) <= i for i in range(len(afters) + 1)), f"too many are after the fix: {afters}")
     said, files = sheet(folder / "few", results_folder, 2, 5)
     check(set(files) == {"01.md", "02.md", "key.json", "key.md"} and "no more" not in said, f"two pages: {set(files)}")
 
     seen, halves = set(), 0
     for seed in range(20):
-        _, files = sheet(folder / f"seed{seed}", results_folder, 1, seed)
-        first = json.loads(files["key.json"])["sets"][0]
-        kind = (first["variant"], first["scenario"] == NAMED_TWICE)
-        if kind not in seen:
-            seen.add(kind)
-            halves += check_marks(results_folder, seed, first)
+        _, files = sheet(folder / f"seed{seed}", results_folder, 100, seed)
+        for page, entry in enumerate(json.loads(files["key.json"])["sets"], 1):
+            kind = (entry["variant"], entry["scenario"] == NAMED_TWICE)
+            if kind not in seen:
+                seen.add(kind)
+                halves += check_marks(results_folder, seed, page, entry)
     check({variant for variant, _ in seen} == {"before", "after"}, f"20 seeds draw only {seen}")
     check({twice for _, twice in seen} == {True, False}, f"20 seeds draw only {seen}")
     check(halves > 0, "no factor was half right")
 
     for arguments, part in (([f"--from={folder}/none"], "none"),
+                            ([f"--from={folder}/none"], "run writes one"),
+                            ([f"--from={results_folder}", "--page=99"], "traces to ask about"),
                             ([f"--from={results_folder}", "--sheet=2"], "--out=DIR belong together"),
                             ([f"--from={results_folder}", "--answers=a,b,1,2"], "there are 3 questions")):
         check(part in call("quiz", *arguments, code=2), f"{arguments}: the error does not say {part}")
