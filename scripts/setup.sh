@@ -13,7 +13,8 @@ or through sudo. Does nothing when all is there.
 
   --report  also what chokepoint report and scripts/plot.py need
   --tests   also what the tests and the checks of .ci/run need, a browser among it
-  --torch   also PyTorch, with pip, into the folder .torch of this checkout, for scripts/twins
+  --torch   also PyTorch, with pip, into the folder .torch of this checkout, for scripts/twins:
+            5.4 GB with CUDA's libraries; 1 GB where there is no GPU
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -100,6 +101,18 @@ explain_failure()
     say "still missing: $*"
 }
 
+# Without a GPU the small wheels do, which lack CUDA's libraries.
+install_wheel()
+{
+    if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/kfd ]; then
+        say "installing PyTorch for CPUs into $folder: about 0.2 GB to download, 1 GB on disk"
+        "$folder/bin/pip" -q install torch --index-url https://download.pytorch.org/whl/cpu && return
+        say "that did not work; trying the wheels with CUDA's libraries"
+    fi
+    say "installing PyTorch into $folder: about 2.5 GB to download, 5.4 GB on disk, some minutes"
+    "$folder/bin/pip" -q install torch
+}
+
 # PyTorch is large, and no package of Debian's: it gets a python3 of its own.
 install_torch()
 {
@@ -107,8 +120,7 @@ install_torch()
     if [ -x "$folder/bin/python" ] && "$folder/bin/python" -c 'import torch' 2>/dev/null; then
         return
     fi
-    say "installing PyTorch into $folder"
-    if ! { python3 -m venv "$folder" && "$folder/bin/pip" -q install torch numpy; }; then
+    if ! { python3 -m venv "$folder" && "$folder/bin/pip" -q install numpy && install_wheel; }; then
         say "PyTorch could not be installed: is there a network, and room in $folder?"
         exit 3
     fi
