@@ -93,38 +93,48 @@ static void print_ranks(const struct page *page, const struct diagnosis *diagnos
 
 /* --- The slow rank --- */
 
-static void print_slow(const struct page *page, const struct diagnosis *diagnosis)
+void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis)
 {
     const struct slow_rank *slow = &diagnosis->slow;
     struct quantity_text step = quantity_time(slow->step_ns), lost = quantity_time(slow->lost_ns);
-    char near[64] = "", does[160] = "";
 
+    text[0] = '\0';
     if (slow->which < 0) {
-        page_paragraph(page, INK_DIM,
-                       "The ranks cannot be compared: that takes two whole traces with "
-                       "communication.");
+        snprintf(text, size,
+                 "The ranks cannot be compared: that takes two whole traces with communication.");
         return;
     }
     if (!slow_rank_matters(slow)) {
-        page_paragraph(page, INK_PLAIN,
-                       "No rank is slow: as fast as the next one, the slowest, rank %lld, would "
-                       "make the %s step %s shorter.",
-                       rank_of(diagnosis, slow->which), step.text, lost.text);
+        snprintf(text, size,
+                 "No rank is slow: as fast as the next one, the slowest, rank %lld, would make the "
+                 "%s step %s shorter.",
+                 rank_of(diagnosis, slow->which), step.text, lost.text);
         return;
     }
+    text_append(text, size, "Rank %lld comes last", rank_of(diagnosis, slow->which));
     if (slow->near > 0)
-        snprintf(near, sizeof near, ", and %lld more %s as slow", (long long)slow->near,
-                 slow->near == 1 ? "is" : "are");
+        text_append(text, size, ", and %lld more %s as slow", (long long)slow->near,
+                    slow->near == 1 ? "is" : "are");
+    text_append(text, size, ": the others wait for it for %s per step (median).",
+                quantity_time(slow->typical_ns - slow->least_ns).text);
     if (slow_rank_does(slow) != NULL)
-        snprintf(does, sizeof does, " It %s for %s per step, the others for %s.",
-                 slow_rank_does(slow), quantity_time(slow->part_ns).text,
-                 quantity_time(slow->part_typical_ns).text);
-    page_paragraph(page, INK_BOLD,
-                   "Rank %lld is the slowest%s: the others wait for it for %s per step "
-                   "(median).%s As fast as the next rank, it would make the step %s instead of %s.",
-                   rank_of(diagnosis, slow->which), near,
-                   quantity_time(slow->typical_ns - slow->least_ns).text, does,
-                   quantity_time(slow->step_ns - slow->lost_ns).text, step.text);
+        text_append(text, size, " It %s for %s per step, the others for %s.", slow_rank_does(slow),
+                    quantity_time(slow->part_ns).text, quantity_time(slow->part_typical_ns).text);
+    text_append(text, size, " As fast as the next rank, it would make the step %s instead of %s.",
+                quantity_time(slow->step_ns - slow->lost_ns).text, step.text);
+}
+
+static void print_slow(const struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct slow_rank *slow = &diagnosis->slow;
+    char text[SLOW_RANK_TEXT];
+
+    slow_rank_text(text, sizeof text, diagnosis);
+    page_paragraph(page,
+                   slow->which < 0           ? INK_DIM
+                   : slow_rank_matters(slow) ? INK_BOLD
+                                             : INK_PLAIN,
+                   "%s", text);
 }
 
 /* --- Reasons to doubt --- */

@@ -18,6 +18,7 @@ static void add_missing(struct json *json, cJSON *to, const struct diagnosis *di
 static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
 {
     const struct slow_rank *slow = &diagnosis->slow;
+    char text[SLOW_RANK_TEXT];
     cJSON *object, *array;
 
     if (slow->which < 0) {
@@ -39,6 +40,8 @@ static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagn
     json_number(json, object, "others_part_ns",
                 slow->part < STEP_PART_COUNT ? slow->part_typical_ns : NAN);
     json_bool(json, object, "matters", slow_rank_matters(slow));
+    slow_rank_text(text, sizeof text, diagnosis);
+    json_text(json, object, "text", text);
 }
 
 static void add_rank(struct json *json, cJSON *array, const struct diagnosis *diagnosis, int which)
