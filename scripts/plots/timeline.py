@@ -1,7 +1,7 @@
 """The order of events in some steps: phases and calls of the host, the loader's workers, the streams, and the
 causes for which the device was idle. Both variants are drawn to one scale of time."""
 
-from common import quantity
+from common import colours, quantity
 
 from . import read, style, traces
 
@@ -10,14 +10,13 @@ HELP = "two or three steps of a trace, or of both variants of a scenario"
 MANY = True
 FLAGS = traces.FLAGS
 
-PHASES = {"data": style.ORANGE, "h2d": style.YELLOW, "forward": style.SKY, "backward": style.BLUE,
-          "optimizer": style.PURPLE, "graph": style.GREEN, "log": style.VERMILION, "save": style.DARK}
-DOING = {"queued": style.PURPLE, "stalled": style.DARK, "launching": style.SKY, "loading": style.ORANGE,
-         "copying": style.YELLOW, "waiting": style.VERMILION, "allocating": style.BLUE,
-         "operators": style.GREEN, "logging": style.BROWN, "saving": style.BROWN, "outside": style.GREY,
-         "first_use": style.DARK, "capturing": style.DARK, "host_work": style.BROWN}
-WORK = {"computation": style.BLUE, "copy": style.YELLOW, "memset": style.PURPLE, "communication": style.GREEN}
-COLORS = {"phases": PHASES, "operators": DOING, "calls": DOING, "work": WORK, "idle": DOING}
+PHASES = ("data", "h2d", "forward", "backward", "optimizer", "graph", "log", "save")
+DOING = ("queued", "stalled", "launching", "loading", "copying", "waiting", "allocating", "operators", "logging",
+         "saving", "outside", "first_use", "capturing", "host_work")
+WORK = ("computation", "copy", "memset", "communication")
+COLORS = {kind: {name: colours.colour(name) for name in names}
+          for kind, names in (("phases", PHASES), ("operators", DOING), ("calls", DOING), ("work", WORK),
+                              ("idle", DOING))}
 LEGENDS = (("phases", "phases"), ("calls", "calls"), ("work", "streams"), ("idle", "device idle"))
 MOST_WORKERS = 4
 LANE = 0.36  # inches

@@ -93,6 +93,23 @@ function drawDistribution(container, samples) {
   container.append(line);
 }
 
+// A bar per step, in their order: which was slow. The line is the median.
+function drawSteps(container, steps) {
+  if (steps.length < 2) { container.replaceChildren(); return; }
+  const height = 90, bottom = 70, top = 8, left = 62;
+  const [chart, width] = startChart(container, height, container.dataset.label);
+  const high = Math.max(...steps), median = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)];
+  const each = Math.min(34, (width - left - 6) / steps.length), y = (ns) => bottom - (bottom - top) * ns / high;
+  steps.forEach((ns, i) => {
+    const bar = svg(chart, "rect", { x: left + i * each, width: Math.max(1, Math.min(each * 0.85, 28)), y: y(ns),
+      height: bottom - y(ns), fill: variable(ns > 1.5 * median ? "--vermillion" : "--sky") });
+    svg(bar, "title", {}, `step ${i + 1}: ${timeText(ns)}`);
+  });
+  svg(chart, "line", { x1: left, x2: width - 6, y1: y(median), y2: y(median), stroke: variable("--dim") });
+  svg(chart, "text", { x: left - 5, y: y(median) + 4, "text-anchor": "end" }, timeText(median));
+  svg(chart, "text", { x: left, y: bottom + 16 }, `${container.dataset.label}; line: the median`);
+}
+
 // The categories that hold most at the peak have a colour each; the others are together.
 const MEMORY_COLOURS = ["--blue", "--orange", "--green", "--purple", "--sky", "--yellow", "--vermillion", "--grey"];
 

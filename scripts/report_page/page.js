@@ -53,13 +53,11 @@ function filterTable() {
 // --- Sections ---
 
 const sections = new Map(); // by element: its data, and what is drawn
-const loading = new Map(); // by element: a promise of that
 
-async function unpack(section) {
+// At once, and not in the background: a browser that prints without a screen waits for nothing.
+function unpack(section) {
   const text = section.querySelector("script.data").textContent;
-  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  return JSON.parse(new TextDecoder().decode(inflate(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)))));
 }
 
 function drawSection(section) {
@@ -68,23 +66,21 @@ function drawSection(section) {
   const traces = ["before", "after", "trace"].filter((name) => drawn.data[name])
     .map((name) => [name, drawn.data[name]]);
   const figure = section.querySelector(".timeline"), memory = section.querySelector(".chart.memory");
-  const distribution = section.querySelector(".chart.distribution");
+  const distribution = section.querySelector(".chart.distribution"), steps = section.querySelector(".chart.steps");
   if (figure && !drawn.timeline)
     drawn.timeline = new Timeline(figure, traces.map(([name, trace]) => [name, trace.timeline]));
   else if (drawn.timeline) { drawn.timeline.fillLegend(); drawn.timeline.draw(); }
   if (memory) drawMemory(memory, traces);
+  if (steps) drawSteps(steps, drawn.data.steps);
   if (distribution) drawDistribution(distribution, drawn.data.samples);
 }
 
-// Once, however often a section is asked for meanwhile.
 function load(section) {
-  if (!loading.has(section))
-    loading.set(section, unpack(section).then((data) => sections.set(section, { data })));
-  return loading.get(section);
+  if (!sections.has(section)) sections.set(section, { data: unpack(section) });
 }
 
-async function openSection(section) {
-  await load(section);
+function openSection(section) {
+  load(section);
   drawSection(section);
   section.dataset.drawn = "yes";
 }
@@ -107,6 +103,7 @@ let closed = [];
 function beforePrint() {
   closed = [...document.querySelectorAll("details:not([open])")];
   for (const one of closed) one.open = true;
+  for (const section of document.querySelectorAll("details.scenario")) load(section);
   document.documentElement.dataset.theme = "light";
   redrawAll();
 }
@@ -116,7 +113,7 @@ function afterPrint() {
   setTheme(theme);
 }
 
-async function start() {
+function start() {
   document.getElementById("theme").addEventListener("click", () => setTheme((theme + 1) % THEMES.length));
   for (const table of document.querySelectorAll("table.sortable"))
     [...table.tHead.rows[0].cells].forEach((heading, column) => {
@@ -132,17 +129,11 @@ async function start() {
   window.addEventListener("hashchange", openTarget);
   window.addEventListener("beforeprint", beforePrint);
   window.addEventListener("afterprint", afterPrint);
-  if (!window.DecompressionStream) {
-    document.getElementById("old-browser").hidden = false;
-    return;
-  }
   const all = [...document.querySelectorAll("details.scenario")];
   for (const section of all)
     section.addEventListener("toggle", () => { if (section.open) openSection(section); });
   openTarget();
-  for (const section of all.filter((one) => one.open)) await openSection(section);
-  // The others are unpacked in the background, so that printing finds them.
-  for (const section of all) await load(section);
+  for (const section of all.filter((one) => one.open)) openSection(section);
   document.documentElement.dataset.ready = "yes";
 }
 

@@ -10,14 +10,15 @@ import zlib
 import jinja2
 import markupsafe
 
-from common import change_text, quantity
+from common import change_text, colours, quantity
 from plots import effects
 from report_page.sources import VARIANTS, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
-SCRIPTS = ("charts.js", "timeline.js", "page.js")
+SCRIPTS = ("inflate.js", "charts.js", "timeline.js", "page.js")
 ROWS_SHOWN = 10
 GAPS_SHOWN = 8
+STEPS_DRAWN = 200  # the first ones, a bar each
 SAMPLES_DRAWN = 400  # of a variant: a picture cannot show more
 
 PARTS = {"kernel": "kernels", "copy": "copies", "memset": "memsets", "communication": "communication",
@@ -183,6 +184,23 @@ def view_scenario(gathered, scenario):
     }
 
 
+def view_run(run):
+    """The ranks beside each other, with the longest step for the bars; None: there is no run."""
+    if not run:
+        return None
+    steps = [one["step_ns"] or 0 for one in run["ranks"]]
+    slow = run["slow_rank"] or {}
+    named = {slow.get("rank"), *slow.get("as_slow", [])} if slow.get("matters") else set()
+    return {**run, "longest_ns": max([1, *steps]), "slow": named,
+            "by_rank": {one["rank"]: one for one in run["ranks"]}}
+
+
+def slow_file(gathered):
+    """The number of the trace that is open at first: that of the rank the others wait for."""
+    slow = ((gathered.run or {}).get("slow_rank") or {}).get("rank")
+    return next((i for i, one in enumerate(gathered.files) if slow is not None and one["rank"] == slow), 0)
+
+
 def log_place(factor, least, most):
     """The place of a factor on a logarithmic scale, in percent."""
     if factor is None or factor <= 0:
@@ -241,17 +259,18 @@ def page_of(gathered, scenarios):
     """The page with these scenarios of the result."""
     scenarios = [view_scenario(gathered, one) for one in scenarios]
     files = [view_trace(one) for one in gathered.files]
+    opened = slow_file(gathered)
     least, most = effect_scale(scenarios)
     context = (gathered.result or {}).get("context")
     context = context if isinstance(context, dict) else {}
     script = script_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment().get_template("page.html").render(
-        gathered=gathered, scenarios=scenarios, files=files, variants=VARIANTS, context=context,
+        gathered=gathered, opened=opened, scenarios=scenarios, files=files, variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
         utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
-        packed_files=[packed({"trace": drawn_trace(one),
+        packed_files=[packed({"trace": drawn_trace(one), "steps": one["steps"]["duration_ns"][:STEPS_DRAWN],
                               "samples": {"trace": drawn_times(one["steps"]["duration_ns"])}})
-                      for one in gathered.files],
-        style=markupsafe.Markup((FOLDER / "style.css").read_text()), script=markupsafe.Markup(script),
+                      for one in gathered.files], run=view_run(gathered.run),
+        style=markupsafe.Markup((FOLDER / "style.css").read_text() + colours.style_sheet()), script=markupsafe.Markup(script),
         script_digest=digest)

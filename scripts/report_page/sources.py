@@ -22,7 +22,7 @@ class Gathered:
     traces: dict = dataclasses.field(default_factory=dict)  # by (scenario, variant), as `diagnose` has them
     missing: dict = dataclasses.field(default_factory=dict)  # by the same: why there is none
     files: list = dataclasses.field(default_factory=list)  # diagnoses of traces without a result
-    is_run: bool = False  # those are ranks of one run
+    run: dict | None = None  # those are ranks of one run, as `diagnose` has it
     troubles: list = dataclasses.field(default_factory=list)  # sentences: what could not be read
     notes: list = dataclasses.field(default_factory=list)  # sentences: what is missing in the result
 
@@ -41,11 +41,11 @@ def ask(program, arguments):
 
 
 def diagnose(program, paths):
-    """The diagnoses of these files, by path, whether they are ranks of one run, and errors."""
+    """The diagnoses of these files, the ranks of their run beside each other, and errors."""
     said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--", *paths])
     if said is None:
-        return [], False, errors
-    return said["traces"], said["is_run"], errors
+        return [], None, errors
+    return said["traces"], said["run"], errors
 
 
 def read_json(path):
@@ -132,5 +132,5 @@ def gather(program, arguments):
         if argument != "-" and not os.path.exists(argument) and not is_of_run:
             raise Unreadable(f"{argument}: No such file or directory")
     gathered = Gathered(path=arguments[0])
-    gathered.files, gathered.is_run, gathered.troubles = diagnose(program, arguments)
+    gathered.files, gathered.run, gathered.troubles = diagnose(program, arguments)
     return gathered

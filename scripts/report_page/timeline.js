@@ -47,6 +47,7 @@ class Timeline {
       else this.drawRow(context, row);
       top += row.head ? HEAD : ROW;
     }
+    if (this.sought) this.found(figureOf(this.canvas));
     this.canvas.dataset.from = Math.round(this.from);
     this.canvas.dataset.to = Math.round(this.to);
   }
@@ -94,10 +95,11 @@ class Timeline {
   drawBar(context, row, i, x, width) {
     const category = row.kind === "steps" ? "steps" : row.categories[row.category[i]];
     const colour = colourOf(category), y = row.top + (ROW - BAR) / 2;
+    context.globalAlpha = this.sought && !nameOf(row, i).toLowerCase().includes(this.sought) ? 0.15 : 1;
     context.fillStyle = colour;
     context.fillRect(x, y, width > 3 ? width - 0.6 : width, BAR);
     if (row.kind === "idle" && width > 3) hatch(context, x, y, width - 0.6);
-    if (width < 26) return;
+    if (width < 26 || context.globalAlpha < 1) { context.globalAlpha = 1; return; }
     const seen = Math.max(x, this.left()), room = Math.min(x + width, this.width) - seen - 6;
     const text = fit(context, nameOf(row, i), room);
     if (text === "") return;
@@ -113,6 +115,25 @@ class Timeline {
   fillLegend() {
     const seen = new Set(this.rows.filter((row) => !row.head).flatMap((row) => row.categories));
     this.legend.replaceChildren(...[...seen].map((name) => legendEntry(name, colourOf(name))));
+  }
+
+  // --- Finding a name ---
+
+  seek(text) {
+    this.sought = text.trim().toLowerCase();
+    this.redraw();
+  }
+
+  // How many bars have the name, and how long they take.
+  found(figure) {
+    let count = 0, ns = 0;
+    for (const row of this.rows.filter((one) => !one.head))
+      row.start_ns.forEach((_, i) => {
+        if (!nameOf(row, i).toLowerCase().includes(this.sought)) return;
+        count += row.count ? row.count[i] : 1;
+        ns += row.duration_ns[i];
+      });
+    figure.querySelector(".found").textContent = count === 0 ? "not there" : `${count}, ${timeText(ns)}`;
   }
 
   // --- Moving ---
@@ -148,6 +169,11 @@ class Timeline {
       button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
     for (const button of figure.querySelectorAll("button[data-pan]"))
       button.addEventListener("click", () => this.pan(Number(button.dataset.pan)));
+    const find = figure.querySelector(".find");
+    find.addEventListener("input", () => {
+      figure.querySelector(".found").textContent = "";
+      this.seek(find.value);
+    });
     canvas.addEventListener("keydown", (event) => {
       if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
@@ -186,6 +212,8 @@ class Timeline {
   }
 }
 
+function figureOf(canvas) { return canvas.closest(".timeline"); }
+
 function headOf(title, timeline) {
   const steps = timeline.steps;
   const which = steps.length === 0 ? "the whole trace"
@@ -202,7 +230,7 @@ function labelOf(row) {
 }
 
 function nameOf(row, i) {
-  if (row.name[i] === null) return row.categories[row.category[i]];
+  if (row.name[i] === null) return row.kind === "steps" ? "step" : row.categories[row.category[i]];
   return row.timeline.names[row.name[i]];
 }
 
