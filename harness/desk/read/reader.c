@@ -1,5 +1,6 @@
 #include "harness/desk/read/reader.h"
 
+#include "harness/desk/read/foreign_file.h"
 #include "harness/desk/read/formats.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/trace/trace_rows.h"
@@ -15,7 +16,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     int64_t events_max = limits != NULL && limits->events > 0 ? limits->events : EVENTS_MAX;
     struct trace_rows rows = { .file = NULL };
     struct read_ahead *text = NULL;
-    const char *bytes;
+    const char *bytes, *foreign;
     size_t count;
 
     *trace = NULL;
@@ -25,7 +26,12 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     TRY_OUT(read_ahead_open(&text, path));
     TRY_OUT(read_ahead_peek(text, &bytes, &count));
     TRY_OUT(trace_rows_open(&rows, events_max));
-    TRY_OUT(format_of(trace_formats, bytes, count, path)->read(&rows, text, path));
+    /* Looked at now: reading goes on in the same memory. */
+    foreign = foreign_file(bytes, count, path);
+    status = format_of(trace_formats, bytes, count, path)->read(&rows, text, path);
+    if (status == STATUS_BAD_INPUT && foreign != NULL)
+        FAIL_OUT(STATUS_BAD_INPUT, "this is %s", foreign);
+    TRY_OUT(status);
     TRY_OUT(trace_rows_settle(&rows));
     if (rows.file->event_count + rows.file->other_count == 0 && rows.file->bad_count > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
