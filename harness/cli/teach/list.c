@@ -10,16 +10,15 @@
 
 enum { TEXT_COLUMN = 24 };
 
-/* `device` NULL: there is none to ask. */
+/* What is not met here. `device` NULL: there is none to ask, and all needs are named. */
 static void print_needs(const struct console *console, enum where needs,
                         const struct device_properties *device)
 {
     char text[256];
 
-    if (needs == ANYWHERE)
+    if (needs == ANYWHERE || (device != NULL && where_holds(needs, device)))
         return;
-    snprintf(text, sizeof text, "only %s%s", wheres[needs].text,
-             device != NULL && !where_holds(needs, device) ? ": not here" : "");
+    snprintf(text, sizeof text, "only %s%s", wheres[needs].text, device != NULL ? ": not here" : "");
     printf("%*s", TEXT_COLUMN, "");
     wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, text);
 }

@@ -119,6 +119,22 @@ static void print_doubts(const struct page *page, const struct scenario_result *
         page_note(page, name, result->reason);
 }
 
+/* "Not met" and "too noisy to tell" are two things. */
+static const char *doubts_heading(const struct scenario_result *results, int count)
+{
+    bool missed = false, undecided = false;
+
+    for (int i = 0; i < count; i++) {
+        missed = missed || (has_doubts(&results[i]) && results[i].verdict != VERDICT_UNDECIDED);
+        undecided = undecided || results[i].verdict == VERDICT_UNDECIDED;
+    }
+    if (results[0].protocol.aa)
+        return "Not the same";
+    return !missed      ? "Too noisy to tell"
+           : undecided ? "Expectations not met, or too noisy to tell"
+                       : "Expectations not met";
+}
+
 static void print_all_doubts(const struct page *page, const struct scenario_result *results,
                              int count)
 {
@@ -128,7 +144,7 @@ static void print_all_doubts(const struct page *page, const struct scenario_resu
         if (!has_doubts(&results[i]))
             continue;
         if (!headed)
-            page_heading(page, results[0].protocol.aa ? "Not the same" : "Expectations not met");
+            page_heading(page, doubts_heading(results, count));
         headed = true;
         print_doubts(page, &results[i]);
     }
