@@ -37,8 +37,8 @@ Times are of this machine alone; `chokepoint run all` measures yours, and [docs/
 how.
 
 A picture has a bar for each thing that the scenario expects to change: grey is before the fix, the narrow bar
-after it, with its 95% interval. Below are the times of all steps, before and after; the vertical lines are the
-medians of the windows.
+after it, with its 95% interval. Below are the times of all steps, before and after; a vertical line is the median of
+the windows' mean steps, and so may lie where no step is, between fast steps and a few slow ones.
 
 The same as a table: the time of a step, and what the scenario is about.
 

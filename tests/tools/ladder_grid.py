@@ -22,7 +22,7 @@ FINALISTS = 5  # The grid's best may have been lucky.
 CLEAR = 1.05  # A gain that no grid has to confirm.
 STEPS = 60, 400  # of all settings, and of the best quarter
 SECOND_MOST = 64  # settings in the second half
-LEAST_SHARE, MOST_SECONDS = 0.95, 180
+LEAST_SHARE, MOST_SECONDS = 0.95, 120
 
 
 def train(program, *flags):
@@ -53,6 +53,13 @@ def grid_rates(program, device, base, axes):
             swept = value["settings"] if len(inner) > 1 else {inner[0]: value["value"]}
             rates += [(round_["items_per_second"], {**settings, **swept}) for round_ in value["rounds"]]
     return rates
+
+
+def one_by_one(rungs):
+    """A rung of several knobs as one for each."""
+    for rung in rungs:
+        for knob, before, after in zip(*(rung[key].split(",") for key in ("knob", "before", "after"))):
+            yield {**rung, "knob": knob, "before": before, "after": after}
 
 
 def kept(ladder):
@@ -97,9 +104,10 @@ def main():
 
     ladders = []
     for run in range(options.runs):
-        found = train(options.program, "--ladder", *theirs)
+        found = train(options.program, "--ladder", "--thorough", *theirs)
         if found is None:
             sys.exit("the ladder failed")
+        found["rungs"] = list(one_by_one(found["rungs"]))
         ladders.append(found)
         print(f"ladder {run + 1}: {found['seconds']:.0f} s, {len(found['rungs'])} rungs, "
               f"{found['end']} ({found['left']}): {kept(found)}", flush=True)
