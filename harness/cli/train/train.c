@@ -503,20 +503,20 @@ static void release(void *context)
 const struct command command_train = {
     .name = "train",
     .text = "one configuration, or a sweep over one knob or two, or a ladder of fixes",
-    .help =
-        "Trains one configuration and measures it. Every setting is a flag; auto values "
-        "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
-        "Examples:\n"
-        "  chokepoint train\n"
-        "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
-        "  chokepoint train --input=decoded --workers=0 --launch=graph --loss-every=1 "
-        "--trace=mine.json.gz\n"
-        "  chokepoint train --input=decoded --launch=graph --loss-every=1 --sweep workers=0,1,2\n"
-        "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
-        "  chokepoint train --ladder --thorough    from everything wrong to tuned settings\n"
-        "  chokepoint train --ranks=2    data-parallel, over MPI\n"
-        "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
-        "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
+    .help = "Trains one configuration and measures it. Every setting is a flag; auto values "
+            "depend on the device and the model's role. Ctrl-C prints what was measured so far.\v"
+            "Examples:\n"
+            "  chokepoint train\n"
+            "  chokepoint train --model=heavy --precision=fp32 --steps=100\n"
+            "  chokepoint train --input=decoded --workers=0 --launch=graph \\\n"
+            "      --loss-every=1 --trace=mine.json.gz    with its diagnosis\n"
+            "  chokepoint train --input=decoded --launch=graph --loss-every=1 \\\n"
+            "      --sweep workers=0,1,2\n"
+            "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
+            "  chokepoint train --ladder --thorough    from everything wrong to tuned settings\n"
+            "  chokepoint train --ranks=2    data-parallel, over MPI\n"
+            "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
+            "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,
     .context_size = sizeof(struct train),
     .prepare = prepare,
