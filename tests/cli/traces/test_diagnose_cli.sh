@@ -184,7 +184,7 @@ refuses "no such file" "nowhere.json: No such file" diagnose "$folder/nowhere.js
 refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
-refuses "a result file" 'without "traceEvents"' diagnose "$folder/base.json"
+refuses "a result file" 'a result of benchmarks: compare reads it' diagnose "$folder/base.json"
 refuses "a long timeline" "--timeline=101" diagnose "$folder/whole.json" --timeline=101
 refuses "a timeline without steps" "--timeline=0" diagnose "$folder/whole.json" --timeline=0
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html

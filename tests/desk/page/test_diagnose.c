@@ -620,6 +620,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
 {
     static const char *const of_trace[] = {
         "file",
+        "lines_from",
         "partial",
         "partial_reason",
         "events",
