@@ -185,6 +185,17 @@ refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
 refuses "a result file" 'a result of benchmarks: compare reads it' diagnose "$folder/base.json"
+# What is no trace is told by its first bytes.
+printf 'SQLite format 3\0' >"$folder/nsys.sqlite"
+printf '\200\004\225' >"$folder/memory.pickle"
+printf 'PK\003\004' >"$folder/traces.zip"
+printf 'aten::mm;forward 12\n' >"$folder/stacks.txt"
+printf '{"schema": "1.0", "nodes": []}' >"$folder/execution.json"
+refuses "a database of nsys" "this is a database, such as Nsight Systems exports" diagnose "$folder/nsys.sqlite"
+refuses "a snapshot of memory" "this is a pickle" diagnose "$folder/memory.pickle"
+refuses "a zip archive" "this is a zip archive: unpack it" diagnose "$folder/traces.zip"
+refuses "stacks" "this is stacks as export_stacks() writes them" diagnose "$folder/stacks.txt"
+refuses "an execution trace" "this is an execution trace of PyTorch" diagnose "$folder/execution.json"
 refuses "a long timeline" "--timeline=101" diagnose "$folder/whole.json" --timeline=101
 refuses "a timeline without steps" "--timeline=0" diagnose "$folder/whole.json" --timeline=0
 refuses "an unknown format" "console, json or markdown" diagnose "$folder/whole.json" --format=html
