@@ -139,8 +139,17 @@ static void distrust(struct findings *findings, enum trust trust)
         }
 }
 
+/* Whether other programs used more than a tenth of the cores while the trace was recorded: what host and device lost to
+ * each other then is not what they lose alone. */
+static bool is_disturbed(const struct trace_file *trace)
+{
+    int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
+
+    return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1);
+}
+
 /* Scales the lost time from the traced step to the untraced one, which loses the same share. If the untraced
- * step is unknown, or tracing changed the step much, confidence drops. */
+ * step is unknown, or tracing changed the step much, or other programs did, confidence drops. */
 static void untrace(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
@@ -151,7 +160,7 @@ static void untrace(struct finding *finding, const struct facts *facts)
     if (known)
         finding->lost_ns_per_step *= cost->step_ns / facts->step_ns;
     if (finding->confidence == CONFIDENCE_HIGH &&
-        (!known || facts->summary->steps.count < 3 ||
+        (!known || facts->summary->steps.count < 3 || is_disturbed(facts->summary->trace) ||
          !(fabs(trace_file_overhead(facts->summary->trace)) < 0.2)))
         finding->confidence = CONFIDENCE_MEDIUM;
 }

@@ -100,6 +100,7 @@ struct trace_cost {
     int64_t steps, windows;
     double step_ns, traced_step_ns; /* 0: not measured */
     double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
+    double other_cores; /* that other programs used meanwhile, on average; NAN: unknown */
 };
 
 /* The limits of the device that our own traces state (kineto.h); 0: not known. */

@@ -333,6 +333,7 @@ enum status trace_rows_open(struct trace_rows *rows, int64_t rows_max)
     TRY(rows_make(&rows->file, 1));
     rows->file->rank = rows->file->world_size = -1;
     rows->file->cost.spread = NAN;
+    rows->file->cost.other_cores = NAN;
     TRY(intern_open(&rows->file->names, NAME_BYTES));
     TRY(intern_add(rows->file->names, "", 0, &unknown));
 

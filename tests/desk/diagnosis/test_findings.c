@@ -899,6 +899,31 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
     found_forget(&found);
 }
 
+/* What other programs took of the cores is not lost by the step alone: the gain is no promise. */
+static void other_programs_lower_the_confidence(void **state)
+{
+    static const struct {
+        const char *about;
+        enum confidence confidence;
+    } disturbed[] = {
+#define ABOUT(others)                                                                              \
+    UNITS("0")                                                                                     \
+    ",\"chokepoint\":{\"schema\":1,\"steps\":10,\"windows\":3,"                                    \
+    "\"step_time_us\":1600,\"traced_step_time_us\":1604" others "}"
+        { ABOUT(""), CONFIDENCE_HIGH },
+        { ABOUT(",\"other_programs_cores\":0.02"), CONFIDENCE_HIGH },
+        { ABOUT(",\"other_programs_cores\":1.5"), CONFIDENCE_MEDIUM },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(disturbed); i++) {
+        struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1, .about = disturbed[i].about };
+        struct found found = found_judge(&loop);
+        assert_int_equal(found_find(&found, "host_sync")->confidence, disturbed[i].confidence);
+        found_forget(&found);
+    }
+}
+
 /* Sixteen passes over pieces, and one over all: the same work. */
 static void small_kernels_gain_what_one_pass_would(void **state)
 {
@@ -1549,6 +1574,7 @@ int main(void)
         cmocka_unit_test(waits_for_launches_do_not_cost_what_the_loop_does_otherwise),
         cmocka_unit_test(loading_costs_what_workers_on_the_other_cores_would_save),
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
+        cmocka_unit_test(other_programs_lower_the_confidence),
         cmocka_unit_test(small_kernels_gain_what_one_pass_would),
         cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
         cmocka_unit_test(empty_sms_cost_their_share_at_most),
