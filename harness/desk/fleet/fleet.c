@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The part of the false alarms that is left when the tails of the noise are not known but estimated: by made fleets. */
+static const double TAILS_ESTIMATED = 0.375;
+
 /* --- Figures --- */
 
 /* One figure of one machine, to be sorted by name and unit. */
@@ -113,8 +116,7 @@ static enum status table_make(struct table *table, const struct fleet *fleet,
                                            .slow = table->slow,
                                            .stated = table->stated,
                                            .doubtful = table->doubtful,
-                                           .chance = FLEET_FALSE_ALARMS / 4 /
-                                                     tests, /* as the tails are estimated too */
+                                           .chance = TAILS_ESTIMATED * FLEET_FALSE_ALARMS / tests,
                                            .least = log(1 / (1 - FLEET_OFF_PERCENT / 100.0)) };
     return STATUS_OK;
 }

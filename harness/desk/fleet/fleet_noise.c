@@ -15,16 +15,23 @@ static const double MAD_SCALE = 1.4826, SUSPECT = 3;
 /* Standard deviations between a bound and the difference that reaches it in four of five cases. */
 static const double POWER_80 = 0.8416;
 
-/* Logarithm of the likelihood, by which degrees of freedom may be worse than the best and still be taken; by made fleets
- * (tests/desk/fleet/test_fleet.c). */
-static const double LIKELY = 1.5;
+/* Degrees of freedom that are tried, and how likely each is before a machine is seen, relative to the others; from the last
+ * on, tails are as of normal noise. By made fleets (tests/desk/fleet/test_fleet.c): heavy tails that look light among few
+ * machines are what a false alarm comes from. */
+static const struct {
+    double freedom, before;
+} shapes[] = {
+    { 2, 4 }, { 2.5, 4 }, { 3, 4 },  { 3.5, 4 }, { 4, 2 },  { 5, 2 },    { 6, 2 },
+    { 8, 1 }, { 11, 1 },  { 16, 1 }, { 25, 1 },  { 50, 1 }, { 1000, 1 },
+};
+enum { SHAPES = ARRAY_SIZE(shapes) };
 
-/* Degrees of freedom that are tried; from the last on, tails are as of normal noise. */
-static const double freedoms[] = { 2, 2.5, 3, 3.5, 4, 5, 6, 8, 11, 16, 25, 50, 1000 };
+/* So many machines fewer to judge by does one that is to be named leave: itself, and as it is the worst of all, some more; by
+ * made fleets. */
+static const double PART_MISSED = 1.9;
 
-/* Among fewer machines than these, tails may seem heavier by one of `freedoms` more (the last: by half of one) once the one that is to be named is
- * taken away; made fleets had it so. */
-static const int few[] = { 7, 12, 128 };
+/* So many values of healthy machines are what `before` is meant for; it counts the more the fewer there are. */
+static const double FEW_VALUES = 80;
 
 struct search {
     const struct fleet_matrix *matrix;
@@ -34,6 +41,8 @@ struct search {
     double *scratch;   /* [nodes] */
     double *variances; /* [figures] */
     struct student_prior prior;
+    double likely[SHAPES]; /* logarithm of the likelihood of each shape */
+    double belief;         /* what is believed before counts so much */
     int suspects;
 };
 
@@ -116,13 +125,11 @@ static double likelihood(const double *values, int64_t count, double freedom)
            (freedom + 1) / 2 * sum;
 }
 
-/* Which of `freedoms`. */
-static int tail_freedom(const struct search *search, const struct fleet_noise *noise)
+/* How likely each shape is, given the machines that are not removed. */
+static void weigh_shapes(struct search *search, const struct fleet_noise *noise)
 {
     const struct fleet_matrix *matrix = search->matrix;
-    double best = -INFINITY, all[ARRAY_SIZE(freedoms)];
     int64_t count = 0;
-    size_t likely = 0;
 
     for (int f = 0; f < matrix->alike; f++) {
         const double *slow = values_of(matrix, f);
@@ -131,12 +138,50 @@ static int tail_freedom(const struct search *search, const struct fleet_noise *n
                 search->scores[count++] =
                     score_of(search, &noise[f], search->variances[f], slow[i]);
     }
-    for (size_t i = 0; i < ARRAY_SIZE(freedoms); i++) {
-        all[i] = likelihood(search->scores, count, freedoms[i]);
-        best = fmax(best, all[i]);
+    search->belief = FEW_VALUES / (double)(count > 0 ? count : 1);
+    for (int i = 0; i < SHAPES; i++)
+        search->likely[i] = count > 0 ? likelihood(search->scores, count, shapes[i].freedom) : 0;
+}
+
+/* The weights of the shapes, whose sum is 1, if only this part of the values had been seen. */
+static void shape_weights(double weights[SHAPES], const struct search *search, double part)
+{
+    double best = -INFINITY, sum = 0;
+
+    for (int i = 0; i < SHAPES; i++) best = fmax(best, search->likely[i]);
+    for (int i = 0; i < SHAPES; i++) {
+        weights[i] = pow(shapes[i].before, search->belief) * exp(part * (search->likely[i] - best));
+        sum += weights[i];
     }
-    while (likely < ARRAY_SIZE(freedoms) - 1 && !(all[likely] >= best - LIKELY)) likely++;
-    return (int)likely;
+    for (int i = 0; i < SHAPES; i++) weights[i] /= sum;
+}
+
+/* The probability that one more healthy machine is slower by so many standard deviations. */
+static double chance_beyond(const double weights[SHAPES], double deviations, double freedom)
+{
+    double chance = 0;
+
+    for (int i = 0; i < SHAPES; i++)
+        if (weights[i] > 1e-9)
+            chance +=
+                weights[i] / 2 * student_two_sided(deviations, fmin(freedom, shapes[i].freedom));
+    return chance;
+}
+
+/* The deviations that chance goes beyond with the probability of the matrix. */
+static double bound_of(const struct search *search, double part, double freedom)
+{
+    double low = 1, high = 1e6, weights[SHAPES];
+
+    shape_weights(weights, search, part);
+    for (int i = 0; i < 40; i++) {
+        double middle = sqrt(low * high);
+        if (chance_beyond(weights, middle, freedom) > search->matrix->chance)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
 }
 
 /* --- Who stands out --- */
@@ -165,25 +210,23 @@ static void moderate(struct search *search, struct fleet_noise *noise)
 static void judge_others(struct search *search, struct fleet_noise *noise)
 {
     const struct fleet_matrix *matrix = search->matrix;
-    int tails, next;
+    double freedom = NAN, bound = INFINITY, without_one = INFINITY;
 
     moderate(search, noise);
-    tails = tail_freedom(search, noise);
+    weigh_shapes(search, noise);
     for (int f = 0; f < matrix->figures; f++) {
         struct fleet_noise *row = &noise[f];
-        double scale, freedom;
+        double scale, part = 1 - PART_MISSED / row->count;
         if (row->count < 3)
             continue;
-        row->bound = student_critical(2 * matrix->chance, fmin(row->freedom, freedoms[tails]));
-        /* Without the one that is to be named, fewer values tell how heavy the tails are. */
-        next = tails - (row->count < few[0]) - (row->count < few[1]);
-        freedom = freedoms[next > 0 ? next : 0];
-        if (row->count >= few[1] && row->count < few[2] && tails > 0)
-            freedom = sqrt(freedom * freedoms[tails - 1]); /* half a step */
-        freedom = fmin(row->freedom, freedom);
+        if (row->freedom != freedom) {
+            freedom = row->freedom;
+            bound = bound_of(search, 1, freedom);
+            without_one = bound_of(search, part, fmax(freedom * part, 1));
+        }
+        row->bound = bound;
         scale = row->deviation * sqrt(1 + 1.0 / (row->count - 1));
-        row->smallest = fmax(matrix->least, scale * student_critical(2 * matrix->chance, freedom)) +
-                        POWER_80 * scale;
+        row->smallest = fmax(matrix->least, scale * without_one) + POWER_80 * scale;
     }
 }
 

@@ -10,9 +10,10 @@
  *
  * Noise may have heavier tails than normal noise, and then healthy machines are far from the others now and then. How
  * heavy they are is seen in all figures of all other machines together: each deviation as a normal score (Wallace,
- * "Bounds on normal approximations to Student's and the chi-square distributions", Ann. Math. Stat. 30, 1959), and the
- * smallest degrees of freedom of Student's t with which their likelihood is not much less than with the best. The bound
- * has these degrees of freedom, or those of the few machines if that is fewer. */
+ * "Bounds on normal approximations to Student's and the chi-square distributions", Ann. Math. Stat. 30, 1959), whose
+ * likelihood as Student's t weighs degrees of freedom from 2 to 1,000. The bound is the deviation that one more healthy
+ * machine goes beyond with the given probability, by these weights together: heavy tails count as much as they are still
+ * likely. No figure has more degrees of freedom than its machines give it. */
 #ifndef HARNESS_DESK_FLEET_FLEET_NOISE_H
 #define HARNESS_DESK_FLEET_FLEET_NOISE_H
 

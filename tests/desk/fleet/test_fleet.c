@@ -208,7 +208,7 @@ static void a_slow_machine_is_named(void **state)
         bool all;
         int rounds, least_percent;
     } cases[] = {
-        { 5, 0.5, false, 100, 95 }, { 8, 0.3, false, 100, 95 }, { 16, 0.1, false, 100, 70 },
+        { 5, 0.5, false, 100, 95 }, { 8, 0.3, false, 100, 95 }, { 16, 0.1, false, 100, 78 },
         { 16, 0.1, true, 100, 95 }, { 64, 0.1, false, 40, 95 }, { 64, 0.05, true, 40, 95 },
     };
     (void)state;
@@ -227,6 +227,7 @@ static void a_slow_machine_is_named(void **state)
 static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **state)
 {
     static const int counts[] = { 5, 8, 16, 64 };
+    int wrong = 0;
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -253,10 +254,9 @@ static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **
         }
         print_message("%d machines: %.1f%% is stated, and named in %d of %d\n", counts[i],
                       100 * stated, named, rounds);
-        if (named < 0.7 * rounds || named > 0.92 * rounds)
-            fail_msg("%d machines: the stated difference is named in %d of %d", counts[i], named,
-                     rounds);
+        wrong += named < 0.7 * rounds || named > 0.92 * rounds;
     }
+    assert_int_equal(wrong, 0);
 }
 
 /* What a file says of its own noise counts too. */
