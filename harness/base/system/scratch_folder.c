@@ -73,7 +73,14 @@ static void sweep(const char *parent, const char *name)
 
 enum status scratch_folder_make(struct scratch_folder *folder, const char *name)
 {
-    const char *set = getenv("TMPDIR"), *parent = set != NULL && set[0] != '\0' ? set : "/tmp";
+    const char *set = getenv("TMPDIR");
+
+    return scratch_folder_make_in(folder, set != NULL && set[0] != '\0' ? set : "/tmp", name);
+}
+
+enum status scratch_folder_make_in(struct scratch_folder *folder, const char *parent,
+                                   const char *name)
+{
     char path[PATH_MAX];
 
     folder->path[0] = '\0';

@@ -16,6 +16,10 @@ struct scratch_folder {
  * BAD_USAGE: TMPDIR is too long. */
 enum status scratch_folder_make(struct scratch_folder *folder, const char *name);
 
+/* The same in another folder than TMPDIR. */
+enum status scratch_folder_make_in(struct scratch_folder *folder, const char *parent,
+                                   const char *name);
+
 /* Removes it with all that is in it. All zeros are allowed. */
 void scratch_folder_remove(struct scratch_folder *folder);
 

@@ -13,7 +13,8 @@
 
 /* What `mpirun --version` says, and the options that let any number of ranks share this machine's cores, which
  * they divide themselves. Intel's needs none. Reading another process's memory, which Open MPI does for large
- * messages, is often forbidden in containers; and a rank that yields waits for its turn (mpi.c). */
+ * messages, is often forbidden in containers; a rank that yields waits for its turn (mpi.c); and memory that is shared through
+ * files can be cleaned up by its folder (process.c). */
 static const struct family {
     const char *says;
     const char *library; /* whose ranks it connects; NULL: it may be any */
@@ -23,7 +24,7 @@ static const struct family {
     { "Open MPI",
       "Open MPI",
       { "--oversubscribe", "--bind-to", "none", "--mca", "btl_vader_single_copy_mechanism", "none",
-        "--mca", "mpi_yield_when_idle", "0" },
+        "--mca", "mpi_yield_when_idle", "0", "--mca", "shmem", "mmap" },
       "--allow-run-as-root" },
     { "HYDRA", "MPICH", { "-bind-to", "none" }, NULL },
     { "", NULL, { NULL }, NULL },

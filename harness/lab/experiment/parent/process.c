@@ -2,9 +2,11 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"
+#include "harness/base/system/scratch_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,9 @@ struct running {
     int records, output; /* our ends, non-blocking; -1 once they are at their end */
     struct lines lines;
     struct tail tail;
+    /* Of a child that starts others; "": none. */
+    struct scratch_folder folder; /* its TMPDIR */
+    struct scratch_folder shared; /* in memory */
 };
 
 /* --- Records from the child --- */
@@ -183,8 +188,8 @@ static enum status drain(struct running *running, int *descriptor)
 
 /* Runs in the child after fork, so it makes only calls that are safe there. The record descriptor is
  * moved last, because its number may be that of one of the others. */
-static _Noreturn void become(const struct process *child, char *const *arguments, int records,
-                             int output, pid_t parent)
+static _Noreturn void become(const struct process *child, char *const *arguments,
+                             char *const *variables, int records, int output, pid_t parent)
 {
     sigset_t none;
     int nothing = open("/dev/null", O_RDONLY);
@@ -208,8 +213,44 @@ static _Noreturn void become(const struct process *child, char *const *arguments
     if (child->kept > 0)
         dup2(child->kept, KEPT_FD);
     close_range(PROCESS_RECORD_FD + 1 + (child->kept > 0), ~0u, 0);
-    execv(child->program, arguments);
+    execve(child->program, arguments, variables);
     _exit(NOT_STARTED);
+}
+
+/* Ours, with other variables in place of those of their names. */
+struct environment {
+    char **list; /* NULL: memory is out */
+    char set[3][PATH_MAX + 64];
+};
+
+static bool is_of(const char *variable, const char *other)
+{
+    return strncmp(variable, other, (size_t)(strchr(other, '=') - other) + 1) == 0;
+}
+
+/* A child that starts others keeps what they share in memory, and its other files, in folders that are removed: Open MPI
+ * leaves both behind if it is killed. */
+static void environment_make(struct environment *to, const struct running *running)
+{
+    const char *const names[] = { "TMPDIR", "OMPI_MCA_btl_vader_backing_directory",
+                                  "OMPI_MCA_btl_sm_backing_directory" };
+    size_t count = 0, kept = 0;
+    int sets = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const char *path = i == 0 ? running->folder.path : running->shared.path;
+        if (path[0] != '\0')
+            snprintf(to->set[sets++], sizeof to->set[0], "%s=%s", names[i], path);
+    }
+    while (environ[count] != NULL) count++;
+    to->list = calloc(count + 4, sizeof *to->list);
+    for (size_t i = 0; i < count && to->list != NULL; i++) {
+        bool replaced = false;
+        for (int j = 0; j < sets; j++) replaced = replaced || is_of(environ[i], to->set[j]);
+        if (!replaced)
+            to->list[kept++] = environ[i];
+    }
+    for (int j = 0; j < sets && to->list != NULL; j++) to->list[kept++] = to->set[j];
 }
 
 /* The argument vector with our own name in front, to be freed; NULL when memory is out. A child is most
@@ -260,8 +301,10 @@ static enum status start(struct running *running)
     int records[2] = { -1, -1 }, output[2] = { -1, -1 };
     pid_t self = getpid();
     char **arguments = vector(running->child);
+    struct environment variables;
 
-    if (arguments == NULL)
+    environment_make(&variables, running);
+    if (arguments == NULL || variables.list == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the arguments of %s", program);
     if (access(program, X_OK) != 0)
         FAIL_OUT(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
@@ -269,7 +312,7 @@ static enum status start(struct running *running)
     TRY_OUT(open_pipe(output));
     running->pid = fork();
     if (running->pid == 0)
-        become(running->child, arguments, records[1], output[1], self);
+        become(running->child, arguments, variables.list, records[1], output[1], self);
     if (running->pid < 0)
         FAIL_OUT(STATUS_IO, "cannot start %s: %s", program, strerror(errno));
     setpgid(running->pid,
@@ -284,6 +327,7 @@ out:
         close_one(&output[i]);
     }
     free(arguments);
+    free(variables.list);
     return status;
 }
 
@@ -353,6 +397,17 @@ static enum status attend(struct running *running, struct process_report *report
     return STATUS_OK;
 }
 
+static enum status make_folders(struct running *running)
+{
+    static const char name[] = "chokepoint-ranks", memory[] = "/dev/shm";
+
+    TRY(scratch_folder_make(&running->folder, name));
+    if (access(memory, W_OK) == 0)
+        TRY(scratch_folder_make_in(&running->shared, memory, name));
+
+    return STATUS_OK;
+}
+
 enum status process_run(const struct process *child, struct process_report *report)
 {
     struct running running = { .child = child, .records = -1, .output = -1 };
@@ -360,6 +415,8 @@ enum status process_run(const struct process *child, struct process_report *repo
     int how;
 
     memset(report, 0, sizeof *report);
+    if (child->softly)
+        TRY_OUT(make_folders(&running));
     TRY_OUT(start(&running));
     status = attend(&running, report);
     how = finish(&running);
@@ -379,6 +436,8 @@ out:
     close_one(&running.records);
     close_one(&running.output);
     free(running.lines.bytes);
+    scratch_folder_remove(&running.folder);
+    scratch_folder_remove(&running.shared);
     return status;
 }
 

@@ -20,7 +20,9 @@ struct process {
     const char *const *arguments; /* from argv[1] on; ends with NULL */
     double timeout_seconds;       /* 0: none */
     int kept;                     /* a descriptor, at least 5, that the child keeps open; 0: none */
-    bool softly; /* it starts others, and ends them if it gets SIGTERM and the time to do so */
+    bool
+        softly; /* it starts others, and ends them if it gets SIGTERM and the time to do so. Its temporary
+                             * files are in a folder of their own, which is removed with what it may leave. */
     const volatile sig_atomic_t *stop; /* NULL: none; checked every 100 ms and after a signal */
     void (*line)(void *context, const char *line); /* each whole line, without its newline */
     void *context;
