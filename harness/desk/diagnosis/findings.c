@@ -45,6 +45,19 @@ static enum urgency urgency_of_information(const struct finding *finding)
     return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
+/* Whether a host that follows the advice gets ahead of its device, which hides other time of it. */
+static bool gets_ahead(const struct finding *finding)
+{
+    static const enum finding_site sites[] = { SITE_LOADING, SITE_LAUNCHING, SITE_WORKING,
+                                               SITE_COPIES, SITE_PAGEABLE_COPIES };
+    const struct rule *rule = rule_find(finding->id);
+
+    for (size_t i = 0; i < ARRAY_SIZE(sites) && finding->is_replayed; i++)
+        if (rule->site == sites[i])
+            return true;
+    return false;
+}
+
 /* A device that sets the pace comes before what costs little of the host's, and gains little. Messages keep a device busy too: they have to
  * cost little beside what it computes. */
 static bool is_behind_device(const struct finding *finding, const struct facts *facts)
@@ -54,7 +67,7 @@ static bool is_behind_device(const struct finding *finding, const struct facts *
 
     if (bottleneck_computes(finding->bottleneck) || !facts_device_sets_pace(facts))
         return false;
-    if (finding->of_host && !finding->shares_time && finding->predicted_gain >= gains_much)
+    if (gets_ahead(finding) && !finding->shares_time && finding->predicted_gain >= gains_much)
         return false;
     return finding->bottleneck != BOTTLENECK_COMMUNICATION ||
            computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns;
@@ -213,6 +226,23 @@ static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts
                : rule->bottleneck;
 }
 
+/* The gain of a finding that costs time is what the trace, replayed with its advice, gains. */
+static void replay_advice(struct finding *finding, const struct rule *rule,
+                          const struct facts *facts)
+{
+    struct facts left = *facts;
+    double saved_ns;
+
+    if (rule->alter == NULL || finding->severity == SEVERITY_INFORMATION ||
+        !(finding->replayed_share > 0) || isnan(finding->predicted_gain) || !(facts->turn_ns > 0))
+        return;
+    if (rule->behind != NULL)
+        facts_fix(&left, rule_find(rule->behind)->alter);
+    saved_ns = facts_saved_ns(&left, rule->alter) * finding->replayed_share;
+    finding_saves(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns));
+    finding->is_replayed = true;
+}
+
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide; false: there is
  * none. */
 static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
@@ -225,10 +255,12 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
                                  .confidence = CONFIDENCE_HIGH,
                                  .lost_ns_per_step = NAN,
                                  .predicted_gain = NAN,
+                                 .replayed_share = 1,
                                  .of_whole = facts_of_whole(facts) };
     if ((facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
         !rule->judge(finding, facts))
         return false;
+    replay_advice(finding, rule, facts);
     if (finding->bottleneck == BOTTLENECK_DEVICE && finding->severity > SEVERITY_INFORMATION &&
         facts_host_sets_pace(facts))
         finding->gain_is_most = true;
@@ -252,7 +284,7 @@ static const struct finding *most_of_host(const struct findings *findings)
 
     for (int64_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (finding->of_host && !finding->shares_time && finding->confidence > CONFIDENCE_LOW &&
+        if (gets_ahead(finding) && !finding->shares_time && finding->confidence > CONFIDENCE_LOW &&
             (most == NULL || finding->predicted_gain > most->predicted_gain))
             most = finding;
     }
@@ -320,7 +352,7 @@ static void bound_what_others_hide(struct findings *findings, const struct facts
     double lost_ns = most != NULL ? most->lost_ns_per_step : NAN;
 
     for (int64_t i = 0; i < findings->count; i++)
-        if (findings->items[i].of_host && findings->items[i].predicted_gain < gain &&
+        if (gets_ahead(&findings->items[i]) && findings->items[i].predicted_gain < gain &&
             findings->items[i].lost_ns_per_step > lost_ns)
             findings->items[i].gain_is_most = true;
     order(findings, facts);
@@ -339,7 +371,10 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
         !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
         return;
     id = first->id; /* `first` moves as findings are inserted */
-    left.step_ns /= first->predicted_gain;
+    if (first->is_replayed)
+        facts_fix(&left, rule_find(id)->alter);
+    else
+        left.step_ns /= first->predicted_gain;
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct finding finding;
         size_t length;

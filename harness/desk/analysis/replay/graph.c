@@ -261,13 +261,6 @@ static void add_load(struct making *making, int64_t duration_ns)
     making->load_end_ns = making->cursor_ns;
 }
 
-static void add_after_work(struct making *making, enum host_doing doing, int64_t duration_ns)
-{
-    int32_t awaited = latest_by(making, making->cursor_ns, GRAPH_NONE);
-
-    add_host(making, doing, duration_ns)->after = awaited;
-}
-
 /* What the host did up to a moment: a piece for each doing. */
 static void add_pieces(struct making *making, uint32_t track, int64_t until_ns)
 {
@@ -283,8 +276,6 @@ static void add_pieces(struct making *making, uint32_t track, int64_t until_ns)
     for (int i = 0; i < HOST_DOING_COUNT; i++)
         if (ns[i] > 0 && i == HOST_LOADING)
             add_load(making, ns[i]);
-        else if (ns[i] > 0 && i == HOST_CAPTURING) /* a capture waits for the device first */
-            add_after_work(making, HOST_CAPTURING, ns[i]);
         else if (ns[i] > 0)
             add_host(making, (enum host_doing)i, ns[i]);
     making->cursor_ns = until_ns;
@@ -392,20 +383,33 @@ static int32_t add_work(struct making *making, const struct work *work, int32_t 
     return at;
 }
 
-/* Whether a call returned when its work was done, or as pageable memory was on its way. */
+/* Whether a call returned when its work was done, or as pageable memory was on its way. Up to 64 KiB of it to the device are
+ * staged at once (CUDA runtime's documentation, API synchronization behavior). */
 static bool is_held(const struct making *making, const struct work *work, enum host_doing doing)
 {
+    enum { STAGED_BYTES = 65536 };
     const struct trace_event *call = work->call, *event = work->event;
-    const char *name;
+    const struct trace_file *trace = making->timeline->trace;
+    const char *name = trace_file_name(trace, event->name);
 
     if (doing == HOST_WAITING)
         return call->end_ns >= event->start_ns;
     if (work->kind != WORK_COPY || call->end_ns < event->start_ns)
         return false;
-    name = trace_file_name(making->timeline->trace, event->name);
-    return strstr(name, "Pageable") != NULL ||
-           (call->end_ns >= event->end_ns &&
-            strstr(trace_file_name(making->timeline->trace, call->name), "Async") == NULL);
+    if (strstr(name, "Pageable") != NULL &&
+        (strstr(name, "HtoD") == NULL || event->bytes < 0 || event->bytes > STAGED_BYTES))
+        return true;
+    return call->end_ns >= event->end_ns &&
+           strstr(trace_file_name(trace, call->name), "Async") == NULL;
+}
+
+/* The part of such a call before it waits: usual for calls, and over when its work begins. */
+static int64_t held_own_ns(const struct making *making, const struct work *work, int64_t left_ns)
+{
+    int64_t own_ns =
+        interval_earlier(making->delays.call_ns, work->event->start_ns - making->cursor_ns);
+
+    return interval_earlier(left_ns, interval_later(0, own_ns));
 }
 
 /* A call with all of its work, the launches from `first` up to `end`. */
@@ -420,7 +424,7 @@ static void add_call(struct making *making, int64_t first, int64_t end)
     struct graph_node *node;
 
     if (held)
-        own_ns = interval_earlier(left_ns, making->delays.call_ns);
+        own_ns = held_own_ns(making, launches[end - 1].work, left_ns);
     node = add_host(making, held && doing == HOST_WAITING ? HOST_COPYING : doing, own_ns);
     node->event = (int32_t)(call - making->timeline->trace->events);
     node->is_call = true;

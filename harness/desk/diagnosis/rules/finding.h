@@ -36,7 +36,10 @@ struct finding {
     bool gain_is_least;      /* what the trace does not tell would add to the gain */
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     bool shares_time;        /* another finding has the same time, whose fault it is */
-    bool of_host;            /* host time: the gain counts what the host would be ahead by, too */
+    bool is_replayed;        /* the gain is that of a replay */
+    double
+        replayed_share; /* the part of what its change gains that is its own; 0: the gain is the lost time */
+    double least_step_ns; /* no step gets shorter by its advice; 0: nothing is known */
     /* Id of the finding that hides this one, whose numbers are of the step that is left when that one is fixed; NULL:
      * of the step as it is. */
     const char *once_fixed;

@@ -16,22 +16,17 @@ double facts_doing_ns(const struct facts *facts, enum host_doing doing)
     return (double)idle_doing_ns(facts_idle(facts), doing) / facts->steps;
 }
 
-double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count)
+double facts_least_of_cores_ns(const struct facts *facts)
 {
-    const struct idle *idle = &facts->summary->idle;
-    double done = 0, free = 0, paced = idle->paced_ns - (double)idle->all.hidable.ns;
+    const struct event_device *device = facts->device;
+    double ns = facts->busy_ns;
 
-    for (size_t i = 0; i < count; i++) {
-        done += (double)idle->host_ns[doings[i]];
-        free += (double)idle->all.free_ns[doings[i]];
-    }
-    return fmax(0, fmin(done, paced) - free) / facts->steps;
-}
-
-void finding_saves_host_time(struct finding *finding, const struct facts *facts, double saved_ns)
-{
-    finding->of_host = true;
-    finding_saves(finding, facts, saved_ns);
+    if (device == NULL || device->shares_host_cores != 1 || device->host_cores <= 0)
+        return 0;
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        if (i != HOST_WAITING)
+            ns += (double)facts->summary->idle.host_ns[i] / facts->steps;
+    return ns / device->host_cores;
 }
 
 /* --- Loading --- */

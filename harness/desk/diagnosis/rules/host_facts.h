@@ -18,14 +18,9 @@ const struct idle_time *facts_idle(const struct facts *facts);
  * before. */
 double facts_doing_ns(const struct facts *facts, enum host_doing doing);
 
-/* How much shorter a step would be without these activities, beyond their idle time. If the host
- * sets the pace (idle.h), the time that it spends on them while the device still works counts
- * too. */
-double facts_paced_ns(const struct facts *facts, const enum host_doing *doings, size_t count);
-
-/* After a cost that is a finding, of idle time in such activities: the gain is `saved_ns`, which is the lost time and what
- * the host would be ahead by. */
-void finding_saves_host_time(struct finding *finding, const struct facts *facts, double saved_ns);
+/* What a step takes at least if its host never waits for its device and both share the cores: all of their work, on all
+ * cores. 0: they do not, or there is no telling how many there are. */
+double facts_least_of_cores_ns(const struct facts *facts);
 
 /* Idle time for loading in a step. */
 double facts_loading_ns(const struct facts *facts, int64_t step);

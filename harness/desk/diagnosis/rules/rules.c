@@ -73,7 +73,38 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.launches = (double)summary->launches.count / facts.steps;
     facts.lacks_work = lacks_work(&summary->launches);
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
+    facts.turn_ns = replay(summary->arena, &summary->graph, NULL, 0, NULL).turn_ns;
     return facts;
+}
+
+/* --- Replays --- */
+
+static double turn_with(const struct facts *facts, replay_alter *alter)
+{
+    struct replay_change changes[FACTS_FIXED_MOST + 1];
+
+    memcpy(changes, facts->fixed, sizeof facts->fixed);
+    changes[facts->fixed_count] = (struct replay_change){ alter, facts };
+    return replay(facts->summary->arena, &facts->summary->graph, changes, facts->fixed_count + 1,
+                  NULL)
+        .turn_ns;
+}
+
+double facts_saved_ns(const struct facts *facts, replay_alter *alter)
+{
+    return facts->turn_ns > 0 ? facts->step_ns * (1 - turn_with(facts, alter) / facts->turn_ns) : 0;
+}
+
+void facts_fix(struct facts *facts, replay_alter *alter)
+{
+    double turn_ns;
+
+    if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->turn_ns > 0))
+        return;
+    turn_ns = turn_with(facts, alter);
+    facts->step_ns *= turn_ns / facts->turn_ns;
+    facts->turn_ns = turn_ns;
+    facts->fixed[facts->fixed_count++] = (struct replay_change){ alter, facts };
 }
 
 /* --- Costs --- */

@@ -37,6 +37,8 @@ enum { RULE_WORK_LEAST = 10 };
 /* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
 #define RULE_SHORT_KERNEL_NS 1e5
 
+enum { FACTS_FIXED_MOST = 8 };
+
 /* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
@@ -51,6 +53,10 @@ struct facts {
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
+    /* Changes that are taken for made, and what a turn of the loop takes with them (replay.h). */
+    struct replay_change fixed[FACTS_FIXED_MOST];
+    int fixed_count;
+    double turn_ns;
 };
 
 /* Gathered to find the place in the program that a cost comes from (finding_place.h). */
@@ -90,6 +96,12 @@ struct rule {
     bool (*judge)(struct finding *finding, const struct facts *facts);
 
     enum finding_site site;
+
+    /* What its advice changes in the trace's graph: what that gains is the predicted gain. The context is the facts. NULL:
+     * nothing that a replay knows, and the gain is the lost time. */
+    replay_alter *alter;
+    const char *
+        behind; /* id of a rule whose change is taken for made, since it is to be made first; NULL: none */
 };
 
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
@@ -114,9 +126,14 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time
- * or less. The gain goes by that, and all else by the lost time, so what a step loses is counted
- * once. */
+/* What a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
+double facts_saved_ns(const struct facts *facts, replay_alter *alter);
+
+/* Takes a change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
+void facts_fix(struct facts *facts, replay_alter *alter);
+
+/* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time or less. The gain goes
+ * by that, and all else by the lost time, so what a step loses is counted once. */
 void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns);
 
 /* For time that either of two fixes would save. The finding at fault reports all of it. The other

@@ -79,6 +79,54 @@ static struct waited put_off_by_waits(const struct facts *facts)
     return (struct waited){ ((double)waits.ns - others) / facts->steps, others / facts->steps };
 }
 
+static const struct trace_event *event_of(const struct facts *facts, const struct graph_node *node)
+{
+    return &facts->summary->trace->events[node->event];
+}
+
+/* What the host copied to itself to work on, it has to wait for: it copies the result back. A smaller copy is a number
+ * that is read. */
+static bool is_operand(const struct facts *facts, const struct trace_graph *graph, int64_t at)
+{
+    enum { BYTES = 1024 };
+    const struct graph_node *copy = &graph->nodes[graph->nodes[at].after];
+    const struct trace_file *trace = facts->summary->trace;
+
+    if (copy->kind != WORK_COPY || event_of(facts, copy)->bytes < BYTES ||
+        strstr(trace_file_name(trace, event_of(facts, copy)->name), "DtoH") == NULL)
+        return false;
+    while (++at < graph->count && graph->nodes[at].stream == GRAPH_NONE) continue;
+    return at < graph->count && graph->nodes[at].kind == WORK_COPY &&
+           strstr(trace_file_name(trace, event_of(facts, &graph->nodes[at])->name), "HtoD") != NULL;
+}
+
+/* A log's waits are its own, if it costs something. */
+static bool is_logged(const struct facts *facts, const struct graph_node *node)
+{
+    return facts_doing_ns(facts, HOST_LOGGING) >= RULE_SHARE_LEAST * facts->step_ns &&
+           intervals_contain(&facts->summary->host.logging, node->at_ns);
+}
+
+/* A capture waits for the device itself. */
+static bool is_before_capture(const struct trace_graph *graph, int64_t at)
+{
+    while (++at < graph->count && graph->nodes[at].stream == GRAPH_NONE)
+        if (graph->nodes[at].kind == HOST_CAPTURING)
+            return true;
+    return false;
+}
+
+/* The host does not wait. */
+static void read_later(const void *context, const struct trace_graph *graph, int64_t at,
+                       struct graph_node *node)
+{
+    if (node->stream != GRAPH_NONE || node->kind != HOST_WAITING || node->after == GRAPH_NONE ||
+        is_operand(context, graph, at) || is_logged(context, node) || is_before_capture(graph, at))
+        return;
+    node->after = GRAPH_NONE;
+    node->duration_ns = 0;
+}
+
 /* The idle times after waits. */
 struct after_waits {
     double *ns;
@@ -126,6 +174,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         return false;
     if (facts_of_whole(facts))
         finding->title = "The host waits for the device";
+    finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
     snprintf(
@@ -178,11 +227,45 @@ static double say_put_off(struct finding *finding, const struct facts *facts,
     return put_off;
 }
 
+/* Another thread writes the log, from results that were copied meanwhile. */
+static void log_in_background(const void *context, const struct trace_graph *graph, int64_t at,
+                              struct graph_node *node)
+{
+    const struct facts *facts = context;
+    (void)graph;
+    (void)at;
+
+    if (node->stream == GRAPH_NONE &&
+        (node->kind == HOST_LOGGING ||
+         (node->kind == HOST_WAITING &&
+          intervals_contain(&facts->summary->host.logging, node->at_ns)))) {
+        node->after = GRAPH_NONE;
+        node->duration_ns = 0;
+    }
+}
+
 static bool judge_logging_gap(struct finding *finding, const struct facts *facts)
 {
     double idle = say_idle(finding, facts, HOST_LOGGING, "logs");
 
+    finding->least_step_ns = facts_least_of_cores_ns(facts);
+
     return finding_costs(finding, facts, idle + say_put_off(finding, facts, HOST_LOGGING));
+}
+
+/* Another thread writes the state, from copies to pinned memory on a stream of their own. */
+static void save_in_background(const void *context, const struct trace_graph *graph, int64_t at,
+                               struct graph_node *node)
+{
+    (void)context;
+    (void)at;
+    if (node->stream == GRAPH_NONE && node->kind == HOST_SAVING) {
+        node->after = GRAPH_NONE;
+        node->duration_ns = 0;
+    }
+    if (node->stream != GRAPH_NONE && node->call != GRAPH_NONE &&
+        graph->nodes[node->call].kind == HOST_SAVING)
+        node->stream = (int16_t)graph->stream_count;
 }
 
 static bool judge_save_pause(struct finding *finding, const struct facts *facts)
@@ -192,6 +275,7 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
     double put_off = say_put_off(finding, facts, HOST_SAVING);
     size_t length = strlen(finding->evidence);
 
+    finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (copies > 0)
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
                  "; its copies take %s", quantity_time(copies).text);
@@ -224,12 +308,21 @@ static void name_work(struct finding *finding, const struct facts *facts)
                  quantity_time(unnamed).text);
 }
 
+static void work_elsewhere(const void *context, const struct trace_graph *graph, int64_t at,
+                           struct graph_node *node)
+{
+    (void)context;
+    (void)graph;
+    (void)at;
+    if (node->stream == GRAPH_NONE && node->kind == HOST_WORKING)
+        node->duration_ns = 0;
+}
+
 /* If the host waits for the device, and the device's work would cover the host's, the wait is at fault: either fix would
  * save that time. */
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
-    static const enum host_doing working = HOST_WORKING;
     double work = facts_doing_ns(facts, HOST_WORKING);
     double shared = facts_working_is_at_fault(facts)
                         ? 0
@@ -247,11 +340,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
              quantity_time(work).text, step_text(facts).text,
              quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
-    if (!finding_costs_shared(finding, facts, lost, shared))
-        return false;
-    if (!finding->shares_time)
-        finding_saves_host_time(finding, facts, lost + facts_paced_ns(facts, &working, 1));
-    return true;
+    return finding_costs_shared(finding, facts, lost, shared);
 }
 
 /* --- Steps of different lengths --- */
@@ -383,6 +472,7 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_WAITING,
         .judge = judge_host_sync,
         .site = SITE_WAITS,
+        .alter = read_later,
     },
     {
         .id = "host_work",
@@ -400,6 +490,7 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_host_work,
         .site = SITE_WORKING,
+        .alter = work_elsewhere,
     },
     {
         .id = "logging_gap",
@@ -414,6 +505,7 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_logging_gap,
         .site = SITE_LOGGING,
+        .alter = log_in_background,
     },
     {
         .id = "save_pause",
@@ -426,6 +518,7 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_save_pause,
         .site = SITE_SAVING,
+        .alter = save_in_background,
     },
     {
         .id = "uneven_steps",

@@ -32,6 +32,16 @@ static void list(char *text, size_t size, int64_t count, const char *one, const 
                  (long long)count, count == 1 ? one : many);
 }
 
+static void done_before(const void *context, const struct trace_graph *graph, int64_t at,
+                        struct graph_node *node)
+{
+    (void)context;
+    (void)graph;
+    (void)at;
+    if (node->stream == GRAPH_NONE && node->kind == HOST_FIRST_USE)
+        node->duration_ns = 0;
+}
+
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
@@ -61,6 +71,16 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
                  trace_file_name(trace, uses->longest->name), uses->kernel != NULL ? " for " : "",
                  uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
+}
+
+static void capture_once(const void *context, const struct trace_graph *graph, int64_t at,
+                         struct graph_node *node)
+{
+    (void)context;
+    (void)graph;
+    (void)at;
+    if (node->stream == GRAPH_NONE && node->kind == HOST_CAPTURING)
+        node->duration_ns = 0;
 }
 
 static bool judge_graph_recapture(struct finding *finding, const struct facts *facts)
@@ -128,12 +148,18 @@ static double lost_to_launches(const struct facts *facts)
     return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
 }
 
-/* A loop that loads its own data is not called slow to launch: idle time in loading is no gain of quicker launches. */
-static double paced_by_launches(const struct facts *facts)
+/* One call launches the step as a graph, whose kernels follow each other in half the time (late_ns in idle.h). */
+static void launch_as_graph(const void *context, const struct trace_graph *graph, int64_t at,
+                            struct graph_node *node)
 {
-    double loading = (double)facts_idle(facts)->free_ns[HOST_LOADING] / facts->steps;
-
-    return fmax(0, facts_paced_ns(facts, launch_doings, ARRAY_SIZE(launch_doings)) - loading);
+    (void)context;
+    (void)graph;
+    (void)at;
+    if (node->stream != GRAPH_NONE)
+        node->gap_ns = node->gap_ns < IDLE_DEVICE_WAIT_NS ? node->gap_ns / 2 : node->gap_ns;
+    else if (node->kind == HOST_OUTSIDE || node->kind == HOST_OPERATOR ||
+             node->kind == HOST_LAUNCHING)
+        node->duration_ns = 0;
 }
 
 /* The share of launches whose kernel is shorter than the call that launches it. */
@@ -174,10 +200,7 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     if (graphs_do_most(facts))
         finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
                           "larger graphs";
-    if (!finding_costs(finding, facts, lost_to_launches(facts)))
-        return false;
-    finding_saves_host_time(finding, facts, lost_to_launches(facts) + paced_by_launches(facts));
-    return true;
+    return finding_costs(finding, facts, lost_to_launches(facts));
 }
 
 static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
@@ -285,7 +308,8 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
     if (!finding_costs(finding, facts, lost_to_passes(facts, lost_to_launches(facts))))
         return false;
     finding_saves(finding, facts,
-                  lost_to_passes(facts, lost_to_launches(facts) + paced_by_launches(facts)));
+                  lost_to_passes(facts, fmax(lost_to_launches(facts),
+                                             facts_saved_ns(facts, launch_as_graph))));
     return true;
 }
 
@@ -305,6 +329,7 @@ const struct rule rules_of_launches[] = {
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_initialisation,
         .site = SITE_FIRST_USES,
+        .alter = done_before,
     },
     {
         .id = "small_kernels",
@@ -335,6 +360,7 @@ const struct rule rules_of_launches[] = {
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_graph_recapture,
         .site = SITE_CAPTURES,
+        .alter = capture_once,
     },
     {
         .id = "launch_bound",
@@ -349,6 +375,8 @@ const struct rule rules_of_launches[] = {
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_launch_bound,
         .site = SITE_LAUNCHING,
+        .alter = launch_as_graph,
+        .behind = "data_loading", /* a loop that loads its own data is not called slow to launch */
     },
     {
         .id = "oversubscribed_host",

@@ -290,6 +290,18 @@ static double lost_to_allocations(const struct facts *facts, int64_t ns)
                     facts_put_off_ns(facts, HOST_ALLOCATING));
 }
 
+static void keep_memory(const void *context, const struct trace_graph *graph, int64_t at,
+                        struct graph_node *node)
+{
+    (void)context;
+    (void)graph;
+    (void)at;
+    if (node->stream == GRAPH_NONE && node->kind == HOST_ALLOCATING) {
+        node->after = GRAPH_NONE;
+        node->duration_ns = 0;
+    }
+}
+
 /* By the names of operators: our own traces have none of PyTorch's. */
 static bool is_pytorch(const struct facts *facts)
 {
@@ -367,6 +379,7 @@ const struct rule rules_of_memory[] = {
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_allocation_churn,
         .site = SITE_ALLOCATIONS,
+        .alter = keep_memory,
     },
     {
         .id = "fragmentation",
