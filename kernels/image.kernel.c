@@ -32,7 +32,7 @@ KERNEL_ROWS(image_patches, k, row)
         UNROLLED for (int run = 0; run < PACK; run += RUN)
         {
             int y = (e + run) / line, x = (e + run) % line;
-            memcpy(bytes + run, corner + y * pitch + x, RUN);
+            memcpy(bytes + run, __builtin_assume_aligned(corner + y * pitch + x, RUN), RUN);
         }
         const float *scale = byte_scale + e % CHANNELS, *offset = byte_offset + e % CHANNELS;
         EACH(j) a.v[j] = (float)bytes[j] * scale[j] - offset[j];

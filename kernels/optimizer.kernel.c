@@ -192,7 +192,10 @@ KERNEL_ROWS(adamw_multi, k, row)
     if (factors.skip)
         return;
     PACKS(c, chunk.count) {
-        adamw_pack_update(&chunk, spread_of(c, chunk.count), factors);
+        if (fills_warp(c, chunk.count))
+            adamw_pack_update(&chunk, spread_far(c), factors);
+        else
+            adamw_pack_update(&chunk, spread_near(c), factors);
     }
 }
 

@@ -9,6 +9,10 @@
  *   KERNEL_COLUMNS(name, k, c) { ... }  the body sums up the PACK columns from c on: LANES threads
  *                                       together, by rows
  *
+ * In a KERNEL_COLUMNS a lane takes one `struct slice` of the pack's columns at a time, from column c + SLICE_FIRST on, so
+ * that on CUDA neighbouring lanes take whole sectors of a row of floats; lanes of the same slice are numbered SLICE_LANE
+ * of SLICE_LANES, and slices_sums() adds up theirs.
+ *
  * KERNEL_ONE_ROW is KERNEL_ROWS for a row that is all there is: nothing else hides its latency.
  *
  * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
@@ -24,9 +28,8 @@
  * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
  * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
  * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
- * number that every lane gets, lanes_sums() a pack from each lane into one pack, lanes_sum_words() an
- * integer from each into one; lane 0 writes what a row or a pack of columns has once (`if (LANE == 0)`).
- * Lanes are added in a fixed order.
+ * number that every lane gets, lanes_sum_words() an integer from each into one; lane 0 writes what a row
+ * has once (`if (LANE == 0)`). Lanes are added in a fixed order.
  *
  * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a branch;
  * each dialect says in what range and how exact.
@@ -96,11 +99,11 @@ typedef f16 real;
 #endif
 
 /* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. AHEAD:
- * packs that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc would keep them in
+ * slices that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc would keep them in
  * memory. KEPT: packs of a row that a lane keeps in fp32 between passes, in registers or in the first-level
  * cache. */
 #ifdef __CUDACC__
-enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 8, KEPT = 256 / (LANES * PACK) };
+enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 2 * PACK, KEPT = 256 / (LANES * PACK) };
 #define LANE ((int)(threadIdx.x % LANES))
 #else
 enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64, AHEAD = 1, KEPT = 1088 / PACK };

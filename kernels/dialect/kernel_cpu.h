@@ -187,11 +187,6 @@ KERNEL_INLINE uint32_t lanes_sum_words(uint32_t x)
     return x;
 }
 
-KERNEL_INLINE struct pack lanes_sums(struct pack pack)
-{
-    return pack;
-}
-
 KERNEL_INLINE int lanes_any(int x)
 {
     return x;
@@ -250,17 +245,31 @@ KERNEL_INLINE float quotient(float x, float y)
     }                                                                                              \
     KERNEL_INLINE void name##_pack(const struct name *k, long i)
 
+/* A slice is the whole pack here. */
+#define slice             pack
+#define EACH_OF_SLICE     EACH
+#define SLICE_FIRST       0
+#define SLICE_LANE        0
+#define SLICE_LANES       1
+#define slice_of          pack_of
+#define load_slice        load
+#define load_slice_floats load_floats
+#define store_slice       store
+#define slices_sums(x)    (x)
+
 /* A spread pack is a pack here. */
 struct spread {
     long first;
 };
 
-KERNEL_INLINE struct spread spread_of(long i, long count)
+KERNEL_INLINE struct spread spread_near(long i)
 {
     struct spread spread = { i };
-    (void)count;
     return spread;
 }
+
+#define fills_warp(i, count) 0
+#define spread_far           spread_near
 
 #define load_spread(from, at)             load((from) + (at).first)
 #define load_spread_floats(from, at)      load_floats((from) + (at).first)
@@ -271,7 +280,7 @@ KERNEL_INLINE struct spread spread_of(long i, long count)
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at);                      \
     KERNEL_PACKS(name, k, i)                                                                       \
     {                                                                                              \
-        name##_spread(k, spread_of(i, 0));                                                         \
+        name##_spread(k, spread_near(i));                                                          \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at)
 
@@ -292,7 +301,7 @@ KERNEL_INLINE struct spread spread_of(long i, long count)
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value);          \
     KERNEL_PACKS_WITH(name, k, i, type, value, expression)                                         \
     {                                                                                              \
-        name##_spread(k, spread_of(i, 0), value);                                                  \
+        name##_spread(k, spread_near(i), value);                                                   \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
 

@@ -137,23 +137,23 @@ KERNEL_INLINE void store_floats(float *to, struct pack pack)
 /* A lane's pack of 16-bit elements stands beside 32 bytes of floats: two accesses, which in 16 bits would each take half of
  * every sector. Spread over the warp's elements, 16 bytes of floats of a lane lie next to those of its neighbours, and 8 of
  * a tensor do: the first four elements of a pack at `first`, the others `apart` from them. The last elements of a count,
- * too few for a warp, stay together. */
+ * too few for a warp, stay together. How far apart is a constant in either case, so that it takes no registers. */
 struct spread {
     long first;
     int apart;
 };
 
-KERNEL_INLINE struct spread spread_of(long i, long count)
-{
-    long warp = i - LANE * PACK;
-    struct spread spread = { i, 4 };
+/* Whether the warp of the lane whose pack begins at i has LANES packs of the count. */
+#define fills_warp(i, count) (PACK > 4 && (i)-LANE * PACK + LANES * PACK <= (count))
 
-    if (PACK > 4 && warp + LANES * PACK <= count) {
-        spread.first = warp + LANE * 4;
-        spread.apart = LANES * 4;
-    }
+KERNEL_INLINE struct spread spread_from(long first, int apart)
+{
+    struct spread spread = { first, apart };
     return spread;
 }
+
+#define spread_far(i)  spread_from((i)-LANE *PACK + LANE * 4, LANES * 4)
+#define spread_near(i) spread_from(i, 4)
 
 KERNEL_INLINE struct pack load_spread_floats(const float *from, struct spread at)
 {
@@ -236,10 +236,69 @@ KERNEL_INLINE uint32_t lanes_sum_words(uint32_t x)
     return x;
 }
 
-KERNEL_INLINE struct pack lanes_sums(struct pack pack)
+/* A slice: the floats that one access loads. In 16 bits two neighbouring lanes have the two slices of a pack. */
+enum { SLICE = 4, SLICES = PACK / SLICE, SLICE_LANES = LANES / SLICES };
+#define SLICE_LANE       (LANE / SLICES)
+#define SLICE_FIRST      (LANE % SLICES * SLICE)
+#define EACH_OF_SLICE(j) UNROLLED for (int j = 0; j < SLICE; j++)
+
+struct slice {
+    float v[SLICE];
+};
+
+KERNEL_INLINE struct slice slice_of(float value)
 {
-    EACH(j) pack.v[j] = lanes_sum(pack.v[j]);
-    return pack;
+    struct slice slice = { { value, value, value, value } };
+    return slice;
+}
+
+KERNEL_INLINE struct slice load_slice_floats(const float *from)
+{
+    struct words four = load_words(from);
+    struct slice slice;
+    EACH_OF_SLICE(j) slice.v[j] = bits_float(four.v[j]);
+    return slice;
+}
+
+#ifdef REAL_F32
+KERNEL_INLINE struct slice load_slice(const real *from)
+{
+    return load_slice_floats(from);
+}
+
+KERNEL_INLINE void store_slice(real *to, struct slice slice)
+{
+    struct words four;
+    EACH_OF_SLICE(j) four.v[j] = float_bits(slice.v[j]);
+    store_words(to, four);
+}
+#else
+KERNEL_INLINE struct slice load_slice(const real *from)
+{
+    struct half_words half = load_half(from);
+    struct words words = { { half.v[0], half.v[1], 0, 0 } };
+    struct pack pack = widen_pack(words);
+    struct slice slice;
+    EACH_OF_SLICE(j) slice.v[j] = pack.v[j];
+    return slice;
+}
+
+KERNEL_INLINE void store_slice(real *to, struct slice slice)
+{
+    struct pack pack = { { slice.v[0], slice.v[1], slice.v[2], slice.v[3] } };
+    struct words words = narrow_pack(pack);
+    store_half(to, words.v[0], words.v[1]);
+}
+#endif
+
+KERNEL_INLINE struct slice slices_sums(struct slice slice)
+{
+    EACH_OF_SLICE(j)
+    {
+        UNROLLED for (int away = LANES / 2; away >= SLICES; away /= 2) slice.v[j] +=
+            __shfl_xor_sync(0xffffffffu, slice.v[j], away);
+    }
+    return slice;
 }
 
 KERNEL_INLINE int lanes_any(int x)
@@ -345,8 +404,10 @@ enum { KERNEL_BLOCK = 256 }; /* the launcher's */
     KERNEL_FUNCTION(name)                                                                          \
     {                                                                                              \
         long index = KERNEL_THREAD * PACK;                                                         \
-        if (index < count)                                                                         \
-            name##_spread(&arguments, spread_of(index, count));                                    \
+        if (fills_warp(index, count))                                                              \
+            name##_spread(&arguments, spread_far(index));                                          \
+        else if (index < count)                                                                    \
+            name##_spread(&arguments, spread_near(index));                                         \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at)
 
@@ -356,8 +417,10 @@ enum { KERNEL_BLOCK = 256 }; /* the launcher's */
     {                                                                                              \
         const struct name *k = &arguments;                                                         \
         long index = KERNEL_THREAD * PACK;                                                         \
-        if (index < count)                                                                         \
-            name##_spread(k, spread_of(index, count), expression);                                 \
+        if (fills_warp(index, count))                                                              \
+            name##_spread(k, spread_far(index), expression);                                       \
+        else if (index < count)                                                                    \
+            name##_spread(k, spread_near(index), expression);                                      \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
 

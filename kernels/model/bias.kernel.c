@@ -36,20 +36,22 @@ KERNEL_ROWS(bias_backward, k, row)
 
 KERNEL_COLUMNS(columns_finish, k, c)
 {
-    struct pack sums = k->accumulate && LANE == 0 ? load(k->y + c) : pack_of(0);
-    int part = LANE;
+    real *y = k->y + c + SLICE_FIRST;
+    const float *partial = k->partial + c + SLICE_FIRST;
+    struct slice sums = k->accumulate && SLICE_LANE == 0 ? load_slice(y) : slice_of(0);
+    int part = SLICE_LANE;
 
-    for (; AHEAD > 1 && part + (AHEAD - 1) * LANES < k->parts; part += AHEAD * LANES) {
-        struct pack some[AHEAD];
+    for (; AHEAD > 1 && part + (AHEAD - 1) * SLICE_LANES < k->parts; part += AHEAD * SLICE_LANES) {
+        struct slice some[AHEAD];
         UNROLLED for (int a = 0; a < AHEAD; a++) some[a] =
-            load_floats(k->partial + (long)(part + a * LANES) * k->width + c);
-        UNROLLED for (int a = 0; a < AHEAD; a++) EACH(j) sums.v[j] += some[a].v[j];
+            load_slice_floats(partial + (long)(part + a * SLICE_LANES) * k->width);
+        UNROLLED for (int a = 0; a < AHEAD; a++) EACH_OF_SLICE(j) sums.v[j] += some[a].v[j];
     }
-    for (; part < k->parts; part += LANES) {
-        struct pack some = load_floats(k->partial + (long)part * k->width + c);
-        EACH(j) sums.v[j] += some.v[j];
+    for (; part < k->parts; part += SLICE_LANES) {
+        struct slice some = load_slice_floats(partial + (long)part * k->width);
+        EACH_OF_SLICE(j) sums.v[j] += some.v[j];
     }
-    sums = lanes_sums(sums);
-    if (LANE == 0)
-        store(k->y + c, sums);
+    sums = slices_sums(sums);
+    if (SLICE_LANE == 0)
+        store_slice(y, sums);
 }
