@@ -316,7 +316,8 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
 
 cudaError_t cudaDeviceGraphMemTrim(int device)
 {
-    return stand_in_result(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    return stand_in_result(device >= 0 && device < stand_in_devices() ? cudaSuccess
+                                                                      : cudaErrorInvalidDevice);
 }
 
 void stand_in_forget_stream(const struct CUstream_st *stream)
