@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct kernel_family *const families[] = {
     &attention_family, &bias_family,      &checksum_family, &cross_entropy_family,
@@ -54,32 +55,42 @@ static int kernels_untested(void)
     return untested;
 }
 
+/* Runs every family in bench.dtype; returns how many tests failed. */
+static int run_families(int *pieces)
+{
+    int failed = 0;
+
+    for (size_t j = 0; j < ARRAY_SIZE(families); j++) {
+        bench.fingerprint_count = 0;
+        bench.compare_fingerprints = false;
+        bench.worst_share = 0;
+        int family_failed = run_family(families[j], "");
+        print_message("closest to a limit: %.2f of it, %s\n", bench.worst_share, bench.worst_label);
+        if (pieces != NULL && family_failed == 0) {
+            bench.compare_fingerprints = true;
+            *pieces = 3;
+            family_failed = run_family(families[j], ", in 3 pieces");
+            *pieces = 1;
+        }
+        failed += family_failed;
+    }
+    return failed;
+}
+
 int kernel_families_run(const struct kernel_runner *runner, int *pieces)
 {
     static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
-    const char *seed = getenv("CHOKEPOINT_TEST_SEED");
+    const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *only = getenv("CHOKEPOINT_TEST_TYPE");
     int failed = 0;
 
     bench.runner = runner;
     bench.seed = seed ? strtoull(seed, NULL, 0) : (uint64_t)clock_ns();
     print_message("seed: CHOKEPOINT_TEST_SEED=%llu\n", (unsigned long long)bench.seed);
 
-    for (size_t i = 0; i < ARRAY_SIZE(dtypes); i++)
-        for (size_t j = 0; j < ARRAY_SIZE(families); j++) {
-            bench.dtype = dtypes[i];
-            bench.fingerprint_count = 0;
-            bench.compare_fingerprints = false;
-            bench.worst_share = 0;
-            int family_failed = run_family(families[j], "");
-            print_message("closest to a limit: %.2f of it, %s\n", bench.worst_share,
-                          bench.worst_label);
-            if (pieces != NULL && family_failed == 0) {
-                bench.compare_fingerprints = true;
-                *pieces = 3;
-                family_failed = run_family(families[j], ", in 3 pieces");
-                *pieces = 1;
-            }
-            failed += family_failed;
-        }
+    for (size_t i = 0; i < ARRAY_SIZE(dtypes); i++) {
+        bench.dtype = dtypes[i];
+        if (only == NULL || strcmp(only, workbench_dtype(dtypes[i])) == 0)
+            failed += run_families(pieces);
+    }
     return failed + kernels_untested();
 }
