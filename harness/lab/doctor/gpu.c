@@ -28,22 +28,34 @@ static bool find_version(const char *line, char version[32])
     return false;
 }
 
+/* Containers with a kernel of their own, gVisor for one, show the driver's devices without its /proc. */
+static bool is_hidden(const char *root)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/dev/nvidiactl", root);
+    return access(path, F_OK) == 0;
+}
+
 static void check_version(struct checks *checks, const char *root, bool wanted)
 {
     char line[256], version[32] = "unknown";
 
-    if (!system_file_line(root, "/proc/driver/nvidia/version", line, sizeof line)) {
+    if (system_file_line(root, "/proc/driver/nvidia/version", line, sizeof line)) {
+        find_version(line, version);
+        checks_add(checks, "gpu_driver", atoi(version) >= DRIVER_LEAST ? CHECK_OK : CHECK_FAIL,
+                   "580 or newer", "CUDA 13.0 needs it: install a newer driver", "%s", version);
+    } else if (is_hidden(root)) {
+        checks_unknown(checks, "gpu_driver", "580 or newer",
+                       "/dev/nvidiactl is here, but not /proc/driver/nvidia");
+    } else {
         checks_add(
             checks, "gpu_driver", wanted ? CHECK_FAIL : CHECK_NONE, "580 or newer",
             wanted ? "NVIDIA's kernel driver is not loaded: install 580 or newer, then modprobe "
                      "nvidia; in a container, start it with --gpus all"
                    : "there is no NVIDIA driver: everything runs on the CPU device",
             "none");
-        return;
     }
-    find_version(line, version);
-    checks_add(checks, "gpu_driver", atoi(version) >= DRIVER_LEAST ? CHECK_OK : CHECK_FAIL,
-               "580 or newer", "CUDA 13.0 needs it: install a newer driver", "%s", version);
 }
 
 /* NVIDIA, "ERR_NVGPUCTRPERM: Permission issue with Performance Counters". */

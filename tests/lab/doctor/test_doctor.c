@@ -208,6 +208,10 @@ static void a_machine_that_says_nothing_is_no_failure(void **state)
     checks = (struct checks){ .count = 0 };
     gpu_check_driver(&checks, made_machine_root(), true);
     assert_row(&checks, "gpu_driver", CHECK_FAIL, "none");
+    checks = (struct checks){ .count = 0 };
+    made_machine_put("/dev/nvidiactl", "");
+    gpu_check_driver(&checks, made_machine_root(), true);
+    assert_row(&checks, "gpu_driver", CHECK_NONE, "unknown");
 }
 
 static void lists_of_processors_are_the_kernels(void **state)
