@@ -99,7 +99,7 @@ static const char slow_products[] =
     "matrix products are slow: see gpu_clock and gpu_throttle; on the CPU device, cpu_clock, "
     "other_programs, and whether oneDNN may use all instructions (ONEDNN_MAX_CPU_ISA)";
 
-/* The argument is the bench's N, of the CPU device and of a GPU; GPUs need more work to be busy. */
+/* The argument is the bench's N, of a small device, such as the CPU, and of a whole GPU, which needs more work to be busy. */
 static const struct capability {
     const char *name, *bench;
     int64_t argument[2];
@@ -262,7 +262,7 @@ struct measured_capability {
     const struct capability *capability;
     const struct bench *bench;
     struct device *device;
-    bool is_gpu;
+    bool is_large;
     double
         noise; /* of the last try: by how much the second fastest repetition is slower than the fastest */
 };
@@ -290,7 +290,7 @@ static enum status measure_capability(void *context, double *value, struct cpu_l
     settings.min_seconds = 0.03;
     settings.max_seconds = 0.4;
     cpu_times_read(&first, "");
-    TRY(bench_measure(&result, measured->bench, measured->capability->argument[measured->is_gpu],
+    TRY(bench_measure(&result, measured->bench, measured->capability->argument[measured->is_large],
                       measured->device, &settings));
     cpu_times_read(&second, "");
     *loss = cpu_loss_between(&first, &second);
@@ -310,7 +310,8 @@ static void check_capability(struct checks *checks, const struct capability *cap
     const char *lack = bench == NULL         ? "there is no such bench"
                        : bench->lack != NULL ? bench->lack(bench, facts->device)
                                              : NULL;
-    struct measured_capability measured = { capability, bench, device, facts->device->is_gpu, NAN };
+    struct measured_capability measured = { capability, bench, device, facts->device->is_large,
+                                            NAN };
     double value, bound = capability->bound(facts);
     struct cpu_loss loss;
 

@@ -17,7 +17,7 @@
  * together take some 14 GB, and which keep it busy; the CPU device a step of about a millisecond. Settings that
  * repeat.h refuses are the healthy ones anyway, but for launch=auto. */
 static const char settings[] = "data=sequences input=loaded launch=eager loss_every=1024";
-static const char gpu_settings[] = "model=heavy batch=32", cpu_settings[] = "model=balanced";
+static const char large_settings[] = "model=heavy batch=32", small_settings[] = "model=balanced";
 
 static const char *const precisions[SOAK_PARTS] = { "fp32", "bf16" };
 
@@ -35,7 +35,7 @@ static enum status open_load(struct load *load, struct device *device, const cha
 
     knobs_defaults(&config);
     TRY(knobs_apply(&config, settings));
-    TRY(knobs_apply(&config, properties->is_gpu ? gpu_settings : cpu_settings));
+    TRY(knobs_apply(&config, properties->is_large ? large_settings : small_settings));
     TRY(knobs_apply(&config, more != NULL ? more : ""));
     TRY(knob_set(&config, "precision", load->part->precision));
     TRY(knobs_resolve(&config, properties));
