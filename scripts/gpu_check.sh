@@ -39,7 +39,7 @@ tests  test_gradients_gpu  60   15
 tests  test_gpu_cupti      60   10
 tests  test_*              60    8
 tests  doctor              90   45
-run    run                420  230
+run    run                420  260
 run    ranks               60   20
 run    ranks_cpu           60   10
 run    bench_ranks         60   15

@@ -470,8 +470,8 @@ static void kernel_times_agree_with_events(void **state)
     print_message("%d kernels of %.0f us or more: %.1f us by CUPTI, %.1f us by events (%.4f)\n",
                   KERNELS, least_ns / 1e3, sum_ns / 1e3, elapsed_ns / 1e3, sum_ns / elapsed_ns);
     assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), KERNELS);
-    assert_true(least_ns >= 1e5);
-    /* Between two kernels CUPTI leaves 1.5 to 3 us. */
+    assert_true(least_ns >= 5e4);
+    /* Between two kernels CUPTI leaves 1.5 to 3 us. The fastest GPUs fill 512 MB in 64 us. */
     assert_true(sum_ns >= 0.95 * elapsed_ns && sum_ns <= 1.02 * elapsed_ns);
     event_destroy(from);
     event_destroy(to);
