@@ -6,8 +6,6 @@ usage: test_record.py PROGRAM SOURCE
 The programs train with a stand-in for PyTorch (tests/fixtures/torch_stand_in), which has what the recorder touches.
 test_record_torch.py does the same with PyTorch.
 """
-import collections
-import gzip
 import json
 import os
 import pathlib
@@ -16,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fixtures"))
+from recorded import Recorded, step_faults  # noqa: E402
 
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 STAND_IN = source / "tests/fixtures/torch_stand_in"
@@ -115,24 +116,6 @@ def check(condition, text):
         failures.append(text)
 
 
-class Recorded:
-    """What a program did under `record`, and the recording."""
-
-    def __init__(self, done, folder):
-        self.code, self.out, self.said = done.returncode, done.stdout, done.stderr
-        self.folder = folder
-        self.plain, self.stacks = self.traces(folder), self.traces(folder / "stacks")
-        self.record = json.loads((folder / "record.json").read_text()) if folder.is_dir() else {}
-
-    @staticmethod
-    def traces(folder):
-        found = {}
-        for path in sorted(folder.glob("*.gz")):
-            with gzip.open(path) as file:
-                found[path.name.removesuffix(".pt.trace.json.gz")] = json.load(file)
-        return found
-
-
 def run(folder, text, *options, arguments=(), python=("python3",), environment=None, name="p.py", command=None):
     (folder / name).write_text(text)
     path = os.pathsep.join([str(STAND_IN), *([environment["PYTHONPATH"]] if environment else [])])
@@ -150,27 +133,9 @@ def plainly(folder, text, name="p.py"):
                           env={**os.environ, "PYTHONPATH": str(STAND_IN)})
 
 
-def contents(trace):
-    """Of each marked step, how many annotations of each kind begin in it; and those that cross a mark."""
-    spans = [event for event in trace["traceEvents"] if event["cat"] == "user_annotation"]
-    steps = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"].startswith("ProfilerStep"))
-    others = [(e["ts"], e["ts"] + e["dur"], e["name"].split("#")[0]) for e in spans
-              if not e["name"].startswith("ProfilerStep") and e["name"] != "unfinished step"]
-    held = [collections.Counter(name for start, _, name in others if from_ <= start < to) for from_, to in steps]
-    crossing = [name for start, end, name in others for from_, to in steps
-                if start < from_ < end or start < to < end]
-    return held, crossing
-
-
 def check_steps(name, trace, count, **wanted):
     """Each step holds the same, and nothing crosses."""
-    held, crossing = contents(trace)
-    check(len(held) == count, f"{name}: {len(held)} steps, not {count}")
-    check(not crossing, f"{name}: {crossing} cross a step")
-    names = {"fetch": "enumerate(DataLoader)", "step": "Optimizer.step", "zero": "Optimizer.zero_grad"}
-    for at, step in enumerate(held):
-        for short, times in wanted.items():
-            check(step[names[short]] == times, f"{name}: step {at} holds {dict(step)}, not {wanted}")
+    failures.extend(f"{name}: {fault}" for fault in step_faults(trace, count, **wanted))
 
 
 def check_kinds(new):

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""`record` with PyTorch: each training (tests/fixtures/trainings) does what it does without us, whole steps are recorded,
+and what is slow on purpose is named with its line.
+
+usage: test_record_torch.py PROGRAM SOURCE [NAME...]
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
+sys.path.insert(0, str(FIXTURES))
+from recorded import Recorded, step_faults  # noqa: E402
+from torch_python import switch_or_skip  # noqa: E402
+
+TRAININGS = FIXTURES / "trainings"
+ONE = {"fetch": 1, "step": 1}
+# Words of the command, what each step holds, what must be installed, ranks.
+CASES = [
+    ("plain.py", {**ONE, "zero": 1}, None, 1),
+    ("workers.py fork", {"step": 1}, None, 1),
+    ("workers.py spawn", {"step": 1}, None, 1),
+    ("iterable.py", ONE, None, 1),
+    ("accumulation.py", {"fetch": 4, "step": 1}, None, 1),
+    ("inference.py", {"fetch": 1, "step": 0}, None, 1),
+    ("inference.py compile", {"fetch": 1, "step": 0}, None, 1),
+    ("evaluation_first.py", ONE, None, 1),
+    ("forks.py", ONE, None, 1),
+    ("annotated.py", ONE, None, 1),
+    ("compiled.py", ONE, None, 1),
+    ("ranks.py spawn", ONE, None, 2),
+    ("-m torch.distributed.run --nproc-per-node=2 --master-port=29618 ranks.py", ONE, None, 2),
+    ("with_lightning.py", {"step": 1}, "lightning", 1),
+    ("with_accelerate.py", {"step": 1}, "accelerate", 1),
+    ("with_trainer.py", {"step": 1}, "transformers", 1),
+]
+# Finding and line of what is slow on purpose.
+SLOW = [("slow_loading.py", "data_loading", "slow_loading.py:"), ("saving.py", "host_work", "saving.py:9")]
+
+program = os.path.abspath(sys.argv[1])
+failures = []
+
+
+def run(words, record=None):
+    command = [sys.executable, *words]
+    if record is not None:
+        command = [program, "record", "--no-page", f"--traces={record}", "--", *command]
+    done = subprocess.run(command, cwd=TRAININGS, capture_output=True, text=True, check=False, timeout=600,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return done if record is None else Recorded(done, record)
+
+
+def check_case(folder, text, wanted, ranks):
+    words = text.split()
+    before, done = run(words), run(words, folder)
+    faults = []
+    if (done.code, done.out) != (before.returncode, before.stdout) or before.returncode != 0:
+        faults.append(f"{done.code} {done.out!r} {done.said!r}, without record {before.returncode} {before.stdout!r}")
+    if len(done.plain) != ranks or len(done.stacks) != ranks:
+        faults.append(f"{list(done.plain)} {list(done.stacks)} {done.said!r}")
+    for part, count in ((done.plain, 8), (done.stacks, 2)):
+        for name, trace in part.items():
+            faults += [f"{name}: {fault}" for fault in step_faults(trace, count, **wanted)]
+    return faults
+
+
+def check_slow(folder, name, finding, line):
+    """The cause is among the findings, at its line; which one comes first depends on how busy this machine is."""
+    run([name], folder)
+    said = subprocess.run([program, "diagnose", "--format=json", str(folder)], capture_output=True, text=True,
+                          check=False)
+    found = {one["id"]: one["where"] for one in json.loads(said.stdout)["traces"][0]["findings"]}
+    if finding not in found:
+        return [f"{finding} is not among {list(found)}"]
+    place = (found[finding] or {}).get("text", "")
+    return [] if place.startswith(line) else [f"{finding} is at {place!r}, not {line}"]
+
+
+def main():
+    switch_or_skip()
+    chosen = sys.argv[3:]
+    with tempfile.TemporaryDirectory(prefix="chokepoint-record-") as name:
+        for number, (text, wanted, needs, ranks) in enumerate(CASES):
+            if chosen and not any(word in text for word in chosen):
+                continue
+            if needs and importlib.util.find_spec(needs) is None:
+                print(f"{text}: skipped, {needs} is missing")
+                continue
+            faults = check_case(pathlib.Path(name) / str(number), text, wanted, ranks)
+            print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
+            failures.extend(faults)
+        for text, finding, line in SLOW:
+            if chosen and not any(word in text for word in chosen):
+                continue
+            faults = check_slow(pathlib.Path(name) / text, text, finding, line)
+            print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
+            failures.extend(faults)
+    return 1 if failures else 0
+
+
+sys.exit(main())
