@@ -103,7 +103,13 @@ typedef f16 real;
  * memory. KEPT: packs of a row that a lane keeps in fp32 between passes, in registers or in the first-level
  * cache. */
 #ifdef __CUDACC__
-enum { LANES = 32, PACK = 16 / sizeof(real), TILE = 1, AHEAD = 2 * PACK, KEPT = 256 / (LANES * PACK) };
+enum {
+    LANES = 32,
+    PACK = 16 / sizeof(real),
+    TILE = 1,
+    AHEAD = 2 * PACK,
+    KEPT = 256 / (LANES * PACK)
+};
 #define LANE ((int)(threadIdx.x % LANES))
 #else
 enum { LANES = 1, PACK = 64 / sizeof(real), TILE = 64, AHEAD = 1, KEPT = 1088 / PACK };

@@ -35,6 +35,10 @@ expect 0 "explain, found by PATH" env PATH="$prefix/bin:$PATH" chokepoint explai
 says out "  chokepoint run item_sync"
 expect 2 "report, which finds its script" "$program" report "$folder/nothing.json"
 says err "nothing.json: No such file"
+if python3 -c 'import jinja2' 2>/dev/null; then
+    printf '{"traceEvents": []}' >"$folder/empty.json"
+    expect 0 "report" "$program" report "$folder/empty.json" --out="$folder/page.html"
+fi
 mv "$prefix/share/chokepoint/report.py" "$folder"
 expect 3 "report without its script" "$program" report "$folder/nothing.json"
 says err "report.py is not in $prefix/bin/scripts nor in $prefix/bin/../share/chokepoint"

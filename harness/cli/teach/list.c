@@ -18,7 +18,8 @@ static void print_needs(const struct console *console, enum where needs,
 
     if (needs == ANYWHERE || (device != NULL && where_holds(needs, device)))
         return;
-    snprintf(text, sizeof text, "only %s%s", wheres[needs].text, device != NULL ? ": not here" : "");
+    snprintf(text, sizeof text, "only %s%s", wheres[needs].text,
+             device != NULL ? ": not here" : "");
     printf("%*s", TEXT_COLUMN, "");
     wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, text);
 }

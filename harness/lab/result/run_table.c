@@ -130,7 +130,7 @@ static const char *doubts_heading(const struct scenario_result *results, int cou
     }
     if (results[0].protocol.aa)
         return "Not the same";
-    return !missed      ? "Too noisy to tell"
+    return !missed     ? "Too noisy to tell"
            : undecided ? "Expectations not met, or too noisy to tell"
                        : "Expectations not met";
 }

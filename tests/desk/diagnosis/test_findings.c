@@ -917,7 +917,8 @@ static void other_programs_lower_the_confidence(void **state)
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(disturbed); i++) {
-        struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1, .about = disturbed[i].about };
+        struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1,
+                                  .about = disturbed[i].about };
         struct found found = found_judge(&loop);
         assert_int_equal(found_find(&found, "host_sync")->confidence, disturbed[i].confidence);
         found_forget(&found);
