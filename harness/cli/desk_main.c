@@ -17,6 +17,7 @@ static const struct command_word examples[] = {
 };
 
 static const struct command_word variables[] = {
+    { "CHOKEPOINT_PYTHON", "the Python that makes the page of report, instead of python3" },
     { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
     { "NO_COLOR", "not empty: no colours, as with TERM=dumb" },
     { NULL, NULL },

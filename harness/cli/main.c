@@ -32,6 +32,7 @@ static const struct command_word variables[] = {
                           "XDG_CACHE_HOME/chokepoint, or "
                           ".cache/chokepoint in HOME" },
     { "CHOKEPOINT_PLUGINS", "folder of the devices' libraries, instead of the program's own" },
+    { "CHOKEPOINT_PYTHON", "the Python that makes the page of report, instead of python3" },
     { "CHOKEPOINT_RANK_TIMEOUT", "seconds that a rank waits for another; 60 if not set" },
     { "CHOKEPOINT_VERBOSE", "not empty: as --verbose" },
     { "CHOKEPOINT_FAIL", "device calls that shall fail, for tests of the program" },

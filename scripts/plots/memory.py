@@ -4,7 +4,7 @@ Both variants are drawn to one scale of bytes.
 The axis has the changes of memory in their order rather than in time: the host allocates when it launches,
 and then waits for the device, so along time a step is a spike before a long pause."""
 
-from common import quantity
+from common import colours, quantity
 
 from . import read, style, timeline, traces
 
@@ -93,7 +93,7 @@ def draw_panel(axes, theme, one, size, top):
         axes.axhline(one["limit_bytes"] / size, color=colors["text"], linewidth=2, linestyle="--")
     for name, first, length in runs(one["phases"]) if any(one["phases"]) else ():
         axes.broken_barh([(first, length)], (-0.08 * top, 0.05 * top), linewidth=0,
-                         color=timeline.PHASES.get(name, colors["fill"]))
+                         color=colours.colour(name) or colors["fill"])
     axes.set_xlim(0, count)
     axes.set_xticks([])
     axes.set_ylim(-0.1 * top, top)
@@ -137,5 +137,5 @@ def draw(found, theme):
     seen = {name for one in shown for name in one["phases"]}
     if seen != {None}:
         style.swatches(figure, theme, 0.27, "strip: phases",
-                       [(name, color) for name, color in timeline.PHASES.items() if name in seen])
+                       [(name, colours.colour(name)) for name in timeline.PHASES if name in seen])
     return figure

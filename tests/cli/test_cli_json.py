@@ -184,7 +184,7 @@ def measure_all(folder):
     see("training.md#json-of-a-sweep", *light, "--steps=20", "--repetitions=1", "--sweep", "launch=eager,graph",
         "--sweep", "clipping=device,host")
     see("training.md#json-of-a-ladder", *light, "--ladder", "--batch=1", "--tokens=4", "--launch=eager",
-        "--loss-every=1", "--time-budget=15")
+        "--loss-every=1", "--time-budget=30", "--thorough")
 
 
 # --- Documents about results that are made here ---

@@ -50,12 +50,12 @@ await()
     fail "$1 never said $2"
 }
 
-# await_joined N: until rank N has joined. The memory that ranks share loses its name then.
+# await_joined N: until rank N has joined. It shares the memory of the other rank then, and both have yet to say so.
 await_joined()
 {
     for _ in $(seq 600); do
         for id in $(rank "$1"); do
-            grep -q '^[^/]*/dev/shm/.*segment.*(deleted)' "/proc/$id/maps" && return
+            [ "$(grep -o '/dev/shm/.*segment[^ ]*' "/proc/$id/maps" | sort -u | wc -l)" -ge 2 ] && sleep 0.5 && return
         done
         sleep 0.1
     done

@@ -287,7 +287,7 @@ class Report(unittest.TestCase):
                 ("other/result.json", {"benchmarks": [{"name": "x"}]}, "not a result of chokepoint run"),
                 ("array/result.json", [1, 2], "not a result of chokepoint run"),
                 ("broken/result.json", '{"context": ', "it is no JSON"),
-                ("bench.json", {"benchmarks": [{"name": "x"}]}, 'without "traceEvents"'),
+                ("bench.json", {"benchmarks": [{"name": "x"}]}, "this is a result of benchmarks"),
                 ("nothing.json", "", "not a trace"),
                 ("none.json", {"traceEvents": []}, "The trace holds no device work")):
             path = self.write(name, content)
