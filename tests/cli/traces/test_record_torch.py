@@ -39,7 +39,7 @@ CASES = [
     ("with_trainer.py", {"step": 1}, "transformers", 1),
 ]
 # Finding and line of what is slow on purpose.
-SLOW = [("slow_loading.py", "data_loading", "slow_loading.py:"), ("saving.py", "host_work", "saving.py:9")]
+SLOW = [("slow_loading.py", "data_loading", "slow_loading.py:"), ("saving.py", "host_work", "saving.py:8")]
 
 program = os.path.abspath(sys.argv[1])
 failures = []
@@ -58,7 +58,8 @@ def check_case(folder, text, wanted, ranks):
     words = text.split()
     before, done = run(words), run(words, folder)
     faults = []
-    if (done.code, done.out) != (before.returncode, before.stdout) or before.returncode != 0:
+    # Some trainers print how long they took; the last line is the loss, or a sum of all weights.
+    if (done.code, done.out.splitlines()[-1:]) != (before.returncode, before.stdout.splitlines()[-1:]) or done.code != 0:
         faults.append(f"{done.code} {done.out!r} {done.said!r}, without record {before.returncode} {before.stdout!r}")
     if len(done.plain) != ranks or len(done.stacks) != ranks:
         faults.append(f"{list(done.plain)} {list(done.stacks)} {done.said!r}")
