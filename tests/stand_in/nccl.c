@@ -16,6 +16,7 @@
 #include "tests/stand_in/stand_in.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -348,6 +349,7 @@ enum nccl_result ncclCommInitRank(nccl_comm *result, int ranks, struct nccl_id i
 {
     struct nccl_communicator *comm = calloc(1, sizeof *comm);
     int file = open(id.bytes, O_RDWR | O_CLOEXEC), (*device)(void);
+    bool is_gone = file < 0 && errno == ENOENT;
 
     *(void **)&device = of_cuda("stand_in_device");
     note(rank, "ncclCommInitRank", (size_t)device());
@@ -356,6 +358,8 @@ enum nccl_result ncclCommInitRank(nccl_comm *result, int ranks, struct nccl_id i
         unlink(id.bytes);
         return NCCL_SYSTEM_ERROR;
     }
+    /* Another rank has failed and is about to end all: NCCL waits for it, too. */
+    while (is_gone) rest();
     require(comm != NULL && file >= 0 && rank >= 0 && rank < ranks && ranks <= RANKS_MOST,
             "a rank has another id, or no place");
     comm->rank = rank;
