@@ -222,7 +222,7 @@ for flag in --color=never --strict; do
     [ "$code" = "$wanted" ] || fail "exit code $code, not $wanted, where launch_overhead is $verdict"
 done
 expect 0 "the list, on one core" taskset -c "$one" "$program" list
-says out "only on a GPU, or on a host with at least two cores: not here"
+says out "only on a GPU, or on a host with at least two cores: not"
 
 # --- what top and ps show ---
 # named RUN: sets $name to the name and the first argument of the child that measures for process RUN.
