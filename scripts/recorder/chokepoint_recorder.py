@@ -30,7 +30,7 @@ OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harn
 AFTER_STEPS = 8         # timed again once all is recorded
 FETCHES_WITHOUT_OPTIMIZER = 30  # that many, and the program is inference
 FETCHES_BEFORE_STEP = 300       # the same if it has made an optimizer, which has not stepped
-ORDER_MOST = 256                # steps of optimizers that decide which one ends a step
+COUNTED_MOST = 256              # steps of optimizers that decide which one ends a step
 
 
 class Part:
@@ -65,7 +65,6 @@ class Recorder:
         self.phase, self.error = "watching", ""
         self.torch = None
         self.thread = None       # of the first step; steps of others are not seen
-        self.lock = threading.Lock()
         self.part = 0            # the one that is recorded, or the next
         self.profiler, self.profiled = None, 0
         self.starting = False    # our own profiler begins
@@ -77,7 +76,7 @@ class Recorder:
         self.fetches = 0         # since the last mark
         self.fetches_at_all = 0
         self.pending = False     # a step has ended, and the next has not begun
-        self.order = []          # of the optimizers' steps
+        self.counts = {}         # of the first steps, by optimizer, in the order in which those stepped first
         self.optimizer_steps = 0
         self.last_ns = None      # the last mark
         self.before_ns, self.after_ns, self.recorded_ns = [], [], {}
@@ -98,15 +97,12 @@ class Recorder:
 
     def ends_step(self, optimizer):
         """Whether a step ends with this optimizer: the one that steps least often, and of equals the last."""
-        if len(self.order) < ORDER_MOST:
-            self.order.append(id(optimizer))
-        counts = {}
-        for key in self.order:
-            counts[key] = counts.get(key, 0) + 1
-        if len(counts) == 1:
+        if self.optimizer_steps <= COUNTED_MOST:
+            self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
+        if len(self.counts) == 1:
             return True
-        least = min(counts.values())
-        return id(optimizer) == [key for key in counts if counts[key] <= least + 1][-1]
+        least = min(self.counts.values())
+        return id(optimizer) == [key for key, count in self.counts.items() if count <= least + 1][-1]
 
     @harmless
     def stepped(self, optimizer):
@@ -350,7 +346,7 @@ class Recorder:
         return {"pid": self.pid, "rank": self.rank(), "argv": sys.argv, "python": sys.version.split()[0],
                 "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
                 "inference": self.inference, "steps": len(self.before_ns), "wait": self.wait,
-                "optimizer_steps": self.optimizer_steps, "optimizers": len(set(self.order)),
+                "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
                 "fetches": self.fetches_at_all, "own_trace": self.foreign, "parts": self.files,
                 "before_us": [each / 1e3 for each in self.untraced_ns()],
                 "recorded_us": {name: [each / 1e3 for each in times] for name, times in self.recorded_ns.items()},

@@ -97,7 +97,7 @@ struct rule {
 
     enum finding_site site;
 
-    /* What its advice changes in the trace's graph: what that gains is the predicted gain. The context is the facts. NULL:
+    /* Makes the change of its advice in the trace's graph, whose gain is the predicted gain. The context is the facts. NULL:
      * nothing that a replay knows, and the gain is the lost time. */
     replay_alter *alter;
     const char *
@@ -126,7 +126,7 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* What a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
+/* The time that a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
 double facts_saved_ns(const struct facts *facts, replay_alter *alter);
 
 /* Takes a change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
