@@ -532,3 +532,23 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
     arena_close(scratch);
     return graph;
 }
+
+/* --- Changes --- */
+
+static bool is_of_host(const struct graph_node *node, enum host_doing doing)
+{
+    return node->stream == GRAPH_NONE && node->kind == doing;
+}
+
+void graph_node_shorten(struct graph_node *node, enum host_doing doing)
+{
+    if (is_of_host(node, doing))
+        node->duration_ns = 0;
+}
+
+void graph_node_drop(struct graph_node *node, enum host_doing doing)
+{
+    if (is_of_host(node, doing))
+        node->after = GRAPH_NONE;
+    graph_node_shorten(node, doing);
+}

@@ -41,6 +41,12 @@ struct graph_node {
         is_first_turn; /* work that was launched before the first node: a turn of the loop has it as its predecessor's */
 };
 
+/* The host does this in no time, if that is what the piece is. */
+void graph_node_shorten(struct graph_node *node, enum host_doing doing);
+
+/* The same, and it waits for nothing: another thread does it. */
+void graph_node_drop(struct graph_node *node, enum host_doing doing);
+
 struct trace_graph {
     struct graph_node *nodes; /* an order in which each comes after all that it waits for */
     int64_t count;

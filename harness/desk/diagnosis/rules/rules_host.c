@@ -259,10 +259,7 @@ static void save_in_background(const void *context, const struct trace_graph *gr
 {
     (void)context;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_SAVING) {
-        node->after = GRAPH_NONE;
-        node->duration_ns = 0;
-    }
+    graph_node_drop(node, HOST_SAVING);
     if (node->stream != GRAPH_NONE && node->call != GRAPH_NONE &&
         graph->nodes[node->call].kind == HOST_SAVING)
         node->stream = (int16_t)graph->stream_count;
@@ -314,8 +311,7 @@ static void work_elsewhere(const void *context, const struct trace_graph *graph,
     (void)context;
     (void)graph;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_WORKING)
-        node->duration_ns = 0;
+    graph_node_shorten(node, HOST_WORKING);
 }
 
 /* If the host waits for the device, and the device's work would cover the host's, the wait is at fault: either fix would

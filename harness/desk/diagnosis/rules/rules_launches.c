@@ -38,8 +38,7 @@ static void done_before(const void *context, const struct trace_graph *graph, in
     (void)context;
     (void)graph;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_FIRST_USE)
-        node->duration_ns = 0;
+    graph_node_shorten(node, HOST_FIRST_USE);
 }
 
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
@@ -79,8 +78,7 @@ static void capture_once(const void *context, const struct trace_graph *graph, i
     (void)context;
     (void)graph;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_CAPTURING)
-        node->duration_ns = 0;
+    graph_node_shorten(node, HOST_CAPTURING);
 }
 
 static bool judge_graph_recapture(struct finding *finding, const struct facts *facts)

@@ -20,10 +20,7 @@ static void load_in_workers(const void *context, const struct trace_graph *graph
     (void)context;
     (void)graph;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_LOADING) {
-        node->after = GRAPH_NONE;
-        node->duration_ns = 0;
-    }
+    graph_node_drop(node, HOST_LOADING);
 }
 
 /* Workers share the cores that are left, so a step cannot get shorter than its loading divided by these. 0: there is no

@@ -296,10 +296,7 @@ static void keep_memory(const void *context, const struct trace_graph *graph, in
     (void)context;
     (void)graph;
     (void)at;
-    if (node->stream == GRAPH_NONE && node->kind == HOST_ALLOCATING) {
-        node->after = GRAPH_NONE;
-        node->duration_ns = 0;
-    }
+    graph_node_drop(node, HOST_ALLOCATING);
 }
 
 /* By the names of operators: our own traces have none of PyTorch's. */
