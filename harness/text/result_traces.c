@@ -22,9 +22,9 @@ bool result_traces_is_folder(const char *name)
            strspn(name + length + 1, "0123456789") == strlen(name + length + 1);
 }
 
-bool result_json_read(cJSON **root, int folder)
+bool result_json_read(cJSON **root, int folder, const char *name)
 {
-    int descriptor = regular_file_open(folder, "result.json");
+    int descriptor = regular_file_open(folder, name);
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = NULL;
     size_t room = 0;
@@ -94,7 +94,7 @@ void result_traces_in(char name[RESULT_TRACES_NAME], const char *path)
     name[0] = '\0';
     if (descriptor < 0)
         return;
-    if (result_json_read(&root, descriptor))
+    if (result_json_read(&root, descriptor, "result.json"))
         result_traces_name(name, benchmark_scenarios(root));
     cJSON_Delete(root);
     close(descriptor);

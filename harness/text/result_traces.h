@@ -12,9 +12,9 @@ enum { RESULT_TRACES_NAME = 32 }; /* a folder of traces: bytes of its name */
 /* Whether a run calls a folder of traces so. */
 bool result_traces_is_folder(const char *name);
 
-/* result.json in the folder that `folder` is open on; *root is NULL if it is no JSON. False and errno: it cannot be
- * opened. */
-bool result_json_read(cJSON **root, int folder);
+/* A regular file of JSON in the folder that `folder` is open on, as openat() has it; *root is NULL if it is no JSON. False
+ * and errno: it cannot be opened. */
+bool result_json_read(cJSON **root, int folder, const char *name);
 
 /* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. `variant`: "before" or "after". */
 const char *result_trace_path(const cJSON *scenario, const char *variant);

@@ -5,6 +5,7 @@
 #include "harness/base/system/own_file.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/text/json.h"
+#include "harness/text/result_traces.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,23 +96,6 @@ enum status record_folder_begin(const char *folder)
 
 /* --- The notes --- */
 
-static cJSON *read_json(const char *path)
-{
-    int descriptor = regular_file_open(AT_FDCWD, path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
-    char *text = NULL;
-    size_t room = 0;
-    cJSON *root = NULL;
-
-    if (file == NULL)
-        return NULL;
-    if (getdelim(&text, &room, '\0', file) > 0)
-        root = cJSON_Parse(text);
-    fclose(file);
-    free(text);
-    return root;
-}
-
 static int int_of(const cJSON *object, const char *name)
 {
     double value = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
@@ -156,7 +140,8 @@ static enum status take_notes(struct json *json, cJSON *processes, const char *f
         cJSON *note;
         if (snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name) >= PATH_MAX)
             continue;
-        note = read_json(name);
+        if (!result_json_read(&note, AT_FDCWD, name))
+            continue;
         if (note != NULL && used_torch(note) && !cJSON_AddItemToArray(processes, note)) {
             cJSON_Delete(note);
             json->out_of_memory = true;

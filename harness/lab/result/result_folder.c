@@ -90,7 +90,7 @@ static enum status read_older(struct result_folder *folder, cJSON **root)
 {
     const char *date;
 
-    if (!result_json_read(root, folder->descriptor)) {
+    if (!result_json_read(root, folder->descriptor, "result.json")) {
         if (errno == ENOENT)
             return STATUS_OK;
         FAIL(STATUS_IO, "cannot read %s/result.json: %s; choose another folder", folder->path,
