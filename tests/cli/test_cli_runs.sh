@@ -16,12 +16,19 @@ says out '"step_time":	"us"'
 says out '"steps":	20'
 says out '"held_out_accuracy"'
 says out '"interrupted":	false'
-expect 0 "a sweep" "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph
+expect 0 "a sweep" "$program" train --device=cpu --model=light --batch=1 --tokens=4 --elementwise=unfused \
+    --optimizer=unfused --steps=20 --sweep launch=eager,graph
 says out "eager"
 says out "graph"
 says out "Medians of 3 rounds; spread: half the range of the step time over the rounds,"
-# On a busy machine the rounds may disagree, and then no value is named.
-grep -q "no value is named" "$folder/out" || says out "graph is the best, and none before it is within 5% of its"
+# On a busy machine the rounds may disagree or another value may win. The sentence names the row that is marked.
+enough=$(sed -n 's/^ *\(eager\|graph\) .* enough$/\1/p' "$folder/out")
+if [ -n "$enough" ]; then
+    grep -q "^ *launch=$enough is \(enough: the first\|the best, and none before it is within 5%\)" "$folder/out" ||
+        fail "launch=$enough is marked, and no sentence names it: $(cat "$folder/out")"
+else
+    says out "no value is named"
+fi
 expect 0 "a sweep of one round" "$program" train --device=cpu --model=light --steps=20 --sweep launch=eager,graph \
     --repetitions=1
 says out "One round tells no spread"
