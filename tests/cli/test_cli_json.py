@@ -68,7 +68,7 @@ def event(category, name, start, length, thread=9, process=9, **arguments):
 
 
 def made_trace(path, rank=None, communication=300):
-    """Steps of 1 ms in which a function reads a number back, and so waits for the device."""
+    """Steps of 1 ms in which a function reads a number back, and so waits for the device, and then logs."""
     events = [{"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "args": {"name": "python"}}]
     events.append(event("python_function", "train.py(10): main", 0, 10000, **{"Python id": 1}))
     for step in range(10):
@@ -88,7 +88,8 @@ def made_trace(path, rank=None, communication=300):
                   correlation=number + 1),
             event("cpu_op", "aten::item", at + 110, 590),
             event("cuda_runtime", "cudaStreamSynchronize", at + 120, 560, correlation=number + 2),
-            event("cpu_op", "aten::randn", at + 705, 280),
+            event("cpu_op", "aten::randn", at + 705, 150),
+            event("user_annotation", "log", at + 860, 120),
         ]
     trace = {"traceEvents": events, "deviceProperties": [{"id": 0, "name": "NVIDIA A100", "computeMajor": 8,
              "computeMinor": 0, "numSms": 108, "totalGlobalMem": 1 << 30}]}
@@ -126,7 +127,7 @@ def diagnose_all(folder):
     explain_a_slower_device(folder)
     made = os.path.join(folder, "made.json")
     made_trace(made)
-    diagnose(made, "--timeline=2")
+    diagnose(made, "--timeline=2", "--what-if")
     ranks = [os.path.join(folder, f"rank{rank}.json") for rank in range(4)]
     for rank, path in enumerate(ranks):
         made_trace(path, rank, communication=300 if rank > 1 else 40)
@@ -139,7 +140,7 @@ def diagnose_all(folder):
         diagnose(trace, "--timeline=1")
     real = os.environ.get("CHOKEPOINT_TRACES") or str(source / "../shared/traces")
     for trace in sorted(glob.glob(os.path.join(real, "*.gz"))):
-        diagnose(trace, "--timeline=1")
+        diagnose(trace, "--timeline=1", "--what-if")
 
 
 # --- Results of this machine ---

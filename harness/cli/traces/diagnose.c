@@ -1,6 +1,7 @@
 /* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
 #include "harness/base/figures/number.h"
 #include "harness/base/rows.h"
+#include "harness/base/words/nearest.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
@@ -9,6 +10,7 @@
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 
@@ -17,18 +19,20 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct diagnose {
     struct flags flags;
     int timeline; /* steps; 0: none */
     bool thresholds;
     struct table_choice tables;
+    struct what_if_choice what_if;
     bool has_rank;
     int64_t rank;          /* whose page it is */
     enum severity fail_on; /* SEVERITY_INFORMATION: it was not given */
 };
 
-enum { SORT_NAMES = 400 };
+enum { SORT_NAMES = 400, CAUSES_MOST = 24, CAUSE_NAME = 24 };
 
 /* One of several files or folders: the others are read all the same. */
 static void skip(void *context)
@@ -48,6 +52,11 @@ static enum status find_rank(int *only, const struct diagnose *options,
     if (options->has_rank && *only < 0)
         FAIL(STATUS_BAD_USAGE, "--rank=%lld: none of the traces is of that rank",
              (long long)options->rank);
+    if (options->what_if.asked && *only < 0 && diagnosis->run_count > 0 &&
+        options->flags.format != FORMAT_JSON)
+        FAIL(STATUS_BAD_USAGE,
+             "--what-if: the traces are ranks of one run, and a replay is of one of them: name it "
+             "with --rank=N");
 
     return STATUS_OK;
 }
@@ -123,6 +132,7 @@ static enum status run_diagnose(void *context, int *exit_code)
         TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
+    diagnosis.what_if = options->what_if;
     count = diagnosis.count;
     TRY_OUT(take_lines(&diagnosis, &stacks, &skipped));
     if (diagnosis.count > 0)
@@ -176,6 +186,55 @@ static enum status take_rank(void *member, const struct option_row *row, const c
     return number_integer(&diagnose->rank, row->name, value, 0, INT_MAX);
 }
 
+/* A finding whose change replays know. */
+static enum status find_cause(const struct rule **found, const char *name)
+{
+    const char *ids[CAUSES_MOST], *near;
+    const struct rule *rule;
+    char known[CAUSES_MOST * CAUSE_NAME] = "";
+    int count = 0;
+
+    *found = rule_find(name);
+    if (*found != NULL && what_if_knows(*found))
+        return STATUS_OK;
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (what_if_knows(rule) && count < CAUSES_MOST) {
+            text_join(known, sizeof known, ", ", "%s", rule->id);
+            ids[count++] = rule->id;
+        }
+    if (*found != NULL)
+        FAIL(STATUS_BAD_USAGE, "--what-if=%s: no replay knows that change, but those of %s", name,
+             known);
+    near = nearest_name(name, ids, count);
+    FAIL(STATUS_BAD_USAGE, "--what-if: there is no cause %.60s; %s%s%s",
+         name[0] != '\0' ? name : "\"\"", near != NULL ? "did you mean " : "replays know ",
+         near != NULL ? near : known, near != NULL ? "?" : "");
+}
+
+/* Names between commas; none: the first findings, in all combinations. */
+static enum status take_what_if(void *member, const struct option_row *row, const char *value)
+{
+    struct what_if_choice *choice = member;
+    (void)row;
+
+    *choice = (struct what_if_choice){ .asked = true };
+    while (value != NULL) {
+        size_t length = strcspn(value, ",");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)length, value);
+        if (choice->count == WHAT_IF_CAUSES)
+            FAIL(STATUS_BAD_USAGE, "--what-if: at most %d causes", WHAT_IF_CAUSES);
+        TRY(find_cause(&choice->rules[choice->count], name));
+        for (int i = 0; i < choice->count; i++)
+            if (choice->rules[i] == choice->rules[choice->count])
+                FAIL(STATUS_BAD_USAGE, "--what-if: %s is named twice", name);
+        choice->count++;
+        value = value[length] == ',' ? value + length + 1 : NULL;
+    }
+
+    return STATUS_OK;
+}
+
 static const struct option_row options[] = {
     { "sort", "KEY",
       "order of operators, as in PyTorch's table(sort_by=KEY): self_cuda_time_total, "
@@ -190,6 +249,10 @@ static const struct option_row options[] = {
     { "timeline", "STEPS", "draw what happened when, in that many steps which stand for all: 1", 2,
       take_timeline, .optional = true, .offset = offsetof(struct diagnose, timeline), .least = 1,
       .most = EXCERPT_STEPS },
+    { "what-if", "CAUSE,CAUSE",
+      "the trace replayed without these findings: the step that is left; without a name: without "
+      "those of the trace, alone and together",
+      2, take_what_if, .optional = true, .offset = offsetof(struct diagnose, what_if) },
     { "thresholds", NULL, "this trace's figure, good, bad and the source, for every rule", 2,
       value_boolean, .offset = offsetof(struct diagnose, thresholds) },
     { "fail-on", "minor|major|critical",
@@ -217,6 +280,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose chokepoint-result --format=json\n"
             "  chokepoint diagnose worker0.pt.trace.json --timeline\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
+            "  chokepoint diagnose worker0.pt.trace.json --what-if=host_sync,data_loading\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
             "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
             "\n"

@@ -7,6 +7,7 @@
 #include "harness/desk/diagnosis/facts/ranks.h"
 #include "harness/desk/diagnosis/rules/finding.h"
 #include "harness/desk/diagnosis/run_findings.h"
+#include "harness/desk/diagnosis/what_if.h"
 
 #include <stdbool.h>
 
@@ -33,7 +34,8 @@ struct diagnosis {
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     const char *
         *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
-    struct table_choice tables; /* the caller's, zeros at first */
+    struct table_choice tables;    /* the caller's, zeros at first */
+    struct what_if_choice what_if; /* likewise */
 
     /* Set for a run only. */
     struct slow_rank slow;

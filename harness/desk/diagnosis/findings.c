@@ -3,6 +3,7 @@
 
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/diagnosis/what_if.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -234,8 +235,12 @@ static void replay_advice(struct finding *finding, const struct rule *rule,
     double saved_ns;
 
     if (rule->alter == NULL || finding->severity == SEVERITY_INFORMATION ||
-        !(finding->replayed_share > 0) || isnan(finding->predicted_gain) || !(facts->turn_ns > 0))
+        !(finding->replayed_share > 0) || isnan(finding->predicted_gain))
         return;
+    if (!facts->replay_holds) {
+        finding->confidence = CONFIDENCE_LOW;
+        return;
+    }
     if (rule->behind != NULL)
         facts_fix(&left, rule_find(rule->behind)->alter);
     saved_ns = facts_saved_ns(&left, rule->alter) * finding->replayed_share;
@@ -430,6 +435,7 @@ struct findings findings_of(const struct facts *facts)
     distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);
     findings.headline = headline_of(&findings, facts);
+    findings.next = next_fix_of(&findings, facts);
     return findings;
 }
 

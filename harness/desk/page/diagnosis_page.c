@@ -7,6 +7,7 @@
 #include "harness/desk/page/diagnosis_thresholds.h"
 #include "harness/desk/page/longest_gaps.h"
 #include "harness/desk/page/timeline_text.h"
+#include "harness/desk/page/what_if_page.h"
 #include "harness/text/catalogue.h"
 
 #include <ctype.h>
@@ -296,6 +297,23 @@ void diagnosis_finding(const struct page *page, int number, const struct finding
     print_scenario(page, finding->id);
 }
 
+/* The best pair is named if it is not these two. */
+static void print_next(const struct page *page, const struct next_fix *next)
+{
+    char gain[QUANTITY_SIZE] = "nothing", pair_gain[QUANTITY_SIZE], pair[128] = "";
+    bool gains = next->gain > 1.005;
+
+    if (gains)
+        quantity_factor(gain, next->gain);
+    quantity_factor(pair_gain, next->pair_gain);
+    if (next->pair[0] != next->first || next->pair[1] != next->second)
+        snprintf(pair, sizeof pair, ". The best pair is %s and %s: %s together", next->pair[0],
+                 next->pair[1], pair_gain);
+    else if (gains)
+        snprintf(pair, sizeof pair, ", %s together", pair_gain);
+    page_detail(page, "Once this is fixed, %s gains %s%s.", next->second, gain, pair);
+}
+
 static void print_findings(const struct page *page, const struct facts *facts,
                            const struct findings *findings)
 {
@@ -306,8 +324,11 @@ static void print_findings(const struct page *page, const struct facts *facts,
         page_paragraph(page, INK_GOOD, "Healthy: %s", findings->healthy);
     else if (findings->count == 0)
         page_paragraph(page, INK_DIM, "None.");
-    for (int64_t i = 0; i < findings->count; i++)
+    for (int64_t i = 0; i < findings->count; i++) {
         diagnosis_finding(page, (int)i + 1, &findings->items[i], "", &whole);
+        if (findings->items[i].id == findings->next.first)
+            print_next(page, &findings->next);
+    }
 }
 
 /* --- The answer --- */
@@ -368,6 +389,8 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         TRY(timeline_text(page, summary, view->timeline));
     if (!view->unnamed)
         print_findings(page, facts, &diagnosis->findings[which]);
+    if (diagnosis->what_if.asked && !view->unnamed)
+        what_if_page(page, diagnosis, which);
     longest_gaps_print(page, summary);
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);

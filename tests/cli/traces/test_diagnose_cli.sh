@@ -252,4 +252,26 @@ expect 1 "a check of a trace without events" diagnose "$folder/nothing.json" --f
 says out "Not passed"
 refuses "a check of nothing" "--fail-on=information" diagnose "$folder/waiting.json" --fail-on=information
 
+# --- what if ---
+expect 0 "without a cause" diagnose "$folder/waiting.json" --what-if=host_sync,data_loading
+says out "What if"
+says out "as recorded"
+says out "without host_sync"
+says out "and data_loading"
+expect 0 "in all combinations" diagnose "$folder/waiting.json" --what-if
+says out "without host_sync"
+says_not out "and data_loading"
+expect 0 "with nothing to leave out" diagnose "$folder/whole.json" --what-if
+says out "No finding has a change that a replay could make."
+refuses "a cause that is not there" "there is no cause hst_sync; did you mean host_sync?" \
+    diagnose "$folder/waiting.json" --what-if=hst_sync
+refuses "no cause" "there is no cause \"\"; replays know " diagnose "$folder/waiting.json" --what-if=
+refuses "a cause that no replay knows" "--what-if=fp32_matmul: no replay knows that change, but those of " \
+    diagnose "$folder/waiting.json" --what-if=host_sync,fp32_matmul
+refuses "a cause twice" "host_sync is named twice" diagnose "$folder/waiting.json" --what-if=host_sync,host_sync
+refuses "a run" "name it with --rank=N" diagnose "$folder/rank0.json" "$folder/rank1.json" --what-if
+expect 0 "a rank" diagnose "$folder/rank0.json" "$folder/rank1.json" --rank=0 --what-if
+expect 0 "a run as JSON" diagnose "$folder/rank0.json" "$folder/rank1.json" --what-if --format=json
+says out '"what_if":'
+
 finish

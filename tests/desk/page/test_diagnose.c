@@ -662,6 +662,8 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "thresholds",
         "healthy",
         "findings",
+        "next",
+        "what_if",
     };
     static const char *const of_finding[] = { "id",
                                               "bottleneck",

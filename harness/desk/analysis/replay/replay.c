@@ -9,6 +9,7 @@ struct replaying {
     double
         *streams_ns; /* by stream: when its last work so far ended; before it had any, -INFINITY */
     double host_ns;
+    struct intervals *busy; /* NULL: nobody asks, or it is the first turn */
 };
 
 static double after_ns(const struct replaying *now, const struct graph_node *node)
@@ -33,6 +34,8 @@ static void run_work(struct replaying *now, const struct graph_node *node, int64
     else if (isinf(start_ns))
         start_ns = (double)(node->at_ns - now->graph->start_ns);
     now->ends_ns[at] = *stream_ns = start_ns + (double)node->duration_ns;
+    if (now->busy != NULL)
+        intervals_add(now->busy, llround(start_ns), llround(*stream_ns));
 }
 
 static double end_of(const struct replaying *now)
@@ -62,7 +65,7 @@ static void run_turn(struct replaying *now, const struct replay_change *changes,
 }
 
 struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
-                            const struct replay_change *changes, int count, double *ends_ns)
+                            const struct replay_change *changes, int count, struct intervals *busy)
 {
     struct arena *scratch = arena_scratch(arena);
     struct replaying now = { .graph = graph,
@@ -74,8 +77,7 @@ struct replayed_time replay(struct arena *arena, const struct trace_graph *graph
     for (int i = 0; i <= graph->stream_count; i++) now.streams_ns[i] = -INFINITY;
     run_turn(&now, changes, count, true);
     time.first_ns = end_of(&now);
-    for (int64_t i = 0; ends_ns != NULL && i < graph->count; i++)
-        ends_ns[i] = now.ends_ns[i] + (double)graph->start_ns;
+    now.busy = busy;
     run_turn(&now, changes, count, false);
     time.turn_ns = end_of(&now) - time.first_ns;
     arena_close(scratch);

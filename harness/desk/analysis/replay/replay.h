@@ -24,9 +24,9 @@ struct replayed_time {
     double turn_ns;  /* of the second */
 };
 
-/* `changes` apply one after the other. `ends_ns` [graph->count] is set to the ends of the nodes in the first turn, as of
- * the trace's clock; NULL: nobody asks. */
+/* `changes` apply one after the other. The device's work in the second turn is added to `busy`, which is not merged yet;
+ * NULL: nobody asks. */
 struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
-                            const struct replay_change *changes, int count, double *ends_ns);
+                            const struct replay_change *changes, int count, struct intervals *busy);
 
 #endif

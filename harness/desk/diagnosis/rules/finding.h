@@ -55,8 +55,18 @@ struct threshold {
     struct judged judged;
 };
 
+/* What is left to gain after the first finding's fix, and by two fixes together. */
+struct next_fix {
+    const char *first,
+        *second; /* ids, the first ones of which replays know the change; NULL: there are no two */
+    double gain; /* of the second, after the first */
+    const char *pair[2]; /* the two of the first four whose fixes gain most together */
+    double pair_gain;
+};
+
 struct findings {
     struct headline headline;
+    struct next_fix next;
     struct finding *items; /* in the order in which they matter (findings.c) */
     int64_t count;
     struct threshold *thresholds; /* of all rules, in the order of their tables; NULL: not kept */

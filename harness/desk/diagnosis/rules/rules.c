@@ -51,6 +51,19 @@ static bool lacks_work(const struct launches *launches)
     return lost * 10 > launches->count + launches->lost_count;
 }
 
+/* The trace as it is, replayed. */
+static void find_turn(struct facts *facts)
+{
+    const double spread = 0.02;
+    const struct trace_graph *graph = &facts->summary->graph;
+    struct replayed_time time = replay(facts->summary->arena, graph, NULL, 0, NULL);
+    double recorded_ns = (double)(graph->end_ns - graph->start_ns);
+
+    facts->turn_ns = time.turn_ns;
+    facts->replay_holds =
+        time.turn_ns > 0 && fabs(time.first_ns - recorded_ns) <= spread * recorded_ns;
+}
+
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -73,21 +86,28 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.launches = (double)summary->launches.count / facts.steps;
     facts.lacks_work = lacks_work(&summary->launches);
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
-    facts.turn_ns = replay(summary->arena, &summary->graph, NULL, 0, NULL).turn_ns;
+    find_turn(&facts);
     return facts;
 }
 
 /* --- Replays --- */
 
-static double turn_with(const struct facts *facts, replay_alter *alter)
+double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
+                     struct intervals *busy)
 {
-    struct replay_change changes[FACTS_FIXED_MOST + 1];
+    struct replay_change changes[2 * FACTS_FIXED_MOST];
 
     memcpy(changes, facts->fixed, sizeof facts->fixed);
-    changes[facts->fixed_count] = (struct replay_change){ alter, facts };
-    return replay(facts->summary->arena, &facts->summary->graph, changes, facts->fixed_count + 1,
-                  NULL)
+    for (int i = 0; i < count; i++)
+        changes[facts->fixed_count + i] = (struct replay_change){ alters[i], facts };
+    return replay(facts->summary->arena, &facts->summary->graph, changes,
+                  facts->fixed_count + count, busy)
         .turn_ns;
+}
+
+static double turn_with(const struct facts *facts, replay_alter *alter)
+{
+    return facts_turn_ns(facts, &alter, 1, NULL);
 }
 
 double facts_saved_ns(const struct facts *facts, replay_alter *alter)

@@ -37,7 +37,7 @@ enum { RULE_WORK_LEAST = 10 };
 /* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
 #define RULE_SHORT_KERNEL_NS 1e5
 
-enum { FACTS_FIXED_MOST = 8 };
+enum { FACTS_FIXED_MOST = 9 };
 
 /* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
@@ -57,6 +57,7 @@ struct facts {
     struct replay_change fixed[FACTS_FIXED_MOST];
     int fixed_count;
     double turn_ns;
+    bool replay_holds; /* unchanged, it gives back the trace */
 };
 
 /* Gathered to find the place in the program that a cost comes from (finding_place.h). */
@@ -125,6 +126,11 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 /* The same with another least share. */
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
+
+/* What a turn takes with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
+ * work in it, which is not merged yet. `busy` may be NULL. */
+double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
+                     struct intervals *busy);
 
 /* The time that a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
 double facts_saved_ns(const struct facts *facts, replay_alter *alter);

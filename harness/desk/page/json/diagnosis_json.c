@@ -5,6 +5,7 @@
 #include "harness/desk/page/json/memory_json.h"
 #include "harness/desk/page/json/ranks_json.h"
 #include "harness/desk/page/json/timeline_json.h"
+#include "harness/desk/page/json/what_if_json.h"
 #include "harness/text/catalogue.h"
 
 #include <math.h>
@@ -417,6 +418,7 @@ static void add_trace(struct arena *arena, void *context)
     add_thresholds(json, object, findings);
     json_text(json, object, "healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL);
     findings_json(json, object, "findings", findings);
+    what_if_json(json, object, diagnosis, which);
     arena_close(scratch);
 }
 

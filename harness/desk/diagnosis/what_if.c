@@ -1,0 +1,263 @@
+#include "harness/desk/diagnosis/what_if.h"
+
+#include "harness/desk/diagnosis/findings.h"
+#include "harness/desk/diagnosis/rules/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A cause with what its finding says of its change. */
+struct cause {
+    const struct rule *rule;
+    double share;         /* of what the change gains */
+    double least_step_ns; /* of the traced step */
+};
+
+struct causes {
+    const struct facts *facts;
+    struct cause items[WHAT_IF_CAUSES];
+    int count;
+};
+
+/* The changes of some causes, each once. */
+struct changes {
+    replay_alter *alters[2 * WHAT_IF_CAUSES];
+    double gained_ns[2 * WHAT_IF_CAUSES]; /* by each, after those before it */
+    int count;
+    double saved_ns; /* by all */
+};
+
+bool what_if_knows(const struct rule *rule)
+{
+    return rule->alter != NULL;
+}
+
+static double saved_ns(const struct facts *facts, replay_alter *const *alters, int count)
+{
+    return facts->step_ns * (1 - facts_turn_ns(facts, alters, count, NULL) / facts->turn_ns);
+}
+
+/* The number of a change; it is made if it was not. */
+static int make(struct changes *changes, const struct facts *facts, replay_alter *alter)
+{
+    double before_ns = changes->saved_ns;
+
+    for (int i = 0; i < changes->count; i++)
+        if (changes->alters[i] == alter)
+            return i;
+    changes->alters[changes->count++] = alter;
+    changes->saved_ns = saved_ns(facts, changes->alters, changes->count);
+    changes->gained_ns[changes->count - 1] = changes->saved_ns - before_ns;
+    return changes->count - 1;
+}
+
+/* What a cause gains after the changes that are made, for which its own is made. A change that is to be made before its own
+ * is, for that. */
+static double gain(struct changes *changes, const struct facts *facts, const struct cause *cause)
+{
+    struct changes alone = *changes;
+    const struct rule *behind = cause->rule->behind != NULL ? rule_find(cause->rule->behind) : NULL;
+
+    if (behind == NULL)
+        return cause->share * changes->gained_ns[make(changes, facts, cause->rule->alter)];
+    make(&alone, facts, behind->alter);
+    make(changes, facts, cause->rule->alter);
+    return cause->share * alone.gained_ns[make(&alone, facts, cause->rule->alter)];
+}
+
+/* Of causes together, those whose gain has a bound take what the others leave, and those with a change that is to be made
+ * first come after it. */
+static int order_of(const struct cause *cause)
+{
+    return cause->rule->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
+}
+
+/* The traced step without a set of causes, a bit for each. */
+static double step_without(const struct causes *causes, unsigned set)
+{
+    struct changes changes = { .count = 0 };
+    double step_ns = causes->facts->step_ns;
+
+    for (int order = 0; order <= 2; order++)
+        for (int i = 0; i < causes->count; i++) {
+            const struct cause *cause = &causes->items[i];
+            if ((set >> i & 1) == 0 || order_of(cause) != order)
+                continue;
+            step_ns -=
+                fmax(0, fmin(gain(&changes, causes->facts, cause), step_ns - cause->least_step_ns));
+        }
+    return step_ns;
+}
+
+/* --- Causes --- */
+
+static struct cause cause_of(const struct rule *rule, const struct findings *findings,
+                             const struct facts *facts)
+{
+    const struct finding *finding = findings_find(findings, rule->id);
+    struct cause cause = { .rule = rule, .share = 1 };
+
+    if (finding == NULL || finding->severity == SEVERITY_INFORMATION)
+        return cause;
+    cause.share = finding->replayed_share;
+    cause.least_step_ns = finding->least_step_ns;
+    if (!finding->is_replayed) {
+        double all_ns = saved_ns(facts, &rule->alter, 1);
+        double own_ns = facts->step_ns * (1 - 1 / finding->predicted_gain);
+        cause.share = all_ns > 0 && own_ns > 0 ? fmin(1, own_ns / all_ns) : 0;
+    }
+    return cause;
+}
+
+/* Whether a finding is among those that are combined. */
+static bool may_combine(const struct finding *finding)
+{
+    return finding->severity > SEVERITY_INFORMATION && finding->predicted_gain > 1 &&
+           what_if_knows(rule_find(finding->id));
+}
+
+static struct causes causes_of(const struct findings *findings, const struct facts *facts, int most)
+{
+    struct causes causes = { .facts = facts };
+
+    for (int64_t i = 0; i < findings->count && causes.count < most; i++)
+        if (may_combine(&findings->items[i]))
+            causes.items[causes.count++] =
+                cause_of(rule_find(findings->items[i].id), findings, facts);
+    return causes;
+}
+
+static struct causes chosen(const struct findings *findings, const struct facts *facts,
+                            const struct what_if_choice *choice)
+{
+    struct causes causes = { .facts = facts };
+
+    if (choice->count == 0)
+        return causes_of(findings, facts, WHAT_IF_CAUSES);
+    for (int i = 0; i < choice->count; i++)
+        causes.items[causes.count++] = cause_of(choice->rules[i], findings, facts);
+    return causes;
+}
+
+/* --- Rows --- */
+
+/* The device's work in a traced step, with the changes. */
+static double busy_without(const struct causes *causes, unsigned set)
+{
+    const struct facts *facts = causes->facts;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct intervals busy = { .arena = scratch };
+    replay_alter *alters[WHAT_IF_CAUSES];
+    double ns = 0;
+    int count = 0;
+
+    for (int i = 0; i < causes->count; i++)
+        if (set >> i & 1)
+            alters[count++] = causes->items[i].rule->alter;
+    facts_turn_ns(facts, alters, count, &busy);
+    intervals_merge(&busy);
+    for (int64_t i = 0; i < busy.count; i++)
+        ns += (double)(busy.items[i].end_ns - busy.items[i].start_ns);
+    arena_close(scratch);
+    return facts->step_ns * ns / facts->turn_ns;
+}
+
+static struct what_if_row row_of(const struct causes *causes, unsigned set)
+{
+    const struct facts *facts = causes->facts;
+    double scale = facts->step_ns > 0 ? facts_whole_ns(facts) / facts->step_ns : 1;
+    double step_ns = step_without(causes, set);
+
+    return (struct what_if_row){ set, scale * step_ns,
+                                 scale * fmin(step_ns, busy_without(causes, set)) };
+}
+
+static int cause_count(unsigned set)
+{
+    return __builtin_popcount(set);
+}
+
+/* One cause, then two, and so on. */
+static void add_combinations(struct what_if *what_if, const struct causes *causes)
+{
+    int most = causes->count <= WHAT_IF_ALL ? causes->count : 2;
+
+    for (int count = 1; count <= most; count++)
+        for (unsigned set = 1; set < 1U << causes->count; set++)
+            if (cause_count(set) == count)
+                what_if->rows[what_if->row_count++] = row_of(causes, set);
+}
+
+struct what_if what_if_of(const struct findings *findings, const struct facts *facts,
+                          const struct what_if_choice *choice)
+{
+    struct what_if what_if = { .cause_count = 0 };
+    struct causes causes;
+
+    if (!facts->replay_holds) {
+        snprintf(what_if.why, sizeof what_if.why,
+                 facts->turn_ns > 0
+                     ? "A replay of this trace does not give back its step, so it cannot tell."
+                     : "The trace has nothing that could be replayed.");
+        return what_if;
+    }
+    causes = chosen(findings, facts, choice);
+    what_if.cause_count = causes.count;
+    for (int i = 0; i < causes.count; i++) what_if.causes[i] = causes.items[i].rule;
+    what_if.recorded = row_of(&causes, 0);
+    if (choice->count == 0)
+        add_combinations(&what_if, &causes);
+    for (int i = 1; i <= choice->count; i++)
+        what_if.rows[what_if.row_count++] = row_of(&causes, (1U << i) - 1);
+    if (what_if.row_count == 0)
+        snprintf(what_if.why, sizeof what_if.why,
+                 "No finding has a change that a replay could make.");
+    return what_if;
+}
+
+/* --- The next fix --- */
+
+static bool is_answer(const struct findings *findings, const struct cause *cause)
+{
+    int64_t first = 0;
+
+    while (first < findings->count && findings->items[first].severity == SEVERITY_INFORMATION)
+        first++;
+    return findings->items[first].id == cause->rule->id &&
+           findings->items[first].confidence > CONFIDENCE_LOW;
+}
+
+/* Of equals the pair of the causes that come first. */
+static void find_pair(struct next_fix *next, const struct causes *causes)
+{
+    const double more = 1.001; /* than a replay is exact */
+    double step_ns = INFINITY;
+
+    for (int i = 0; i < causes->count; i++)
+        for (int j = i + 1; j < causes->count; j++) {
+            double ns = step_without(causes, 1U << i | 1U << j);
+            if (!(ns * more < step_ns))
+                continue;
+            next->pair[0] = causes->items[i].rule->id;
+            next->pair[1] = causes->items[j].rule->id;
+            next->pair_gain = causes->facts->step_ns / ns;
+            step_ns = ns;
+        }
+}
+
+struct next_fix next_fix_of(const struct findings *findings, const struct facts *facts)
+{
+    struct next_fix next = { .first = NULL };
+    struct causes causes = { .count = 0 };
+
+    if (facts->replay_holds)
+        causes = causes_of(findings, facts, WHAT_IF_ALL);
+    if (causes.count < 2 || !is_answer(findings, &causes.items[0]))
+        return next;
+    next.first = causes.items[0].rule->id;
+    next.second = causes.items[1].rule->id;
+    next.gain = step_without(&causes, 1) / step_without(&causes, 3);
+    find_pair(&next, &causes);
+    return next;
+}

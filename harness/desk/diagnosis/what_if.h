@@ -1,0 +1,52 @@
+/* The step without some causes: one replay with the changes of all of them (replay.h).
+ *
+ * A cause alone gains what its finding says. Together they gain what their changes do together, which is less than both
+ * where either would be enough, and more where one only uncovers the other. */
+#ifndef HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
+#define HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
+
+#include "harness/desk/diagnosis/rules/finding.h"
+
+struct facts;
+struct rule;
+
+enum {
+    WHAT_IF_CAUSES = 8,
+    WHAT_IF_ALL = 4,   /* of so many causes there is a row for every set, of more for one and two */
+    WHAT_IF_ROWS = 36, /* 8 causes, and 28 pairs */
+};
+
+/* The caller's choice. Zeros: nobody asks. */
+struct what_if_choice {
+    bool asked;
+    const struct rule *rules[WHAT_IF_CAUSES];
+    int count; /* 0: the first findings of the trace, in all combinations */
+};
+
+struct what_if_row {
+    unsigned causes; /* a bit for each of what_if's */
+    double step_ns;  /* of the untraced step where the trace tells */
+    double busy_ns;  /* the part of it in which the device works */
+};
+
+struct what_if {
+    const struct rule *causes[WHAT_IF_CAUSES];
+    int cause_count;
+    char why[160]; /* why there is no row: a sentence; "": there are rows */
+    struct what_if_row recorded;
+    struct what_if_row
+        rows[WHAT_IF_ROWS]; /* of chosen causes: the first, the first two and so on */
+    int row_count;
+};
+
+/* `findings` are those of `facts`. */
+struct what_if what_if_of(const struct findings *findings, const struct facts *facts,
+                          const struct what_if_choice *choice);
+
+/* Whether a replay can make that change: any rule with `alter`. */
+bool what_if_knows(const struct rule *rule);
+
+/* What follows from the first finding that costs time, if replays know that one and another. */
+struct next_fix next_fix_of(const struct findings *findings, const struct facts *facts);
+
+#endif

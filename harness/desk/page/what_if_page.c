@@ -1,0 +1,82 @@
+#include "harness/desk/page/what_if_page.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
+#include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/text/page_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BAR_MOST = 44, NAMES = 96 };
+
+static const struct column columns[] = {
+    { "", -22, 0 }, { "step", 8, 0 }, { "gain", 6, 0 }, { "", PAGE_CUT, 0 }
+};
+
+/* "without host_sync, data_loading". Rows of chosen causes add one each. */
+static void name_row(char text[NAMES], const struct what_if *what_if, int number, bool adds)
+{
+    unsigned causes = what_if->rows[number].causes;
+
+    text[0] = '\0';
+    if (adds && number > 0) {
+        snprintf(text, NAMES, "and %s", what_if->causes[number]->id);
+        return;
+    }
+    for (int i = 0; i < what_if->cause_count; i++)
+        if (causes >> i & 1)
+            text_join(text, NAMES, ", ", "%s%s", text[0] == '\0' ? "without " : "",
+                      what_if->causes[i]->id);
+}
+
+/* The device's work, then the rest of the step. */
+static void draw(char bar[BAR_SIZE], const struct what_if_row *row, double all_ns, bool host_alone)
+{
+    int length = (int)(BAR_MOST * row->step_ns / all_ns + 0.5);
+    int busy = (int)(BAR_MOST * row->busy_ns / all_ns + 0.5);
+
+    busy = host_alone || busy > length ? length : busy;
+    memset(bar, '#', (size_t)busy);
+    memset(bar + busy, '-', (size_t)(length - busy));
+    bar[length] = '\0';
+}
+
+static void add_row(struct page_rows *rows, const struct what_if *what_if,
+                    const struct what_if_row *row, const char *name, bool host_alone)
+{
+    struct quantity_text step = quantity_time(row->step_ns);
+    char gain[QUANTITY_SIZE] = "", bar[BAR_SIZE];
+    const char *const cells[] = { name, step.text, gain, bar };
+    enum ink inks[ARRAY_SIZE(columns)] = { INK_PLAIN };
+
+    if (row->causes != 0)
+        quantity_factor(gain, what_if->recorded.step_ns / row->step_ns);
+    draw(bar, row, what_if->recorded.step_ns, host_alone);
+    page_rows_add(rows, cells, inks);
+}
+
+void what_if_page(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    const struct facts *facts = &diagnosis->facts[which];
+    const struct what_if_choice *choice = &diagnosis->what_if;
+    struct what_if what_if = what_if_of(&diagnosis->findings[which], facts, choice);
+    bool alone = facts->summary->timeline.host_alone;
+    struct page_rows *rows;
+    char name[NAMES];
+
+    page_heading(page, "What if");
+    if (what_if.why[0] != '\0') {
+        page_paragraph(page, INK_DIM, "%s", what_if.why);
+        return;
+    }
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    add_row(rows, &what_if, &what_if.recorded, "as recorded", alone);
+    for (int i = 0; i < what_if.row_count; i++) {
+        name_row(name, &what_if, i, choice->count > 0);
+        add_row(rows, &what_if, &what_if.rows[i], name, alone);
+    }
+    page_rows_print(page, rows);
+    if (!alone)
+        page_paragraph(page, INK_DIM, "# the device works, - it is idle; all on one time scale.");
+}

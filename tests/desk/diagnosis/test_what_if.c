@@ -1,0 +1,144 @@
+/* Made loops without some of their causes: alone they gain what their findings say, together what is left to gain. */
+#include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/diagnosis/what_if.h"
+#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 20 kernels of 50 us. */
+#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
+
+static struct what_if without(struct found *found, const char *first, const char *second)
+{
+    struct what_if_choice choice = { .asked = true };
+    struct facts facts = facts_of(&found->summary, 1, 0);
+
+    if (first != NULL)
+        choice.rules[choice.count++] = rule_find(first);
+    if (second != NULL)
+        choice.rules[choice.count++] = rule_find(second);
+    return what_if_of(&found->findings, &facts, &choice);
+}
+
+static void check_step(const struct what_if_row *row, double step_us, double busy_us)
+{
+    if (!(fabs(row->step_ns / 1000 - step_us) <= 15) || !(fabs(row->busy_ns / 1000 - busy_us) <= 5))
+        fail_msg("the step takes %.1f us, %.1f of them busy, not %.1f and %.1f",
+                 row->step_ns / 1000, row->busy_ns / 1000, step_us, busy_us);
+}
+
+/* A wait for the device, then 800 us of loading: either fix hides them. */
+static void either_of_two_fixes_may_be_enough(void **state)
+{
+    const struct made_loop loop = { BUSY, .loading = 800, .wait_every = 1 };
+    struct found found = found_judge(&loop);
+    struct what_if what_if = without(&found, "host_sync", "data_loading");
+    (void)state;
+
+    assert_string_equal(what_if.why, "");
+    assert_int_equal(what_if.row_count, 2);
+    check_step(&what_if.recorded, 1803, 1000);
+    check_step(&what_if.rows[0], 1000, 1000);
+    check_step(&what_if.rows[1], 1000, 1000);
+    what_if = without(&found, "data_loading", "host_sync");
+    check_step(&what_if.rows[0], 1003, 1000);
+    found_forget(&found);
+}
+
+/* The host loads for 1500 us, works for 600 and launches for 40; the device works for 400. */
+#define SLOW_HOST                                                                                  \
+    .steps = 200, .launches = 20, .call = 2, .kernel = 20, .loading = 1500, .pause = 600
+
+static void two_fixes_gain_what_they_gain_together(void **state)
+{
+    const struct made_loop loop = { SLOW_HOST };
+    struct found found = found_judge(&loop);
+    struct what_if what_if = without(&found, "host_work", "data_loading");
+    (void)state;
+
+    check_step(&what_if.recorded, 2140, 400);
+    check_step(&what_if.rows[0], 1540, 400);
+    check_step(&what_if.rows[1], 400, 400);
+    what_if = without(&found, "data_loading", "host_work");
+    check_step(&what_if.rows[0], 640, 400);
+    found_forget(&found);
+}
+
+/* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all combinations, fewer first. */
+static void causes_that_are_not_named_are_combined(void **state)
+{
+    const struct made_loop loop = { SLOW_HOST, .logging = 700 };
+    struct found found = found_judge(&loop);
+    struct what_if what_if = without(&found, NULL, NULL);
+    (void)state;
+
+    assert_int_equal(what_if.cause_count, 3);
+    assert_int_equal(what_if.row_count, 7);
+    assert_int_equal(what_if.rows[6].causes, 7);
+    for (int i = 0; i < 3; i++) {
+        const struct finding *finding = found_find(&found, what_if.causes[i]->id);
+        assert_int_equal(what_if.rows[i].causes, 1U << i);
+        assert_true(fabs(what_if.recorded.step_ns / what_if.rows[i].step_ns -
+                         finding->predicted_gain) < 0.001);
+    }
+    for (int i = 3; i < 7; i++)
+        for (int j = 0; j < i; j++)
+            if ((what_if.rows[j].causes & ~what_if.rows[i].causes) == 0)
+                assert_true(what_if.rows[i].step_ns <= what_if.rows[j].step_ns + 1);
+    found_forget(&found);
+}
+
+static void the_next_fix_is_named(void **state)
+{
+    const struct made_loop either = { BUSY, .loading = 800, .wait_every = 1 };
+    const struct made_loop slow = { SLOW_HOST };
+    const struct made_loop one = { BUSY, .loading = 1500 };
+    struct found found = found_judge(&either);
+    const struct next_fix *next = &found.findings.next;
+    (void)state;
+
+    if (next->first != NULL)
+        assert_true(next->gain < 1.01);
+    found_forget(&found);
+    found = found_judge(&slow);
+    assert_string_equal(next->first, "data_loading");
+    assert_string_equal(next->second, "host_work");
+    assert_true(fabs(next->gain - 640.0 / 400) < 0.05);
+    assert_true(fabs(next->pair_gain - 2140.0 / 400) < 0.1);
+    found_forget(&found);
+    found = found_judge(&one);
+    assert_null(next->first);
+    found_forget(&found);
+}
+
+static void without_anything_to_replay_a_sentence_says_so(void **state)
+{
+    const struct made_loop loop = { BUSY };
+    struct found found = found_judge(&loop);
+    struct what_if what_if = without(&found, NULL, NULL);
+    struct what_if_choice choice = { .asked = true };
+    struct facts facts = facts_of(&found.summary, 1, 0);
+    (void)state;
+
+    assert_non_null(strstr(what_if.why, "No finding has a change"));
+    facts.replay_holds = false;
+    what_if = what_if_of(&found.findings, &facts, &choice);
+    assert_int_equal(what_if.row_count, 0);
+    assert_non_null(strstr(what_if.why, "does not give back its step"));
+    found_forget(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(either_of_two_fixes_may_be_enough),
+        cmocka_unit_test(two_fixes_gain_what_they_gain_together),
+        cmocka_unit_test(causes_that_are_not_named_are_combined),
+        cmocka_unit_test(the_next_fix_is_named),
+        cmocka_unit_test(without_anything_to_replay_a_sentence_says_so),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
