@@ -3,7 +3,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/utf8.h"
 #include "harness/desk/diagnosis/finding_place.h"
-#include "harness/desk/page/table_cells.h"
+#include "harness/desk/page/tables/table_cells.h"
 
 #include <inttypes.h>
 #include <stdio.h>

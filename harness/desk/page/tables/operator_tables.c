@@ -1,8 +1,8 @@
-#include "harness/desk/page/operator_tables.h"
+#include "harness/desk/page/tables/operator_tables.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/tables/roofline.h"
-#include "harness/desk/page/table_cells.h"
+#include "harness/desk/page/tables/table_cells.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>

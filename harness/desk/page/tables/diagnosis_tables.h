@@ -2,8 +2,8 @@
  *
  * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the device where
  * PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among them, are "device". */
-#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_TABLES_H
-#define HARNESS_DESK_PAGE_DIAGNOSIS_TABLES_H
+#ifndef HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
+#define HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"

@@ -1,6 +1,6 @@
 /* The tables of annotations and operators. */
-#ifndef HARNESS_DESK_PAGE_OPERATOR_TABLES_H
-#define HARNESS_DESK_PAGE_OPERATOR_TABLES_H
+#ifndef HARNESS_DESK_PAGE_TABLES_OPERATOR_TABLES_H
+#define HARNESS_DESK_PAGE_TABLES_OPERATOR_TABLES_H
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"

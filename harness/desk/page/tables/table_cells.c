@@ -1,4 +1,4 @@
-#include "harness/desk/page/table_cells.h"
+#include "harness/desk/page/tables/table_cells.h"
 
 #include <math.h>
 #include <stdio.h>

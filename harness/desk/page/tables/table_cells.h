@@ -1,6 +1,6 @@
 /* Cells and headings that the tables of a diagnosis share. */
-#ifndef HARNESS_DESK_PAGE_TABLE_CELLS_H
-#define HARNESS_DESK_PAGE_TABLE_CELLS_H
+#ifndef HARNESS_DESK_PAGE_TABLES_TABLE_CELLS_H
+#define HARNESS_DESK_PAGE_TABLES_TABLE_CELLS_H
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/page.h"
