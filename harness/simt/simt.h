@@ -43,6 +43,17 @@ void simt_memory_remove(struct simt *simt, const void *address);
 void simt_memory_written(struct simt *simt, const void *address, size_t bytes);
 void simt_memory_forget(struct simt *simt, const void *address, size_t bytes);
 
+/* A copy or a library reads or writes bytes, which are written then. Bytes that are not the machine's are passed over.
+ * BAD_USAGE: the block ends before them, or nothing orders this after work of another stream; finding->kind says which. */
+struct simt_use {
+    const char *name; /* of what uses them */
+    const struct simt_order *order;
+    const void *address;
+    size_t bytes;
+    bool store;
+};
+enum status simt_use(struct simt *simt, const struct simt_use *use, struct simt_finding *finding);
+
 /* Bytes of a block that kernels must not touch, such as bands between tensors, or may touch again. OUT_OF_MEMORY. */
 enum status simt_memory_close(struct simt *simt, const void *address, size_t bytes);
 void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes);

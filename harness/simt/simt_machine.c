@@ -114,6 +114,55 @@ void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes)
     pthread_mutex_unlock(&simt->lock);
 }
 
+/* What is used in one place of the order is one piece of work. */
+static bool is_under_way(const struct memory *memory, const struct simt_order *order)
+{
+    return memory->order.stream == order->stream && memory->order.number == order->number;
+}
+
+/* Under the lock. */
+static enum status use(struct memory *memory, const struct simt_use *use,
+                       struct simt_finding *finding)
+{
+    uint64_t from = (uint64_t)(uintptr_t)use->address;
+    struct memory_block *block;
+    uint32_t stream = 0;
+
+    if (!is_under_way(memory, use->order))
+        memory_begin(memory, use->order);
+    block = memory_find(memory, from);
+    if (block == NULL)
+        return STATUS_OK;
+    if (use->bytes > block->end - from) {
+        finding->kind = SIMT_OUT_OF_BOUNDS;
+        FAIL(STATUS_BAD_USAGE, "%s: %zu bytes, from byte %llu of %llu", use->name, use->bytes,
+             (unsigned long long)(from - block->first),
+             (unsigned long long)(block->end - block->first));
+    }
+    if (block->unordered && memory_unordered(block, from, use->bytes, use->store, &stream)) {
+        finding->kind = SIMT_UNORDERED;
+        FAIL(STATUS_BAD_USAGE, "%s on stream %u, from byte %llu of %llu: %s (%u)", use->name,
+             use->order->stream, (unsigned long long)(from - block->first),
+             (unsigned long long)(block->end - block->first), simt_finding_text(SIMT_UNORDERED),
+             stream);
+    }
+    memory_stamp(block, from, use->bytes, use->store);
+    if (use->store)
+        memory_mark(memory, use->address, use->bytes, true);
+    return STATUS_OK;
+}
+
+enum status simt_use(struct simt *simt, const struct simt_use *used, struct simt_finding *finding)
+{
+    enum status status;
+
+    *finding = (struct simt_finding){ .kind = SIMT_NONE };
+    pthread_mutex_lock(&simt->lock);
+    status = use(&simt->memory, used, finding);
+    pthread_mutex_unlock(&simt->lock);
+    return status;
+}
+
 /* --- Launches --- */
 
 static uint64_t product(const unsigned *of)
@@ -357,7 +406,7 @@ static enum status run(struct grid_launch *launch)
 
     launch->warps = (unsigned)((product(launch->grid->threads) + SIMT_LANES - 1) / SIMT_LANES);
     count = launch->kernel->barriers ? launch->warps : 1;
-    launch->memory->launch++;
+    memory_begin(launch->memory, launch->grid->order);
     TRY_OUT(rows_make(&launch->cache, launch->kernel->slots));
     warps = aligned_alloc(64, count * sizeof *warps);
     if (warps == NULL)

@@ -36,7 +36,9 @@ void ptx_machine_memory(struct ptx_machine *machine, void *memory, size_t bytes,
 bool ptx_machine_run(struct ptx_machine *machine, unsigned blocks, unsigned threads,
                      const void *argument)
 {
-    const struct simt_grid grid = { .blocks = { blocks, 1, 1 }, .threads = { threads, 1, 1 } };
+    const struct simt_grid grid = { .blocks = { blocks, 1, 1 },
+                                    .threads = { threads, 1, 1 },
+                                    .order = machine->order };
     const void *arguments[] = { &argument };
     const size_t sizes[] = { sizeof argument };
 

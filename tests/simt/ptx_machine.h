@@ -9,6 +9,7 @@ struct ptx_machine {
     struct simt *simt;
     struct simt_kernel *kernel;
     struct simt_finding finding;
+    const struct simt_order *order; /* of the launches; NULL: each comes after all before it */
 };
 
 /* Reads a kernel `k` with the parameter `.param .u64 p`, whose registers are %p<8>, %h<8> (16 bits), %r<32>, %f<8> and

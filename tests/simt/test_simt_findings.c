@@ -149,6 +149,56 @@ static void a_finding_says_where_and_may_be_allowed(void **state)
     ptx_machine_close(&machine);
 }
 
+/* A piece of work that comes after `before` pieces of stream 1 and of stream 2 each. */
+static enum simt_finding_kind use(struct ptx_machine *machine, uint32_t stream, uint64_t number,
+                                  uint64_t before, const void *address, size_t bytes, bool store)
+{
+    const struct simt_order order = { stream, number, { 0, before, before } };
+    const struct simt_use use = { "a copy", &order, address, bytes, store };
+
+    (void)simt_use(machine->simt, &use, &machine->finding);
+    return machine->finding.kind;
+}
+
+static enum simt_finding_kind launch(struct ptx_machine *machine, uint32_t stream, uint64_t number,
+                                     uint64_t before, const void *address)
+{
+    const struct simt_order order = { stream, number, { 0, before, before } };
+
+    machine->order = &order;
+    (void)ptx_machine_run(machine, 1, 32, address);
+    machine->order = NULL;
+    return machine->finding.kind;
+}
+
+/* A kernel on stream 1 writes 128 bytes. What another stream does with them must come after it, and what writes to them
+ * after whoever read them. */
+static void work_of_streams_that_nothing_orders_is_found(void **state)
+{
+    _Alignas(256) uint32_t memory[WORDS] = { 0 }, hosts[1] = { 0 };
+    struct ptx_machine machine;
+    (void)state;
+
+    ptx_machine_open(&machine, "", START "st.global.u32 [%rd2], %r1;");
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    assert_int_equal(launch(&machine, 1, 1, 0, memory), SIMT_NONE);
+    assert_int_equal(launch(&machine, 1, 2, 0, memory), SIMT_NONE);
+    assert_int_equal(use(&machine, 2, 1, 1, memory, 4, false), SIMT_UNORDERED);
+    assert_non_null(strstr(status_last()->text, "a copy on stream 2, from byte 0 of 1024: "));
+    assert_int_equal(use(&machine, 2, 1, 1, memory + 31, 8, false), SIMT_UNORDERED);
+    assert_int_equal(use(&machine, 2, 1, 1, memory + 32, 512, false), SIMT_NONE);
+    assert_int_equal(launch(&machine, 2, 1, 1, memory), SIMT_UNORDERED);
+    assert_non_null(strstr(machine.finding.detail, "byte 0 of 1024, of stream 1"));
+    assert_int_equal(launch(&machine, 2, 1, 1, memory + 32), SIMT_NONE);
+    assert_int_equal(use(&machine, 2, 2, 2, memory, 128, false), SIMT_NONE);
+    assert_int_equal(use(&machine, 1, 3, 0, memory, 128, false), SIMT_NONE);
+    assert_int_equal(use(&machine, 2, 3, 2, memory, 128, true), SIMT_UNORDERED);
+    assert_int_equal(use(&machine, 2, 4, 3, memory, 128, true), SIMT_NONE);
+    assert_int_equal(use(&machine, 1, 4, 2, hosts, sizeof hosts, true), SIMT_NONE);
+    assert_int_equal(use(&machine, 1, 5, 9, memory + 1, sizeof memory, true), SIMT_OUT_OF_BOUNDS);
+    ptx_machine_close(&machine);
+}
+
 /* A launch hands over exactly the kernel's arguments. */
 static void arguments_of_another_size_are_found(void **state)
 {
@@ -370,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_is_found_and_its_twin_is_clean),
         cmocka_unit_test(a_finding_says_where_and_may_be_allowed),
+        cmocka_unit_test(work_of_streams_that_nothing_orders_is_found),
         cmocka_unit_test(arguments_of_another_size_are_found),
         cmocka_unit_test(lanes_part_and_meet_again),
         cmocka_unit_test(shuffles_add_up_the_lanes),

@@ -77,25 +77,58 @@ static void multiply(const struct operation *operation, void *first, void *secon
     for (int i = 0; i < 3; i++) free(memory[i]);
 }
 
+/* Of a matrix that is stored by columns. */
+static cudaError_t use_matrix(const struct operation *operation, const void *matrix, int type,
+                              int rows, int columns, int ld, bool store)
+{
+    size_t bytes = type == CUDA_R_32F ? 4 : 2;
+    cudaError_t error = cudaSuccess;
+
+    if (ld == rows)
+        return stand_in_use(operation, matrix, (size_t)rows * (size_t)columns * bytes, store);
+    for (int column = 0; column < columns && error == cudaSuccess; column++)
+        error = stand_in_use(operation, at(matrix, (long long)column * ld, type),
+                             (size_t)rows * bytes, store);
+    return error;
+}
+
+static cudaError_t use_all(const struct operation *operation, const void *first, const void *second,
+                           const void *c)
+{
+    int m = operation->product.m, n = operation->product.n, k = operation->product.k;
+    int type = operation->product.type, type_c = operation->product.type_c;
+    bool turned_first = operation->product.transpose_first;
+    bool turned_second = operation->product.transpose_second;
+    cudaError_t error = use_matrix(operation, first, type, turned_first ? k : m,
+                                   turned_first ? m : k, operation->product.ld_first, false);
+
+    if (error == cudaSuccess)
+        error = use_matrix(operation, second, type, turned_second ? n : k, turned_second ? k : n,
+                           operation->product.ld_second, false);
+    if (error == cudaSuccess)
+        error = use_matrix(operation, c, type_c, m, n, operation->product.ld_c, true);
+    return error;
+}
+
 static cudaError_t run_product(struct operation *operation)
 {
-    int m = operation->product.m, type = operation->product.type,
-        type_c = operation->product.type_c;
+    int type = operation->product.type, type_c = operation->product.type_c;
+    cudaError_t error = cudaSuccess;
     static _Thread_local bool alone;
 
     if (!alone) /* a thread of OpenMP per stream, or their barriers spin */
         omp_set_num_threads(1);
     alone = true;
-    for (int batch = 0; batch < operation->product.batch; batch++) {
-        char *c = at(operation->product.c, batch * operation->product.stride_c, type_c);
-        multiply(operation,
-                 at(operation->product.first, batch * operation->product.stride_first, type),
-                 at(operation->product.second, batch * operation->product.stride_second, type), c);
-        for (long column = 0; column < operation->product.n; column++)
-            stand_in_written(at(c, column * operation->product.ld_c, type_c),
-                             (size_t)m * (type_c == CUDA_R_32F ? 4 : 2));
+    for (int batch = 0; batch < operation->product.batch && error == cudaSuccess; batch++) {
+        void *first = at(operation->product.first, batch * operation->product.stride_first, type);
+        void *second =
+            at(operation->product.second, batch * operation->product.stride_second, type);
+        void *c = at(operation->product.c, batch * operation->product.stride_c, type_c);
+        error = use_all(operation, first, second, c);
+        if (error == cudaSuccess)
+            multiply(operation, first, second, c);
     }
-    return cudaSuccess;
+    return error;
 }
 
 static cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t op_first,

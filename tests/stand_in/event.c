@@ -4,12 +4,14 @@
 #include "harness/base/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct CUevent_st {
     int references;
     bool timing;
     long recorded, reached;
     int64_t time_ns;
+    uint64_t before[SIMT_STREAMS]; /* what the last record comes after, as in simt_order */
 };
 
 /* Under the lock. */
@@ -67,6 +69,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return stand_in_leave(cudaSuccess);
 }
 
+void stand_in_event_follow(const struct operation *node, const uint64_t *before)
+{
+    if (node->run == run_record)
+        memcpy(node->event.event->before, before, sizeof node->event.event->before);
+}
+
 /* The stream must not be captured: without cudaEventRecordExternal that would mean another thing. */
 static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
                              cudaError_t (*run)(struct operation *))
@@ -78,10 +86,14 @@ static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
         return stand_in_leave(cudaErrorStreamCaptureIsolation);
     if (run == run_record)
         event->recorded++;
+    else
+        stand_in_follow(stream, event->before);
     event->references++;
     operation.event.event = event;
     operation.event.number = event->recorded;
     stand_in_enqueue(stream, &operation);
+    if (run == run_record)
+        memcpy(event->before, stream->order.before, sizeof event->before);
     return stand_in_leave(cudaSuccess);
 }
 
@@ -116,6 +128,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     if (stand_in_is_unsafe())
         return stand_in_leave(cudaErrorStreamCaptureUnsupported);
     for (number = event->recorded; event->reached < number;) stand_in_wait();
+    stand_in_host_waited(event->before);
     return stand_in_leave(cudaSuccess);
 }
 
@@ -124,7 +137,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     stand_in_lock();
     if (stand_in_is_unsafe())
         return stand_in_leave(cudaErrorStreamCaptureUnsupported);
-    return stand_in_leave(event->reached < event->recorded ? cudaErrorNotReady : cudaSuccess);
+    if (event->reached < event->recorded)
+        return stand_in_leave(cudaErrorNotReady);
+    stand_in_host_waited(event->before);
+    return stand_in_leave(cudaSuccess);
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)

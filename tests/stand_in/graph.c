@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct recording {
     struct CUgraph_st *graph;
@@ -19,9 +20,10 @@ struct CUgraph_st {
 struct CUgraphExec_st {
     uint32_t id;
     int references;
-    bool running;
+    long launched, done;
     struct operation *nodes;
     size_t count;
+    uint64_t before[SIMT_STREAMS]; /* what its last launch comes after, and that itself */
 };
 
 static uint32_t last_graph; /* under the lock */
@@ -154,8 +156,7 @@ static cudaError_t run_graph(struct operation *operation)
     cudaError_t error = cudaSuccess;
 
     stand_in_lock();
-    while (exec->running) stand_in_wait();
-    exec->running = true;
+    while (exec->done < operation->graph.number) stand_in_wait();
     stand_in_unlock();
     for (size_t i = 0; i < exec->count && error == cudaSuccess; i++) {
         struct stand_in_work work = exec->nodes[i].work;
@@ -163,10 +164,12 @@ static cudaError_t run_graph(struct operation *operation)
         work.stream = operation->work.stream;
         work.graph = exec->id;
         work.node = (uint32_t)i + 1;
+        exec->nodes[i].order = operation->order;
+        exec->nodes[i].order.number += i + 1;
         error = stand_in_run(&exec->nodes[i], &work);
     }
     stand_in_lock();
-    exec->running = false;
+    exec->done++;
     release_exec(exec);
     stand_in_wake();
     stand_in_unlock();
@@ -177,11 +180,22 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     struct operation operation = { .run = run_graph };
 
+    cudaError_t error;
+
     stand_in_lock();
     exec->references++;
+    stand_in_follow(stream, exec->before); /* launches of one graph follow each other */
+    operation.graph.number = exec->launched++;
     stand_in_unlock();
     operation.graph.exec = exec;
-    return stand_in_submit(stream, &operation);
+    operation.parts = exec->count;
+    error = stand_in_submit(stream, &operation);
+    stand_in_lock();
+    memcpy(exec->before, stream->order.before, sizeof exec->before);
+    for (size_t i = 0; i < exec->count; i++)
+        stand_in_event_follow(&exec->nodes[i], stream->order.before);
+    stand_in_unlock();
+    return error;
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)

@@ -120,13 +120,20 @@ static cudaError_t error_of(enum simt_finding_kind kind)
     }
 }
 
+cudaError_t stand_in_found(enum simt_finding_kind kind)
+{
+    fprintf(stderr, "stand-in: %s\n", status_last()->text);
+    return error_of(kind);
+}
+
 static cudaError_t run_kernel(struct operation *operation)
 {
     const struct kernel_entry *entry = operation->kernel.entry;
     const void *arguments[] = { operation->kernel.arguments, &operation->kernel.count };
     const size_t sizes[] = { entry->size, sizeof operation->kernel.count };
     const struct simt_grid grid = { .blocks = { operation->work.grid, 1, 1 },
-                                    .threads = { operation->work.block, 1, 1 } };
+                                    .threads = { operation->work.block, 1, 1 },
+                                    .order = &operation->order };
     struct simt_finding finding;
 
     if (entry == &empty || stand_in_is_lost())
@@ -136,8 +143,7 @@ static cudaError_t run_kernel(struct operation *operation)
     if (simt_launch(stand_in_machine(), find_kernel(entry), &grid, arguments, sizes, 2, &finding) ==
         STATUS_OK)
         return cudaSuccess;
-    fprintf(stderr, "stand-in: %s\n", status_last()->text);
-    return error_of(finding.kind);
+    return stand_in_found(finding.kind);
 }
 
 cudaError_t cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block,

@@ -55,9 +55,16 @@ void stand_in_forbid(void *memory, size_t bytes, bool forbidden)
         abort();
 }
 
-void stand_in_written(const void *memory, size_t bytes)
+cudaError_t stand_in_use(const struct operation *operation, const void *memory, size_t bytes,
+                         bool store)
 {
-    simt_memory_written(stand_in_machine(), memory, bytes);
+    static const char *const names[] = { "work", "a library", "a copy", "a memset" };
+    const struct simt_use use = { names[operation->work.kind], &operation->order, memory, bytes,
+                                  store };
+    struct simt_finding finding;
+
+    return simt_use(stand_in_machine(), &use, &finding) == STATUS_OK ? cudaSuccess
+                                                                     : stand_in_found(finding.kind);
 }
 
 bool stand_in_is_pinned(const void *address)

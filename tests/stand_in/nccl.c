@@ -239,16 +239,34 @@ static bool agree(const struct operation *operation)
     return meet(comm);
 }
 
+/* What the collective reads and writes. */
+static cudaError_t use_memory(const struct operation *operation)
+{
+    const struct nccl_communicator *comm = operation->collective.comm;
+    size_t bytes = bytes_of(operation, operation->collective.count),
+           all = bytes * (size_t)comm->ranks;
+    enum kind kind = (enum kind)operation->collective.kind;
+    cudaError_t (*use)(const struct operation *, const void *, size_t, bool), error;
+
+    *(void **)&use = of_cuda("stand_in_use");
+    error = use(operation, operation->collective.send, kind == REDUCE_SCATTER ? all : bytes, false);
+    if (error == cudaSuccess)
+        error =
+            use(operation, operation->collective.receive, kind == ALL_GATHER ? all : bytes, true);
+    return error;
+}
+
 static cudaError_t run_collective(struct operation *operation)
 {
     struct nccl_communicator *comm = operation->collective.comm;
+    cudaError_t error = use_memory(operation);
 
     atomic_fetch_add(&comm->running, 1);
     while (atomic_load(&comm->failed) && !atomic_load(&comm->aborted)) rest();
     if (!atomic_load(&comm->aborted) && agree(operation))
         exchange(operation);
     atomic_fetch_sub(&comm->running, 1);
-    return cudaSuccess;
+    return error;
 }
 
 static enum nccl_result queue(enum kind kind, const void *send, void *receive, size_t count,

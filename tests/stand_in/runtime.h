@@ -47,7 +47,13 @@ struct CUstream_st {
     bool closing;
     struct CUstream_st *next;
     struct recording *recording; /* NULL: it is not being captured */
+    struct simt_order order;     /* of its last piece of work, which comes before the next, too */
 };
+
+/* What comes next on the stream comes after this, too; the host has waited for it, so that all that is submitted from now
+ * on does. `before` is as in simt_order. */
+void stand_in_follow(struct CUstream_st *stream, const uint64_t *before);
+void stand_in_host_waited(const uint64_t *before);
 
 /* Takes over `operation->owned`. */
 void stand_in_enqueue(struct CUstream_st *stream, const struct operation *operation);
@@ -64,6 +70,9 @@ cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work
 /* The machine that executes kernels and knows the GPUs' memory. With or without the lock. */
 struct simt *stand_in_machine(void);
 
+/* Prints a finding of the machine. Without the lock. */
+cudaError_t stand_in_found(enum simt_finding_kind kind);
+
 /* --- memory.c --- */
 
 /* Without the lock: whether the address is in pinned memory. */
@@ -74,6 +83,11 @@ int stand_in_block_device(const void *address);
 
 /* What was freed on a stream that is closing is free for every stream. */
 void stand_in_forget_stream(const struct CUstream_st *stream);
+
+/* --- event.c --- */
+
+/* Where the node of a graph records an event: its next record comes after `before`. */
+void stand_in_event_follow(const struct operation *node, const uint64_t *before);
 
 /* --- graph.c: captures --- */
 

@@ -9,6 +9,7 @@
 #ifndef TESTS_STAND_IN_STAND_IN_H
 #define TESTS_STAND_IN_STAND_IN_H
 
+#include "harness/simt/code/simt_types.h"
 #include "tests/stand_in/listener.h"
 
 #include <cuda_runtime_api.h>
@@ -21,6 +22,8 @@ struct operation {
     struct operation *next;
     void *owned;
     struct stand_in_work work; /* what the listener learns of it */
+    struct simt_order order;   /* set by stand_in_submit() */
+    uint64_t parts;            /* how many places in the order it has besides its own */
     union {
         struct {
             void *to;
@@ -39,6 +42,7 @@ struct operation {
         } event;
         struct {
             struct CUgraphExec_st *exec;
+            long number; /* of its launches */
         } graph;
         struct {
             const void *first, *second;
@@ -67,8 +71,9 @@ STAND_IN_EXPORT cudaError_t stand_in_submit(cudaStream_t stream, const struct op
 /* The GPU of the calling thread. */
 STAND_IN_EXPORT int stand_in_device(void);
 
-/* A library has written these bytes of the GPU's memory. */
-STAND_IN_EXPORT void stand_in_written(const void *memory, size_t bytes);
+/* The operation, on its stream, reads or writes these bytes. An error is a finding of the machine, and printed. */
+STAND_IN_EXPORT cudaError_t stand_in_use(const struct operation *operation, const void *memory,
+                                         size_t bytes, bool store);
 
 /* Kernels must not touch these bytes, or may again: for tests, which find it by its name. */
 STAND_IN_EXPORT void stand_in_forbid(void *memory, size_t bytes, bool forbidden);

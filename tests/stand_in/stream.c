@@ -10,6 +10,38 @@
 static struct CUstream_st *streams;
 static uint32_t last_stream = STAND_IN_FIRST_STREAM;
 
+/* Streams whose ids differ by SIMT_STREAMS count as one in the order of work. */
+static uint64_t last_numbers[SIMT_STREAMS], host_waited[SIMT_STREAMS];
+
+static void join(uint64_t *to, const uint64_t *from)
+{
+    for (int s = 0; s < SIMT_STREAMS; s++) to[s] = from[s] > to[s] ? from[s] : to[s];
+}
+
+void stand_in_follow(struct CUstream_st *stream, const uint64_t *before)
+{
+    join(stream->order.before, before);
+}
+
+void stand_in_host_waited(const uint64_t *before)
+{
+    join(host_waited, before);
+}
+
+/* The place of the next piece of work, which has `parts` more after it. */
+static struct simt_order next_order(struct CUstream_st *stream, uint64_t parts)
+{
+    uint64_t *last = &last_numbers[stream->order.stream];
+    struct simt_order order;
+
+    stand_in_follow(stream, host_waited);
+    stream->order.number = *last + 1;
+    order = stream->order;
+    *last += 1 + parts;
+    stream->order.number = stream->order.before[stream->order.stream] = *last;
+    return order;
+}
+
 cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work)
 {
     cudaError_t error;
@@ -52,6 +84,7 @@ static void *work(void *argument)
 void stand_in_wait_until(struct CUstream_st *stream, long number)
 {
     while (stream->done < number) stand_in_wait();
+    stand_in_host_waited(stream->order.before);
 }
 
 void stand_in_enqueue(struct CUstream_st *stream, const struct operation *operation)
@@ -60,6 +93,7 @@ void stand_in_enqueue(struct CUstream_st *stream, const struct operation *operat
 
     *queued = *operation;
     queued->next = NULL;
+    queued->order = next_order(stream, operation->parts);
     if (stream->first == NULL)
         stream->first = queued;
     else
@@ -95,6 +129,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
         return stand_in_leave(cudaErrorInvalidValue);
     *stream = stand_in_must(calloc(1, sizeof **stream));
     (*stream)->id = last_stream++;
+    (*stream)->order.stream = (*stream)->id % SIMT_STREAMS;
     (*stream)->next = streams;
     streams = *stream;
     if (pthread_create(&(*stream)->thread, NULL, work, *stream) != 0)
@@ -136,8 +171,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    bool done;
+
     stand_in_lock();
-    return stand_in_leave(stream->done < stream->submitted ? cudaErrorNotReady : cudaSuccess);
+    done = stream->done == stream->submitted;
+    if (done)
+        stand_in_host_waited(stream->order.before);
+    return stand_in_leave(done ? cudaSuccess : cudaErrorNotReady);
 }
 
 void stand_in_wait_for_all(void)

@@ -17,10 +17,16 @@ bool stand_in_is_lost(void)
 
 static cudaError_t run_copy(struct operation *operation)
 {
-    if (!stand_in_is_lost())
+    cudaError_t error;
+
+    if (stand_in_is_lost())
+        return cudaSuccess;
+    error = stand_in_use(operation, operation->copy.from, operation->copy.bytes, false);
+    if (error == cudaSuccess)
+        error = stand_in_use(operation, operation->copy.to, operation->copy.bytes, true);
+    if (error == cudaSuccess)
         memmove(operation->copy.to, operation->copy.from, operation->copy.bytes);
-    stand_in_written(operation->copy.to, operation->copy.bytes);
-    return cudaSuccess;
+    return error;
 }
 
 static struct stand_in_work copy_work(enum cudaMemcpyKind kind, size_t bytes, bool pageable)
@@ -84,10 +90,14 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
 
 static cudaError_t run_memset(struct operation *operation)
 {
-    if (!stand_in_is_lost())
+    cudaError_t error;
+
+    if (stand_in_is_lost())
+        return cudaSuccess;
+    error = stand_in_use(operation, operation->copy.to, operation->copy.bytes, true);
+    if (error == cudaSuccess)
         memset(operation->copy.to, operation->copy.byte, operation->copy.bytes);
-    stand_in_written(operation->copy.to, operation->copy.bytes);
-    return cudaSuccess;
+    return error;
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes, cudaStream_t stream)

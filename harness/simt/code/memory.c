@@ -86,19 +86,37 @@ void memory_remove(struct memory *memory, const void *address)
             (size_t)(memory->count - at) * sizeof(struct memory_block *));
 }
 
+void memory_begin(struct memory *memory, const struct simt_order *order)
+{
+    memory->launch++;
+    memory->order = order != NULL ? *order : (struct simt_order){ 0 };
+}
+
+static bool is_unordered(const struct memory_use *use, const struct simt_order *order)
+{
+    return order->number != 0 && use->stream != order->stream &&
+           use->number > order->before[use->stream];
+}
+
 /* The first access of a launch gives the block the next of 255 numbers; then its stamps begin anew. */
-static void block_begin(struct memory_block *block, uint64_t launch)
+static void block_begin(struct memory_block *block, const struct memory *memory)
 {
     uint32_t number = (block->number >> MEMORY_STAMP_BITS) + 1;
     size_t words = (size_t)(block->end - block->first) / 4 + 1;
 
-    if (number > 255) {
+    if (number >= MEMORY_NUMBERS) {
         memset(block->writer, 0, words * sizeof *block->writer);
         memset(block->reader, 0, words * sizeof *block->reader);
         number = 1;
     }
     block->number = number << MEMORY_STAMP_BITS;
-    block->launch = launch;
+    block->launch = memory->launch;
+    block->unordered = false;
+    for (uint32_t n = 1; n < number; n++) {
+        block->uses[n].unordered = is_unordered(&block->uses[n], &memory->order);
+        block->unordered |= block->uses[n].unordered;
+    }
+    block->uses[number] = (struct memory_use){ memory->order.number, memory->order.stream, false };
 }
 
 struct memory_block *memory_find(struct memory *memory, uint64_t address)
@@ -109,7 +127,7 @@ struct memory_block *memory_find(struct memory *memory, uint64_t address)
     if (block == NULL || address >= block->end)
         return NULL;
     if (block->launch != memory->launch)
-        block_begin(block, memory->launch);
+        block_begin(block, memory);
     return block;
 }
 
@@ -254,6 +272,33 @@ bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t byte
     }
     for (uint64_t k = 0; k < count; k++) writer[k] = stamp;
     return false;
+}
+
+static const struct memory_use *use_of(const struct memory_block *block, uint32_t stamp)
+{
+    return &block->uses[stamp >> MEMORY_STAMP_BITS];
+}
+
+bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t bytes, bool store,
+                      uint32_t *stream)
+{
+    for (uint64_t k = (from - block->first + 3) / 4; k < (from - block->first + bytes) / 4; k++) {
+        const struct memory_use *writer = use_of(block, block->writer[k]),
+                                *reader = use_of(block, block->reader[k]);
+        if (writer->unordered || (store && reader->unordered)) {
+            *stream = writer->unordered ? writer->stream : reader->stream;
+            return true;
+        }
+    }
+    return false;
+}
+
+void memory_stamp(struct memory_block *block, uint64_t from, uint64_t bytes, bool store)
+{
+    uint32_t *stamps = store ? block->writer : block->reader;
+
+    for (uint64_t k = (from - block->first + 3) / 4; k < (from - block->first + bytes) / 4; k++)
+        stamps[k] = block->number | 1;
 }
 
 void memory_around(const struct memory *memory, uint64_t address, char *text, size_t size)

@@ -1,16 +1,15 @@
 /* Memory of the machine: blocks of the host's memory, and what is known of their bytes.
  *
  * Each byte has a bit that says whether it was written; each word the stamp of the warp that wrote it last, and of the
- * one that read it last, in this launch. A stamp is a number of the block's launch in the upper 8 bits (0: none yet) and
- * the warp's in the lower 24. Under the machine's lock. */
+ * one that read it last. A stamp is a number of the block's launch in the upper 8 bits (0: none yet) and the warp's in the
+ * lower 24. The block knows for each of the numbers where its launch stands in its stream. Under the machine's lock. */
 #ifndef HARNESS_SIMT_CODE_MEMORY_H
 #define HARNESS_SIMT_CODE_MEMORY_H
 
 #include "harness/base/status.h"
+#include "harness/simt/code/simt_types.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+enum { MEMORY_STAMP_BITS = 24, MEMORY_NUMBERS = 256 };
 
 struct memory_block {
     uint64_t first, end;
@@ -18,20 +17,29 @@ struct memory_block {
     uint32_t *writer, *reader;
     uint64_t launch; /* the last one that touched it */
     uint32_t number; /* of that launch, shifted to its place in a stamp */
+    struct memory_use {
+        uint64_t number;
+        uint32_t stream;
+        bool unordered; /* the launch under way need not come after it */
+    } uses[MEMORY_NUMBERS];
+    bool unordered; /* one of the uses is */
 };
 
 struct memory {
     struct memory_block **blocks; /* by address */
     int64_t count, room;
     uint64_t launch;
+    struct simt_order order; /* of the launch; number 0: after all others */
 };
 
-enum { MEMORY_STAMP_BITS = 24 };
 #define MEMORY_SEVERAL ((UINT32_C(1) << MEMORY_STAMP_BITS) - 1) /* readers */
 
 void memory_release(struct memory *memory);
 enum status memory_add(struct memory *memory, const void *address, size_t bytes);
 void memory_remove(struct memory *memory, const void *address);
+
+/* A launch, or a copy, begins. */
+void memory_begin(struct memory *memory, const struct simt_order *order);
 
 /* The block that has the address; NULL: none. Ready for the launch that is under way. */
 struct memory_block *memory_find(struct memory *memory, uint64_t address);
@@ -51,6 +59,14 @@ bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes
                        uint32_t *other);
 bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                         uint32_t *other);
+
+/* Whether a word of [from, from + bytes) was last written, or for a store read, by work that the launch under way need not
+ * come after: *stream is that work's. Accesses of less than a word, whose neighbours may be another's, are not looked at. */
+bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t bytes, bool store,
+                      uint32_t *stream);
+
+/* Notes an access by something that is no warp, such as a copy. */
+void memory_stamp(struct memory_block *block, uint64_t from, uint64_t bytes, bool store);
 
 /* "12 bytes after the end of a block of 4096", for messages. */
 void memory_around(const struct memory *memory, uint64_t address, char *text, size_t size);

@@ -13,6 +13,7 @@
     X(MISALIGNED, "a misaligned access")                                                           \
     X(UNWRITTEN, "a read of what nobody wrote")                                                    \
     X(RACE, "a race")                                                                              \
+    X(UNORDERED, "an access that nothing orders after another stream's")                           \
     X(SAME_ADDRESS, "lanes of one store write to one address")                                     \
     X(BARRIER, "a barrier that not all threads of the block reach")                                \
     X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                      \
@@ -51,9 +52,19 @@ struct simt_counts {
         shared_wanted; /* passes: of the banks; wanted: with none twice */
 };
 
+enum { SIMT_STREAMS = 32 };
+
+/* Where a piece of work stands among others: which of its stream it is, and of each stream the last one that surely came
+ * before it. The pieces of a stream count from 1, and each comes before the next. */
+struct simt_order {
+    uint32_t stream;
+    uint64_t number, before[SIMT_STREAMS];
+};
+
 struct simt_grid {
     unsigned blocks[3], threads[3];
-    size_t shared_bytes; /* dynamic */
+    size_t shared_bytes;            /* dynamic */
+    const struct simt_order *order; /* NULL: after all that was before */
 };
 
 #endif

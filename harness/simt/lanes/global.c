@@ -40,6 +40,11 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
         if (warp->exec == 0)
             return false;
     }
+    if (block->unordered && !atomic && memory_unordered(block, from, bytes, store, &other)) {
+        warp_find(warp, instruction, SIMT_UNORDERED, lane, "byte %llu of %llu, of stream %u",
+                  (wide)(from - block->first), (wide)(block->end - block->first), other);
+        return warp->exec != 0;
+    }
     if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other)
                           : memory_races_load(block, from, bytes, stamp, &other))) {
         warp_find(warp, instruction, SIMT_RACE, lane,
