@@ -15,27 +15,35 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 COUNTS = {
     "collectives_per_step", "collective_bytes_per_step", "late_gradient_bytes_per_step", "launches_per_step",
     "captures_per_step", "op_bytes_per_step", "model_flops_per_step", "syncs_per_step", "copies_per_step",
     "h2d_bytes_per_step", "d2d_bytes_per_step", "d2h_bytes_per_step", "allocations_per_step", "padding_share",
     "workers_started_per_step", "log_syncs_per_step", "skipped_updates_per_step", "activation_peak_bytes",
-    "optimizer_state_bytes", "memory_peak_bytes",
+    "optimizer_state_bytes", "memory_peak_bytes", "memory_growth_bytes",
+}
+# They grow with the steps, of which a window has more on a GPU.
+BY_STEPS = {("leak", "activation_peak_bytes")}
+# What is compared of scenarios that cannot be measured here is the losses alone, with what is smaller in their settings.
+LOSSES_ONLY = {
+    "naive_attention": "tokens=257",  # 1297 take minutes
+    "blocking_logger": "",  # which is skipped where a step takes longer than a line of the log
 }
 # Relative to the largest: the bounds of test_gpu_training.
 CLOSE = {"fp32": 1e-4, "bf16": 2e-2, "fp16": 2e-2}
 
 
-def is_kept(expectation):
-    """Whether one pair shows what is promised of it; NaN and None never do."""
+def is_kept(expectation, most):
+    """Whether one pair shows what is promised of it, an effect of `most` being enough; NaN and None never do."""
     before, after = expectation["before"], expectation["after"]
     if before is None or after is None:
         return False
     more, less = (before, after) if expectation["direction"] == "shrinks" else (after, before)
     effect = more / less if less else (float("inf") if more else 1)
     checks = {
-        "at_least": lambda bound: effect >= bound,
+        "at_least": lambda bound: effect >= min(bound, most),
         "at_most": lambda bound: effect <= bound,
         "before_above": lambda bound: before >= bound,
         "after_below": lambda bound: after <= bound,
@@ -47,13 +55,13 @@ def promised(scenario):
     return [e for e in scenario.get("expectations", []) if e["metric"] in COUNTS and e["outcome"] != "not bound"]
 
 
-def knob(settings, name):
-    return next(word.split("=", 1)[1] for word in settings.split() if word.startswith(name + "="))
+def knob(settings, name, default=None):
+    return next((word.split("=", 1)[1] for word in settings.split() if word.startswith(name + "=")), default)
 
 
 def train(settings, device):
     """The losses of the first steps."""
-    ranks = knob(settings, "ranks")
+    ranks = knob(settings, "ranks", "1")
     command = [LOSSES, "1", settings] if ranks == "1" else [UNDER_MPI, ranks, LOSSES, settings]
     done = subprocess.run(command, capture_output=True, text=True, check=False,
                           env={**os.environ, "CHOKEPOINT_TEST_DEVICE": device, "STAND_IN_DEVICES": ranks})
@@ -62,19 +70,13 @@ def train(settings, device):
     return [float.fromhex(word) for word in done.stdout.splitlines()[0].split()]
 
 
-def loss_complaints(scenario):
-    """Of the settings before: those after are compared with them by the scenario itself."""
-    settings = scenario["settings"]["before"]
-    measured = scenario["samples"]["before"][0]["losses"]
-    try:
-        again, cpu = train(settings, "cuda"), train(settings, "cpu")
-    except ValueError as error:
-        yield f"losses {error}"
-        return
+def loss_complaints(settings, measured):
+    """Of the losses that were measured with the settings, against those of another run and of the CPU device."""
+    again, cpu = train(settings, "cuda"), train(settings, "cpu")
     if any(abs(a - b) > 1e-8 * abs(a) for a, b in zip(measured, again)):  # as many digits as the result has
         yield f"other losses in another run: {measured}, {again}"
     difference = max(abs(a - b) for a, b in zip(measured, cpu)) / max(map(abs, cpu))
-    if not difference <= CLOSE[knob(settings, "precision")]:
+    if not difference <= CLOSE[knob(settings, "precision", "bf16")]:
         yield f"the CPU device's losses differ by {difference:.2g}"
 
 
@@ -85,10 +87,41 @@ def complaints(scenario):
     if not scenario["losses"]["agree"]:
         yield f"the losses differ by {scenario['losses']['difference']}"
     for expectation in promised(scenario):
-        if not is_kept(expectation):
+        sample = scenario["samples"]["before"][0]
+        by_steps = (scenario["name"], expectation["metric"]) in BY_STEPS
+        if not is_kept(expectation, 0.9 * (sample["steps"] + sample["warmup_steps"]) if by_steps else float("inf")):
             yield (f"{expectation['metric']}: {expectation['before']} before, {expectation['after']} after; "
                    f"it {expectation['direction']}, at least {expectation['at_least']}")
-    yield from loss_complaints(scenario)
+    # Those after are compared with them by the scenario itself.
+    yield from loss_complaints(scenario["settings"]["before"], scenario["samples"]["before"][0]["losses"])
+
+
+def noted(check, *what):
+    """What the check complains of; also if it cannot train."""
+    found = []
+    try:
+        found.extend(check(*what))
+    except ValueError as error:
+        found.append(f"losses {error}")
+    return found
+
+
+def pair_complaints(scenario):
+    """Of losses alone."""
+    pair = [f"{scenario['settings']} {scenario['knob']}={scenario[variant]} {LOSSES_ONLY[scenario['name']]}"
+            for variant in ("before", "after")]
+    before, after = (train(settings, "cuda") for settings in pair)
+    difference = max(abs(a - b) for a, b in zip(before, after)) / max(map(abs, before))
+    if not difference <= CLOSE["bf16"]:
+        yield f"the losses differ by {difference:.2g}"
+    yield from loss_complaints(pair[0], before)
+
+
+def compare_losses(scenario):
+    """A row with what is wrong."""
+    start = time.monotonic()
+    found = noted(pair_complaints, scenario)
+    return [({"name": scenario["name"], "seconds": time.monotonic() - start}, found)]
 
 
 def like(names, folder):
@@ -112,7 +145,7 @@ def run(names, ranks, sized):
         if not result.exists() or "stand-in: " in done.stdout:
             sys.exit(done.stdout)
         rows = json.loads(result.read_text())["chokepoint"]["scenarios"]
-    return [(row, list(complaints(row))) for row in rows]
+    return [(row, noted(complaints, row)) for row in rows]
 
 
 # Those whose images have a size that a balance chooses.
@@ -121,20 +154,25 @@ TOGETHER = 4  # scenarios of one call
 
 
 def calls(names):
+    """Functions that give rows."""
     known = json.loads(subprocess.run([PROGRAM, "list", "--format=json"], check=True,
                                       stdout=subprocess.PIPE).stdout)["scenarios"]
     chosen = [row for row in known if not names or row["name"] in names]
+    measured = [row for row in chosen if row["name"] not in LOSSES_ONLY]
     for ranks, sized in ((2, False), (1, True), (1, False)):
-        some = [row["name"] for row in chosen if (row["group"] == "ranks") == (ranks > 1) and (row["name"] in SIZED) == sized]
+        some = [row["name"] for row in measured if (row["group"] == "ranks") == (ranks > 1) and (row["name"] in SIZED) == sized]
         for first in range(0, len(some), TOGETHER):
-            yield some[first:first + TOGETHER], ranks, sized
+            yield lambda these=some[first:first + TOGETHER], ranks=ranks, sized=sized: run(these, ranks, sized)
+    for row in chosen:
+        if row["name"] in LOSSES_ONLY:
+            yield lambda row=row: compare_losses(row)
 
 
 def main():
     wrong = count = 0
     # Kernels keep one core busy, whatever there is.
     with concurrent.futures.ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) if not sys.argv[4:] else 1)) as pool:
-        for rows in pool.map(lambda call: run(*call), calls(sys.argv[4:])):
+        for rows in pool.map(lambda call: call(), calls(sys.argv[4:])):
             for scenario, found in rows:
                 said = "WRONG" if found else "as promised"
                 print(f"{scenario['name']:<24} {len(promised(scenario))} counts {said}, {scenario['seconds'] or 0:.0f} s")
