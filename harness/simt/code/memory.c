@@ -282,9 +282,16 @@ static const struct memory_use *use_of(const struct memory_block *block, uint32_
 bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t bytes, bool store,
                       uint32_t *stream)
 {
+    uint32_t written = 0, read = 0;
+
     for (uint64_t k = (from - block->first + 3) / 4; k < (from - block->first + bytes) / 4; k++) {
-        const struct memory_use *writer = use_of(block, block->writer[k]),
-                                *reader = use_of(block, block->reader[k]);
+        const struct memory_use *writer, *reader;
+        if (block->writer[k] == written && block->reader[k] == read) /* as the word before */
+            continue;
+        written = block->writer[k];
+        read = block->reader[k];
+        writer = use_of(block, written);
+        reader = use_of(block, read);
         if (writer->unordered || (store && reader->unordered)) {
             *stream = writer->unordered ? writer->stream : reader->stream;
             return true;
