@@ -55,16 +55,46 @@ static enum status folders(char list[FOLDERS][PATH_MAX])
     return STATUS_OK;
 }
 
+/* The levels of x86-64 that this CPU has, as file names end, best first. The last is "", a plugin without a level. */
+static int levels_here(const char *levels[3])
+{
+    int count = 0;
+
+#if defined(__x86_64__)
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+    if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        levels[count++] = "-x86-64-v4";
+    if (v3)
+        levels[count++] = "-x86-64-v3";
+#endif
+    levels[count++] = "";
+    return count;
+}
+
+static bool is_in(char *path, size_t size, const char *folder, const char *file)
+{
+    const char *levels[3];
+    int count = levels_here(levels);
+
+    for (int i = 0; i < count; i++) {
+        int length = snprintf(path, size, "%s/libchokepoint_%s%s.so", folder, file, levels[i]);
+        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum status find(char *path, size_t size, const struct plugin_title *title)
 {
     char list[FOLDERS][PATH_MAX];
 
     TRY(folders(list));
-    for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++) {
-        int length = snprintf(path, size, "%s/libchokepoint_%s.so", list[i], title->file);
-        if (length > 0 && (size_t)length < size && access(path, R_OK) == 0)
+    for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++)
+        if (is_in(path, size, list[i], title->file))
             return STATUS_OK;
-    }
     FAIL(STATUS_NO_LIBRARY,
          "%s has no plugin here: libchokepoint_%s.so is not in %s%s%s; %s, or set "
          "CHOKEPOINT_PLUGINS to its folder",

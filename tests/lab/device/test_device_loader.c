@@ -4,6 +4,7 @@
 
 #include "harness/base/system/machine.h"
 #include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/lab/cpu_flag.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,30 @@ static void a_plugin_whose_library_is_missing_says_which(void **state)
 
     plugins_in(FAKES "/needs_absent");
     assert_refused("cuda", STATUS_NO_LIBRARY, "libfake_absent.so");
+}
+
+/* Three plugins in a folder, of which only that of the level that this CPU has is one. */
+static void the_best_level_that_the_cpu_has_is_taken(void **state)
+{
+    char folder[] = "/tmp/chokepoint-plugins-XXXXXX", path[3][128];
+    static const char *const levels[] = { "", "-x86-64-v3", "-x86-64-v4" };
+    size_t best = 0;
+    struct device *device;
+    (void)state;
+
+    best = cpu_flag("avx2") && cpu_flag("fma") ? 1 : 0;
+    best = cpu_flag("avx512vl") && cpu_flag("avx512bw") && cpu_flag("avx512dq") ? 2 : best;
+    assert_non_null(mkdtemp(folder));
+    plugins_in(folder);
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+        snprintf(path[i], sizeof path[i], "%s/libchokepoint_cpu%s.so", folder, levels[i]);
+        assert_int_equal(
+            symlink(i == best ? CPU_PLUGIN : FAKES "/no_driver/libchokepoint_cuda.so", path[i]), 0);
+    }
+    OK(device_open(&device, "cpu", NULL));
+    device_close(device);
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++) unlink(path[i]);
+    rmdir(folder);
 }
 
 static void auto_falls_back_to_the_cpu_device(void **state)
@@ -542,6 +567,7 @@ int main(void)
         cmocka_unit_test_teardown(a_plugin_from_other_sources_is_refused, as_it_was),
         cmocka_unit_test_teardown(a_library_that_is_no_plugin_is_refused, as_it_was),
         cmocka_unit_test_teardown(a_plugin_whose_library_is_missing_says_which, as_it_was),
+        cmocka_unit_test_teardown(the_best_level_that_the_cpu_has_is_taken, as_it_was),
         cmocka_unit_test_teardown(auto_falls_back_to_the_cpu_device, as_it_was),
         cmocka_unit_test(the_name_that_opens_a_device_again_is_made_and_parsed),
         cmocka_unit_test_teardown(the_cpu_device_tells_its_properties, as_it_was),

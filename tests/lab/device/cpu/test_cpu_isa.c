@@ -2,33 +2,18 @@
  * there is, and for nothing at all. */
 #include "harness/lab/device/cpu/arithmetic/isa.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/lab/cpu_flag.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 const uint32_t isa_built = CLAIMED;
-
-/* The features of this CPU as the kernel lists them. */
-static bool cpu_has(const char *flag)
-{
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[8192], *found = NULL;
-
-    assert_non_null(file);
-    while (found == NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "flags", 5) == 0)
-            found = strstr(line, flag);
-    fclose(file);
-    return found != NULL;
-}
 
 static void what_the_cpu_lacks_is_named(void **state)
 {
     enum status status = isa_check();
     (void)state;
 
-    if (isa_built == 0 || cpu_has(" avx512_fp16")) {
+    if (isa_built == 0 || cpu_flag("avx512_fp16")) {
         assert_int_equal(status, STATUS_OK);
         return;
     }
