@@ -42,6 +42,8 @@ static const char *device_name(const struct timeline *timeline)
 {
     const struct event_device *device = timeline_device(timeline);
 
+    if (timeline->host_alone)
+        return "a host alone";
     return device != NULL && device->name[0] != '\0' ? device->name : "a device without a name";
 }
 

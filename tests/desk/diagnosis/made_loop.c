@@ -244,6 +244,9 @@ static void run_step(struct run *run, int number)
         made_add("kernel", "elsewhere", 1, STREAM, later(run->now, run->device),
                  later(run->now, run->device) + loop->other_device, 0);
     launch_all(run);
+    if (loop->items_in != NULL)
+        made_add("user_annotation", loop->items_in, HOST, HOST, run->now,
+                 run->now + 2 * loop->items, 0);
     for (int i = 0; i < loop->items; i++) spend(run, "cpu_op", "aten::item", 2);
     for (int i = 0; i < loop->trips; i++) go_round(run);
     if (loop->communication > 0)

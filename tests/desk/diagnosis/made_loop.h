@@ -60,7 +60,8 @@ struct made_loop {
     bool no_steps, no_calls;
     bool
         alone; /* there is no device: launches are operators alone, and nothing waits or is copied */
-    int items; /* numbers that such a loop reads, 2 us each */
+    int items;            /* numbers that such a loop reads, 2 us each */
+    const char *items_in; /* the annotation that they are in; NULL: none */
 };
 
 struct analysed made_loop(const struct made_loop *loop);

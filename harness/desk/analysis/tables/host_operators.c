@@ -2,6 +2,7 @@
 #include "harness/desk/analysis/tables/host_operators.h"
 
 #include "harness/desk/analysis/tables/spans.h"
+#include "harness/desk/analysis/timeline/phases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct operator_sweep {
     struct open_operator stack[SPANS_DEPTH];
     int depth;
     uint32_t track;
+    int64_t own_values_until_ns;       /* the end of loading, or of the optimizer */
     const struct trace_event *product; /* the last batched one; NULL: another came after it */
     bool softmax;                      /* one came after it */
 };
@@ -58,16 +60,40 @@ static void look_for_attention(struct operator_sweep *sweep, const struct trace_
     }
 }
 
+static void take_annotation(struct operator_sweep *sweep, const struct trace_event *event)
+{
+    enum phase phase;
+
+    if (phase_of_name(trace_file_name(sweep->timeline->trace, event->name), &phase) &&
+        (phase == PHASE_DATA || phase == PHASE_OPTIMIZER) &&
+        event->end_ns > sweep->own_values_until_ns)
+        sweep->own_values_until_ns = event->end_ns;
+}
+
+static void count_value(struct operator_sweep *sweep, const struct trace_event *event)
+{
+    if (event->start_ns < sweep->own_values_until_ns ||
+        strcmp(trace_file_name(sweep->timeline->trace, event->name), "aten::item") != 0)
+        return;
+    sweep->operators->value_count++;
+    sweep->operators->value_ns += event->end_ns - event->start_ns;
+}
+
+static void enter_track(struct operator_sweep *sweep, uint32_t track)
+{
+    if (track == sweep->track)
+        return;
+    sweep->track = track;
+    sweep->depth = 0;
+    sweep->own_values_until_ns = INT64_MIN;
+    sweep->product = NULL;
+    sweep->softmax = false;
+}
+
 static void take_operator(struct operator_sweep *sweep, const struct trace_event *event)
 {
     int64_t ns = event->end_ns - event->start_ns, row = sweep->operators->count++;
 
-    if (event->track != sweep->track) {
-        sweep->track = event->track;
-        sweep->depth = 0;
-        sweep->product = NULL;
-        sweep->softmax = false;
-    }
     while (sweep->depth > 0 && sweep->stack[sweep->depth - 1].end_ns <= event->start_ns)
         sweep->depth--;
     sweep->rows[row] = (struct self_time){ event->name, ns };
@@ -76,6 +102,7 @@ static void take_operator(struct operator_sweep *sweep, const struct trace_event
     if (sweep->depth < SPANS_DEPTH)
         sweep->stack[sweep->depth++] = (struct open_operator){ event->end_ns, row };
     look_for_attention(sweep, event);
+    count_value(sweep, event);
 }
 
 static int by_name_and_time(const void *left, const void *right)
@@ -130,13 +157,17 @@ struct host_operators host_operators_of(struct arena *arena, const struct timeli
     struct host_operators operators = { .count = 0 };
     struct operator_sweep sweep = { .timeline = timeline,
                                     .operators = &operators,
+                                    .own_values_until_ns = INT64_MIN,
                                     .rows = ARENA_NEW(scratch, struct self_time,
                                                       timeline->host_count) };
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&
-            event->start_ns < end_ns)
+        enter_track(&sweep, event->track);
+        if (event->kind == EVENT_KIND_ANNOTATION)
+            take_annotation(&sweep, event);
+        else if (event->kind == EVENT_KIND_OPERATOR && event->start_ns >= start_ns &&
+                 event->start_ns < end_ns)
             take_operator(&sweep, event);
     }
     sum_medians(&operators, sweep.rows, timeline->trace);

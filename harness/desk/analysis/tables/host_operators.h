@@ -27,6 +27,10 @@ struct host_operators {
      * are left out: optimizers update with those, and residuals are added by them. */
     int64_t elementwise_count;
     double elementwise_ns; /* sum of their median self times */
+
+    /* Numbers read from tensors (aten::item). Those that loading and the optimizer read are left out: samples
+     * and counts of steps are the host's on every machine. */
+    int64_t value_count, value_ns;
 };
 
 /* Counts those that begin from `start_ns` to before `end_ns`. */

@@ -72,9 +72,8 @@ enum { READS_LEAST = 2 }; /* per step: one may be the loss, to log it */
 
 static bool judge_values_read(struct finding *finding, const struct facts *facts)
 {
-    const struct span_row *item =
-        spans_find(&facts->summary->spans, facts->summary->trace, "aten::item", false);
-    double count = item != NULL ? (double)item->count / facts->steps : 0;
+    const struct host_operators *operators = &facts->summary->operators;
+    double count = (double)operators->value_count / facts->steps;
 
     if (!facts->summary->timeline.host_alone || !(count >= READS_LEAST))
         return false;
@@ -82,7 +81,7 @@ static bool judge_values_read(struct finding *finding, const struct facts *facts
         finding->evidence, sizeof finding->evidence,
         "%.4g values %s are read from tensors (aten::item), which costs %s here; on a GPU each "
         "of them waits until the device has done all that is queued",
-        count, facts_per(facts), quantity_time((double)item->host_total_ns / facts->steps).text);
+        count, facts_per(facts), quantity_time((double)operators->value_ns / facts->steps).text);
     finding_informs(finding);
     return true;
 }
@@ -119,7 +118,8 @@ const struct rule rules_of_operators[] = {
     {
         .id = "values_read",
         .title = "The loop reads values from tensors",
-        .symptom = "two or more aten::item per step, in a loop without a device",
+        .symptom = "two or more aten::item per step, in a loop without a device, outside of "
+                   "loading and optimizer",
         .meaning = "a host reads its own memory at once, but a GPU has to be waited for each time",
         .advice =
             "before the loop moves to a GPU, keep what it sums or compares in tensors, and read "
