@@ -139,12 +139,20 @@ const char *trace_file_metadata(const struct trace_file *trace, const char *key)
     return NULL;
 }
 
+static bool are_alike(const struct trace_file *trace)
+{
+    for (int i = 1; i < trace->device_count; i++)
+        if (strcmp(trace->devices[i].name, trace->devices[0].name) != 0)
+            return false;
+    return trace->device_count > 0;
+}
+
 const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id)
 {
     for (int i = 0; i < trace->device_count; i++)
         if (trace->devices[i].id == id)
             return &trace->devices[i];
-    return NULL;
+    return id >= 0 && are_alike(trace) ? &trace->devices[0] : NULL;
 }
 
 double trace_file_overhead(const struct trace_file *trace)

@@ -200,7 +200,8 @@ uint32_t trace_file_name_count(const struct trace_file *trace);
 /* JSON text, strings with their quotes; NULL: the file has no such member. */
 const char *trace_file_metadata(const struct trace_file *trace, const char *key);
 
-/* The device of that number; NULL: the file does not describe it. */
+/* The device of that number, or one that is like it: scripts that merge traces keep the head of one, and so a device that
+ * is not described is taken for one of those that are, if these have one name. NULL: the file does not tell. */
 const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id);
 
 /* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN: the

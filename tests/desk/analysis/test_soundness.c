@@ -13,6 +13,7 @@ struct damage {
     int first_us;   /* of the first step */
     int overrun_us; /* of each third step's kernel, beyond the next one's start */
     int clock_us;   /* added to the times of the device */
+    int drift_us;   /* added to them again with each step */
     int empty;      /* so many kernels take no time */
     int zero;       /* so many steps have a kernel at the time 0 */
     int hole_us;    /* after half of the steps, whose numbers jump by 10 */
@@ -26,7 +27,7 @@ static void add_step(const struct damage *damage, int step)
 {
     int jump = damage->hole_us > 0 && step >= STEPS / 2;
     int at = damage->first_us + STEP_US * step + (jump ? damage->hole_us : 0);
-    int id = 100 + 10 * step, device = at + 20 + damage->clock_us;
+    int id = 100 + 10 * step, device = at + 20 + damage->clock_us + damage->drift_us * step;
     int overrun = step % 3 == 0 && damage->overrun_us > 0 ? 100 + damage->overrun_us : 0;
     char name[32];
 
@@ -142,6 +143,27 @@ static void a_clock_that_is_early_or_late_is_moved(void **state)
     made_release(&analysed);
 }
 
+/* 10 us with each step of 1 ms: a doubt, whether waits contradict it or not. No clock drifts by a tenth. */
+static void a_clock_that_drifts_is_doubted(void **state)
+{
+    static const struct damage drifts[] = {
+        { .first_us = 2000000, .drift_us = 10 },
+        { .first_us = 2000000, .drift_us = 10, .waits = true },
+        { .first_us = 2000000, .drift_us = 10, .clock_us = 3000 },
+        { .first_us = 2000000, .drift_us = 1 },
+        { .first_us = 2000000, .drift_us = 100 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(drifts); i++) {
+        struct soundness soundness;
+        struct analysed analysed = make(&drifts[i], &soundness);
+        bool doubted = drifts[i].drift_us == 10;
+        check_only(&soundness, SOUND_CLOCK, doubted, doubted ? TRUST_LITTLE : TRUST_WHOLE);
+        made_release(&analysed);
+    }
+}
+
 static void kernels_without_time_and_events_without_times_cost_trust(void **state)
 {
     struct soundness soundness;
@@ -216,17 +238,43 @@ static void work_of_one_graph_may_overlap(void **state)
     made_release(&analysed);
 }
 
+/* Unless a piece goes on when the work of the next launch begins, which waits for all of the graph. */
+static void work_of_a_graph_ends_before_the_next_launch(void **state)
+{
+    struct soundness soundness;
+    struct analysed analysed;
+    (void)state;
+
+    made_begin();
+    for (int i = 0; i < 3; i++) {
+        int at = 1000 + 1000 * i;
+        made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, at, at + 10, 5 + i);
+        made_add("kernel", "left", 0, 7, at + 20, i == 1 ? at + 2900 : at + 120, 5 + i);
+        made_add("kernel", "right", 0, 7, at + 40, at + 100, 5 + i);
+    }
+    analysed = made_analyse();
+    sound_timeline_of(analysed.arena, analysed.trace, &soundness);
+    check_only(&soundness, SOUND_STREAMS, 1, TRUST_LITTLE);
+    for (int64_t i = 0; i < analysed.trace->event_count; i++)
+        if (analysed.trace->events[i].kind == EVENT_KIND_KERNEL)
+            assert_true(analysed.trace->events[i].end_ns - analysed.trace->events[i].start_ns <=
+                        100 * INT64_C(1000));
+    made_release(&analysed);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_healthy_trace_is_sound),
         cmocka_unit_test(work_that_runs_over_the_next_is_clipped),
         cmocka_unit_test(a_clock_that_is_early_or_late_is_moved),
+        cmocka_unit_test(a_clock_that_drifts_is_doubted),
         cmocka_unit_test(kernels_without_time_and_events_without_times_cost_trust),
         cmocka_unit_test(what_is_mended_whole_costs_no_trust),
         cmocka_unit_test(an_annotation_across_a_mark_ends_with_its_step),
         cmocka_unit_test(a_pause_is_no_hole),
         cmocka_unit_test(work_of_one_graph_may_overlap),
+        cmocka_unit_test(work_of_a_graph_ends_before_the_next_launch),
     };
 
     return cmocka_run_group_tests_name("soundness", tests, NULL, NULL);

@@ -83,6 +83,18 @@ def marks_of(trace):
                   key=lambda event: event["ts"])
 
 
+def launch_times(trace):
+    """When the work of devices was launched, by the id of its event. Work without a call goes with that before it."""
+    called = {event["args"]["correlation"]: event["ts"] for event in events_of(trace, "cuda_runtime", "cuda_driver")
+              if "correlation" in event.get("args", {})}
+    times, last = {}, {}
+    for event in sorted(events_of(trace, *DEVICE), key=lambda event: event["ts"]):
+        stream = (event["pid"], event["tid"])
+        last[stream] = called.get(event.get("args", {}).get("correlation"), last.get(stream, event["ts"]))
+        times[id(event)] = last[stream]
+    return times
+
+
 def hole(trace, rng, size):
     marks = marks_of(trace)
     if len(marks) < 6:
@@ -91,12 +103,9 @@ def hole(trace, rng, size):
     for mark in marks[len(marks) // 2:]:
         mark["name"] = f"ProfilerStep#{int(mark['name'].split('#')[1]) + 8}"
     # The last work of the first cycle may end after the mark: it stays with its launch.
-    called = {event["args"]["correlation"]: event["ts"] for event in events_of(trace, "cuda_runtime", "cuda_driver")
-              if "correlation" in event.get("args", {})}
+    launched = launch_times(trace)
     for event in trace["traceEvents"]:
-        at = event.get("ts", 0)
-        is_early = (called.get(event.get("args", {}).get("correlation"), at) if event.get("cat") in DEVICE else at) < middle
-        if "ts" in event and not is_early:
+        if "ts" in event and launched.get(id(event), event["ts"]) >= middle:
             event["ts"] += 1e6 * size
 
 
@@ -114,18 +123,17 @@ def begin_early(trace, rng, size):
     if len(marks) < 4:
         return
     first, end = marks[0]["ts"], marks[round(1 + size)]["ts"]
-    called = {event["args"]["correlation"]: event["ts"] for event in events_of(trace, "cuda_runtime", "cuda_driver")
-              if "correlation" in event.get("args", {})}
-    last = max((event["ts"] + event["dur"] for event in events_of(trace, *DEVICE)), default=end)
-    most = max(called, default=0)
-    for event in copy.deepcopy(trace["traceEvents"]):
-        correlation = event.get("args", {}).get("correlation")
-        at = called.get(correlation, -1) if event.get("cat") in DEVICE else event.get("ts", -1)
-        if "ts" in event and first <= at < end and not event["name"].startswith("ProfilerStep#"):
-            event["ts"] -= last - first
-            if correlation is not None:
-                event["args"]["correlation"] += most
-            trace["traceEvents"].append(event)
+    launched = launch_times(trace)
+    last = max((event["ts"] + event["dur"] for event in events_of(trace, *DEVICE) if event["ts"] < end + 60e6), default=end)
+    most = max((event["args"].get("correlation", 0) for event in trace["traceEvents"] if "args" in event), default=0)
+    for event in [event for event in trace["traceEvents"] if first <= launched.get(id(event), event.get("ts", -1)) < end]:
+        if event["name"].startswith("ProfilerStep#"):
+            continue
+        event = copy.deepcopy(event)
+        event["ts"] -= last - first
+        if "correlation" in event.get("args", {}):
+            event["args"]["correlation"] += most
+        trace["traceEvents"].append(event)
 
 
 def merge(trace, rng, size):
@@ -176,8 +184,13 @@ def sources(seed, folder):
     return found
 
 
-def damaged(text, rng):
-    kinds = rng.sample(KINDS, 1 if rng.random() < 2 / 3 else 2)
+def kinds_for(name):
+    """A first step that is repeated before the first mark has no cost of first use left in the marked ones."""
+    return [kind for kind in KINDS if kind is not begin_early or not name.startswith("first_use")]
+
+
+def damaged(name, text, rng):
+    kinds = rng.sample(kinds_for(name), 1 if rng.random() < 2 / 3 else 2)
     trace = json.loads(text)
     if isinstance(trace, list):
         trace = {"traceEvents": trace}
@@ -240,7 +253,7 @@ def main():
             batch = {}
             for number in range(start, min(start + BATCH, count)):
                 name = rng.choice(list(texts))
-                text, kinds = damaged(texts[name], rng)
+                text, kinds = damaged(name, texts[name], rng)
                 path = os.path.join(folder, f"{number}.json")
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)

@@ -35,6 +35,9 @@ void mend_whole(struct sound_row *row, const struct trace_file *trace)
                  (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
         say(row, trace->dropped_count, text);
     }
+    /* Writers put one kind of rows after the other, so that what is lost is not the same share of each. */
+    if (trace->partial)
+        row->trust = TRUST_LESS;
     /* Other rules look at what is missing; only a trace of which much is lost is not worth reading. */
     if (trust_without(trace->bad_count + trace->dropped_count,
                       trace->event_count + trace->bad_count + trace->dropped_count) == TRUST_LITTLE)
