@@ -55,20 +55,31 @@ struct explaining {
     bool slower;
 };
 
+static void say(struct explaining *explaining, const struct trace_change *change)
+{
+    char words[400];
+
+    trace_change_words(words, sizeof words, change);
+    explaining->slower = explaining->slower ||
+                         (change->step.differs && change->step.change_ns > 0 && words[0] != '\0');
+    if (explaining->array != NULL)
+        trace_change_json(&explaining->json, explaining->array, change);
+    else
+        trace_change_page(&explaining->page, change);
+}
+
+/* Each process of a file beside that of the other. */
 static enum status explain(struct explaining *explaining, const char *base, const char *new)
 {
     enum status status = STATUS_OK;
     struct trace_change change;
-    char words[400];
 
     TRY_OUT(trace_change_make(&change, (const char *const[SIDES]){ base, new }));
-    trace_change_words(words, sizeof words, &change);
-    explaining->slower = explaining->slower ||
-                         (change.step.differs && change.step.change_ns > 0 && words[0] != '\0');
-    if (explaining->array != NULL)
-        trace_change_json(&explaining->json, explaining->array, &change);
-    else
-        trace_change_page(&explaining->page, &change);
+    say(explaining, &change);
+    for (int i = 1; i < change.count; i++) {
+        TRY_OUT(trace_change_select(&change, i));
+        say(explaining, &change);
+    }
     explaining->explained++;
 
 out:

@@ -62,7 +62,7 @@ static void print_step(const struct page *page, const struct trace_change *chang
     if (!change->parts[SIDE_BASE].has_steps || !change->parts[SIDE_NEW].has_steps)
         page_paragraph(page, INK_DOUBTFUL,
                        "Nothing marks steps in %s: that whole trace counts as one step.",
-                       change->sides[change->parts[SIDE_BASE].has_steps].paths[0]);
+                       change->sides[change->parts[SIDE_BASE].has_steps].paths[change->at]);
     trace_change_doubts(doubts, sizeof doubts, change);
     if (doubts[0] != '\0')
         page_paragraph(page, INK_DOUBTFUL, "%s", doubts);
@@ -247,8 +247,8 @@ static double phase_ns(const struct summary *summary, int phase)
 
 static void print_phases(const struct page *page, const struct trace_change *change)
 {
-    const struct summary *base = change->sides[SIDE_BASE].summaries,
-                         *new = change->sides[SIDE_NEW].summaries;
+    const struct summary *base = &change->sides[SIDE_BASE].summaries[change->at],
+                         *new = &change->sides[SIDE_NEW].summaries[change->at];
     struct page_rows *rows = page_rows_open(phase_columns, ARRAY_SIZE(phase_columns));
 
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
@@ -281,7 +281,7 @@ static void print_findings(const struct page *page, const struct trace_change *c
     bool headed = false;
 
     for (int side = SIDES - 1; side >= 0; side--)
-        for (int64_t i = 0; i < change->sides[side].findings[0].count; i++) {
+        for (int64_t i = 0; i < change->sides[side].findings[change->at].count; i++) {
             const struct finding *finding = trace_change_only(change, side, i);
             char name[96];
             if (finding == NULL)
@@ -315,8 +315,8 @@ static void print_differences(const struct page *page, const struct trace_change
 
 void trace_change_page(const struct page *page, const struct trace_change *change)
 {
-    page_title(page, change->sides[SIDE_NEW].paths[0]);
-    page_paragraph(page, INK_DIM, "against %s", change->sides[SIDE_BASE].paths[0]);
+    page_title(page, change->sides[SIDE_NEW].paths[change->at]);
+    page_paragraph(page, INK_DIM, "against %s", change->sides[SIDE_BASE].paths[change->at]);
     print_step(page, change);
     print_why(page, change);
     print_parts(page, &change->step);
@@ -379,8 +379,8 @@ static void phases_json(struct json *json, cJSON *to, const struct trace_change 
     cJSON *object = json_object(json, to, "phases_ns"), *array;
 
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        double base = phase_ns(change->sides[SIDE_BASE].summaries, phase),
-               new = phase_ns(change->sides[SIDE_NEW].summaries, phase);
+        double base = phase_ns(&change->sides[SIDE_BASE].summaries[change->at], phase),
+               new = phase_ns(&change->sides[SIDE_NEW].summaries[change->at], phase);
         if (base <= 0 && new <= 0)
             continue;
         array = json_array(json, object, phase_name((enum phase)phase));
@@ -394,7 +394,7 @@ static void findings_of(struct json *json, cJSON *to, const char *name,
 {
     cJSON *array = json_array(json, to, name);
 
-    for (int64_t i = 0; i < change->sides[side].findings[0].count; i++) {
+    for (int64_t i = 0; i < change->sides[side].findings[change->at].count; i++) {
         const struct finding *finding = trace_change_only(change, side, i);
         if (finding != NULL)
             json_text(json, array, NULL, finding->id);
@@ -420,8 +420,8 @@ void trace_change_json(struct json *json, cJSON *array, const struct trace_chang
     cJSON *object = json_object(json, array, NULL), *parts, *samples, *untraced;
     char because[512], doubts[800];
 
-    json_text(json, object, "base", change->sides[SIDE_BASE].paths[0]);
-    json_text(json, object, "new", change->sides[SIDE_NEW].paths[0]);
+    json_text(json, object, "base", change->sides[SIDE_BASE].paths[change->at]);
+    json_text(json, object, "new", change->sides[SIDE_NEW].paths[change->at]);
     json_text(json, object, "per", step->per_sample ? "sample" : "step");
     two_integers(json, object, "steps", step->steps);
     samples = json_array(json, object, "samples_per_step");

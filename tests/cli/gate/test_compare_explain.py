@@ -171,6 +171,34 @@ def check_results(folder):
     check("slower" in call(*base, "--new", *new, code=1), "a broken trace explains nothing, and fails nothing")
 
 
+def merged(path, *traces):
+    """The traces of several processes in one file: each has its own process and its own device."""
+    documents = [json.loads(one.read_text()) for one in traces]
+    for number, document in enumerate(documents):
+        for event in document["traceEvents"]:
+            event["pid"] += number
+            if "correlation" in event["args"]:
+                event["args"]["correlation"] += 10000 * number
+            if "device" in event["args"]:
+                event["args"]["device"] = number
+    document = {**documents[0], "traceEvents": [event for one in documents for event in one["traceEvents"]]}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def check_processes(folder):
+    one, other = trace(folder / "one.json", 1), trace(folder / "other.json", 2)
+    slow = trace(folder / "slow.json", 3, longer={"aten::gelu": 300})
+    base, new = merged(folder / "base_all.json", one, other), merged(folder / "new_all.json", one, slow)
+    pairs = explained(base, new, code=1)
+    check([pair["new"].rpartition("_all.json, ")[2] for pair in pairs] == ["process 100", "process 101"],
+          f"a pair per process: {[pair['new'] for pair in pairs]}")
+    check([standing_out(pair) for pair in pairs] == [[], ["gelu"]], "the process that is slower, and no other")
+    said = call("--explain", base, new, code=1)
+    check(said.count("against") == 2, f"a page per process: {said}")
+    check("2 processes mark steps" in call("--explain", base, one, code=2), "files of other numbers of processes")
+
+
 def check_errors(folder):
     base = folder / "base.json"
     check("no such" in call("--explain", base, folder / "absent.json", code=2).lower(), "an absent file")
@@ -190,6 +218,7 @@ with tempfile.TemporaryDirectory() as name:
     check_traces(pathlib.Path(name))
     check_untraced(pathlib.Path(name))
     check_finding(pathlib.Path(name))
+    check_processes(pathlib.Path(name))
     check_errors(pathlib.Path(name))
     check_results(pathlib.Path(name))
 for failure in failures:

@@ -65,8 +65,8 @@ static bool is_equal(const char *a, const char *b)
 
 static enum status compare_members(struct trace_change *change)
 {
-    const struct trace_file *base = change->sides[SIDE_BASE].traces[0],
-                            *new = change->sides[SIDE_NEW].traces[0];
+    const struct trace_file *base = change->sides[SIDE_BASE].traces[change->at],
+                            *new = change->sides[SIDE_NEW].traces[change->at];
 
     for (int side = 0; side < SIDES; side++) {
         const struct trace_file *trace = side == SIDE_BASE ? base : new;
@@ -132,7 +132,8 @@ static enum status compare_ours(struct trace_change *change)
     char text[SETTINGS_TEXT];
 
     for (int side = 0; side < SIDES; side++) {
-        const char *json = trace_file_metadata(change->sides[side].traces[0], "chokepoint");
+        const char *json =
+            trace_file_metadata(change->sides[side].traces[change->at], "chokepoint");
         roots[side] = json != NULL ? cJSON_Parse(json) : NULL;
         works[side].settings =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(roots[side], "settings"));
@@ -150,10 +151,10 @@ out:
 
 static enum status compare_devices(struct trace_change *change)
 {
-    const struct event_device *base =
-                                  timeline_device(&change->sides[SIDE_BASE].summaries[0].timeline),
-                              *new =
-                                  timeline_device(&change->sides[SIDE_NEW].summaries[0].timeline);
+    const struct event_device *base = timeline_device(
+                                  &change->sides[SIDE_BASE].summaries[change->at].timeline),
+                              *new = timeline_device(
+                                  &change->sides[SIDE_NEW].summaries[change->at].timeline);
     const char *first = base != NULL ? base->name : NULL, *second = new != NULL ? new->name : NULL;
 
     return is_equal(first, second) ? STATUS_OK : add_difference(change, "device", first, second);
@@ -163,8 +164,8 @@ static enum status compare_devices(struct trace_change *change)
 
 const struct finding *trace_change_only(const struct trace_change *change, int side, int64_t i)
 {
-    const struct finding *finding = &change->sides[side].findings[0].items[i];
-    const struct findings *others = &change->sides[SIDES - 1 - side].findings[0];
+    const struct finding *finding = &change->sides[side].findings[change->at].items[i];
+    const struct findings *others = &change->sides[SIDES - 1 - side].findings[change->at];
 
     return finding->severity == SEVERITY_INFORMATION || findings_find(others, finding->id) != NULL
                ? NULL
@@ -175,7 +176,7 @@ const struct finding *trace_change_cause(const struct trace_change *change)
 {
     const struct step_change *step = &change->step;
     int side = step->change_ns > 0 ? SIDE_NEW : SIDE_BASE;
-    const struct findings *findings = &change->sides[side].findings[0];
+    const struct findings *findings = &change->sides[side].findings[change->at];
     const struct finding *cause = NULL;
     double most_ns = STEP_CHANGE_LEAST * (double)step->step_ns[side];
     bool stands_out = step->pace.stands_out;
@@ -279,20 +280,20 @@ static void split_side(struct arena *arena, void *context)
     struct reading *reading = context;
     struct trace_change *change = reading->change;
 
-    change->parts[reading->side] = time_parts_of(arena, &change->sides[reading->side].summaries[0]);
+    change->parts[reading->side] =
+        time_parts_of(arena, &change->sides[reading->side].summaries[change->at]);
 }
 
-static enum status read_side(struct trace_change *change, const char *const paths[SIDES], int side)
+static enum status split(struct trace_change *change, int side)
 {
     struct diagnosis *diagnosis = &change->sides[side];
     struct reading reading = { change, side };
 
-    TRY(diagnosis_make(diagnosis, &paths[side], 1, NULL, NULL));
-    TRY(arena_run(diagnosis->arenas[0], split_side, &reading));
+    TRY(arena_run(diagnosis->arenas[change->at], split_side, &reading));
     if (change->parts[side].window_ns == 0)
         FAIL(STATUS_BAD_INPUT,
              "%s shows no work of a device and no operators: there is nothing to compare",
-             paths[side]);
+             diagnosis->paths[change->at]);
 
     return STATUS_OK;
 }
@@ -300,17 +301,29 @@ static enum status read_side(struct trace_change *change, const char *const path
 static void compare_steps(struct arena *arena, void *context)
 {
     struct trace_change *change = context;
-    const struct summary *const summaries[SIDES] = { change->sides[SIDE_BASE].summaries,
-                                                     change->sides[SIDE_NEW].summaries };
+    const struct summary *const summaries[SIDES] = {
+        &change->sides[SIDE_BASE].summaries[change->at],
+        &change->sides[SIDE_NEW].summaries[change->at]
+    };
 
     change->step = step_change_of(arena, change->parts, summaries);
 }
 
-enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])
+static void forget_differences(struct trace_change *change)
 {
-    memset(change, 0, sizeof *change);
-    for (int side = 0; side < SIDES; side++) TRY(read_side(change, paths, side));
-    TRY(arena_run(change->sides[SIDE_NEW].arenas[0], compare_steps, change));
+    for (int i = 0; i < change->difference_count; i++) {
+        free(change->differences[i].name);
+        for (int side = 0; side < SIDES; side++) free(change->differences[i].side[side]);
+    }
+    change->difference_count = 0;
+}
+
+enum status trace_change_select(struct trace_change *change, int at)
+{
+    forget_differences(change);
+    change->at = at;
+    for (int side = 0; side < SIDES; side++) TRY(split(change, side));
+    TRY(arena_run(change->sides[SIDE_NEW].arenas[at], compare_steps, change));
     TRY(compare_ours(change));
     if (!change->confirmed)
         step_change_withdraw(&change->step);
@@ -320,12 +333,24 @@ enum status trace_change_make(struct trace_change *change, const char *const pat
     return STATUS_OK;
 }
 
+enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES])
+{
+    memset(change, 0, sizeof *change);
+    for (int side = 0; side < SIDES; side++)
+        TRY(diagnosis_make(&change->sides[side], &paths[side], 1, NULL, NULL));
+    change->count = change->sides[SIDE_BASE].count;
+    if (change->count != change->sides[SIDE_NEW].count)
+        FAIL(STATUS_BAD_INPUT,
+             "%d process%s steps in %s, and %d in %s: give traces of as many processes",
+             change->count, change->count == 1 ? " marks" : "es mark", paths[SIDE_BASE],
+             change->sides[SIDE_NEW].count, paths[SIDE_NEW]);
+
+    return trace_change_select(change, 0);
+}
+
 void trace_change_release(struct trace_change *change)
 {
-    for (int i = 0; i < change->difference_count; i++) {
-        free(change->differences[i].name);
-        for (int side = 0; side < SIDES; side++) free(change->differences[i].side[side]);
-    }
+    forget_differences(change);
     free(change->differences);
     for (int side = 0; side < SIDES; side++) diagnosis_release(&change->sides[side]);
     memset(change, 0, sizeof *change);

@@ -20,7 +20,8 @@ struct untraced {
 };
 
 struct trace_change {
-    struct diagnosis sides[SIDES]; /* of one trace each */
+    struct diagnosis sides[SIDES]; /* of one file each, which has a trace of each process that marks steps */
+    int count, at;                 /* of these traces, as many on both sides; all below is of number `at` */
     struct time_parts parts[SIDES];
     struct step_change step;
     struct trace_difference *differences;
@@ -31,10 +32,14 @@ struct trace_change {
     bool confirmed; /* untraced steps differ as the traces do, as far as the files say */
 };
 
-/* Reads and judges both files. IO, BAD_INPUT: one cannot be read, or has nothing of a step; the sentence says
- * which. OUT_OF_MEMORY. The paths must live longer. Release in every case. */
+/* Reads and judges both files, and compares their first traces. IO, BAD_INPUT: one cannot be read, has nothing of a step,
+ * or has more processes than the other; the sentence says which. OUT_OF_MEMORY. The paths must live longer. Release in
+ * every case. */
 enum status trace_change_make(struct trace_change *change, const char *const paths[SIDES]);
 void trace_change_release(struct trace_change *change);
+
+/* Compares the traces of number `at` instead. BAD_INPUT, OUT_OF_MEMORY, as above. */
+enum status trace_change_select(struct trace_change *change, int at);
 
 /* Both files state untraced steps. */
 bool trace_change_has_untraced(const struct trace_change *change);
