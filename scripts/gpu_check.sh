@@ -24,6 +24,7 @@ part the files below. Needs no network. A check that fails or hangs costs itself
                   they make sense, to try the script itself
   --seconds N     for each part, the first one with what comes before it; 560 if not given
   --only REGEX    only steps whose name it finds
+  --go-on         leave out the steps that FOLDER/table.txt has as ok or skip, as after a call that was cut
   --help          this text
 
 Exit codes: 0 all is well, 1 something is not, 2 bad usage, 77 there is no GPU, 143 it was told to end.
@@ -59,6 +60,7 @@ seconds=560
 parts='tests run torch'
 only=.
 folder=
+going_on=
 planning=
 
 wrong()
@@ -74,6 +76,7 @@ while (($# > 0)); do
         exit 0
         ;;
     --plan) planning=yes ;;
+    --go-on) going_on=yes ;;
     --part | --build | --device | --seconds | --only)
         (($# > 1)) || wrong "$1 wants a value"
         case $1 in
@@ -162,11 +165,11 @@ steps_of()
 if [[ -n $planning ]]; then
     for wanted in $parts; do
         sum=0
-        while read -r name; do
+        for name in $(steps_of "$wanted"); do
             row_of_plan "$name"
             printf '%-6s %-30s at most %4d s, expected %4d s\n' "$wanted" "$name" "$limit" "$expected"
             sum=$((sum + expected))
-        done < <(steps_of "$wanted")
+        done
         printf '%-6s %-30s at most %4d s, expected %4d s\n' "$wanted" all "$seconds" "$sum"
     done
     exit 0
@@ -191,13 +194,13 @@ find_libraries()
     done
     if command -v python3 >/dev/null; then
         while read -r found; do
-            path=$path:$found
-        done < <(python3 -c '
+            [[ -z $found ]] || path=$path:$found
+        done <<<"$(python3 -c '
 import glob, site, sys
 folders = site.getsitepackages() + [site.getusersitepackages()] + sys.path
 for folder in dict.fromkeys(folders):
     for found in sorted(glob.glob(folder + "/nvidia/*/lib")):
-        print(found)' 2>/dev/null)
+        print(found)' 2>/dev/null)"
     fi
     printf '%s' "${path#:}"
 }
@@ -239,10 +242,16 @@ figure_of()
     printf '%s' "${found:0:150}"
 }
 
-# wanted NAME: whether --only finds the step.
+# The steps that an earlier call ended, one a line. Two ranks are compared with the CPU device's by one call.
+done_before=
+[[ -z $going_on || ! -r $table ]] ||
+    done_before=$(awk 'substr($0, 32, 3) == "ok " || substr($0, 32, 5) == "skip " { print $1 }' "$table")
+[[ $'\n'$done_before$'\n' == *$'\nranks_cpu\n'* ]] || done_before=$(grep -vx ranks <<<"$done_before")
+
+# wanted NAME: whether --only finds the step, and --go-on does not leave it out.
 wanted()
 {
-    [[ $1 =~ $only ]]
+    [[ $1 =~ $only && $'\n'$done_before$'\n' != *$'\n'"$1"$'\n'* ]]
 }
 
 # The running step's output goes into the log.
@@ -392,9 +401,9 @@ run_tests()
         ! wanted test || row tests FAILED "$build has no gpu_tests: build it again" 0 ""
         return 0
     fi
-    while read -r name; do
+    for name in $(names_of_tests); do # without /dev/fd, which a small machine may lack
         step "$name" env "$connections" "$(program_of "$name")"
-    done < <(names_of_tests)
+    done
 }
 
 part_tests()

@@ -136,6 +136,18 @@ PATH=$work/slow:$PATH expect 1 "^all " "$check" --build "$work/build" --part tes
     "$work/results"
 row '^test_gpu_kernels  *no time '
 
+# What was done before a cut is not done again: the step that hung is.
+stand_in test_hangs 'echo "[  PASSED  ] 1 test(s)."'
+: >"$work/results/log.txt"
+expect 1 "^all " "$check" --build "$work/build" --part tests --go-on "$work/results"
+[ "$(grep -c '^=== .*: env ' "$work/results/log.txt")" -eq 2 ] || complain "a step that was done is done again, or one is left out"
+row '^test_gpu_hangs  *ok '
+row '^test_gpu_bad  *FAILED '
+row '^doctor  *ok '
+expect 1 "^all " "$check" --build "$work/build" --part tests --go-on "$work/results"
+[ "$(grep -c '^=== .*/test_good' "$work/results/log.txt")" -eq 0 ] || complain "a test that passed is run again"
+[ "$(grep -c '^=== .*/test_bad' "$work/results/log.txt")" -eq 2 ] || complain "a test that failed is not run again"
+
 # All is well. Only tests get the connections that their gates need.
 # shellcheck disable=SC2016 # for the stand-in's shell
 stand_in test_good 'echo "[  PASSED  ] connections: ${CUDA_DEVICE_MAX_CONNECTIONS-none}"'
