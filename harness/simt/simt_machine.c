@@ -133,7 +133,7 @@ static enum status use(struct memory *memory, const struct simt_use *use,
     block = memory_find(memory, from);
     if (block == NULL)
         return STATUS_OK;
-    if (use->bytes > block->end - from) {
+    if (use->bytes > block->end - from || memory_is_closed(block, from, use->bytes)) {
         finding->kind = SIMT_OUT_OF_BOUNDS;
         FAIL(STATUS_BAD_USAGE, "%s: %zu bytes, from byte %llu of %llu", use->name, use->bytes,
              (unsigned long long)(from - block->first),

@@ -26,7 +26,10 @@ static void release(void *context, void *memory)
 
 static enum status upload(void *context, void *to, const void *from, size_t bytes)
 {
-    return device_copy(context, COPY_HOST_TO_DEVICE, to, from, bytes);
+    TRY(device_copy(context, COPY_HOST_TO_DEVICE, to, from, bytes));
+    TRY(stream_synchronize(context)); /* before anything of it is forbidden */
+
+    return STATUS_OK;
 }
 
 static enum status download(void *context, void *to, const void *from, size_t bytes)

@@ -53,6 +53,8 @@ void stand_in_forbid(void *memory, size_t bytes, bool forbidden)
         simt_memory_reopen(stand_in_machine(), memory, bytes);
     else if (simt_memory_close(stand_in_machine(), memory, bytes) != STATUS_OK)
         abort();
+    else
+        simt_memory_forget(stand_in_machine(), memory, bytes);
 }
 
 static cudaError_t use(const struct operation *operation, const void *memory, size_t bytes,

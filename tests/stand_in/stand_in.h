@@ -75,7 +75,7 @@ STAND_IN_EXPORT int stand_in_device(void);
 STAND_IN_EXPORT cudaError_t stand_in_use(const struct operation *operation, const void *memory,
                                          size_t bytes, bool store);
 
-/* Kernels must not touch these bytes, or may again: for tests, which find it by its name. */
+/* Nothing must touch these bytes, which nobody has written then, or may again: for tests, which find it by its name. */
 STAND_IN_EXPORT void stand_in_forbid(void *memory, size_t bytes, bool forbidden);
 
 uint32_t stand_in_stream_id(cudaStream_t stream);
