@@ -1,5 +1,6 @@
 #include "harness/lab/experiment/parent/launcher.h"
 
+#include "harness/base/programs/find_program.h"
 #include "harness/lab/device/many_ranks.h"
 
 #include <errno.h>
@@ -29,20 +30,6 @@ static const struct family {
     { "HYDRA", "MPICH", { "-bind-to", "none" }, NULL },
     { "", NULL, { NULL }, NULL },
 };
-
-static bool find_in_path(const char *name, char path[PATH_MAX])
-{
-    const char *folder = getenv("PATH");
-
-    while (folder != NULL && *folder != '\0') {
-        size_t length = strcspn(folder, ":");
-        int printed = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, folder, name);
-        if (printed > 0 && printed < PATH_MAX && access(path, X_OK) == 0)
-            return true;
-        folder += length + (folder[length] == ':');
-    }
-    return false;
-}
 
 /* Reads what a program prints until it ends. No shell sees its path. */
 static void read_output(char *text, size_t size, const char *path, const char *argument)
@@ -95,7 +82,7 @@ enum status launcher_find(struct launcher *launcher, int ranks)
              "chokepoint exec SCENARIO",
              ranks);
     TRY(ranks_load());
-    if (!find_in_path("mpirun", launcher->path) && !find_in_path("mpiexec", launcher->path))
+    if (!find_program(launcher->path, "mpirun") && !find_program(launcher->path, "mpiexec"))
         FAIL(STATUS_NO_LIBRARY,
              "%d ranks need MPI's launcher, and neither mpirun nor mpiexec is "
              "in PATH; install openmpi-bin",
