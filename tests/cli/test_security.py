@@ -19,6 +19,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "traces"))
+from nsys_export import Export  # noqa: E402
+
 program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 ESCAPE = "\x1b]0;X\x07\x1b[31m"
 UGLY = f"a{ESCAPE}\u202ex"
@@ -100,8 +103,8 @@ def no_shell(folder):
     check(not (folder / "OWNED").exists(), "a command in a trace's name was run")
 
 
-@promises("Only three programs are started")
-def three_programs(folder):
+@promises("Only four programs are started")
+def four_programs(folder):
     found = {str(path.relative_to(source)) for place in ("harness", "scenarios", "benches")
              for path in (source / place).rglob("*.c") if re.search(r"\b(exec[vl][pe]*|posix_spawnp?)\(", path.read_text())}
     check(found == {"harness/base/programs/side_program.c", "harness/cli/job/rank_job.c", "harness/cli/traces/record.c",
@@ -308,6 +311,27 @@ def bombs(folder):
     _, _, usage = os.wait4(child.pid, 0)
     child.returncode = 0
     check(usage.ru_maxrss < 100 << 10, f"a gigabyte of blanks takes {usage.ru_maxrss >> 10} MB")
+
+
+@promises("Of an export of Nsight Systems")
+def exports(folder):
+    path, secret, text = folder / "long.sqlite", "hunter2-is-no-password", "x" * 2000000
+    export = Export()
+    export.kernel("k", 1000, 2000, 1, 42)
+    for number in range(100):
+        export.range(text, 1000 + number, 1000 + number, 42, 42)
+        export.add("META_DATA_CAPTURE", name=f"TOKEN{number}", value=secret)
+    export.write(path)
+    child = subprocess.Popen([program, "diagnose", path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    output = child.stdout.read().decode()
+    _, state, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(state)
+    check(child.returncode == 0 and secret not in output, "an export's environment is printed", output)
+    check(usage.ru_maxrss < 60 << 10, f"200 MB of long rows take {usage.ru_maxrss >> 10} MB")
+    bytes_ = path.read_bytes()
+    at = bytes_.index(b"x" * 2000) // 4096 * 4096  # the first page of a long row's rest: it becomes its own next one
+    path.write_bytes(bytes_[:at] + (at // 4096 + 1).to_bytes(4, "big") + bytes_[at + 4:])
+    check("two places point to this page" in " ".join(call("diagnose", path, code=0).stdout.split()), "a row in circles")
 
 
 @promises("JSON of results")

@@ -1,4 +1,4 @@
-/* chokepoint diagnose: what a trace shows, ours or PyTorch's, and what to do about it. */
+/* chokepoint diagnose: what a trace shows, ours or other profilers', and what to do about it. */
 #include "harness/base/figures/number.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
@@ -270,7 +270,9 @@ const struct command command_diagnose = {
     .help = "Reads traces and says where the time of a step went, what is wrong, what it costs, "
             "what to do about it and what that would gain. Traces are those of `run`, `train "
             "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
-            "size. A folder stands for the traces in it, a result.json for those beside it, - for "
+            "size. They may be exports of Nsight Systems too (nsys export --type=sqlite), or its "
+            "reports, which nsys exports first if it is there. A folder stands for the traces in "
+            "it, a result.json for those beside it, - for "
             "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
             "wrote, though its folder be traces-2. Files that are the ranks of one run "
             "have one page together; others, which come after them, are judged alone.\v"
@@ -282,6 +284,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
             "  chokepoint diagnose worker0.pt.trace.json --what-if=host_sync,data_loading\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
+            "  chokepoint diagnose report1.sqlite\n"
             "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "

@@ -58,9 +58,10 @@ static void print_origin(const struct page *page, const struct summary *summary)
     if (trace->rank >= 0 && trace->world_size > 1)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
-    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of text%s",
+    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of %s%s",
                    device_name(&summary->timeline), devices, (long long)trace->event_count,
-                   quantity_bytes((double)trace->text_bytes).text, rank);
+                   quantity_bytes((double)trace->text_bytes).text,
+                   trace->recorder != NULL ? trace->recorder : "text", rank);
 }
 
 /* Reasons to doubt the figures below. */
@@ -142,7 +143,9 @@ static void print_step(const struct page *page, const struct summary *summary,
 
     if (steps->count == 0) {
         page_heading(page, "Step");
-        page_paragraph(page, INK_DIM, "The trace marks no steps (ProfilerStep#N).");
+        page_paragraph(page, INK_DIM, "The trace marks no steps (%s).",
+                       summary->trace->recorder != NULL ? "NVTX ranges such as \"step 12\""
+                                                        : "ProfilerStep#N");
         return;
     }
     if (steps->count == 1)
@@ -155,6 +158,9 @@ static void print_step(const struct page *page, const struct summary *summary,
     page_table(page, shares, ARRAY_SIZE(shares));
     for (int part = 0; part < STEP_PART_COUNT; part++)
         print_share(page, names[part], steps->mean_part_ns[part], steps->mean_ns);
+    if (summary->trace->step_range != 0)
+        page_paragraph(page, INK_DIM, "The ranges \"%.60s\" count as steps.",
+                       trace_file_name(summary->trace, summary->trace->step_range));
     print_other_mean(page, facts, steps->mean_ns);
     print_untraced(page, summary->trace);
 }

@@ -15,10 +15,8 @@ static const struct foreign {
     const char *ending;
     const char *text;
 } foreigners[] = {
-    { .ending = ".nsys-rep", .text = "a report of Nsight Systems; " TORCH },
     { .ending = ".ncu-rep",
       .text = "a report of Nsight Compute, which has single kernels; " TORCH },
-    { .begin = "SQLite format 3", .text = "a database, such as Nsight Systems exports; " TORCH },
     { .begin = "PK\003\004",
       .text = "a zip archive: unpack it, and give the traces that are in it" },
     { .begin = "\200\002", .text = "a pickle, such as a snapshot of PyTorch's memory; " TORCH },

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* names: those with the surest signs first; the last gets what nobody recognises */
-#define FORMATS(X) X(kineto)
+#define FORMATS(X) X(nsys) X(nsys_report) X(kineto)
 
 #define DECLARE(name) extern const struct trace_format name##_format;
 FORMATS(DECLARE)
@@ -34,7 +34,7 @@ const struct trace_format *format_of(const struct trace_format *const formats[],
 
 bool formats_have_ending(const struct trace_format *const formats[], const char *name)
 {
-    while (*formats != NULL && !has_ending(*formats, name)) formats++;
+    while (*formats != NULL && ((*formats)->needs_export || !has_ending(*formats, name))) formats++;
     return *formats != NULL;
 }
 
@@ -43,7 +43,8 @@ void formats_endings(char text[FORMAT_ENDINGS_TEXT], const struct trace_format *
     int length = 0;
 
     for (; *formats != NULL; formats++)
-        for (const char *const *ending = (*formats)->endings; *ending != NULL; ending++)
+        for (const char *const *ending = (*formats)->endings;
+             !(*formats)->needs_export && *ending != NULL; ending++)
             if (length < FORMAT_ENDINGS_TEXT)
                 length += snprintf(text + length, (size_t)(FORMAT_ENDINGS_TEXT - length), "%s%s",
                                    length > 0 ? " or " : "", *ending);

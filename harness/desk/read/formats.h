@@ -14,7 +14,7 @@ extern const struct trace_format *const trace_formats[];
 const struct trace_format *format_of(const struct trace_format *const formats[], const char *bytes,
                                      size_t count, const char *path);
 
-/* Whether a file of that name ends as one of a format does. */
+/* Whether a file of that name ends as one of a format that needs no export. */
 bool formats_have_ending(const struct trace_format *const formats[], const char *name);
 
 /* ".json or .json.gz" */

@@ -1,5 +1,6 @@
 /* The reader of trace files of any format (input/trace_format.h): ours and those of PyTorch's profiler, 1.8 to
- * 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain or gzip, of any size.
+ * 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain or gzip, of any size; the SQLite files
+ * that Nsight Systems exports.
  *
  * A broken event is counted and skipped. If a file ends too early, or holds more than the limit, the trace is what
  * was read until then, and says so. */

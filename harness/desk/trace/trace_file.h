@@ -165,6 +165,18 @@ struct trace_file {
     int64_t
         name_count; /* of them, those that name processes and threads, and are no events of a recording */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
+    /* Of other recorders than PyTorch's: its name, a constant; the time that its own work took on the host, in total; what it
+     * says of itself, and whether that is that events were lost. */
+    const char *recorder; /* NULL: PyTorch's profiler, or ours */
+    int64_t recorder_ns;
+    char recorder_said[240];
+    bool recorder_lost;
+    uint32_t
+        step_range; /* the name of the first range that marks a step by a name of its own; 0: none */
+    int64_t
+        whole_graph_count; /* kernels that stand for a whole graph, whose own kernels are not recorded */
+    bool ranks_by_process; /* each process whose work is here is a rank, whatever it marks */
+
     int64_t
         stray_count; /* events that are left out because their time is 0, or far from all others */
     int64_t bad_count;  /* skipped */

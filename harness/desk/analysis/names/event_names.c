@@ -62,7 +62,7 @@ bool name_needs_device(const char *name)
 bool name_is_data_loading(const char *name)
 {
     return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||
-           strcmp(name, "data") == 0;
+           begins(name, NAME_OF_WAITS) || strcmp(name, "data") == 0;
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)

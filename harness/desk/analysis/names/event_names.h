@@ -21,7 +21,9 @@ bool name_needs_device(const char *name);
 bool name_is_product(const char *name);
 
 /* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in
- * torch_tb_profiler's event_parser.py, and the phase "data". */
+ * torch_tb_profiler's event_parser.py, the phase "data", and what a reader names NAME_OF_WAITS: a loop's waits in the
+ * operating system for anything but the device and its own threads. */
+#define NAME_OF_WAITS "system wait: "
 bool name_is_data_loading(const char *name);
 
 /* A phase that writes what training reports ("log"), or its state ("save"), and the annotations that

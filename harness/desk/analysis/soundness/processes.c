@@ -19,15 +19,24 @@ static int number_of(const struct processes *processes, int64_t id)
     return -1;
 }
 
+/* Whether the process of that event is a rank: of the host's events, row_process is their process. */
+static bool tells_rank(const struct trace_file *trace, const struct trace_event *event)
+{
+    int64_t step;
+
+    return trace->ranks_by_process ? trace_event_is_device_work(event)
+                                   : step_is_marked(trace, event, &step);
+}
+
 static void find_processes(struct processes *processes, struct arena *arena,
                            const struct trace_file *trace)
 {
-    int64_t room = 0, step;
+    int64_t room = 0;
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        int64_t id = trace->tracks[event->track].process;
-        if (!step_is_marked(trace, event, &step) || number_of(processes, id) >= 0 ||
+        int64_t id = trace->tracks[event->track].row_process;
+        if (!tells_rank(trace, event) || number_of(processes, id) >= 0 ||
             processes->count == PROCESSES_MOST)
             continue;
         ARENA_ROOM(arena, processes->ids, processes->count, room);
@@ -110,6 +119,8 @@ static int labelled_part(const struct trace_file *trace, const struct processes 
 {
     const char *label = label_of(trace, row_process);
 
+    if (trace->ranks_by_process)
+        return number_of(processes, row_process);
     for (int i = 0; i < processes->count; i++)
         if (same_label(label, label_of(trace, processes->ids[i])))
             return i;

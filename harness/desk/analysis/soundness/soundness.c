@@ -1,8 +1,10 @@
 #include "harness/desk/analysis/soundness/soundness.h"
 
+#include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/soundness/mends.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const names[SOUND_CHECK_COUNT] = {
     [SOUND_WHOLE] = "whole",         [SOUND_TIMES] = "times",
@@ -10,7 +12,7 @@ static const char *const names[SOUND_CHECK_COUNT] = {
     [SOUND_STREAMS] = "streams",     [SOUND_CLOCK] = "clock",
     [SOUND_CYCLES] = "cycles",       [SOUND_ANNOTATIONS] = "annotations",
     [SOUND_BEGINNING] = "beginning", [SOUND_PROCESSES] = "processes",
-    [SOUND_DEVICES] = "devices",
+    [SOUND_DEVICES] = "devices",     [SOUND_RECORDER] = "recorder",
 };
 
 const char *sound_check_name(enum sound_check check)
@@ -38,8 +40,8 @@ static void note_processes(struct sound_row *row, const struct trace_file *trace
     row->count = trace->part_count;
     if (row->count == 0)
         return;
-    snprintf(row->found, sizeof row->found, "%lld processes mark steps in this file",
-             (long long)row->count);
+    snprintf(row->found, sizeof row->found, "%lld processes %s in this file", (long long)row->count,
+             trace->ranks_by_process ? "launch work" : "mark steps");
     snprintf(row->mended, sizeof row->mended, "each is taken for a rank; this is process %lld",
              (long long)trace->part_process);
 }
@@ -52,6 +54,34 @@ static void note_devices(struct sound_row *row, const struct timeline *timeline)
     snprintf(row->found, sizeof row->found,
              "%lld devices work in this process: a device counts as busy while any of them works",
              (long long)timeline->device_count);
+}
+
+/* Its cost is a share of the recording; what it said is quoted. */
+static void note_recorder(struct sound_row *row, const struct timeline *timeline)
+{
+    const struct trace_file *trace = timeline->trace;
+    int64_t whole_ns = timeline->all.span_ns;
+    size_t length;
+
+    if (trace->recorder == NULL || (trace->recorder_ns == 0 && trace->recorder_said[0] == '\0'))
+        return;
+    row->count = 1;
+    row->trust = trace->recorder_lost ? TRUST_LESS : TRUST_WHOLE;
+    snprintf(row->found, sizeof row->found, "%s", trace->recorder);
+    length = strlen(row->found);
+    if (trace->recorder_ns > 0 && whole_ns > 0)
+        snprintf(row->found + length, sizeof row->found - length,
+                 " itself took %s of the host's time, %.1f%% of the recording",
+                 quantity_time((double)trace->recorder_ns).text,
+                 100 * (double)trace->recorder_ns / (double)whole_ns);
+    else if (trace->recorder_ns > 0)
+        snprintf(row->found + length, sizeof row->found - length,
+                 " itself took %s of the host's time",
+                 quantity_time((double)trace->recorder_ns).text);
+    length = strlen(row->found);
+    if (trace->recorder_said[0] != '\0')
+        snprintf(row->found + length, sizeof row->found - length, "%s says \"%s\"",
+                 trace->recorder_ns > 0 ? ", and" : "", trace->recorder_said);
 }
 
 static void mend_steps(struct sound_row *rows, struct arena *arena, struct trace_file *trace,
@@ -89,6 +119,7 @@ struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
     mend_steps(rows, arena, trace, &timeline);
     note_processes(&rows[SOUND_PROCESSES], trace);
     note_devices(&rows[SOUND_DEVICES], &timeline);
+    note_recorder(&rows[SOUND_RECORDER], &timeline);
     for (int i = 0; i < SOUND_CHECK_COUNT; i++)
         if (rows[i].trust > soundness->trust)
             soundness->trust = rows[i].trust;

@@ -21,6 +21,7 @@ enum sound_check {
     SOUND_BEGINNING,   /* nothing was recorded before the first marked step */
     SOUND_PROCESSES,   /* one process */
     SOUND_DEVICES,     /* one device */
+    SOUND_RECORDER,    /* the recorder took no time of the program's, and complained of nothing */
     SOUND_CHECK_COUNT
 };
 

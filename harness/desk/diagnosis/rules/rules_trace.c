@@ -112,38 +112,43 @@ static void complain_of_soundness(struct finding *finding, const struct soundnes
 
 static void complain_of_steps(struct finding *finding, const struct facts *facts)
 {
-    static const char mark[] =
-        "call profiler.step() after every step, and record at least 3 of them";
     const struct summary *summary = facts->summary;
+    bool ranges = summary->trace->recorder != NULL;
+    const char *mark =
+        ranges ? "put an NVTX range around every step, such as torch.cuda.nvtx.range(\"step 12\"), "
+                 "and record at least 3 of them"
+               : "call profiler.step() after every step, and record at least 3 of them";
+    const char *marks = ranges ? "NVTX ranges" : "profiler.step()";
 
     if (facts->has_steps && summary->timeline.work_count > 0 && summary->steps.count < STEPS_LEAST)
         complain(finding, "record at least 3 whole steps",
                  "fewer than %d steps: too few to be steady", STEPS_LEAST);
     if (summary->steps.region != NULL)
-        complain(
-            finding, mark,
-            "no steps are marked (profiler.step()), so the %lld regions \"%.60s\" count as steps",
-            (long long)summary->steps.count, summary->steps.region);
+        complain(finding, mark,
+                 "no steps are marked (%s), so the %lld regions \"%.60s\" count as steps", marks,
+                 (long long)summary->steps.count, summary->steps.region);
     if (summary->steps.anchor != NULL)
-        complain(
-            finding, mark,
-            "no steps are marked (profiler.step()), so the %lld repetitions of the work from one "
-            "%.60s to the next count as steps",
-            (long long)summary->steps.count, summary->steps.anchor);
+        complain(finding, mark,
+                 "no steps are marked (%s), so the %lld repetitions of the work from one "
+                 "%.60s to the next count as steps",
+                 marks, (long long)summary->steps.count, summary->steps.anchor);
     if (facts->has_steps)
         return;
     if (summary->timeline.work_count > 0 || summary->operators.count > 0)
         complain(finding, mark,
                  facts_of_whole(facts)
-                     ? "no steps are marked (profiler.step()), so figures are for the whole trace"
-                     : "no steps are marked (profiler.step()), so the optimizer's calls count as "
-                       "steps");
+                     ? "no steps are marked (%s), so figures are for the whole trace"
+                     : "no steps are marked (%s), so the optimizer's calls count as steps",
+                 marks);
 }
 
 static void complain_of_launches(struct finding *finding, const struct facts *facts)
 {
-    static const char host[] = "record the host too (ProfilerActivity.CPU), in whole steps";
     const struct launches *launches = &facts->summary->launches;
+    const char *host = facts->summary->trace->recorder != NULL
+                           ? "record the calls of CUDA too (nsys profile --trace=cuda,nvtx,osrt), "
+                             "in whole steps"
+                           : "record the host too (ProfilerActivity.CPU), in whole steps";
 
     if (launches->count == 0)
         complain(finding, host,
@@ -170,6 +175,16 @@ static void complain_of_messages(struct finding *finding, const struct facts *fa
                  "are too small, or what each rank keeps");
 }
 
+/* A graph that is recorded whole is busy from its first kernel to its last. */
+static void complain_of_graphs(struct finding *finding, const struct trace_file *trace)
+{
+    if (trace->whole_graph_count > 0)
+        complain(finding, "record the kernels of graphs too (nsys profile --cuda-graph-trace=node)",
+                 "%lld launch%s of CUDA graphs are one piece of work each: the kernels inside are "
+                 "not visible",
+                 (long long)trace->whole_graph_count, trace->whole_graph_count == 1 ? "" : "es");
+}
+
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -184,6 +199,7 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
     complain_of_steps(finding, facts);
     if (summary->timeline.work_count > 0) {
         complain_of_launches(finding, facts);
+        complain_of_graphs(finding, summary->trace);
         complain_of_messages(finding, facts);
         if (summary->trace->device_count == 0)
             complain(finding, "record with a profiler that describes the device, as PyTorch's does",

@@ -17,6 +17,9 @@ enum { FORMAT_ENDINGS = 4 };
 struct trace_format {
     const char *endings[FORMAT_ENDINGS + 1]; /* of its files' names: ".json"; NULL ends them */
 
+    /* Another program has to export its files first: in a folder they are passed over, as their exports may be there. */
+    bool needs_export;
+
     /* Whether a file that begins so is one, after inflating. `count` is 0 for an empty file, and 256 KiB unless the
      * file is shorter. */
     bool (*recognises)(const char *bytes, size_t count);

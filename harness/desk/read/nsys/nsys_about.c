@@ -1,0 +1,234 @@
+#include "harness/base/rows.h"
+#include "harness/base/sort.h"
+#include "harness/desk/read/nsys/nsys_reading.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Devices --- */
+
+static int64_t in_range(const struct database_value *value, int64_t most)
+{
+    int64_t number = database_integer(value, 0);
+
+    return number >= 0 && number <= most ? number : 0;
+}
+
+enum {
+    GPU_ID,
+    GPU_ORDINAL,
+    GPU_NAME,
+    GPU_MEMORY,
+    GPU_SMS,
+    GPU_LANES,
+    GPU_WARPS,
+    GPU_MAJOR,
+    GPU_MINOR,
+    GPU_COUNT
+};
+
+static enum status take_gpu(void *context, const struct database_row *row)
+{
+    struct nsys_reading *reading = context;
+    struct trace_file *file = reading->rows->file;
+    const struct database_value *values = row->values, *name = &values[GPU_NAME];
+    int64_t id = database_integer(&values[GPU_ID], file->device_count);
+    struct event_device device = { .bf16_matrix_units = -1,
+                                   .fp16_matrix_units = -1,
+                                   .tf32 = -1,
+                                   .fused_attention = -1,
+                                   .shares_host_cores = -1 };
+
+    if (file->device_count == TRACE_FILE_DEVICES)
+        return STATUS_OK;
+    device.id = reading->device_count > 0 ? id : database_integer(&values[GPU_ORDINAL], id);
+    if (name->type == DATABASE_TEXT)
+        snprintf(device.name, sizeof device.name, "%.*s",
+                 name->length < sizeof device.name ? (int)name->length : (int)sizeof device.name,
+                 name->bytes);
+    device.memory_bytes = in_range(&values[GPU_MEMORY], INT64_MAX);
+    device.multiprocessors = (int)in_range(&values[GPU_SMS], INT_MAX);
+    device.warp_lanes = (int)in_range(&values[GPU_LANES], SHRT_MAX);
+    device.threads_per_multiprocessor =
+        device.warp_lanes * (int)in_range(&values[GPU_WARPS], SHRT_MAX);
+    device.compute_major = (int)in_range(&values[GPU_MAJOR], SHRT_MAX);
+    device.compute_minor = (int)in_range(&values[GPU_MINOR], SHRT_MAX);
+    file->devices[file->device_count++] = device;
+
+    return STATUS_OK;
+}
+
+static enum status take_ordinal(void *context, const struct database_row *row)
+{
+    enum { MOST = 1 << 16 };
+    struct nsys_reading *reading = context;
+    struct nsys_device device = { database_integer(&row->values[0], -1),
+                                  database_integer(&row->values[1], -1),
+                                  database_integer(&row->values[2], -1) };
+
+    if (device.gpu < 0 || reading->device_count == MOST)
+        return STATUS_OK;
+    TRY(rows_grow(&reading->devices, reading->device_count + 1, &reading->device_room));
+    reading->devices[reading->device_count++] = device;
+
+    return STATUS_OK;
+}
+
+static int by_ordinal(const void *left, const void *right)
+{
+    const struct nsys_device *a = left, *b = right;
+
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+}
+
+int64_t nsys_gpu(const struct nsys_reading *reading, int64_t pid, int64_t ordinal)
+{
+    struct nsys_device key = { .pid = pid, .ordinal = ordinal };
+    const struct nsys_device *found =
+        reading->device_count > 0
+            ? bsearch(&key, reading->devices, (size_t)reading->device_count, sizeof key, by_ordinal)
+            : NULL;
+
+    return found != NULL ? found->gpu : ordinal;
+}
+
+/* --- The recording --- */
+
+static enum status take_clock(void *context, const struct database_row *row)
+{
+    struct nsys_reading *reading = context;
+
+    reading->rows->file->base_ns = database_integer(&row->values[0], 0);
+    return STATUS_OK;
+}
+
+/* The number of `text` if it is "NAME=12", or 12 if `name` is NULL; -1: it is not. */
+static int64_t number_of(const struct database_value *text, const char *name)
+{
+    char copy[40];
+    size_t skip = name != NULL ? strlen(name) : 0;
+    int64_t number = 0;
+
+    if (text->type != DATABASE_TEXT || text->length <= skip || text->length >= sizeof copy ||
+        (skip > 0 && memcmp(text->bytes, name, skip) != 0))
+        return -1;
+    for (size_t i = skip; i < text->length; i++) {
+        if (!isdigit((unsigned char)text->bytes[i]) || number > INT_MAX)
+            return -1;
+        number = 10 * number + (text->bytes[i] - '0');
+    }
+    return number;
+}
+
+static bool text_is(const struct database_value *value, const char *text)
+{
+    return value->type == DATABASE_TEXT && value->length == strlen(text) &&
+           memcmp(value->bytes, text, value->length) == 0;
+}
+
+/* A launcher tells each rank its number in the environment. */
+static enum status take_capture(void *context, const struct database_row *row)
+{
+    struct nsys_reading *reading = context;
+    const struct database_value *name = &row->values[0], *value = &row->values[1];
+    int64_t rank = text_is(name, "RANK") ? number_of(value, NULL) : number_of(value, "RANK=");
+    int64_t world =
+        text_is(name, "WORLD_SIZE") ? number_of(value, NULL) : number_of(value, "WORLD_SIZE=");
+
+    reading->rank = rank >= 0 ? rank : reading->rank;
+    reading->world_size = world >= 0 ? world : reading->world_size;
+    return STATUS_OK;
+}
+
+/* --- What nsys says of itself --- */
+
+static bool has(const char *text, const char *word)
+{
+    return strcasestr(text, word) != NULL;
+}
+
+static void say(struct trace_file *file, const char *text)
+{
+    size_t length = strlen(file->recorder_said), size = sizeof file->recorder_said;
+
+    if (length + strlen(text) + strlen("; ") < size && strstr(file->recorder_said, text) == NULL)
+        snprintf(file->recorder_said + length, size - length, "%s%s", length > 0 ? "; " : "", text);
+}
+
+/* Events that were lost, and kinds of events of which there are none. */
+static enum status take_diagnostic(void *context, const struct database_row *row)
+{
+    struct nsys_reading *reading = context;
+    struct trace_file *file = reading->rows->file;
+    const struct database_value *value = &row->values[0];
+    char text[160];
+    size_t length = value->length < sizeof text ? value->length : sizeof text - 1;
+    bool lost;
+
+    if (value->type != DATABASE_TEXT)
+        return STATUS_OK;
+    memcpy(text, value->bytes, length);
+    text[length] = '\0';
+    text[strcspn(text, "\r\n")] = '\0';
+    while (length > 0 && (text[length - 1] == '.' || text[length - 1] == ' '))
+        text[--length] = '\0';
+    lost = has(text, "lost") || has(text, "dropped") || has(text, "overflow");
+    file->recorder_lost = file->recorder_lost || lost;
+    if (lost || has(text, "not collected") || (has(text, "no ") && has(text, "events collected")))
+        say(file, text);
+    return STATUS_OK;
+}
+
+static void add_cost(struct nsys_reading *reading, const struct database_row *row)
+{
+    struct trace_file *file = reading->rows->file;
+    struct trace_event event;
+
+    if (nsys_times(reading, row, &row->values[0], &row->values[1], &event) &&
+        event.end_ns - event.start_ns < INT64_MAX / 2 - file->recorder_ns)
+        file->recorder_ns += event.end_ns - event.start_ns;
+}
+
+static enum status take_profiler_cost(void *context, const struct database_row *row)
+{
+    add_cost(context, row);
+    return STATUS_OK;
+}
+
+/* CUPTI's own: what else is in that table is the program's, such as loading a module. */
+static enum status take_cost(void *context, const struct database_row *row)
+{
+    enum { BUFFER_FLUSH = 3, INSTRUMENTATION = 4, RESOURCE = 5 };
+    int64_t type = database_integer(&row->values[2], 0);
+
+    if (type == BUFFER_FLUSH || type == INSTRUMENTATION || type == RESOURCE)
+        add_cost(context, row);
+    return STATUS_OK;
+}
+
+enum status nsys_read_about(struct nsys_reading *reading)
+{
+    static const char *const
+        clock[] = { "utcEpochNs" },
+        *const ordinals[] = { "pid", "cudaId", "gpuId" }, *const capture[] = { "name", "value" },
+        *const diagnostics[] = { "text" }, *const costs[] = { "start", "end", "overheadType" };
+    static const char *const gpus[GPU_COUNT] = {
+        "id",          "cuDevice",       "name",          "totalMemory",
+        "smCount",     "threadsPerWarp", "maxWarpsPerSm", "computeMajor",
+        "computeMinor"
+    };
+
+    TRY(nsys_scan(reading, "TARGET_INFO_CUDA_DEVICE", ordinals, 3, take_ordinal, reading));
+    sort_items(reading->devices, reading->device_count, sizeof *reading->devices, by_ordinal);
+    TRY(nsys_scan(reading, "TARGET_INFO_GPU", gpus, GPU_COUNT, take_gpu, reading));
+    TRY(nsys_scan(reading, "TARGET_INFO_SESSION_START_TIME", clock, 1, take_clock, reading));
+    TRY(nsys_scan(reading, "META_DATA_CAPTURE", capture, 2, take_capture, reading));
+    TRY(nsys_scan(reading, "DIAGNOSTIC_EVENT", diagnostics, 1, take_diagnostic, reading));
+    TRY(nsys_scan(reading, "PROFILER_OVERHEAD", costs, 2, take_profiler_cost, reading));
+    return nsys_scan(reading, "CUPTI_ACTIVITY_KIND_OVERHEAD", costs, 3, take_cost, reading);
+}

@@ -1,0 +1,230 @@
+#include "harness/desk/read/nsys/nsys_names.h"
+
+#include "harness/base/rows.h"
+#include "harness/base/sort.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- The table --- */
+
+struct gathering {
+    struct nsys_names *names;
+    struct trace_rows *rows;
+};
+
+static enum status take_string(void *context, const struct database_row *row)
+{
+    struct gathering *gathering = context;
+    struct nsys_names *names = gathering->names;
+    const struct database_value *value = &row->values[1];
+    struct nsys_string string = { .id = database_integer(&row->values[0], row->number) };
+
+    if (value->type != DATABASE_TEXT || !trace_rows_have_room(gathering->rows, names->count))
+        return STATUS_OK;
+    TRY(trace_rows_name(gathering->rows, value->bytes, value->length, &string.names[NSYS_PLAIN]));
+    TRY(rows_grow(&names->strings, names->count + 1, &names->room));
+    names->strings[names->count++] = string;
+
+    return STATUS_OK;
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct nsys_string *a = left, *b = right;
+
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+enum status nsys_names_read(struct nsys_names *names, struct database *database,
+                            struct trace_rows *rows)
+{
+    static const char *const columns[] = { "id", "value" };
+    struct gathering gathering = { names, rows };
+    enum status status = database_scan(database, "StringIds", columns, (int)ARRAY_SIZE(columns),
+                                       take_string, &gathering);
+
+    sort_items(names->strings, names->count, sizeof *names->strings, by_id);
+    return status;
+}
+
+void nsys_names_release(struct nsys_names *names)
+{
+    free(names->strings);
+}
+
+/* Ids mostly count up from 1 or 0. */
+static struct nsys_string *find(struct nsys_names *names, int64_t id)
+{
+    int64_t guess = names->count > 0 ? id - names->strings[0].id : -1;
+    struct nsys_string key = { .id = id };
+
+    if (names->count == 0)
+        return NULL;
+    if (guess >= 0 && guess < names->count && names->strings[guess].id == id)
+        return &names->strings[guess];
+    return bsearch(&key, names->strings, (size_t)names->count, sizeof key, by_id);
+}
+
+enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
+                      const struct database_value *id, enum nsys_use use, uint32_t *name)
+{
+    struct nsys_string *string = id->type == DATABASE_INTEGER ? find(names, id->integer) : NULL;
+    char changed[NAME_BYTES];
+    const char *text;
+    size_t length;
+
+    *name = 0;
+    if (string == NULL)
+        return STATUS_OK;
+    if (string->names[use] == 0 && use != NSYS_PLAIN) {
+        text = trace_file_name(rows->file, string->names[NSYS_PLAIN]);
+        length = use == NSYS_CALL ? nsys_call_length(text, strlen(text))
+                                  : nsys_kernel_name(changed, text, strlen(text));
+        TRY(trace_rows_name(rows, use == NSYS_CALL ? text : changed, length, &string->names[use]));
+    }
+    *name = string->names[use];
+
+    return STATUS_OK;
+}
+
+/* --- Calls --- */
+
+static bool ends(const char *name, size_t length, const char *ending)
+{
+    size_t size = strlen(ending);
+
+    return length > size && memcmp(name + length - size, ending, size) == 0;
+}
+
+/* Names of the driver may end in _v2 themselves: nsys appends versions of four digits and more. */
+size_t nsys_call_length(const char *name, size_t length)
+{
+    enum { DIGITS_LEAST = 4 };
+    size_t digits;
+
+    if (ends(name, length, "_ptsz"))
+        length -= strlen("_ptsz");
+    for (digits = 0; digits < length && isdigit((unsigned char)name[length - 1 - digits]);)
+        digits++;
+    if (digits >= DIGITS_LEAST && ends(name, length - digits, "_v"))
+        length -= digits + strlen("_v");
+    return length;
+}
+
+/* --- Kernels --- */
+
+/* A cast in front of a number, and how CUPTI ends such a number. */
+static const struct cast {
+    const char *text, *ending;
+} casts[] = {
+    { "(int)", "" },
+    { "(bool)", "" },
+    { "(unsigned int)", "u" },
+    { "(long)", "l" },
+    { "(unsigned long)", "ul" },
+    { "(short)", "" },
+};
+
+static bool begins(const char *at, const char *end, const char *text)
+{
+    return (size_t)(end - at) >= strlen(text) && memcmp(at, text, strlen(text)) == 0;
+}
+
+static size_t put(char *text, size_t length, const char *bytes, size_t count)
+{
+    if (length + count >= NAME_BYTES)
+        count = NAME_BYTES - 1 - length;
+    memcpy(text + length, bytes, count);
+    return length + count;
+}
+
+/* Takes a cast and its number; returns the place behind, or NULL: there is none. */
+static const char *take_cast(char *text, size_t *length, const char *at, const char *end)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(casts); i++) {
+        const char *number = at + strlen(casts[i].text), *after = number;
+        if (!begins(at, end, casts[i].text))
+            continue;
+        if (after < end && *after == '-')
+            after++;
+        while (after < end && isdigit((unsigned char)*after)) after++;
+        if (after == number)
+            return NULL;
+        if (strcmp(casts[i].text, "(bool)") == 0) {
+            const char *word = *number == '0' ? "false" : "true";
+            *length = put(text, *length, word, strlen(word));
+            return after;
+        }
+        *length = put(text, *length, number, (size_t)(after - number));
+        *length = put(text, *length, casts[i].ending, strlen(casts[i].ending));
+        return after;
+    }
+    return NULL;
+}
+
+/* "[lambda(float) (instance 1)]" is "{lambda(float)#1}". */
+static const char *take_lambda(char *text, size_t *length, const char *at, const char *end)
+{
+    static const char instance[] = " (instance ";
+    const char *close = memmem(at, (size_t)(end - at), instance, strlen(instance)), *number, *after;
+
+    if (!begins(at, end, "[lambda(") || close == NULL)
+        return NULL;
+    number = after = close + strlen(instance);
+    while (after < end && isdigit((unsigned char)*after)) after++;
+    if (!begins(after, end, ")]"))
+        return NULL;
+    *length = put(text, *length, "{", 1);
+    *length = put(text, *length, at + 1, (size_t)(close - at - 1));
+    *length = put(text, *length, "#", 1);
+    *length = put(text, *length, number, (size_t)(after - number));
+    *length = put(text, *length, "}", 1);
+    return after + 2;
+}
+
+size_t nsys_kernel_name(char *text, const char *name, size_t length)
+{
+    static const char unnamed[] = "<unnamed>", anonymous[] = "(anonymous namespace)";
+    const char *at = name, *end = name + length, *after;
+    size_t written = 0;
+
+    while (at < end && written < NAME_BYTES - 1) {
+        after = NULL;
+        if (*at == '(')
+            after = take_cast(text, &written, at, end);
+        else if (*at == '[')
+            after = take_lambda(text, &written, at, end);
+        else if (begins(at, end, unnamed)) {
+            written = put(text, written, anonymous, strlen(anonymous));
+            after = at + strlen(unnamed);
+        }
+        if (after == NULL)
+            text[written++] = *at++;
+        else
+            at = after;
+    }
+    return written;
+}
+
+/* --- Copies --- */
+
+const char *nsys_copy_name(char text[80], int64_t kind, int64_t from, int64_t to)
+{
+    static const char *const kinds[] = { NULL,   "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+    static const char *const memories[] = {
+        "Pageable", "Pinned",        "Device",         "Array",
+        "Managed",  "Device Static", "Managed Static", "Unknown"
+    };
+    int64_t last = (int64_t)ARRAY_SIZE(memories) - 1;
+
+    if (kind < 0 || kind >= (int64_t)ARRAY_SIZE(kinds) || kinds[kind] == NULL)
+        return NULL;
+    snprintf(text, 80, "Memcpy %s (%s -> %s)", kinds[kind],
+             memories[from >= 0 && from < last ? from : last],
+             memories[to >= 0 && to < last ? to : last]);
+    return text;
+}

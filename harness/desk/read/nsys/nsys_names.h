@@ -1,0 +1,43 @@
+/* The names of an export: its table of strings, and what other profilers call the same. */
+#ifndef HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
+#define HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
+
+#include "harness/desk/read/sqlite/database.h"
+#include "harness/desk/trace/trace_rows.h"
+
+#include <stdint.h>
+
+enum nsys_use { NSYS_PLAIN, NSYS_CALL, NSYS_KERNEL, NSYS_USES };
+
+struct nsys_string {
+    int64_t id;
+    uint32_t names[NSYS_USES]; /* numbers of the trace's names; 0: not asked for yet, or "" */
+};
+
+/* All zeros at first. */
+struct nsys_names {
+    struct nsys_string *strings; /* by id */
+    int64_t count, room;
+};
+
+/* Reads the table of strings. */
+enum status nsys_names_read(struct nsys_names *names, struct database *database,
+                            struct trace_rows *rows);
+void nsys_names_release(struct nsys_names *names);
+
+/* The name of a string by its id, as it is used: calls without the version that nsys appends, kernels spelt as by CUPTI.
+ * "": there is none. */
+enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
+                      const struct database_value *id, enum nsys_use use, uint32_t *name);
+
+/* "cudaLaunchKernel_v7000_ptsz" is cudaLaunchKernel: the length without the endings. */
+size_t nsys_call_length(const char *name, size_t length);
+
+/* Writes a kernel's name with (int)4 as 4, (bool)0 as false, (unsigned long)3 as 3ul, <unnamed> as (anonymous namespace),
+ * [lambda(float) (instance 1)] as {lambda(float)#1}. Needs room for NAME_BYTES. Returns the length. */
+size_t nsys_kernel_name(char *text, const char *name, size_t length);
+
+/* "Memcpy HtoD (Pinned -> Device)"; NULL: it is no copy that a call made. The numbers are nsys'. */
+const char *nsys_copy_name(char text[80], int64_t kind, int64_t from, int64_t to);
+
+#endif

@@ -1,0 +1,167 @@
+/* The SQLite database that Nsight Systems exports (nsys export --type=sqlite), of any version since 2021.
+ *
+ * Its rows become the events that a trace of PyTorch's profiler has, so everything else works on both. Times are of the
+ * session's own clock. The table META_DATA_CAPTURE has the environment of the program, secrets included: only the rank
+ * is taken from it, and no other text. */
+#include "harness/base/rows.h"
+#include "harness/desk/read/input/trace_format.h"
+#include "harness/desk/read/nsys/nsys_reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest time, plus or minus, so that the difference of two times fits in 64 bits. */
+#define TIME_MAX_NS INT64_C(4000000000000000000)
+
+/* Ids of processes and threads have both in them. */
+static int64_t pid_of(int64_t global)
+{
+    return global >> 24 & 0xffffff;
+}
+
+int nsys_process(struct nsys_reading *reading, int64_t global)
+{
+    int64_t pid = pid_of(global);
+    int at = reading->last_process;
+
+    if (at < reading->process_count && reading->processes[at].pid == pid)
+        return at;
+    for (at = 0; at < reading->process_count; at++)
+        if (reading->processes[at].pid == pid)
+            break;
+    if (at == NSYS_PROCESSES)
+        return at;
+    if (at == reading->process_count)
+        reading->processes[reading->process_count++] = (struct nsys_process){ .pid = pid };
+    reading->last_process = at;
+    return at;
+}
+
+int64_t nsys_correlation(int process, const struct database_value *value)
+{
+    int64_t correlation = database_integer(value, 0) & 0xffffffff;
+
+    return correlation == 0 ? 0 : (int64_t)process << 32 | correlation;
+}
+
+bool nsys_times(struct nsys_reading *reading, const struct database_row *row,
+                const struct database_value *start, const struct database_value *end,
+                struct trace_event *event)
+{
+    event->start_ns = database_integer(start, INT64_MIN);
+    event->end_ns = database_integer(end, INT64_MIN);
+    if (event->start_ns >= -TIME_MAX_NS && event->end_ns <= TIME_MAX_NS &&
+        event->start_ns <= event->end_ns)
+        return true;
+    trace_rows_bad(reading->rows, row->offset,
+                   event->start_ns > event->end_ns ? "it ends before it begins, or has no end"
+                                                   : "its times cannot be");
+    return false;
+}
+
+enum status nsys_thread(struct nsys_reading *reading, int64_t global, uint32_t *track)
+{
+    struct event_track thread = { .process = pid_of(global),
+                                  .row_process = pid_of(global),
+                                  .thread = global & 0xffffff };
+
+    return trace_rows_track(reading->rows, thread, track);
+}
+
+enum status nsys_scan(struct nsys_reading *reading, const char *table, const char *const *columns,
+                      int count, database_visit *visit, void *context)
+{
+    enum status status = database_scan(reading->database, table, columns, count, visit, context);
+
+    if (status != STATUS_BAD_INPUT)
+        return status;
+    trace_rows_partial(reading->rows, "table %.40s: %.180s", table, status_last()->text);
+    return STATUS_OK;
+}
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Other programs write databases too. */
+static enum status check_tables(const struct database *database, const char *path)
+{
+    bool rocm = false;
+
+    for (int64_t i = 0; database_table(database, i) != NULL; i++) {
+        const char *name = database_table(database, i);
+        if (begins(name, "CUPTI_ACTIVITY_KIND_") || begins(name, "NVTX_") ||
+            begins(name, "TARGET_INFO_") || strcmp(name, "StringIds") == 0)
+            return STATUS_OK;
+        rocm = rocm || begins(name, "rocpd_");
+    }
+    if (rocm)
+        FAIL(STATUS_BAD_INPUT,
+             "%s is a database of rocprofv3, which is not read: record with PyTorch's profiler, or "
+             "let rocprofv3 write --output-format pftrace and look at that in Perfetto",
+             path);
+    FAIL(STATUS_BAD_INPUT,
+         "%s is a database, but has no table of Nsight Systems: nsys export --type=sqlite writes "
+         "one",
+         path);
+}
+
+static enum status read_all(struct nsys_reading *reading)
+{
+    struct trace_file *file = reading->rows->file;
+    enum status status = nsys_names_read(&reading->names, reading->database, reading->rows);
+    int working = 0;
+
+    if (status == STATUS_BAD_INPUT)
+        trace_rows_partial(reading->rows, "table StringIds: %.180s", status_last()->text);
+    else
+        TRY(status);
+    TRY(nsys_read_about(reading));
+    TRY(nsys_read_work(reading));
+    TRY(nsys_read_calls(reading));
+    TRY(nsys_read_ranges(reading));
+    TRY(nsys_read_waits(reading));
+    for (int i = 0; i < reading->process_count; i++) working += reading->processes[i].works;
+    file->ranks_by_process = working > 1;
+    if (working == 1 && reading->rank >= 0) {
+        file->rank = reading->rank;
+        file->world_size = reading->world_size;
+    }
+
+    return STATUS_OK;
+}
+
+static bool nsys_recognises(const char *bytes, size_t count)
+{
+    return database_begins(bytes, count);
+}
+
+static enum status nsys_read(struct trace_rows *rows, struct read_ahead *text, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct nsys_reading *reading = NULL;
+
+    (void)text;
+    TRY(rows_make(&reading, 1));
+    reading->rows = rows;
+    reading->rank = reading->world_size = -1;
+    rows->file->recorder = "Nsight Systems";
+    TRY_OUT(database_open(&reading->database, path));
+    rows->file->text_bytes = database_bytes(reading->database);
+    TRY_OUT(check_tables(reading->database, path));
+    TRY_OUT(read_all(reading));
+
+out:
+    nsys_names_release(&reading->names);
+    database_close(reading->database);
+    free(reading->devices);
+    free(reading);
+    return status;
+}
+
+const struct trace_format nsys_format = {
+    .endings = { ".sqlite" },
+    .recognises = nsys_recognises,
+    .read = nsys_read,
+};
