@@ -6,9 +6,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define TORCH "diagnose reads the JSON that torch.profiler's export_chrome_trace() writes"
+#define READS                                                                                      \
+    "diagnose reads what torch.profiler's export_chrome_trace() and nsys export --type=sqlite "    \
+    "write"
+#define SNAPSHOT "a snapshot of PyTorch's memory: pytorch.org/memory_viz shows it; " READS
+#define PICKLE   "a pickle, which is data of a Python program; " READS
+#define PERFETTO "a trace in Perfetto's own format: ui.perfetto.dev shows it; " READS
 
-/* By the first bytes, by a word of JSON, or by the end of the name. */
+/* By the first bytes, by a word in those that follow, or by the end of the name: all that are given must be so. Of several
+ * the first counts. */
 static const struct foreign {
     const char *begin;
     const char *word;
@@ -16,15 +22,40 @@ static const struct foreign {
     const char *text;
 } foreigners[] = {
     { .ending = ".ncu-rep",
-      .text = "a report of Nsight Compute, which has single kernels; " TORCH },
+      .text = "a report of Nsight Compute, which has single kernels; " READS },
+    { .begin = "\211HDF", .text = "a file of HDF5; if nsys exported it, use --type=sqlite" },
+    { .begin = "PAR1", .text = "a file of Parquet; if nsys exported it, use --type=sqlite" },
     { .begin = "PK\003\004",
       .text = "a zip archive: unpack it, and give the traces that are in it" },
-    { .begin = "\200\002", .text = "a pickle, such as a snapshot of PyTorch's memory; " TORCH },
-    { .begin = "\200\003", .text = "a pickle, such as a snapshot of PyTorch's memory; " TORCH },
-    { .begin = "\200\004", .text = "a pickle, such as a snapshot of PyTorch's memory; " TORCH },
-    { .begin = "\200\005", .text = "a pickle, such as a snapshot of PyTorch's memory; " TORCH },
-    { .word = "\"nodes\"", .text = "an execution trace of PyTorch, which has no times; " TORCH },
-    { .word = "\"benchmarks\"", .text = "a result of benchmarks: compare reads it" },
+    { .begin = "\050\265\057\375", .text = "compressed by zstd: unpack it (unzstd)" },
+    { .begin = "\3757zXZ", .text = "compressed by xz: unpack it (unxz)" },
+    { .begin = "BZh", .text = "compressed by bzip2: unpack it (bunzip2)" },
+    { .begin = "version https://git-lfs",
+      .text = "a pointer of Git LFS, not the file itself: fetch that with git lfs pull" },
+    { .begin = "\200\002", .word = "device_traces", .text = SNAPSHOT },
+    { .begin = "\200\003", .word = "device_traces", .text = SNAPSHOT },
+    { .begin = "\200\004", .word = "device_traces", .text = SNAPSHOT },
+    { .begin = "\200\005", .word = "device_traces", .text = SNAPSHOT },
+    { .begin = "\200\002", .word = "segments", .text = SNAPSHOT },
+    { .begin = "\200\003", .word = "segments", .text = SNAPSHOT },
+    { .begin = "\200\004", .word = "segments", .text = SNAPSHOT },
+    { .begin = "\200\005", .word = "segments", .text = SNAPSHOT },
+    { .begin = "\200\002", .text = PICKLE },
+    { .begin = "\200\003", .text = PICKLE },
+    { .begin = "\200\004", .text = PICKLE },
+    { .begin = "\200\005", .text = PICKLE },
+    { .ending = ".pftrace", .text = PERFETTO },
+    { .ending = ".perfetto-trace", .text = PERFETTO },
+    { .ending = ".xplane.pb",
+      .text = "an XPlane of JAX or TensorFlow: XProf (pip install xprof) shows it; " READS },
+    { .begin = "<", .text = "a page of HTML or XML, in which pictures are; " READS },
+    { .begin = "{",
+      .word = "\"nodes\"",
+      .text = "an execution trace of PyTorch, which has no times; " READS },
+    { .begin = "{", .word = "\"benchmarks\"", .text = "a result of benchmarks: compare reads it" },
+    { .begin = "[[",
+      .text = "a list of numbers, as export_memory_timeline() writes them; record with "
+              "profile_memory=True, and export_chrome_trace() has the blocks of memory too" },
 };
 
 static bool has_word(const char *bytes, size_t count, const char *word)
@@ -42,17 +73,20 @@ static bool is_stacks(const char *bytes, size_t count)
            isdigit((unsigned char)bytes[length - 1]);
 }
 
+static bool is_one(const struct foreign *one, const char *bytes, size_t count, const char *path)
+{
+    if (one->begin != NULL &&
+        (count < strlen(one->begin) || memcmp(bytes, one->begin, strlen(one->begin)) != 0))
+        return false;
+    if (one->word != NULL && !has_word(bytes, count, one->word))
+        return false;
+    return one->ending == NULL || ends_in(path, one->ending);
+}
+
 const char *foreign_file(const char *bytes, size_t count, const char *path)
 {
-    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++) {
-        const struct foreign *one = &foreigners[i];
-        if (one->begin != NULL && count >= strlen(one->begin) &&
-            memcmp(bytes, one->begin, strlen(one->begin)) == 0)
-            return one->text;
-        if (one->word != NULL && count > 0 && bytes[0] == '{' && has_word(bytes, count, one->word))
-            return one->text;
-        if (one->ending != NULL && ends_in(path, one->ending))
-            return one->text;
-    }
-    return is_stacks(bytes, count) ? "stacks as export_stacks() writes them; " TORCH : NULL;
+    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
+        if (is_one(&foreigners[i], bytes, count, path))
+            return foreigners[i].text;
+    return is_stacks(bytes, count) ? "stacks as export_stacks() writes them; " READS : NULL;
 }

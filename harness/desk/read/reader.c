@@ -9,6 +9,12 @@
 
 enum { EVENTS_MAX = 50000000, MMAP_THRESHOLD = 128 << 10 };
 
+/* Whether nothing in the file is an event, and something should be one. */
+static bool is_none(const struct trace_file *file)
+{
+    return file->event_count + file->other_count == 0 && file->bad_count > 0;
+}
+
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits)
 {
@@ -29,11 +35,12 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     /* Looked at now: reading goes on in the same memory. */
     foreign = foreign_file(bytes, count, path);
     status = format_of(trace_formats, bytes, count, path)->read(&rows, text, path);
-    if (status == STATUS_BAD_INPUT && foreign != NULL)
+    if (foreign != NULL &&
+        (status == STATUS_BAD_INPUT || (status == STATUS_OK && is_none(rows.file))))
         FAIL_OUT(STATUS_BAD_INPUT, "this is %s", foreign);
     TRY_OUT(status);
     TRY_OUT(trace_rows_settle(&rows));
-    if (rows.file->event_count + rows.file->other_count == 0 && rows.file->bad_count > 0)
+    if (is_none(rows.file))
         FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
                  path, (long long)rows.file->bad_offset, rows.file->bad_reason);
     *trace = rows.file;

@@ -11,14 +11,6 @@ static bool begins(const char *text, size_t length, const char *with)
     return length >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
-/* Behind the first ", WORD = "; NULL: it is not there. */
-static const char *stated(const char *text, size_t length, const char *word)
-{
-    const char *found = memmem(text, length, word, strlen(word));
-
-    return found != NULL ? found + strlen(word) : NULL;
-}
-
 /* --- Operators --- */
 
 static int64_t number_at(const char *at, const char *end)
@@ -84,35 +76,47 @@ static bool is_loading(const char *text, size_t length)
     return false;
 }
 
+/* What may follow an operator's name. */
+static const char *const parts[] = { ", seq = ", ", stashed seq = ", ", op_id = ", ", sizes = ",
+                                     ", input_op_ids = " };
+enum { SEQUENCE, STASHED, OP_ID, SIZES, WORDS = ARRAY_SIZE(parts) };
+
+/* Finds the places behind the words; NULL: a word is not there. Returns where the first begins. */
+static const char *find_words(const char *after[WORDS], const char *text, const char *end)
+{
+    const char *first = end;
+
+    for (const char *at = text; (at = memchr(at, ',', (size_t)(end - at))) != NULL; at++)
+        for (size_t i = 0; i < WORDS; i++)
+            if (after[i] == NULL && begins(at, (size_t)(end - at), parts[i])) {
+                after[i] = at + strlen(parts[i]);
+                first = first == end ? at : first;
+            }
+    return first;
+}
+
 void nsys_range_name(struct nsys_range_name *name, const char *text, size_t length)
 {
-    static const char *const words[] = { ", seq = ", ", stashed seq = ", ", op_id = ", ", sizes = ",
-                                         ", input_op_ids = " };
-    const char *end = text + length, *sequence = stated(text, length, "seq = "),
-               *sizes = stated(text, length, ", sizes = ");
-    bool states = false;
+    const char *after[WORDS] = { NULL }, *end = text + length, *stop = find_words(after, text, end),
+               *sequence;
+    bool states = stop < end;
 
     name->text = text;
-    name->length = length;
+    name->length = length = (size_t)(stop - text);
     name->sequence = -1;
     name->is_backward = false;
     name->dims_length = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        const char *found = memmem(text, name->length, words[i], strlen(words[i]));
-        states = states || found != NULL;
-        if (found != NULL)
-            name->length = (size_t)(found - text);
-    }
+    sequence = after[SEQUENCE] != NULL ? after[SEQUENCE] : after[STASHED];
     /* Users' own names have blanks, and no number in autograd's sequence. */
-    name->is_operator = (states || begins(text, name->length, "aten::")) &&
-                        !is_annotation(text, name->length) &&
-                        (sequence != NULL || begins(text, name->length, "autograd::") ||
-                         memchr(text, ' ', name->length) == NULL);
+    name->is_operator = (states || begins(text, length, "aten::")) &&
+                        !is_annotation(text, length) &&
+                        (sequence != NULL || begins(text, length, "autograd::") ||
+                         memchr(text, ' ', length) == NULL);
     if (name->is_operator) {
         name->sequence = number_at(sequence, end);
-        name->is_backward = is_backward(text, name->length);
-        take_dims(name, sizes, end);
-    } else if (is_loading(text, name->length)) {
+        name->is_backward = is_backward(text, length);
+        take_dims(name, after[SIZES], end);
+    } else if (is_loading(text, length)) {
         name->text = "data";
         name->length = strlen(name->text);
     }
