@@ -42,6 +42,7 @@ class recording:
         self._recorder = self._module.Recorder(self.folder, wait, steps, stack_steps)
 
     def __enter__(self) -> "recording":
+        os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler's own lines fill the cell
         self._module.start(self._recorder)
         return self
 
