@@ -46,32 +46,15 @@ static enum urgency urgency_of_information(const struct finding *finding)
     return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
-/* Whether a host that follows the advice gets ahead of its device, which hides other time of it. */
-static bool gets_ahead(const struct finding *finding)
-{
-    static const enum finding_site sites[] = { SITE_LOADING, SITE_LAUNCHING, SITE_WORKING,
-                                               SITE_COPIES, SITE_PAGEABLE_COPIES };
-    const struct rule *rule = rule_find(finding->id);
-
-    for (size_t i = 0; i < ARRAY_SIZE(sites) && finding->is_replayed; i++)
-        if (rule->site == sites[i])
-            return true;
-    return false;
-}
-
-/* A device that sets the pace comes before what costs little of the host's, and gains little. Messages keep a device busy too: they have to
+/* A device that sets the pace comes before what costs little of the host's. Messages keep a device busy too: they have to
  * cost little beside what it computes. */
 static bool is_behind_device(const struct finding *finding, const struct facts *facts)
 {
-    const double gains_much = 1 / (1 - RULE_SHARE_MAJOR);
     double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
 
-    if (bottleneck_computes(finding->bottleneck) || !facts_device_sets_pace(facts))
-        return false;
-    if (gets_ahead(finding) && !finding->shares_time && finding->predicted_gain >= gains_much)
-        return false;
-    return finding->bottleneck != BOTTLENECK_COMMUNICATION ||
-           computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns;
+    return !bottleneck_computes(finding->bottleneck) && facts_device_sets_pace(facts) &&
+           (finding->bottleneck != BOTTLENECK_COMMUNICATION ||
+            computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns);
 }
 
 /* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
@@ -94,6 +77,14 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
+/* Those that lose all idle time gain different times. */
+static bool costs_more(const struct finding *a, const struct finding *b)
+{
+    if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)
+        return a->predicted_gain > b->predicted_gain;
+    return a->lost_ns_per_step > b->lost_ns_per_step;
+}
+
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts)
 {
@@ -101,8 +92,7 @@ bool finding_comes_before(const struct finding *a, const struct finding *b,
 
     if (urgency_a != urgency_b)
         return urgency_a > urgency_b;
-    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION &&
-           a->lost_ns_per_step > b->lost_ns_per_step;
+    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION && costs_more(a, b);
 }
 
 /* Keeps the order; equals stay in the order of their tables. */
@@ -227,27 +217,6 @@ static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts
                : rule->bottleneck;
 }
 
-/* The gain of a finding that costs time is what the trace, replayed with its advice, gains. */
-static void replay_advice(struct finding *finding, const struct rule *rule,
-                          const struct facts *facts)
-{
-    struct facts left = *facts;
-    double saved_ns;
-
-    if (rule->alter == NULL || finding->severity == SEVERITY_INFORMATION ||
-        !(finding->replayed_share > 0) || isnan(finding->predicted_gain))
-        return;
-    if (!facts->replay_holds) {
-        finding->confidence = CONFIDENCE_LOW;
-        return;
-    }
-    if (rule->behind != NULL)
-        facts_fix(&left, rule_find(rule->behind)->alter);
-    saved_ns = facts_saved_ns(&left, rule->alter) * finding->replayed_share;
-    finding_saves(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns));
-    finding->is_replayed = true;
-}
-
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide; false: there is
  * none. */
 static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
@@ -265,7 +234,6 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
     if ((facts_are_foreign(facts) && rule->bottleneck != BOTTLENECK_UNSUPPORTED) ||
         !rule->judge(finding, facts))
         return false;
-    replay_advice(finding, rule, facts);
     if (finding->bottleneck == BOTTLENECK_DEVICE && finding->severity > SEVERITY_INFORMATION &&
         facts_host_sets_pace(facts))
         finding->gain_is_most = true;
@@ -282,21 +250,7 @@ static void take(struct findings *findings, struct finding *finding, enum findin
     insert(findings, finding, facts);
 }
 
-/* The finding of host time whose advice gains most; NULL: there is none. */
-static const struct finding *most_of_host(const struct findings *findings)
-{
-    const struct finding *most = NULL;
-
-    for (int64_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (gets_ahead(finding) && !finding->shares_time && finding->confidence > CONFIDENCE_LOW &&
-            (most == NULL || finding->predicted_gain > most->predicted_gain))
-            most = finding;
-    }
-    return most;
-}
-
-/* Whether a finding's cost is idle time, and no part of a bound or a guess. */
+/* Whether a finding's cost is idle time, and no part of a bound. */
 static bool takes_idle_time(const struct finding *finding)
 {
     static const enum bottleneck idle[] = { BOTTLENECK_UNCLEAR,  BOTTLENECK_LAUNCHING,
@@ -305,7 +259,7 @@ static bool takes_idle_time(const struct finding *finding)
                                             BOTTLENECK_FIRST_USE };
 
     if (finding->severity == SEVERITY_INFORMATION || isnan(finding->lost_ns_per_step) ||
-        finding->shares_time || finding->gain_is_most || finding->confidence == CONFIDENCE_LOW)
+        finding->shares_time || finding->gain_is_most)
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
         if (finding->bottleneck == idle[i])
@@ -324,19 +278,23 @@ static void order(struct findings *findings, const struct facts *facts)
     for (int64_t i = 0; i < count; i++) insert(findings, &again[i], facts);
 }
 
-/* Rules look at the same idle time from several sides: what puts it off, and what is done in it. The first finding has it;
- * those for which too little is left share it. */
+/* Rules look at the same idle time from several sides: what puts it off, and what is done in it. The first finding has it.
+ * Those that gain less after the exclusive ones before them than alone share it, and so do those for which too little is
+ * left. Together, exclusive findings lose what a replay without all of them gains. */
 static void share_what_is_taken(struct findings *findings, const struct facts *facts)
 {
     const double spread = 0.02; /* of rounding, and of what is counted at the ends of the window */
     double idle_ns = facts_whole_ns(facts) * (1 - facts_busy_share(facts)), taken_ns = 0;
+    struct what_if_taken taken = { .facts = facts };
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
         size_t length = strlen(finding->evidence);
         if (!takes_idle_time(finding))
             continue;
-        if (taken_ns == 0 || taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns) {
+        if (taken_ns == 0 || (taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns &&
+                              what_if_own_share(&taken, finding) >= 1 - spread)) {
+            what_if_take(&taken, finding);
             taken_ns += finding->lost_ns_per_step;
             continue;
         }
@@ -345,21 +303,6 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
                  "; another finding has this time, too, or some of it");
     }
-    order(findings, facts);
-}
-
-/* Where the host sets the pace, the device runs dry wherever the host has fallen behind most. Time that is lost there would
- * be hidden behind the device's work if the host saved more elsewhere: it is a bound. */
-static void bound_what_others_hide(struct findings *findings, const struct facts *facts)
-{
-    const struct finding *most = most_of_host(findings);
-    double gain = most != NULL ? most->predicted_gain : NAN;
-    double lost_ns = most != NULL ? most->lost_ns_per_step : NAN;
-
-    for (int64_t i = 0; i < findings->count; i++)
-        if (gets_ahead(&findings->items[i]) && findings->items[i].predicted_gain < gain &&
-            findings->items[i].lost_ns_per_step > lost_ns)
-            findings->items[i].gain_is_most = true;
     order(findings, facts);
 }
 
@@ -428,7 +371,6 @@ struct findings findings_of(const struct facts *facts)
         if (found)
             take(&findings, &finding, rule->site, facts);
     }
-    bound_what_others_hide(&findings, facts);
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
     put_pace_last(&findings, facts);

@@ -10,8 +10,9 @@
 /* A cause with what its finding says of its change. */
 struct cause {
     const struct rule *rule;
-    double share;         /* of what the change gains */
-    double least_step_ns; /* of the traced step */
+    double share;              /* of what the change gains */
+    const struct rule *behind; /* whose change is to be made first; NULL: none */
+    double least_step_ns;      /* of the traced step */
 };
 
 struct causes {
@@ -57,11 +58,10 @@ static int make(struct changes *changes, const struct facts *facts, replay_alter
 static double gain(struct changes *changes, const struct facts *facts, const struct cause *cause)
 {
     struct changes alone = *changes;
-    const struct rule *behind = cause->rule->behind != NULL ? rule_find(cause->rule->behind) : NULL;
 
-    if (behind == NULL)
+    if (cause->behind == NULL)
         return cause->share * changes->gained_ns[make(changes, facts, cause->rule->alter)];
-    make(&alone, facts, behind->alter);
+    make(&alone, facts, cause->behind->alter);
     make(changes, facts, cause->rule->alter);
     return cause->share * alone.gained_ns[make(&alone, facts, cause->rule->alter)];
 }
@@ -70,7 +70,7 @@ static double gain(struct changes *changes, const struct facts *facts, const str
  * first come after it. */
 static int order_of(const struct cause *cause)
 {
-    return cause->rule->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
+    return cause->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
 }
 
 /* The traced step without a set of causes, a bit for each. */
@@ -92,15 +92,15 @@ static double step_without(const struct causes *causes, unsigned set)
 
 /* --- Causes --- */
 
-static struct cause cause_of(const struct rule *rule, const struct findings *findings,
+static struct cause cause_of(const struct rule *rule, const struct finding *finding,
                              const struct facts *facts)
 {
-    const struct finding *finding = findings_find(findings, rule->id);
     struct cause cause = { .rule = rule, .share = 1 };
 
     if (finding == NULL || finding->severity == SEVERITY_INFORMATION)
         return cause;
     cause.share = finding->replayed_share;
+    cause.behind = finding->behind != NULL ? rule_find(finding->behind) : NULL;
     cause.least_step_ns = finding->least_step_ns;
     if (!finding->is_replayed) {
         double all_ns = saved_ns(facts, &rule->alter, 1);
@@ -124,7 +124,7 @@ static struct causes causes_of(const struct findings *findings, const struct fac
     for (int64_t i = 0; i < findings->count && causes.count < most; i++)
         if (may_combine(&findings->items[i]))
             causes.items[causes.count++] =
-                cause_of(rule_find(findings->items[i].id), findings, facts);
+                cause_of(rule_find(findings->items[i].id), &findings->items[i], facts);
     return causes;
 }
 
@@ -136,7 +136,8 @@ static struct causes chosen(const struct findings *findings, const struct facts 
     if (choice->count == 0)
         return causes_of(findings, facts, WHAT_IF_CAUSES);
     for (int i = 0; i < choice->count; i++)
-        causes.items[causes.count++] = cause_of(choice->rules[i], findings, facts);
+        causes.items[causes.count++] =
+            cause_of(choice->rules[i], findings_find(findings, choice->rules[i]->id), facts);
     return causes;
 }
 
@@ -214,6 +215,33 @@ struct what_if what_if_of(const struct findings *findings, const struct facts *f
         snprintf(what_if.why, sizeof what_if.why,
                  "No finding has a change that a replay could make.");
     return what_if;
+}
+
+/* --- Findings one after the other --- */
+
+double what_if_own_share(const struct what_if_taken *taken, const struct finding *finding)
+{
+    struct causes causes = { .facts = taken->facts };
+    const struct rule *rule = rule_find(finding->id);
+    unsigned others = (1U << taken->count) - 1, all = 1U << taken->count;
+    double alone_ns;
+
+    if (!finding->is_replayed)
+        return 1;
+    for (int i = 0; i < taken->count; i++)
+        causes.items[causes.count++] =
+            cause_of(rule_find(taken->items[i]->id), taken->items[i], taken->facts);
+    causes.items[causes.count++] = cause_of(rule, finding, taken->facts);
+    alone_ns = taken->facts->step_ns - step_without(&causes, all);
+    return alone_ns > 0
+               ? (step_without(&causes, others) - step_without(&causes, others | all)) / alone_ns
+               : 0;
+}
+
+void what_if_take(struct what_if_taken *taken, const struct finding *finding)
+{
+    if (finding->is_replayed && taken->count + 1 < WHAT_IF_CAUSES)
+        taken->items[taken->count++] = finding;
 }
 
 /* --- The next fix --- */

@@ -46,6 +46,17 @@ struct what_if what_if_of(const struct findings *findings, const struct facts *f
 /* Whether a replay can make that change: any rule with `alter`. */
 bool what_if_knows(const struct rule *rule);
 
+/* Findings whose changes are made one after the other. Start with zeros and the facts. */
+struct what_if_taken {
+    const struct facts *facts;
+    const struct finding *items[WHAT_IF_CAUSES];
+    int count;
+};
+
+/* The part of what a finding's change gains that it still gains after the others; 1: no replay knows. */
+double what_if_own_share(const struct what_if_taken *taken, const struct finding *finding);
+void what_if_take(struct what_if_taken *taken, const struct finding *finding);
+
 /* What follows from the first finding that costs time, if replays know that one and another. */
 struct next_fix next_fix_of(const struct findings *findings, const struct facts *facts);
 

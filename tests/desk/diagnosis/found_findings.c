@@ -40,7 +40,9 @@ const struct finding *found_own(const struct found *found, const char *id)
 {
     const struct finding *finding = found_find(found, id);
 
-    return finding != NULL && !finding->shares_time && finding->once_fixed == NULL ? finding : NULL;
+    if (finding == NULL || finding->shares_time || finding->once_fixed != NULL)
+        return NULL;
+    return finding->severity > SEVERITY_INFORMATION || !finding->is_replayed ? finding : NULL;
 }
 
 double found_lost_us(const struct made_loop *loop, const char *id)

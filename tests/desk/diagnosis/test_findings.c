@@ -149,13 +149,6 @@ static const struct {
     { "host_sync",
       { BUSY, .wait_every = 1, .pause = 800 },
       { BUSY, .wait_every = 1, .pause = 1500 } },
-    /* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. */
-    { "host_work",
-      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
-      { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 75 } },
-    { "host_work",
-      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 60 },
-      { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 45 } },
     /* A pause of 1.1 ms is none of launching, though every launch has one. */
     { "host_work",
       { .steps = 10, .launches = 12, .operator_time = 1100, .call = 4, .kernel = 5 },
@@ -173,7 +166,7 @@ static const struct {
       { BUSY, .copies = 1, .copy = 2, .copy_call = 4, .copy_bytes = 4,
         .copy_name = "Memcpy HtoD (Pageable -> Device)", .pause = 800 } },
     { "logging_gap",
-      { BUSY, .wait_every = 1, .logging = 300 },
+      { BUSY, .log_waits = true, .logging = 300 },
       { BUSY, .wait_every = 1, .logging = 30 } },
     { "save_pause",
       { BUSY, .wait_every = 1, .saving = 300 },
@@ -578,8 +571,30 @@ static void a_wait_costs_the_shorter_of_host_and_device(void **state)
     found_forget(&found);
 }
 
+/* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. Less launching hides most of
+ * such a pause, so it is no cost of its own. */
+static void a_pause_is_five_times_as_long_as_usual(void **state)
+{
+    static const struct made_loop longer[] = {
+        { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
+        { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 60 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(longer); i++) {
+        struct made_loop usual = longer[i];
+        struct found found = found_judge(&longer[i]);
+        assert_non_null(found_find(&found, "host_work"));
+        found_forget(&found);
+        usual.pause -= 15;
+        found = found_judge(&usual);
+        assert_null(found_find(&found, "host_work"));
+        found_forget(&found);
+    }
+}
+
 /* The optimizer is launched after the wait, so the device is at work when the next load begins: 500 us of the
- * 600 us are exposed, in nine of ten steps, and 2 us each of a call and of the wait's end. */
+ * 600 us are exposed, in nine of ten steps, and 4 us each of calls and of the wait's end. */
 static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
 {
     const struct made_loop every_step = { BUSY, .loading = 600, .wait_amid = 1,
@@ -589,7 +604,7 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
     (void)state;
 
     assert_non_null(finding);
-    assert_true(fabs(finding->lost_ns_per_step - 454e3) <= 3e3);
+    assert_true(fabs(1104 * (finding->predicted_gain - 1) - 508) <= 3);
     assert_null(found_own(&found, "data_loading"));
     found_forget(&found);
 }
@@ -618,7 +633,7 @@ static void time_that_two_fixes_would_save_names_both(void **state)
         assert_true(finding->shares_time);
         assert_int_equal(finding->severity, SEVERITY_MINOR);
         assert_true(fabs(finding->lost_ns_per_step / 1000 - both[i].lost_us) <= 50);
-        assert_non_null(strstr(finding->evidence, "either fix would save it"));
+        assert_non_null(strstr(finding->evidence, "another finding has this time, too"));
         found_forget(&found);
     }
     assert_true(found_lost_us(&little, "host_sync") > 0);
@@ -650,8 +665,8 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
 }
 
 /* The host takes 800 us, and the device 600 while the host already loads the next batch: the 200 us that it is idle are
- * lost where they are, in the pause, and no second time to loading. Where 100 us of the loading are idle too, the pause
- * has its 300, and both save what the host takes beyond the device's time. Not so where the device sets the pace. */
+ * lost where they are, in the pause, and no second time to loading. Where 100 us of the loading are idle too, its fix saves
+ * all that the host takes beyond the device's time, and the pause shares that. Not so where the device sets the pace. */
 static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
 {
     struct made_loop loop = {
@@ -663,9 +678,8 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
     assert_true(fabs(found_saved_us(&loop, "host_work") - 200) <= 15);
     assert_true(found_lost_us(&loop, "data_loading") == 0);
     loop.loading = 700;
-    assert_true(fabs(found_lost_us(&loop, "host_work") - 300) <= 15);
-    assert_true(fabs(found_lost_us(&loop, "data_loading") - 200) <= 15);
     assert_true(fabs(found_saved_us(&loop, "data_loading") - 500) <= 15);
+    assert_true(found_lost_us(&loop, "host_work") == 0);
     loop.loading = 400;
     loop.kernel = 20;
     assert_true(found_lost_us(&loop, "host_work") == 0 &&
@@ -728,7 +742,7 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
 
 /* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a quicker host would hide: most
  * idle time lies there, but fewer launches gain more. */
-static void a_pause_that_quicker_launches_would_hide_is_a_bound(void **state)
+static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **state)
 {
     const struct made_loop loop = {
         .steps = 20, .pause = 280, .launches = 60, .operator_time = 6, .call = 4, .kernel = 9
@@ -740,9 +754,8 @@ static void a_pause_that_quicker_launches_would_hide_is_a_bound(void **state)
 
     assert_ptr_equal(launching, &found.findings.items[0]);
     assert_non_null(pause);
-    assert_true(pause->gain_is_most && !launching->gain_is_most);
-    assert_true(pause->lost_ns_per_step > launching->lost_ns_per_step);
-    assert_true(pause->predicted_gain < launching->predicted_gain);
+    assert_true(pause->shares_time && !launching->shares_time);
+    assert_true(pause->lost_ns_per_step < launching->lost_ns_per_step);
     found_forget(&found);
 }
 
@@ -1314,7 +1327,7 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         assert_true((finding != NULL) == (loops[i].lost_us > 0));
         assert_true((found_find(&found, "initialisation") != NULL) == (finding == NULL));
         if (finding != NULL) {
-            assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 1e-3);
+            assert_float_equal((float)finding->lost_ns_per_step / 1e3F, loops[i].lost_us, 0.2);
             assert_ptr_equal(finding, &found.findings.items[loops[i].lost_us < 15]);
             assert_non_null(strstr(finding->evidence, loops[i].said));
         }
@@ -1358,7 +1371,7 @@ static void compiling_and_loading_modules_happen_once_however_late(void **state)
         } else {
             assert_string_equal(first->id, cases_once[i].first);
             assert_non_null(strstr(first->evidence, cases_once[i].name));
-            assert_in_range((int64_t)first->lost_ns_per_step, 4990000, 5010000);
+            assert_in_range((int64_t)first->lost_ns_per_step, 4990000, 5020000);
         }
         found_forget(&found);
     }
@@ -1522,9 +1535,9 @@ static void waits_within_a_save_are_the_saves(void **state)
     found_forget(&evaluated);
 }
 
-/* A line with the loss can only be written once the loss is there, so the wait hides none of that time; loading
- * the next batch in the meantime it would. */
-static void logging_after_a_wait_is_no_cost_of_the_wait(void **state)
+/* A loss that is read later is written later, too: the device's work then hides that as it would hide loading the next
+ * batch. */
+static void a_wait_costs_the_log_and_the_load_after_it(void **state)
 {
     struct found plain = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200 });
     struct found logs =
@@ -1533,9 +1546,9 @@ static void logging_after_a_wait_is_no_cost_of_the_wait(void **state)
     double wanted = found_find(&plain, "host_sync")->lost_ns_per_step;
     (void)state;
 
-    assert_true(found_find(&logs, "host_sync")->lost_ns_per_step == wanted);
-    assert_true(found_find(&loads, "host_sync")->lost_ns_per_step == wanted + 300e3);
-    assert_string_equal(logs.findings.items[0].id, "logging_gap");
+    assert_true(fabs(found_find(&logs, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
+    assert_true(fabs(found_find(&loads, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
+    assert_true(found_find(&logs, "logging_gap")->shares_time);
     found_forget(&plain);
     found_forget(&logs);
     found_forget(&loads);
@@ -1577,11 +1590,12 @@ int main(void)
         cmocka_unit_test(every_rule_fires_and_has_a_near_miss),
         cmocka_unit_test(the_first_finding_is_the_one_that_costs_most),
         cmocka_unit_test(a_wait_costs_the_shorter_of_host_and_device),
+        cmocka_unit_test(a_pause_is_five_times_as_long_as_usual),
         cmocka_unit_test(a_wait_amid_the_step_costs_the_load_that_it_put_off),
         cmocka_unit_test(time_that_two_fixes_would_save_names_both),
         cmocka_unit_test(a_wait_covers_as_much_as_it_takes),
         cmocka_unit_test(idle_time_is_lost_to_one_cause_and_saved_by_each),
-        cmocka_unit_test(a_pause_that_quicker_launches_would_hide_is_a_bound),
+        cmocka_unit_test(a_pause_that_quicker_launches_would_hide_comes_after_them),
         cmocka_unit_test(few_waits_that_have_most_of_the_time_are_named),
         cmocka_unit_test(releases_under_a_caching_allocator_are_told_why),
         cmocka_unit_test(idle_time_is_not_lost_twice),
@@ -1613,7 +1627,7 @@ int main(void)
         cmocka_unit_test(other_work_of_the_host_is_named),
         cmocka_unit_test(a_host_that_is_alone_is_judged_by_its_loop),
         cmocka_unit_test(waits_within_a_save_are_the_saves),
-        cmocka_unit_test(logging_after_a_wait_is_no_cost_of_the_wait),
+        cmocka_unit_test(a_wait_costs_the_log_and_the_load_after_it),
         cmocka_unit_test(on_a_cpu_fused_attention_is_promised_no_time),
         cmocka_unit_test(an_empty_trace_is_no_failure),
     };

@@ -113,7 +113,7 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
             .kernel_name = "sgemm",
             .about = OLD_GPU },
           "small_kernels",
-          "launch_bound" },
+          "device_bound" },
         /* A bound comes after what is lost in any case. */
         { { BUSY, .stall = 40, .grid = 27 }, "device_wait", "small_grid" },
     };

@@ -31,7 +31,8 @@ static void check_lost(const struct made_loop *loop, const char *id, double us)
 /* --- Waits that have a reason --- */
 
 /* 1000 us of device work, and 300 of loading which a wait puts off. Where the log takes long, the wait in it is the
- * log's: who logs in the background does not wait. Where it takes 30 us, it only reads a number. */
+ * log's: who logs in the background does not wait. Where it takes 30 us, it only reads a number: who reads it later writes
+ * the log while the device works, as one does who logs what was read before. */
 static void a_wait_in_a_slow_log_is_the_logs(void **state)
 {
     struct made_loop slow = { BUSY, .loading = 300, .logging = 200, .log_waits = true };
@@ -41,10 +42,10 @@ static void a_wait_in_a_slow_log_is_the_logs(void **state)
 
     check_lost(&slow, "logging_gap", 200 + 300);
     check_lost(&slow, "host_sync", 0);
-    check_lost(&quick, "host_sync", 300);
+    check_lost(&quick, "host_sync", 300 + 30);
     check_lost(&quick, "logging_gap", 0);
-    check_lost(&before, "logging_gap", 200);
-    check_lost(&before, "host_sync", 300);
+    check_lost(&before, "logging_gap", 0);
+    check_lost(&before, "host_sync", 300 + 200);
 }
 
 /* Likewise what is put off while memory is released: the calls themselves are idle for 2 x 100 us. */
@@ -147,8 +148,7 @@ static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void
                               .kernel = 10 };
     (void)state;
 
-    check_lost(&loop, "small_copies", 30 * 2 + 10);
-    assert_true(fabs(found_saved_us(&loop, "small_copies") - (700 - 500)) <= 20);
+    check_lost(&loop, "small_copies", 700 - 500);
     loop.kernel = 16;
     check_lost(&loop, "small_copies", 30 * 2); /* the copies */
 }
@@ -167,15 +167,13 @@ static void a_copy_that_waits_takes_what_loading_hid(void **state)
                               .operator_time = 30,
                               .call = 2,
                               .kernel = 40 };
-    double pinned = found_saved_us(&loop, "data_loading");
     (void)state;
 
-    assert_true(pinned > found_lost_us(&loop, "data_loading") + 50);
+    check_lost(&loop, "data_loading", 1510 - 790);
     loop.copy_name = "Memcpy HtoD (Pageable -> Device)";
-    assert_true(
-        fabs(found_saved_us(&loop, "data_loading") - found_lost_us(&loop, "data_loading")) <= 1);
+    check_lost(&loop, "data_loading", 670);
     loop.copy_bytes = 1 << 10;
-    assert_true(fabs(found_saved_us(&loop, "data_loading") - pinned) <= 1);
+    check_lost(&loop, "data_loading", 1510 - 790);
 }
 
 /* Half of 1000 us of products. The step is as much shorter where the host waits for the device, and half as much
@@ -248,8 +246,7 @@ static void loading_of_a_host_that_captures_saves_what_the_step_would_gain(void 
     found = found_judge_trace(made_analyse());
     finding = found_find(&found, "data_loading");
     assert_non_null(finding);
-    assert_true(fabs(finding->lost_ns_per_step / 1000 - 100) <= 30);
-    assert_true(fabs(905 * (1 - 1 / finding->predicted_gain) - 400) <= 30);
+    assert_true(fabs(finding->lost_ns_per_step / 1000 - 400) <= 30);
     found_forget(&found);
 }
 

@@ -90,6 +90,44 @@ static void causes_that_are_not_named_are_combined(void **state)
     found_forget(&found);
 }
 
+/* What findings lose that do not share it is no more than what a replay without all of them gains. */
+static void exclusive_losses_are_what_all_fixes_gain(void **state)
+{
+    static const struct made_loop loops[] = {
+        { SLOW_HOST, .logging = 700 },
+        { BUSY, .loading = 800, .wait_every = 1, .logging = 300 },
+        { BUSY, .loading = 600, .wait_amid = 1, .optimizer_launches = 1, .optimizer_kernel = 100 },
+        { BUSY, .pause = 700, .loading = 900, .allocations = 6, .allocation = 40 },
+        { BUSY, .saving = 500, .releases = 2, .allocation = 100, .loading = 700 },
+        { .steps = 20, .pause = 280, .launches = 60, .operator_time = 6, .call = 4, .kernel = 9 },
+        { .steps = 20,
+          .launches = 50,
+          .call = 4,
+          .kernel = 20,
+          .wait_launches = 1,
+          .logging = 500 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
+        struct found found = found_judge(&loops[i]);
+        struct what_if what_if = without(&found, NULL, NULL);
+        double lost_ns = 0, least_ns = what_if.recorded.step_ns;
+        for (int64_t j = 0; j < found.findings.count; j++) {
+            const struct finding *finding = &found.findings.items[j];
+            if (finding->is_replayed && !finding->shares_time)
+                lost_ns += finding->lost_ns_per_step;
+        }
+        for (int j = 0; j < what_if.row_count; j++)
+            least_ns = fmin(least_ns, what_if.rows[j].step_ns);
+        assert_true(lost_ns > 0);
+        if (!(lost_ns <= 1.02 * (what_if.recorded.step_ns - least_ns)))
+            fail_msg("loop %zu: %.0f ns are lost, and %.0f gained", i, lost_ns,
+                     what_if.recorded.step_ns - least_ns);
+        found_forget(&found);
+    }
+}
+
 static void the_next_fix_is_named(void **state)
 {
     const struct made_loop either = { BUSY, .loading = 800, .wait_every = 1 };
@@ -136,6 +174,7 @@ int main(void)
         cmocka_unit_test(either_of_two_fixes_may_be_enough),
         cmocka_unit_test(two_fixes_gain_what_they_gain_together),
         cmocka_unit_test(causes_that_are_not_named_are_combined),
+        cmocka_unit_test(exclusive_losses_are_what_all_fixes_gain),
         cmocka_unit_test(the_next_fix_is_named),
         cmocka_unit_test(without_anything_to_replay_a_sentence_says_so),
     };

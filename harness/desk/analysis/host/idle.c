@@ -23,11 +23,7 @@ struct sweep {
     const struct timeline *timeline;
     const struct steps *steps;
     const struct host_activity *activity;
-    int64_t busy_ns;            /* so far */
-    int64_t credit_ns;          /* of waits: what the host could have done meanwhile */
-    int64_t credit_at_ns;       /* when the longest of them ended */
-    enum host_doing credit_for; /* what it was for */
-    int64_t busy_credit_ns;     /* the value of busy_ns then */
+    int64_t busy_ns; /* so far */
     int64_t *queued; /* short gaps before queued work of eager launches; NULL: not wanted */
     int64_t queued_count;
     const struct trace_event *last_call;
@@ -120,14 +116,6 @@ static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
     return low > 0 ? &sweep->idle->steps[low - 1] : NULL;
 }
 
-static void add_put_off(struct put_off *sum, const struct put_off *more)
-{
-    sum->ns += more->ns;
-    sum->loading_ns += more->loading_ns;
-    sum->working_ns += more->working_ns;
-    sum->launching_ns += more->launching_ns;
-}
-
 static void add(struct idle_time *sum, const struct idle_time *more)
 {
     sum->idle_ns += more->idle_ns;
@@ -138,8 +126,6 @@ static void add(struct idle_time *sum, const struct idle_time *more)
         sum->free_ns[i] += more->free_ns[i];
         sum->drained_ns[i] += more->drained_ns[i];
     }
-    add_put_off(&sum->hidable, &more->hidable);
-    for (int i = 0; i < HOST_DOING_COUNT; i++) add_put_off(&sum->put_off[i], &more->put_off[i]);
     sum->drained_count += more->drained_count;
     sum->longest_ns = interval_later(sum->longest_ns, more->longest_ns);
 }
@@ -155,30 +141,6 @@ static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t tra
     return wait;
 }
 
-/* Several waits in a row, for several values, are as good as the longest of them. */
-static void take_wait(struct sweep *sweep, int64_t start_ns, int64_t at_ns, enum host_doing reason)
-{
-    int64_t credit_ns = interval_earlier(at_ns - start_ns, sweep->busy_ns - sweep->busy_credit_ns);
-
-    if (credit_ns < sweep->credit_ns)
-        return;
-    sweep->credit_ns = credit_ns;
-    sweep->credit_at_ns = at_ns;
-    sweep->credit_for = reason;
-    sweep->busy_credit_ns = sweep->busy_ns;
-}
-
-/* Saves and releases of memory wait too, but are no calls of which that is known. */
-static void take_other_wait(struct sweep *sweep, uint32_t track, int64_t at_ns)
-{
-    struct host_segment now = host_activity_at(sweep->activity, track, at_ns);
-
-    if (now.doing == HOST_OUTSIDE && sweep->activity->has_loop)
-        now = host_activity_at(sweep->activity, sweep->activity->loop, at_ns);
-    if (now.doing == HOST_SAVING || now.doing == HOST_ALLOCATING)
-        take_wait(sweep, now.start_ns, at_ns, now.doing);
-}
-
 /* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
  * work begins, is launching, or if it is an outlier, a stall: the work was queued and waited. The gap is drained if the
  * host was waiting when it began. */
@@ -190,71 +152,12 @@ static void split_host(struct sweep *sweep, struct idle_time *time, const struct
     const struct trace_event *wait = wait_at(sweep, track, gap->start_ns);
     int64_t *ns = wait != NULL ? time->drained_ns : time->free_ns;
 
-    if (wait != NULL) {
-        time->drained_count++;
-        take_wait(sweep, wait->start_ns, gap->start_ns,
-                  intervals_contain(&sweep->activity->logging, wait->start_ns) ? HOST_LOGGING
-                                                                               : HOST_WAITING);
-    } else {
-        take_other_wait(sweep, track, gap->start_ns);
-    }
+    time->drained_count = wait != NULL;
     host_activity_between(sweep->activity, track, gap->start_ns, called_ns, ns);
     if (gap->work != NULL && gap->end_ns - called_ns > LAUNCH_LONG_DELAY_NS)
         time->queued_ns = time->stalled_ns = gap->end_ns - called_ns;
     else
         ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
-}
-
-/* Within a step the host works on what was just copied to it, and copies the result to the device. A smaller
- * copy is a number that is read. */
-static bool is_round_trip(const struct sweep *sweep, const struct gap *gap)
-{
-    enum { BYTES = 1024 };
-    const struct trace_file *trace = sweep->timeline->trace;
-
-    return gap->before != NULL && gap->work != NULL && gap->before->kind == WORK_COPY &&
-           gap->work->kind == WORK_COPY && gap->before->event->bytes >= BYTES &&
-           strstr(trace_file_name(trace, gap->before->event->name), "DtoH") != NULL &&
-           strstr(trace_file_name(trace, gap->work->event->name), "HtoD") != NULL &&
-           step_of(sweep, gap->start_ns) == step_of(sweep, gap->work->call->start_ns);
-}
-
-/* Only work that could have run during the wait counts: not logging or saving its result, not first uses, not the
- * wait's own reason. Captures that come again are their own fault, not the wait's. */
-static bool can_be_earlier(const struct sweep *sweep, enum host_doing doing)
-{
-    return doing != HOST_WAITING && doing != HOST_LOGGING && doing != HOST_SAVING &&
-           doing != HOST_FIRST_USE && doing != sweep->credit_for &&
-           !(doing == HOST_CAPTURING && sweep->credit_for == HOST_WAITING);
-}
-
-/* Without its wait, the host could have done its part of this gap while the device worked. So the smaller of
- * the two times could be hidden; loading and other work get their shares. If the host waits in mid-step (for
- * a flag, say) and launches the rest of the step at once, its work is in a later gap, which is not drained; the
- * rest of the wait hides it there, up to a step later. Without steps only loading is hidden so. */
-static void find_hidable(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
-{
-    bool drained = time->drained_count > 0, marked = sweep->steps->count > 0;
-    int64_t ns[HOST_DOING_COUNT] = { 0 }, host_ns = 0;
-    double share;
-
-    if (marked && (double)(gap->start_ns - sweep->credit_at_ns) > sweep->steps->median_ns)
-        sweep->credit_ns = 0;
-    for (int i = 0; i < HOST_DOING_COUNT; i++) {
-        if (can_be_earlier(sweep, (enum host_doing)i))
-            ns[i] = time->drained_ns[i] + (marked || i == HOST_LOADING ? time->free_ns[i] : 0);
-        host_ns += ns[i];
-    }
-    if (host_ns == 0 || is_round_trip(sweep, gap))
-        return;
-    time->hidable.ns = interval_earlier(host_ns, sweep->credit_ns);
-    share = (double)time->hidable.ns / (double)host_ns;
-    time->hidable.loading_ns = (int64_t)(share * (double)ns[HOST_LOADING]);
-    time->hidable.working_ns = (int64_t)(share * (double)ns[HOST_WORKING]);
-    time->hidable.launching_ns =
-        (int64_t)(share * (double)(ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING]));
-    time->put_off[sweep->credit_for] = time->hidable;
-    sweep->credit_ns = marked || drained ? sweep->credit_ns - time->hidable.ns : 0;
 }
 
 /* True if the gap is the device's own: the work had been launched when the gap began, or its call is a
@@ -306,7 +209,6 @@ static void take(struct sweep *sweep, struct idle_time *time, const struct gap *
 {
     struct idle_time *step = step_of(sweep, gap->start_ns);
 
-    find_hidable(sweep, time, gap);
     add(&sweep->idle->all, time);
     if (step != NULL)
         add(step, time);

@@ -8,12 +8,8 @@
  * something else than its launch, and that rest is the device's own.
  *
  * A gap is drained if it began while the host waited for the device: the host had nothing queued,
- * so what it does until its next launch could have run during the wait. A save waits for its
- * copies, and a release of memory for all work. `hidable` counts as much of that as the wait would
- * have covered, and `put_off` splits it by what the wait was for. Logging or saving the awaited
- * result does not count, nor work on data just copied to the host. The part of a wait that covers
- * nothing in its own gap carries over to later gaps, for one step: after a wait in mid-step, the
- * next load is in one of them, although that gap is not drained.
+ * so what it does until its next launch could have run during the wait. How much a step would gain
+ * without the wait is not told by gaps, but by a replay (replay.h).
  *
  * The window goes from the start of the first step to the end of the last step or of the last work.
  * It counts as one turn of a loop, so the idle time before the first work and after the last is one
@@ -31,13 +27,6 @@
 
 enum { IDLE_STEPS_LEAST = 3 }; /* a median of fewer means little */
 
-/* Time of the host that it could have spent earlier, and its parts. */
-struct put_off {
-    int64_t ns;
-    int64_t loading_ns, working_ns; /* HOST_LOADING, HOST_WORKING */
-    int64_t launching_ns;           /* HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING */
-};
-
 struct idle_time {
     int64_t idle_ns;
     int64_t queued_ns;  /* the work was queued already */
@@ -45,12 +34,6 @@ struct idle_time {
     int64_t unknown_ns; /* its call is not in the trace */
     int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
     int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
-    /* The part of both that could have run during a wait: never HOST_WAITING, HOST_LOGGING,
-     * HOST_SAVING or HOST_FIRST_USE, and without steps only the loading of free_ns. */
-    struct put_off hidable;
-    /* The same by what the wait was for: HOST_WAITING, HOST_LOGGING, HOST_SAVING or
-     * HOST_ALLOCATING. */
-    struct put_off put_off[HOST_DOING_COUNT];
     int64_t drained_count;
     int64_t longest_ns; /* gap */
 };
@@ -100,7 +83,7 @@ const char *gap_cause_name(int cause); /* "queued", and of the host those of hos
 struct idle_gap {
     int64_t start_ns, end_ns;
     const struct work *before, *after; /* the work at its ends; NULL: the window begins or ends */
-    struct idle_time time;             /* of this gap alone, without what could be hidden */
+    struct idle_time time;             /* of this gap alone */
 };
 
 typedef void idle_gap_visit(void *context, const struct idle_gap *gap);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LOADS_AHEAD = 8 };
 enum { CLOCKS_NS = 2000 }; /* host and device time the same moment by so much apart */
 
 /* A call of the host and one work that it launched, if any. */
@@ -48,6 +49,7 @@ struct making {
         awaited_load_ns; /* a load that takes as long waits for workers; INT64_MAX: there are none */
     int32_t load;        /* the last one, if it waited; GRAPH_NONE */
     int64_t load_end_ns;
+    int loads_since; /* that did not wait */
 };
 
 /* --- What is looked at --- */
@@ -252,12 +254,16 @@ static void add_load(struct making *making, int64_t duration_ns)
     int32_t at = (int32_t)making->graph->count, last = making->load;
     struct graph_node *node = add_host(making, HOST_LOADING, duration_ns);
 
-    if (waits && last != GRAPH_NONE) {
+    if (waits && last != GRAPH_NONE && making->loads_since <= LOADS_AHEAD) {
         node->after = last;
         node->lag_ns = (float)(making->cursor_ns - making->load_end_ns);
         node->duration_ns = 0;
     }
-    making->load = waits ? at : GRAPH_NONE;
+    making->loads_since++;
+    if (!waits)
+        return;
+    making->load = at;
+    making->loads_since = 0;
     making->load_end_ns = making->cursor_ns;
 }
 

@@ -43,13 +43,6 @@ double facts_typical_loading_ns(const struct facts *facts)
     return stats_sorted_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
 }
 
-/* If a loop waits for the device before it loads, a step takes the sum of both. Without the wait it would
- * take the longer of the two, so that one is the bottleneck. */
-static bool loading_outlasts_device(const struct facts *facts)
-{
-    return facts_typical_loading_ns(facts) > facts->busy_ns;
-}
-
 enum { STEPS_TO_COMPARE = 3 }; /* a median of fewer means little */
 
 static double wait_without(const struct facts *facts, const struct epoch_borders *borders,
@@ -143,11 +136,6 @@ bool facts_loading_is_uneven(const struct facts *facts)
            (typical_wait_ns(facts) < RULE_SHARE_LEAST * facts->step_ns || few_wait_for_most(facts));
 }
 
-bool facts_loading_is_at_fault(const struct facts *facts)
-{
-    return loading_outlasts_device(facts) || idle_is_uneven(facts);
-}
-
 bool facts_batches_are_pageable(const struct facts *facts)
 {
     enum { STAGED_BYTES = 65536 };
@@ -173,13 +161,6 @@ bool facts_waits_for_launches(const struct facts *facts)
            2 * (double)facts_idle(facts)->drained_count >= kernels;
 }
 
-double facts_put_off_ns(const struct facts *facts, enum host_doing reason)
-{
-    return facts_doing_ns(facts, reason) >= RULE_SHARE_LEAST * facts->step_ns
-               ? (double)facts_idle(facts)->put_off[reason].ns / facts->steps
-               : 0;
-}
-
 double facts_saved_copies_ns(const struct facts *facts)
 {
     const struct usage *usage = &facts->summary->usage;
@@ -189,9 +170,4 @@ double facts_saved_copies_ns(const struct facts *facts)
                ? facts->summary->phases.means[PHASE_SAVE].device_ns *
                      (double)usage->copy_exposed_ns / copies
                : 0;
-}
-
-bool facts_working_is_at_fault(const struct facts *facts)
-{
-    return facts_doing_ns(facts, HOST_WORKING) > facts->busy_ns;
 }

@@ -46,15 +46,6 @@ bool facts_loading_comes_again(const struct facts *facts);
  * slow may send batches in groups, and the device is idle before the first of each only. */
 bool facts_loading_is_uneven(const struct facts *facts);
 
-/* Says what is at fault if the host waits for the device before it loads, so that a step takes the
- * sum of both. True: the loading, because it takes longer than the device's work, or because it is
- * uneven: only the work of several steps would cover a long load. False: the wait, because the
- * device's work would cover the loading. */
-bool facts_loading_is_at_fault(const struct facts *facts);
-
-/* The same for other work of the host. */
-bool facts_working_is_at_fault(const struct facts *facts);
-
 /* True if most steps copy a batch from pageable memory to the device: CUDA waits for the stream before such a copy
  * begins (runtime's documentation, API synchronization behavior; 64 KiB and less are staged at once), so whatever the
  * host saves before the copy while the device still works, it then waits for. */
@@ -62,11 +53,6 @@ bool facts_batches_are_pageable(const struct facts *facts);
 
 /* True if every second kernel, or more, is followed by a wait for all of the device's work. */
 bool facts_waits_for_launches(const struct facts *facts);
-
-/* Time per step that the waits in logging, saves or releases of memory put off (idle.h). 0 if the
- * loop loses less than RULE_SHARE_LEAST of a step to these activities: a loop that reads a loss in
- * order to log it has a wait, not a slow log. */
-double facts_put_off_ns(const struct facts *facts, enum host_doing reason);
 
 /* Copies of saves per step, while the device does nothing else. 0 if saves cost less than
  * RULE_SHARE_LEAST of a step. */

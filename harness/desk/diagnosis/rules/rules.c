@@ -169,20 +169,53 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
     return true;
 }
 
-bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
-                          double shared_ns)
+/* What the change of the rule's advice gains, after the one that is to be made before. */
+static double replayed_ns(const struct finding *finding, const struct facts *facts)
 {
-    size_t length = strlen(finding->evidence);
-    bool found = finding_costs(finding, facts, own_ns);
+    struct facts left = *facts;
 
-    if ((found && finding->severity > SEVERITY_MINOR) ||
-        !(shared_ns > 0 && shared_ns >= RULE_SHARE_LEAST * facts->step_ns))
-        return found;
-    finding_costs(finding, facts, own_ns + shared_ns);
-    finding->severity = SEVERITY_MINOR;
-    finding->shares_time = true;
+    if (finding->behind != NULL)
+        facts_fix(&left, rule_find(finding->behind)->alter);
+    return facts_saved_ns(&left, rule_find(finding->id)->alter);
+}
+
+/* Whether the change leaves the device's work as long as it is, so that at most the idle time is lost. A turn that is replayed
+ * may have more of that than the window, whose ends are left out. */
+static bool leaves_work(const struct rule *rule)
+{
+    return rule->site != SITE_COPIES && rule->site != SITE_PAGEABLE_COPIES &&
+           rule->site != SITE_DEVICE_COPIES && rule->site != SITE_SAVING;
+}
+
+bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns)
+{
+    const struct rule *rule = rule_find(finding->id);
+    size_t length = strlen(finding->evidence);
+    double saved_ns;
+
+    if (!finding_costs(finding, facts, touched_ns) || !(finding->replayed_share > 0))
+        return finding->lost_ns_per_step > 0;
+    if (!facts->replay_holds) {
+        finding->confidence = CONFIDENCE_LOW;
+        return true;
+    }
+    saved_ns = replayed_ns(finding, facts) * finding->replayed_share;
+    if (facts_of_whole(facts) && saved_ns > touched_ns) {
+        /* It happens once: nothing before hides what comes later. */
+        finding->replayed_share *= touched_ns / saved_ns;
+        saved_ns = touched_ns;
+    }
+    finding->is_replayed = true;
+    if (finding_costs(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns))) {
+        if (leaves_work(rule))
+            finding->lost_ns_per_step =
+                fmin(finding->lost_ns_per_step, facts->step_ns - facts->busy_ns);
+        return true;
+    }
+    finding_informs(finding);
+    finding->bottleneck = BOTTLENECK_NONE;
     snprintf(finding->evidence + length, sizeof finding->evidence - length,
-             "; another finding has this time, too: either fix would save it");
+             "; replayed without that, the step takes as long");
     return true;
 }
 

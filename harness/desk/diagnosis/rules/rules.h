@@ -101,8 +101,6 @@ struct rule {
     /* Makes the change of its advice in the trace's graph, whose gain is the predicted gain. The context is the facts. NULL:
      * nothing that a replay knows, and the gain is the lost time. */
     replay_alter *alter;
-    const char *
-        behind; /* id of a rule whose change is taken for made, since it is to be made first; NULL: none */
 };
 
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
@@ -132,6 +130,11 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
 double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
                      struct intervals *busy);
 
+/* The same for rules with `alter`, where the symptom takes `touched_ns` of the step: the lost time is what a replay with
+ * that change gains, the finding's share of it and down to its least step. If that is below RULE_SHARE_LEAST, the finding
+ * informs. Without a replay the lost time is `touched_ns`. */
+bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns);
+
 /* The time that a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
 double facts_saved_ns(const struct facts *facts, replay_alter *alter);
 
@@ -141,12 +144,6 @@ void facts_fix(struct facts *facts, replay_alter *alter);
 /* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time or less. The gain goes
  * by that, and all else by the lost time, so what a step loses is counted once. */
 void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns);
-
-/* For time that either of two fixes would save. The finding at fault reports all of it. The other
- * one, which calls this, reports its own time, or if that is minor at most, its own and the shared
- * time as minor. */
-bool finding_costs_shared(struct finding *finding, const struct facts *facts, double own_ns,
-                          double shared_ns);
 
 /* Notes the figure that a rule compares with bounds other than those of finding_costs(), for the
  * table of thresholds (finding.h). */

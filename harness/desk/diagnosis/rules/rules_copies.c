@@ -69,7 +69,7 @@ static bool cost_with_calls(struct finding *finding, const struct facts *facts, 
 {
     double exposed = (double)facts->summary->usage.copy_exposed_ns / facts->steps;
 
-    return finding_costs(finding, facts, fmin(copies_ns, exposed) + idle_in_calls(facts));
+    return finding_replays(finding, facts, fmin(copies_ns, exposed) + idle_in_calls(facts));
 }
 
 /* Whether a work copies in that direction; "": in any. */
@@ -217,10 +217,14 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
              "kernel runs",
              quantity_time(fmin(copies.ns, all)).text, step_text(facts).text,
              100 * exposed_share(facts));
-    if (2 * all > facts->step_ns)
-        finding->advice = "copy less: keep on the device what is needed again, in a shorter type, "
-                          "and both directions at once; there is little to hide copies behind";
-    return finding_costs(finding, facts, lost);
+    if (2 * all <= facts->step_ns)
+        return finding_replays(finding, facts, lost);
+    finding->advice = "copy less: keep on the device what is needed again, in a shorter type, and "
+                      "both directions at once; there is little to hide copies behind";
+    if (!finding_costs(finding, facts, lost))
+        return false;
+    finding_saves(finding, facts, facts_saved_ns(facts, copy_ahead));
+    return true;
 }
 
 /* --- Round trips --- */
@@ -321,7 +325,7 @@ static bool judge_device_copies(struct finding *finding, const struct facts *fac
              "%s of them, in %s",
              copies.count, facts_per(facts), quantity_bytes(copies.bytes).text,
              quantity_time(ns).text, step_text(facts).text);
-    return finding_costs(finding, facts, ns);
+    return finding_replays(finding, facts, ns);
 }
 
 const struct rule rules_of_copies[] = {
@@ -345,7 +349,7 @@ const struct rule rules_of_copies[] = {
                    "host waits",
         .advice = "pin the host memory (pin_memory=True) and copy asynchronously "
                   "(non_blocking=True)",
-        .cost = "these copies while no kernel runs, and idle time while the host is in their calls",
+        .cost = "what a replay gains with pinned copies on a stream of their own",
         .threshold = "nsys analyze, cuda_memcpy_async: any; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_pageable_copy,
@@ -358,7 +362,7 @@ const struct rule rules_of_copies[] = {
         .symptom = "8 or more copies per step between host and device, 64 KiB or less on average",
         .meaning = "every copy has a fixed cost, which small ones pay for nothing",
         .advice = "put all tensors of a batch into one buffer and copy that at once",
-        .cost = "these copies while no kernel runs, and idle time while the host is in their calls",
+        .cost = "what a replay gains with one copy for all",
         .threshold = "8 copies per step of up to 64 KiB; 5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_small_copies,
@@ -373,7 +377,7 @@ const struct rule rules_of_copies[] = {
                    "have it twice",
         .advice = "use it where it is: gradient_as_bucket_view=True in DistributedDataParallel, "
                   "views instead of clone() and contiguous()",
-        .cost = "that time, whether or not ranks communicate meanwhile",
+        .cost = "what a replay gains without these copies",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_device_copies,
@@ -387,9 +391,8 @@ const struct rule rules_of_copies[] = {
         .meaning = "the step waits for a batch that could be copied while the one before is "
                    "computed",
         .advice = "copy the next batch on its own stream while the current one is computed",
-        .cost = "the time of these copies, without pageable ones; the gain is at most the time in "
-                "which nothing is "
-                "copied, which could hide them",
+        .cost = "what a replay gains with these copies on a stream of their own; where copies "
+                "take half of the step, their time",
         .threshold = "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,

@@ -25,60 +25,6 @@ static double launching_ns(const struct facts *facts)
     return fmax(0, ns);
 }
 
-/* Idle time that no wait causes, and that stays without them. */
-static double idle_of_others(const struct facts *facts)
-{
-    static const enum host_doing others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
-                                              HOST_FIRST_USE, HOST_CAPTURING };
-    double idle = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_doing_ns(facts, others[i]);
-    return idle;
-}
-
-/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever is longer. */
-static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
-{
-    double launching = launching_ns(facts) / facts->steps;
-    double host =
-        launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
-
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the host waits until the device has no work left, %.0f times %s with its %.0f "
-             "launches; launching takes %s of %s, and the device works for %s",
-             (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
-             facts->launches, quantity_time(launching).text, step_text(facts).text,
-             quantity_time(facts->busy_ns).text);
-    return finding_costs(finding, facts,
-                         facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts));
-}
-
-/* Time that waits put off, per step, without waits whose reason is at fault itself. */
-struct waited {
-    double own_ns;
-    double shared_ns; /* loading and other work that are at fault themselves */
-};
-
-static struct waited put_off_by_waits(const struct facts *facts)
-{
-    const struct idle_time *time = facts_idle(facts);
-    struct put_off waits = time->put_off[HOST_WAITING];
-    const struct put_off *logged = &time->put_off[HOST_LOGGING];
-    double others = 0;
-
-    if (!(facts_put_off_ns(facts, HOST_LOGGING) > 0)) {
-        waits.ns += logged->ns;
-        waits.loading_ns += logged->loading_ns;
-        waits.working_ns += logged->working_ns;
-    }
-    if (facts_loading_is_at_fault(facts))
-        others += (double)waits.loading_ns;
-    if (facts_working_is_at_fault(facts))
-        others += (double)waits.working_ns;
-    others = fmin(others, (double)waits.ns);
-    return (struct waited){ ((double)waits.ns - others) / facts->steps, others / facts->steps };
-}
-
 static const struct trace_event *event_of(const struct facts *facts, const struct graph_node *node)
 {
     return &facts->summary->trace->events[node->event];
@@ -107,11 +53,11 @@ static bool is_logged(const struct facts *facts, const struct graph_node *node)
            intervals_contain(&facts->summary->host.logging, node->at_ns);
 }
 
-/* A capture waits for the device itself. */
-static bool is_before_capture(const struct trace_graph *graph, int64_t at)
+/* A capture waits for the device itself, and so does a save, for the state. */
+static bool is_before_wait(const struct trace_graph *graph, int64_t at)
 {
     while (++at < graph->count && graph->nodes[at].stream == GRAPH_NONE)
-        if (graph->nodes[at].kind == HOST_CAPTURING)
+        if (graph->nodes[at].kind == HOST_CAPTURING || graph->nodes[at].kind == HOST_SAVING)
             return true;
     return false;
 }
@@ -121,10 +67,43 @@ static void read_later(const void *context, const struct trace_graph *graph, int
                        struct graph_node *node)
 {
     if (node->stream != GRAPH_NONE || node->kind != HOST_WAITING || node->after == GRAPH_NONE ||
-        is_operand(context, graph, at) || is_logged(context, node) || is_before_capture(graph, at))
+        is_operand(context, graph, at) || is_logged(context, node) || is_before_wait(graph, at))
         return;
     node->after = GRAPH_NONE;
     node->duration_ns = 0;
+}
+
+/* Idle time that no wait causes, and that stays without them. */
+static double idle_of_others(const struct facts *facts)
+{
+    static const enum host_doing others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
+                                              HOST_FIRST_USE, HOST_CAPTURING };
+    double idle = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_doing_ns(facts, others[i]);
+    return idle;
+}
+
+/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever is longer. A replay leaves
+ * such calls as long as they are beside their waits, and they are shorter if they do not wait. */
+static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
+{
+    double launching = launching_ns(facts) / facts->steps;
+    double host =
+        launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
+
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the host waits until the device has no work left, %.0f times %s with its %.0f "
+             "launches; launching takes %s of %s, and the device works for %s",
+             (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
+             facts->launches, quantity_time(launching).text, step_text(facts).text,
+             quantity_time(facts->busy_ns).text);
+    if (!finding_costs(finding, facts,
+                       facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts)))
+        return false;
+    finding_saves(finding, facts,
+                  fmin(facts_saved_ns(facts, read_later), facts->step_ns - finding->least_step_ns));
+    return true;
 }
 
 /* The idle times after waits. */
@@ -164,36 +143,41 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     arena_close(scratch);
 }
 
+/* What the host does after waits; after one amid the step, some of that in a later gap. The time until it notices that its
+ * wait is over counts as well, but no more than that: a thread that lost its core once shows no pattern. */
+static double put_off_ns(const struct idle_time *time)
+{
+    double noticing_ns = (double)time->drained_ns[HOST_WAITING];
+    double ns = (double)time->free_ns[HOST_LOADING] + (double)time->free_ns[HOST_WORKING];
+
+    for (int i = 0; i < HOST_DOING_COUNT; i++)
+        ns += i == HOST_WAITING ? 0 : (double)time->drained_ns[i];
+    return ns + fmin(ns, noticing_ns);
+}
+
 static bool judge_host_sync(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    struct waited waited = put_off_by_waits(facts);
-    double waits = (double)time->drained_count / facts->steps;
+    double waits = (double)time->drained_count / facts->steps, after_ns = 0;
 
     if (time->drained_count == 0)
         return false;
     if (facts_of_whole(facts))
         finding->title = "The host waits for the device";
     finding->least_step_ns = facts_least_of_cores_ns(facts);
+    if (facts_loading_is_uneven(facts)) /* only the work of several steps would cover a long load */
+        finding->behind = "data_loading";
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
-        "the host waits until the device has no work left, %.3g time%s %s; it then works for "
-        "%s, %s of which could overlap with the device's %s",
-        waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
-        quantity_time((double)time->idle_ns / facts->steps).text,
-        quantity_time((double)(time->put_off[HOST_WAITING].ns + time->put_off[HOST_LOGGING].ns) /
-                      facts->steps)
-            .text,
-        quantity_time(facts->busy_ns).text);
-    /* The time until the host notices that its wait is over counts as well, but no more than what it does
-     * then: a thread that lost its core once shows no pattern. */
-    if (!finding_costs_shared(
-            finding, facts,
-            waited.own_ns +
-                fmin(waited.own_ns, (double)time->drained_ns[HOST_WAITING] / facts->steps),
-            waited.shared_ns))
+    for (int i = 0; i < HOST_DOING_COUNT; i++) after_ns += (double)time->drained_ns[i];
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "the host waits until the device has no work left, %.3g time%s %s; it then works for "
+             "%s until the device has work again, which takes %s",
+             waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
+             quantity_time(after_ns / facts->steps).text, quantity_time(facts->busy_ns).text);
+    if (!finding_replays(finding, facts, put_off_ns(time) / facts->steps) ||
+        (finding->severity == SEVERITY_INFORMATION &&
+         after_ns < RULE_SHARE_LEAST * facts->window_ns))
         return false;
     name_few_waits(finding, facts);
     return true;
@@ -212,19 +196,6 @@ static double say_idle(struct finding *finding, const struct facts *facts, enum 
                  "the device is idle for %s of %s while the loop %s", quantity_time(idle).text,
                  step_text(facts).text, what);
     return idle;
-}
-
-static double say_put_off(struct finding *finding, const struct facts *facts,
-                          enum host_doing reason)
-{
-    double put_off = facts_put_off_ns(facts, reason);
-    size_t length = strlen(finding->evidence);
-
-    if (put_off > 0)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 ", and for %s more, in which the loop does what it put off meanwhile",
-                 quantity_time(put_off).text);
-    return put_off;
 }
 
 /* Another thread writes the log, from results that were copied meanwhile. */
@@ -250,7 +221,7 @@ static bool judge_logging_gap(struct finding *finding, const struct facts *facts
 
     finding->least_step_ns = facts_least_of_cores_ns(facts);
 
-    return finding_costs(finding, facts, idle + say_put_off(finding, facts, HOST_LOGGING));
+    return finding_replays(finding, facts, idle);
 }
 
 /* Another thread writes the state, from copies to pinned memory on a stream of their own. */
@@ -269,14 +240,13 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 {
     double idle = say_idle(finding, facts, HOST_SAVING, "saves");
     double copies = facts_saved_copies_ns(facts);
-    double put_off = say_put_off(finding, facts, HOST_SAVING);
     size_t length = strlen(finding->evidence);
 
     finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (copies > 0)
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
                  "; its copies take %s", quantity_time(copies).text);
-    return finding_costs(finding, facts, idle + copies + put_off);
+    return finding_replays(finding, facts, idle + copies);
 }
 
 /* --- Other work --- */
@@ -314,16 +284,10 @@ static void work_elsewhere(const void *context, const struct trace_graph *graph,
     graph_node_shorten(node, HOST_WORKING);
 }
 
-/* If the host waits for the device, and the device's work would cover the host's, the wait is at fault: either fix would
- * save that time. */
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
     double work = facts_doing_ns(facts, HOST_WORKING);
-    double shared = facts_working_is_at_fault(facts)
-                        ? 0
-                        : (double)facts_idle(facts)->hidable.working_ns / facts->steps;
-    double lost = work - shared;
 
     if (alone) {
         finding->title = "The loop does other work than its operators";
@@ -336,7 +300,7 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
              quantity_time(work).text, step_text(facts).text,
              quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
-    return finding_costs_shared(finding, facts, lost, shared);
+    return finding_replays(finding, facts, work);
 }
 
 /* --- Steps of different lengths --- */
@@ -460,9 +424,8 @@ const struct rule rules_of_host[] = {
         .meaning = "a host that waits queues nothing, so host and device work one after the other",
         .advice = "read results every few steps, or copy them asynchronously and read them later; "
                   "avoid .item() and synchronisation in the loop",
-        .cost = "the host's time from the end of a wait to the next launch, as far as the "
-                "device's work before would have covered it; and at most as much again for "
-                "noticing that the wait is over",
+        .cost = "what a replay gains in which the host does not wait; after the fix of uneven "
+                "loading, which a host that does not wait would only meet earlier",
         .threshold = "the step takes host plus device time, where it could take the longer of the "
                      "two",
         .bottleneck = BOTTLENECK_WAITING,
@@ -480,8 +443,7 @@ const struct rule rules_of_host[] = {
                    "another library, or nothing that the profiler records",
         .advice = "do it on the device or in the loader's workers, or launch work that the device "
                   "does meanwhile",
-        .cost = "that idle time; where the host waited for the device before, less what the "
-                "device's work would have covered, unless the host's work is longer than that",
+        .cost = "what a replay gains without that work",
         .threshold = "5% of a step; a pause is 5 times the median time between launches",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_host_work,
@@ -496,7 +458,7 @@ const struct rule rules_of_host[] = {
                    "logs",
         .advice = "let a background thread write the log, from results that were copied "
                   "asynchronously",
-        .cost = "that idle time, and as for host_sync what such waits put off",
+        .cost = "what a replay gains without logging and the waits in it",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_logging_gap,
@@ -509,7 +471,7 @@ const struct rule rules_of_host[] = {
         .symptom = "the device is idle while the loop is in its phase \"save\"",
         .meaning = "the loop copies and writes the checkpoint itself",
         .advice = "copy the state to pinned memory and write it in the background",
-        .cost = "that idle time, the copies, and what the loop puts off until the save is over",
+        .cost = "what a replay gains without saving, and with its copies on a stream of their own",
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_save_pause,

@@ -32,15 +32,6 @@ static void list(char *text, size_t size, int64_t count, const char *one, const 
                  (long long)count, count == 1 ? one : many);
 }
 
-static void done_before(const void *context, const struct trace_graph *graph, int64_t at,
-                        struct graph_node *node)
-{
-    (void)context;
-    (void)graph;
-    (void)at;
-    graph_node_shorten(node, HOST_FIRST_USE);
-}
-
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
@@ -94,7 +85,7 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
              "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
              (long long)captures->count, facts->steps, quantity_time(idle).text,
              step_text(facts).text);
-    return finding_costs(finding, facts, idle);
+    return finding_replays(finding, facts, idle);
 }
 
 /* --- Launching --- */
@@ -138,11 +129,10 @@ static const enum host_doing launch_doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HO
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
-    double lost = -(double)time->hidable.launching_ns;
+    double lost = (double)facts->summary->idle.late_ns;
 
     for (size_t i = 0; i < ARRAY_SIZE(launch_doings); i++)
         lost += (double)idle_doing_ns(time, launch_doings[i]);
-    lost = fmax(0, lost) + (double)facts->summary->idle.late_ns;
     return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
 }
 
@@ -198,7 +188,8 @@ static bool judge_launch_bound(struct finding *finding, const struct facts *fact
     if (graphs_do_most(facts))
         finding->advice = "capture what is still launched outside of graphs, fuse it, or capture "
                           "larger graphs";
-    return finding_costs(finding, facts, lost_to_launches(facts));
+    finding->behind = "data_loading"; /* a loop that loads its own data is not slow to launch */
+    return finding_replays(finding, facts, lost_to_launches(facts));
 }
 
 static bool judge_oversubscribed_host(struct finding *finding, const struct facts *facts)
@@ -303,12 +294,9 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
                  quantity_time(facts->summary->product_fixed_ns).text);
     finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
     launch_evidence(finding, facts, more);
-    if (!finding_costs(finding, facts, lost_to_passes(facts, lost_to_launches(facts))))
-        return false;
-    finding_saves(finding, facts,
-                  lost_to_passes(facts, fmax(lost_to_launches(facts),
-                                             facts_saved_ns(facts, launch_as_graph))));
-    return true;
+    return finding_costs(finding, facts,
+                         lost_to_passes(facts, fmax(lost_to_launches(facts),
+                                                    facts_saved_ns(facts, launch_as_graph))));
 }
 
 const struct rule rules_of_launches[] = {
@@ -327,7 +315,6 @@ const struct rule rules_of_launches[] = {
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_initialisation,
         .site = SITE_FIRST_USES,
-        .alter = done_before,
     },
     {
         .id = "small_kernels",
@@ -353,7 +340,7 @@ const struct rule rules_of_launches[] = {
         .meaning = "shapes change, so an earlier graph does not fit and another one is captured",
         .advice = "keep a captured graph for each shape, and pad to a few lengths so that shapes "
                   "are few; without training, switch autograd off (torch.inference_mode())",
-        .cost = "the time for which the device is idle during captures",
+        .cost = "what a replay gains without captures",
         .threshold = "5% of a step, and a capture in every fifth step",
         .bottleneck = BOTTLENECK_FIRST_USE,
         .judge = judge_graph_recapture,
@@ -367,14 +354,12 @@ const struct rule rules_of_launches[] = {
         .meaning = "the host takes longer to launch a step's work than the device takes to do it",
         .advice = "capture the step as a graph (CUDA graphs, torch.compile), fuse kernels, or "
                   "raise the batch",
-        .cost = "the idle time in which the host launches, or prepares the next launch for no "
-                "longer than usual; what another finding explains does not count",
+        .cost = "what a replay gains that launches the step at once, after the fix of loading",
         .threshold = "HolisticTraceAnalysis: idle time by host wait",
         .bottleneck = BOTTLENECK_LAUNCHING,
         .judge = judge_launch_bound,
         .site = SITE_LAUNCHING,
         .alter = launch_as_graph,
-        .behind = "data_loading", /* a loop that loads its own data is not called slow to launch */
     },
     {
         .id = "oversubscribed_host",

@@ -7,12 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The exposed loading that would be hidden if the host did not wait for the device. */
-static double loading_without_waits_ns(const struct facts *facts)
-{
-    return (double)facts_idle(facts)->hidable.loading_ns / facts->steps;
-}
-
 /* Workers have the batch ready. */
 static void load_in_workers(const void *context, const struct trace_graph *graph, int64_t at,
                             struct graph_node *node)
@@ -36,25 +30,14 @@ static double least_step_ns(const struct facts *facts)
     return facts_typical_loading_ns(facts) / cores;
 }
 
-/* The loading time that more workers would save, of `exposed`. */
-static double saved_of(const struct facts *facts, double exposed)
-{
-    return fmax(0, facts->step_ns - fmax(facts->step_ns - exposed, least_step_ns(facts)));
-}
-
-/* Idle time for loading, without what the wait before it explains. */
-static double own_loading_ns(const struct facts *facts)
-{
-    return facts_doing_ns(facts, HOST_LOADING) -
-           (facts_loading_is_at_fault(facts) ? 0 : loading_without_waits_ns(facts));
-}
-
+/* Idle time for loading that more workers would save. */
 static double lost_to_loading(const struct facts *facts)
 {
-    return saved_of(facts, own_loading_ns(facts));
+    return fmax(0,
+                fmin(facts_doing_ns(facts, HOST_LOADING), facts->step_ns - least_step_ns(facts)));
 }
 
-/* The gain is that of a replay, or the share of it that is the finding's own. Not so where batches are pageable: then the
+/* The cost is that of a replay, or the share of it that is the finding's own. Not so where batches are pageable: then the
  * device runs dry at each copy, and how soon it has work again depends on what workers leave of the host, which a replay
  * takes as recorded. On a V100 the idle time was right (27.3 of 27.4 ms), the replay a fifth too high. */
 static void take_as_replayed(struct finding *finding, const struct facts *facts, double share)
@@ -79,12 +62,11 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                  "prepares it; its own work takes %s",
                  quantity_time(exposed).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
-    if (!finding_costs_shared(finding, facts, lost_to_loading(facts),
-                              saved_of(facts, facts_doing_ns(facts, HOST_LOADING)) -
-                                  lost_to_loading(facts)))
+    /* On a host alone, loading and computing share the cores. */
+    take_as_replayed(finding, facts, facts->summary->timeline.host_alone ? 0 : 1);
+    if (!finding_replays(finding, facts, lost_to_loading(facts)))
         return false;
-    take_as_replayed(finding, facts, 1);
-    if (facts->summary->timeline.host_alone) /* Loading and computing share the cores. */
+    if (facts->summary->timeline.host_alone)
         finding->predicted_gain = NAN;
     return true;
 }
@@ -177,7 +159,7 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
                  100 * share_of_waiting(facts, &borders, false));
     share = share_of_waiting(facts, &borders, at_borders);
     take_as_replayed(finding, facts, share);
-    return finding_costs(finding, facts, lost_to_loading(facts) * share);
+    return finding_replays(finding, facts, lost_to_loading(facts) * share);
 }
 
 static bool judge_data_jitter(struct finding *finding, const struct facts *facts)
@@ -198,8 +180,8 @@ const struct rule rules_of_loading[] = {
                    "(enumerate(DataLoader)) or prepares it",
         .meaning = "the loader is slower than the device, or the loop does its work",
         .advice = "load in more workers (num_workers), ahead of the loop, or make loading cheaper",
-        .cost = "that idle time; what more workers would need themselves, on the cores that are "
-                "left, does not count",
+        .cost = "what a replay gains without loading, but for what more workers would need "
+                "themselves on the cores that are left; where batches are pageable, that idle time",
         .threshold = "torch_tb_profiler: data loading over 5% of a step",
         .bottleneck = BOTTLENECK_LOADING,
         .judge = judge_data_loading,

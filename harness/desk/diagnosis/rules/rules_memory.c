@@ -277,17 +277,15 @@ static bool goes_on(const struct facts *facts, const struct allocations *all)
     return facts->has_steps ? 2 * all->steps >= facts->summary->steps.count : all->releases >= 3;
 }
 
-/* The idle time in these calls, and what they put off, or launches between them, which take longer as well. */
+/* The idle time in these calls, or in launches between them, which take longer as well. */
 static double lost_to_allocations(const struct facts *facts, int64_t ns)
 {
     const struct idle_time *time = &facts->summary->idle.all;
-    int64_t own = idle_doing_ns(time, HOST_ALLOCATING);
-    int64_t between = time->free_ns[HOST_LAUNCHING] + time->free_ns[HOST_OPERATOR] +
-                      time->free_ns[HOST_OUTSIDE] + time->free_ns[HOST_WORKING];
+    int64_t idle = idle_doing_ns(time, HOST_ALLOCATING) + time->free_ns[HOST_LAUNCHING] +
+                   time->free_ns[HOST_OPERATOR] + time->free_ns[HOST_OUTSIDE] +
+                   time->free_ns[HOST_WORKING];
 
-    return fmax((double)interval_earlier(ns, own + between) / facts->steps,
-                (double)interval_earlier(ns, own) / facts->steps +
-                    facts_put_off_ns(facts, HOST_ALLOCATING));
+    return (double)interval_earlier(ns, idle) / facts->steps;
 }
 
 static void keep_memory(const void *context, const struct trace_graph *graph, int64_t at,
@@ -328,7 +326,7 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
     finding->gain_is_least = facts->device != NULL && facts->device->shares_host_cores == 1;
-    return finding_costs(finding, facts, lost_to_allocations(facts, ns));
+    return finding_replays(finding, facts, lost_to_allocations(facts, ns));
 }
 
 const struct rule rules_of_memory[] = {
@@ -369,9 +367,7 @@ const struct rule rules_of_memory[] = {
         .meaning = "memory goes back to the driver and is taken from it again; a release waits "
                    "for the device",
         .advice = "use a caching or stream-ordered allocator; allocate before the loop",
-        .cost = "the time of these calls, without the two longest, and at most the time for which "
-                "the device is idle in them, in operators and between events; or what releases "
-                "put off, if that is more",
+        .cost = "what a replay gains without these calls and the waits in them",
         .threshold = "cudaFree waits for the device (CUDA runtime's documentation)",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_allocation_churn,
