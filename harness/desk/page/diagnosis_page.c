@@ -3,9 +3,9 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/page/diagnosis_ranks.h"
-#include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/diagnosis_thresholds.h"
 #include "harness/desk/page/longest_gaps.h"
+#include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/desk/page/what_if_page.h"
 #include "harness/text/catalogue.h"
@@ -362,7 +362,11 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
         return;
     }
     diagnosis_cost(cost, sizeof cost, first, whole);
-    page_summary(page, "In short: %s. %s", first->title, cost);
+    if (first == findings->items)
+        page_summary(page, "In short: %s. %s", first->title, cost);
+    else
+        page_summary(page, "In short: %s First to fix: %s. %s", findings->headline.text,
+                     first->title, cost);
     if (catalogue_scenario(first->id, 0) != NULL)
         page_paragraph(page, INK_PLAIN, "%s explain %s", program_invocation_name, first->id);
 }
