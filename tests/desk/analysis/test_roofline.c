@@ -20,7 +20,6 @@ static void the_limit_that_takes_longer_is_the_bound(void **state)
         { 2000000, 100000, 4000, BOUND_COMPUTE, 0.5 }, /* 2 us of arithmetic, 1 us of memory */
         { 500000, 100000, 4000, BOUND_MEMORY, 0.25 },  /* 0.5 us of arithmetic */
         { 0, 100000, 1000, BOUND_MEMORY, 1 },          /* a copy */
-        { 0, 200000, 1000, BOUND_MEMORY, 2 },          /* from a cache */
     };
     (void)state;
 
@@ -30,6 +29,18 @@ static void the_limit_that_takes_longer_is_the_bound(void **state)
         assert_int_equal(roofline.bound, cases[i].bound);
         assert_float_equal(roofline.share, cases[i].share, 1e-12);
     }
+}
+
+static void work_that_beats_a_limit_has_no_share(void **state)
+{
+    struct roofline cached = roofline_of(&ceilings, 0, 200000, 1000),
+                    fast = roofline_of(&ceilings, 4000000, 100000, 3000);
+    (void)state;
+
+    assert_string_equal(bound_name(cached.bound), "cache");
+    assert_true(isnan(cached.share));
+    assert_int_equal(fast.bound, BOUND_UNKNOWN);
+    assert_true(isnan(fast.share));
 }
 
 static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
@@ -58,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_that_takes_longer_is_the_bound),
+        cmocka_unit_test(work_that_beats_a_limit_has_no_share),
         cmocka_unit_test(without_a_limit_or_the_work_the_bound_is_unknown),
     };
 

@@ -4,7 +4,7 @@
 
 const char *bound_name(enum bound bound)
 {
-    static const char *const names[BOUNDS] = { NULL, "compute", "memory" };
+    static const char *const names[BOUNDS] = { NULL, "compute", "memory", "cache" };
 
     return names[bound];
 }
@@ -19,6 +19,10 @@ struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops
     if (!(ceilings->flops_per_second > 0) || !(ceilings->bytes_per_second > 0) || bytes <= 0 ||
         !(ns > 0))
         return roofline;
+    if (compute_ns > ns)
+        return roofline;
+    if (memory_ns > ns)
+        return (struct roofline){ BOUND_CACHE, NAN };
     roofline.bound = compute_ns > memory_ns ? BOUND_COMPUTE : BOUND_MEMORY;
     roofline.share = fmax(compute_ns, memory_ns) / ns;
     return roofline;

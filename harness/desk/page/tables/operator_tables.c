@@ -163,14 +163,15 @@ static void cell_rate(char text[QUANTITY_SIZE], int64_t stated, double ns, const
     quantity_print(text, stated > 0 && ns > 0 ? 1e9 * (double)stated / ns : NAN, unit);
 }
 
-/* "memory 82%" */
+/* "memory 82%", "cache" */
 static void cell_bound(char text[CELL_SIZE], const struct roofline *roofline)
 {
     char share[CELL_SIZE];
 
     cell_percent(share, roofline->share);
-    if (roofline->bound == BOUND_UNKNOWN)
-        strcpy(text, "-");
+    if (!(roofline->share > 0))
+        snprintf(text, CELL_SIZE, "%s",
+                 roofline->bound == BOUND_CACHE ? bound_name(roofline->bound) : "-");
     else
         snprintf(text, CELL_SIZE, "%s %s", bound_name(roofline->bound), share);
 }
