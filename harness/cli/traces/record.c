@@ -188,6 +188,20 @@ static enum status show(const struct record_options *options)
 
 /* --- All --- */
 
+/* After the program has ended: notes, sentence, page. If they fail, the exit code is the program's all the same. */
+static void conclude(const struct record_options *options, const struct recorded_program *command)
+{
+    int traces = 0;
+    enum status status = record_folder_end(options->traces, command, stderr, &traces);
+
+    if (status == STATUS_OK && traces > 0)
+        status = show(options);
+    if (status == STATUS_OK)
+        return;
+    status_context("record");
+    command_print_error();
+}
+
 static enum status run_record(void *context, int *exit_code)
 {
     const struct record_options *options = context;
@@ -195,7 +209,6 @@ static enum status run_record(void *context, int *exit_code)
     struct recorded_program command = { .words = NULL };
     const char **words = NULL, *isolated;
     enum status status = STATUS_OK;
-    int traces = 0;
     pid_t pid;
 
     if (flags->argument_count == 0)
@@ -218,9 +231,7 @@ static enum status run_record(void *context, int *exit_code)
     unsetenv("CHOKEPOINT_RECORD"); /* a Python of our own does not record */
     *exit_code = exit_code_of(command.wait_status);
     command.words = words;
-    TRY_OUT(record_folder_end(options->traces, &command, stderr, &traces));
-    if (traces > 0)
-        TRY_OUT(show(options));
+    conclude(options, &command);
 
 out:
     free(words);

@@ -273,6 +273,12 @@ def check_folder(new):
     check(said["traces"][0]["steps"]["untraced_ns"] > 0, "untraced steps")
 
 
+def check_lost_folder(new):
+    """The recording is lost; the exit code is the program's."""
+    done = run(new("lost"), "import os, shutil\nshutil.rmtree('chokepoint-record')\nprint('done', flush=True)\nos._exit(7)")
+    check(done.code == 7 and done.out == "done\n" and "record.json" in done.said, f"lost: {done.code} {done.said}")
+
+
 def check_signals(new):
     """One that is sent to `record` alone goes on to the program; one of a terminal has reached it already."""
     folder = new("signals")
@@ -297,7 +303,7 @@ def main():
             return folder
 
         for part in (check_kinds, check_early_ends, check_others, check_processes, check_sitecustomize, check_folder,
-                     check_signals):
+                     check_lost_folder, check_signals):
             part(new)
     for failure in failures:
         print(failure)
