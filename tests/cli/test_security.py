@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import pathlib
+import pickle
 import re
 import resource
 import shutil
@@ -332,6 +333,25 @@ def exports(folder):
     at = bytes_.index(b"x" * 2000) // 4096 * 4096  # the first page of a long row's rest: it becomes its own next one
     path.write_bytes(bytes_[:at] + (at // 4096 + 1).to_bytes(4, "big") + bytes_[at + 4:])
     check("two places point to this page" in " ".join(call("diagnose", path, code=0).stdout.split()), "a row in circles")
+
+
+@promises("A pickle is read as data")
+def pickles(folder):
+    class Evil:
+        def __reduce__(self):
+            return os.system, (f"touch {folder}/OWNED",)
+    path = folder / "evil.pickle"
+    for protocol in range(2, 6):
+        path.write_bytes(pickle.dumps({"segments": [Evil()], "device_traces": []}, protocol=protocol))
+        done = call("diagnose", path, code=2)
+        check("GLOBAL" in done.stderr and "byte" in done.stderr, "an evil pickle", done.stderr)
+    check(not (folder / "OWNED").exists(), "a pickle was run")
+    # A list of a hundred items, which is named again and again, on each of some levels.
+    levels = b"".join(b"](" + b"h" + bytes([level]) + (b"h" + bytes([level])) * 99 + b"e\x94" for level in range(1, 9))
+    path.write_bytes(b"\x80\x04}\x94]\x94" + levels + b"0" * 9 + b"(\x8c\x08segmentsh\x09u.")
+    begin = time.monotonic()
+    call("diagnose", path, seconds=20)
+    check(time.monotonic() - begin < 10, "a pickle of lists takes long")
 
 
 @promises("JSON of results")

@@ -7,6 +7,7 @@
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/fail_on.h"
 #include "harness/cli/traces/record_folder.h"
+#include "harness/cli/traces/snapshots.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -111,6 +112,28 @@ static enum status take_lines(struct diagnosis *diagnosis, const char ***stacks,
     return diagnosis_take_lines(diagnosis, *stacks, skip, skipped);
 }
 
+/* Pages of snapshots come after those of traces. */
+static enum status print_snapshots(const struct diagnose *options,
+                                   const struct snapshots *snapshots, bool alone, int *skipped,
+                                   int *exit_code)
+{
+    struct page page = flags_page(&options->flags);
+    bool json = options->flags.format == FORMAT_JSON, found = false;
+
+    if (snapshots->count == 0)
+        return STATUS_OK;
+    if (json && !alone)
+        FAIL(STATUS_BAD_USAGE, "--format=json: give traces and snapshots of memory apart");
+    if (!alone && !page.markdown)
+        fputc('\n', stdout);
+    TRY(snapshots_print(snapshots, json ? NULL : &page, options->tables.rows, options->fail_on,
+                        &found, alone && snapshots->count == 1 ? NULL : skip, skipped));
+    if (found)
+        *exit_code = 1;
+
+    return STATUS_OK;
+}
+
 static enum status run_diagnose(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -118,6 +141,7 @@ static enum status run_diagnose(void *context, int *exit_code)
     const struct flags *flags = &options->flags;
     struct trace_paths paths = { .count = 0 };
     struct diagnosis diagnosis = { .count = 0 };
+    struct snapshots snapshots = { .count = 0 };
     const char **stacks = NULL;
     int skipped = 0, count = 0;
 
@@ -128,6 +152,7 @@ static enum status run_diagnose(void *context, int *exit_code)
                  program_invocation_name);
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count,
                              flags->argument_count > 1 ? skip : NULL, &skipped));
+    TRY_OUT(snapshots_take(&snapshots, &paths));
     if (paths.count > 0)
         TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
@@ -137,14 +162,17 @@ static enum status run_diagnose(void *context, int *exit_code)
     TRY_OUT(take_lines(&diagnosis, &stacks, &skipped));
     if (diagnosis.count > 0)
         TRY_OUT(print(options, &diagnosis, exit_code));
+    TRY_OUT(print_snapshots(options, &snapshots, diagnosis.count == 0, &skipped, exit_code));
     if (skipped > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
-                 paths.count + paths.skipped, paths.skipped > 0 ? " and folders" : "");
+                 paths.count + snapshots.count + paths.skipped,
+                 paths.skipped > 0 ? " and folders" : "");
 
 out:
     for (int i = 0; stacks != NULL && i < count; i++) free((char *)stacks[i]);
     free(stacks);
     diagnosis_release(&diagnosis);
+    snapshots_release(&snapshots);
     trace_paths_release(&paths);
     return status;
 }
@@ -271,7 +299,9 @@ const struct command command_diagnose = {
             "what to do about it and what that would gain. Traces are those of `run`, `train "
             "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
             "size. They may be exports of Nsight Systems too (nsys export --type=sqlite), or its "
-            "reports, which nsys exports first if it is there. A folder stands for the traces in "
+            "reports, which nsys exports first if it is there. A snapshot of PyTorch's memory "
+            "(torch.cuda.memory._dump_snapshot()) has a page of its own. A folder stands for the "
+            "traces in "
             "it, a result.json for those beside it, - for "
             "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
             "wrote, though its folder be traces-2. Files that are the ranks of one run "
@@ -285,6 +315,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose worker0.pt.trace.json --what-if=host_sync,data_loading\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
             "  chokepoint diagnose report1.sqlite\n"
+            "  chokepoint diagnose snapshot.pickle\n"
             "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "

@@ -9,7 +9,7 @@
 #define READS                                                                                      \
     "diagnose reads what torch.profiler's export_chrome_trace() and nsys export --type=sqlite "    \
     "write"
-#define SNAPSHOT "a snapshot of PyTorch's memory: pytorch.org/memory_viz shows it; " READS
+#define SNAPSHOT "a snapshot of PyTorch's memory: diagnose FILE shows it, if FILE is a regular file"
 #define PICKLE   "a pickle, which is data of a Python program; " READS
 #define PERFETTO "a trace in Perfetto's own format: ui.perfetto.dev shows it; " READS
 

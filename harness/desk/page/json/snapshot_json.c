@@ -1,0 +1,91 @@
+#include "harness/desk/page/json/snapshot_json.h"
+
+static void add_sites(struct json *json, cJSON *to, const struct snapshot *snapshot,
+                      const struct snapshot_device *device)
+{
+    cJSON *array = json_array(json, to, "sites");
+
+    for (int64_t i = 0; i < device->site_count; i++) {
+        const struct snapshot_site *site = &device->sites[i];
+        cJSON *object;
+        if (site->count == 0)
+            continue;
+        object = json_object(json, array, NULL);
+        json_text(json, object, "line", intern_text(snapshot->names, site->name));
+        json_integer(json, object, "at_peak_bytes", site->at_peak);
+        json_integer(json, object, "first_bytes", site->first);
+        json_integer(json, object, "last_bytes", site->last);
+        json_integer(json, object, "allocations", site->count);
+    }
+}
+
+static void add_findings(struct json *json, cJSON *to, const struct snapshot_device *device)
+{
+    cJSON *array = json_array(json, to, "findings");
+
+    for (int i = 0; i < device->finding_count; i++) {
+        const struct snapshot_finding *finding = &device->findings[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "id", finding->id);
+        json_text(json, object, "severity", finding->is_critical ? "critical" : "major");
+        json_text(json, object, "evidence", finding->evidence);
+        json_text(json, object, "advice", finding->advice);
+    }
+}
+
+static void add_ooms(struct json *json, cJSON *to, const struct snapshot_device *device)
+{
+    cJSON *array = json_array(json, to, "out_of_memory");
+
+    for (int64_t i = 0; i < device->oom_count && i < SNAPSHOT_OOMS; i++) {
+        const struct snapshot_oom *oom = &device->ooms[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_integer(json, object, "asked_bytes", oom->asked);
+        json_integer(json, object, "device_free_bytes", oom->device_free);
+        json_integer(json, object, "live_bytes", oom->live);
+        json_integer(json, object, "reserved_bytes", oom->reserved);
+    }
+}
+
+static void add_device(struct json *json, cJSON *array, const struct snapshot *snapshot,
+                       const struct snapshot_device *device)
+{
+    cJSON *object = json_object(json, array, NULL), *curve;
+
+    json_integer(json, object, "device", device->device);
+    json_integer(json, object, "events", device->event_count);
+    json_integer(json, object, "start_bytes", device->live_start);
+    json_integer(json, object, "peak_bytes", device->live_peak);
+    json_integer(json, object, "peak_event", device->peak_event);
+    json_integer(json, object, "end_bytes", device->live_end);
+    json_integer(json, object, "before_bytes", device->before);
+    json_integer(json, object, "reserved_bytes", device->reserved);
+    json_integer(json, object, "rounding_bytes", device->rounding);
+    json_integer(json, object, "free_whole_bytes", device->free_whole);
+    json_integer(json, object, "free_pieces_bytes", device->free_pieces);
+    json_integer(json, object, "largest_piece_bytes", device->largest_piece);
+    json_integer(json, object, "pool_bytes", device->pool_reserved);
+    json_integer(json, object, "segments", device->segment_count);
+    json_integer(json, object, "segments_taken", device->segment_alloc_count);
+    json_integer(json, object, "segments_given_back", device->segment_free_count);
+    json_integer(json, object, "steps", device->has_steps ? device->mark_count : 0);
+    json_integer(json, object, "grown_bytes", device->grown);
+    curve = json_array(json, object, "curve_bytes");
+    for (int i = 0; i < SNAPSHOT_CURVE; i++) json_integer(json, curve, NULL, device->curve[i]);
+    add_ooms(json, object, device);
+    add_sites(json, object, snapshot, device);
+    add_findings(json, object, device);
+}
+
+void snapshot_json(struct json *json, cJSON *array, const struct snapshot *snapshot,
+                   const char *path)
+{
+    cJSON *object = json_object(json, array, NULL), *devices;
+
+    json_text(json, object, "file", path);
+    json_integer(json, object, "bytes", snapshot->bytes);
+    json_bool(json, object, "expandable_segments", snapshot->expandable);
+    devices = json_array(json, object, "devices");
+    for (int i = 0; i < snapshot->device_count; i++)
+        add_device(json, devices, snapshot, &snapshot->devices[i]);
+}

@@ -1,0 +1,135 @@
+#include "harness/desk/page/snapshot_page.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/base/status.h"
+#include "harness/desk/diagnosis/rules/rules.h"
+
+#include <stdio.h>
+
+enum { BAR = 30, SITES = 12 };
+
+static void print_curve(const struct page *page, const struct snapshot_device *device)
+{
+    static const struct column columns[] = { { "events", 12, 0 },
+                                             { "most live", 10, 0 },
+                                             { "", -BAR, 0 } };
+
+    if (device->event_count == 0)
+        return;
+    page_heading(page, "Live memory over the history");
+    page_table(page, columns, ARRAY_SIZE(columns));
+    for (int i = 0; i < SNAPSHOT_CURVE && i < device->event_count; i++) {
+        int64_t to = (i + 1) * device->event_count / SNAPSHOT_CURVE;
+        char events[32], bar[BAR_SIZE];
+        const char *cells[] = { events, NULL, bar };
+        struct quantity_text live = quantity_bytes((double)device->curve[i]);
+        snprintf(events, sizeof events, "to %lld", (long long)to);
+        page_bar(bar,
+                 device->live_peak > 0 ? (double)device->curve[i] / (double)device->live_peak : 0,
+                 BAR);
+        cells[1] = live.text;
+        page_row(page, columns, ARRAY_SIZE(columns), cells);
+    }
+}
+
+static void print_sites(const struct page *page, const struct snapshot *snapshot,
+                        const struct snapshot_device *device, int rows)
+{
+    static const struct column columns[] = {
+        { "live", 10, 0 }, { "share", 7, 0 }, { "allocs", 9, 0 }, { "line", PAGE_CUT, 0 }
+    };
+
+    if (device->event_count == 0)
+        return;
+    page_heading(page, "Live at the peak, by the line that asked for it");
+    page_table(page, columns, ARRAY_SIZE(columns));
+    for (int64_t i = -1; i < device->site_count && i < (rows > 0 ? rows : SITES); i++) {
+        const struct snapshot_site *site = i >= 0 ? &device->sites[i] : NULL;
+        int64_t bytes = site != NULL ? site->at_peak : device->before;
+        struct quantity_text live = quantity_bytes((double)bytes);
+        char share[16], count[24] = "";
+        const char *cells[] = { live.text, share, count,
+                                site != NULL ? intern_text(snapshot->names, site->name)
+                                             : "from before the history" };
+        if (bytes == 0)
+            continue;
+        snprintf(share, sizeof share, "%.1f%%",
+                 device->live_peak > 0 ? 100 * (double)bytes / (double)device->live_peak : 0);
+        if (site != NULL)
+            snprintf(count, sizeof count, "%lld", (long long)site->count);
+        page_row(page, columns, ARRAY_SIZE(columns), cells);
+    }
+}
+
+static void print_reserved(const struct page *page, const struct snapshot_device *device)
+{
+    page_heading(page, "Reserved at the end");
+    page_paragraph(page, INK_PLAIN,
+                   "%lld segments reserve %s: %s are live, %s are lost to rounding, %s are free in "
+                   "pieces (the largest %s), %s in segments that hold nothing.",
+                   (long long)device->segment_count, quantity_bytes((double)device->reserved).text,
+                   quantity_bytes((double)device->live_end).text,
+                   quantity_bytes((double)device->rounding).text,
+                   quantity_bytes((double)device->free_pieces).text,
+                   quantity_bytes((double)device->largest_piece).text,
+                   quantity_bytes((double)device->free_whole).text);
+    if (device->pool_reserved > 0)
+        page_paragraph(page, INK_DIM, "%s of it are in pools of CUDA graphs.",
+                       quantity_bytes((double)device->pool_reserved).text);
+}
+
+static void print_history(const struct page *page, const struct snapshot_device *device)
+{
+    char lasts[48] = "";
+
+    if (device->event_count == 0) {
+        page_paragraph(page, INK_DOUBTFUL,
+                       "It has no history: call torch.cuda.memory._record_memory_history() first.");
+        return;
+    }
+    if (device->end_us > device->start_us)
+        snprintf(lasts, sizeof lasts, " in %s",
+                 quantity_time(1e3 * ((double)device->end_us - (double)device->start_us)).text);
+    page_paragraph(page, INK_PLAIN,
+                   "%lld events%s: %s are live at the start, %s at the peak, %s at the end; %lld "
+                   "allocations, %lld segments taken from the driver and %lld given back.",
+                   (long long)device->event_count, lasts,
+                   quantity_bytes((double)device->live_start).text,
+                   quantity_bytes((double)device->live_peak).text,
+                   quantity_bytes((double)device->live_end).text, (long long)device->alloc_count,
+                   (long long)device->segment_alloc_count, (long long)device->segment_free_count);
+}
+
+static void print_findings(const struct page *page, const struct snapshot_device *device)
+{
+    page_heading(page, "Findings");
+    if (device->finding_count == 0)
+        page_paragraph(page, INK_DIM, "None.");
+    for (int i = 0; i < device->finding_count; i++) {
+        const struct snapshot_finding *finding = &device->findings[i];
+        page_item(page, i + 1, finding->id, rule_find(finding->id)->title, INK_BAD,
+                  finding->is_critical ? "critical" : "major");
+        page_detail(page, "%s", finding->evidence);
+        page_detail(page, "Do: %s", finding->advice);
+    }
+}
+
+void snapshot_page(const struct page *page, const struct snapshot *snapshot, const char *path,
+                   int rows)
+{
+    page_title(page, path);
+    page_paragraph(page, INK_DIM, "a snapshot of PyTorch's memory, %s; %d device%s with memory",
+                   quantity_bytes((double)snapshot->bytes).text, snapshot->device_count,
+                   snapshot->device_count == 1 ? "" : "s");
+    for (int i = 0; i < snapshot->device_count; i++) {
+        const struct snapshot_device *device = &snapshot->devices[i];
+        char heading[40];
+        snprintf(heading, sizeof heading, "Device %lld", (long long)device->device);
+        page_heading(page, heading);
+        print_history(page, device);
+        print_findings(page, device);
+        print_sites(page, snapshot, device, rows);
+        print_curve(page, device);
+        print_reserved(page, device);
+    }
+}

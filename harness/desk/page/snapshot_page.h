@@ -1,0 +1,12 @@
+/* The page of a snapshot of PyTorch's memory. */
+#ifndef HARNESS_DESK_PAGE_SNAPSHOT_PAGE_H
+#define HARNESS_DESK_PAGE_SNAPSHOT_PAGE_H
+
+#include "harness/desk/snapshot/snapshot.h"
+#include "harness/text/page.h"
+
+/* Tables of at most `rows` rows; 0: as many as fit. */
+void snapshot_page(const struct page *page, const struct snapshot *snapshot, const char *path,
+                   int rows);
+
+#endif

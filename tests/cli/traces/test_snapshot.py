@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""`diagnose` of snapshots of PyTorch's memory: made ones with one fault each, exact figures, and pickles that are evil.
+
+usage: test_snapshot.py PROGRAM
+"""
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+
+program = os.path.abspath(sys.argv[1])
+failures = []
+MIB = 1 << 20
+
+
+def check(holds, text):
+    if not holds:
+        failures.append(text)
+        print("FAILED:", text)
+
+
+def run(*arguments):
+    return subprocess.run([program, "diagnose", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+def frames(line, function="step", file="/home/me/train.py"):
+    """A stack as PyTorch has it: the innermost call first, C++ with the others."""
+    return [{"name": "at::empty", "filename": "??", "line": 0},
+            {"name": "linear", "filename": "/usr/lib/python3/dist-packages/torch/nn/functional.py", "line": 2},
+            {"name": function, "filename": file, "line": line},
+            {"name": "<module>", "filename": file, "line": 900}]
+
+
+class Made:
+    """A snapshot of one device: `alloc` and `free` write the history, and blocks that are live at the end are in
+    segments of their own."""
+
+    def __init__(self, device=0):
+        self.device, self.time, self.next = device, 10**15, 0x7f0000000000
+        self.entries, self.segments, self.marks, self.live, self.lines = [], [], [], {}, {}
+
+    def entry(self, action, address, size, **more):
+        self.time += 10
+        self.entries.append({"action": action, "addr": address, "size": size, "stream": 0, "time_us": self.time, **more})
+
+    def alloc(self, size, line):
+        address, self.next = self.next, self.next + 2 * size
+        self.lines.setdefault(line, frames(line))
+        self.entry("alloc", address, size, frames=self.lines[line])
+        self.live[address] = size
+        return address
+
+    def free(self, address):
+        size = self.live.pop(address)
+        self.entry("free_requested", address, size)
+        self.entry("free_completed", address, size)
+
+    def mark(self, name="ProfilerStep#{}"):
+        self.time += 10
+        self.marks.append({"stage": "START", "name": name.format(len(self.marks)), "device": self.device,
+                           "time_us": self.time})
+
+    def segment(self, size, blocks, pool=(0, 0)):
+        self.segments.append({"device": self.device, "address": self.next, "total_size": size, "stream": 0,
+                              "segment_type": "large", "segment_pool_id": pool, "frames": [],
+                              "blocks": [{"address": self.next, "size": one[0], "requested_size": one[1],
+                                          "state": one[2], "frames": []} for one in blocks]})
+
+    def whole(self, ring=None, expandable=False):
+        for size in self.live.values():
+            rounded = (size + 511) // 512 * 512
+            self.segment(rounded, [(rounded, size, "active_allocated")])
+        entries = self.entries[-ring:] if ring else self.entries
+        traces = [[] for _ in range(self.device)] + [entries, []]
+        return {"segments": self.segments, "device_traces": traces, "external_annotations": self.marks, "more": None,
+                "allocator_settings": {"expandable_segments": expandable, "garbage_collection_threshold": 0.0}}
+
+
+def write(path, data, protocol=4):
+    path.write_bytes(pickle.dumps(data, protocol=protocol))
+    return path
+
+
+def device_of(path, *options):
+    result = run(path, "--format=json", *options)
+    check(result.returncode == 0, f"{path.name}: {result.stderr}")
+    return json.loads(result.stdout)["snapshots"][0]["devices"][0]
+
+
+def training(steps, leak=0, rest=0):
+    made = Made()
+    made.alloc(100 * MIB, 10)
+    for _ in range(steps):
+        made.mark()
+        blocks = [made.alloc((10 + i) * MIB, 20 + i) for i in range(4)]
+        if leak:
+            made.alloc(leak, 77)
+        for block in reversed(blocks):
+            made.free(block)
+    for _ in range(rest):
+        made.alloc(1, 99)
+    return made
+
+
+def ids(device):
+    return [one["id"] for one in device["findings"]]
+
+
+def check_leak(folder):
+    device = device_of(write(folder / "healthy.pickle", training(10).whole()))
+    check(ids(device) == [], f"a healthy history: {ids(device)}")
+    check(device["peak_bytes"] == 146 * MIB and device["start_bytes"] == 0 and device["end_bytes"] == 100 * MIB,
+          f"a healthy history: {device}")
+    check(device["steps"] == 10, f"{device['steps']} steps are within the history")
+    for protocol in (2, 3, 4, 5):
+        device = device_of(write(folder / "leak.pickle", training(10, leak=5 * MIB + 100).whole(), protocol))
+        check(ids(device) == ["memory_growth"], f"a leak, protocol {protocol}: {ids(device)}")
+        check("me/train.py:77 step" in device["findings"][0]["evidence"], f"a leak: {device['findings'][0]}")
+        check(device["grown_bytes"] == 9 * (5 * MIB + 100), f"a leak of {device['grown_bytes']}")
+        sites = {site["line"]: site["at_peak_bytes"] for site in device["sites"]}
+        check(sites["me/train.py:10 step"] == 100 * MIB and sites["me/train.py:20 step"] == 10 * MIB
+              and sites["me/train.py:77 step"] == 9 * (5 * MIB + 100) + 5 * MIB + 100, f"sites {sites}")
+        check(device["rounding_bytes"] == 10 * (512 - 100), f"rounding of {device['rounding_bytes']}")
+    made = training(10, leak=5 * MIB)
+    made.marks = []  # equal pieces of the history in place of steps
+    check(ids(device_of(write(folder / "leak.pickle", made.whole()))) == ["memory_growth"], "a leak without steps")
+    text = run(folder / "leak.pickle").stdout
+    for word in ("Live at the peak", "Live memory over the history", "Reserved at the end", "train.py:77 step", "Do: find"):
+        check(word in text, f"the page lacks '{word}'")
+
+
+def check_ring(folder):
+    """The ring has lost its beginning: the model was there before."""
+    made = training(40)
+    lost = made.whole(ring=60)
+    device = device_of(write(folder / "ring.pickle", lost))
+    check(device["start_bytes"] >= 100 * MIB and device["peak_bytes"] == 146 * MIB and device["end_bytes"] == 100 * MIB,
+          f"a ring: {device}")
+    check(device["before_bytes"] == 100 * MIB, f"a ring: {device['before_bytes']} are from before")
+
+
+def check_fragmentation(folder):
+    made = training(10)
+    for _ in range(100):
+        made.segment(20 * MIB, [(2 * MIB, 2 * MIB, "active_allocated"), (10 * MIB, 0, "inactive"),
+                                (8 * MIB, 0, "inactive")])
+    made.segment(64 * MIB, [(64 * MIB, 0, "inactive")], pool=(0, 3))
+    for expandable, advice in ((False, "expandable_segments:True"), (True, "roundup_power2_divisions")):
+        device = device_of(write(folder / "pieces.pickle", {**made.whole(expandable=expandable)}))
+        check(ids(device) == ["fragmentation"], f"fragmentation: {ids(device)}")
+        check(advice in device["findings"][0]["advice"], f"advice: {device['findings'][0]['advice']}")
+        made.segments = made.segments[:101]
+    check(device["free_pieces_bytes"] == 1800 * MIB and device["largest_piece_bytes"] == 10 * MIB
+          and device["free_whole_bytes"] == 64 * MIB and device["pool_bytes"] == 64 * MIB, f"pieces: {device}")
+
+
+def check_churn(folder):
+    made = Made()
+    for _ in range(10):
+        made.mark("Optimizer.step#SGD.step{}")
+        for _ in range(3):
+            made.entry("segment_alloc", made.next, 20 * MIB)
+            made.free(made.alloc(20 * MIB, 5))
+            made.entry("segment_free", made.next, 20 * MIB)
+    device = device_of(write(folder / "churn.pickle", made.whole()))
+    check(ids(device) == ["allocation_churn"], f"churn: {ids(device)}")
+    check(device["segments_taken"] == 30 and device["segments_given_back"] == 30, f"churn: {device}")
+    check(run(folder / "churn.pickle", "--fail-on=major").returncode == 1, "--fail-on=major of churn")
+    check(run(folder / "churn.pickle", "--fail-on=critical").returncode == 0, "--fail-on=critical of churn")
+
+
+def check_oom(folder):
+    made = training(10)
+    made.entry("oom", 0, 900 * MIB)
+    made.entries[-1]["device_free"] = made.entries[-1].pop("addr") + 7 * MIB
+    device = device_of(write(folder / "oom.pickle", made.whole()))
+    check(ids(device) == ["activation_memory"], f"out of memory: {ids(device)}")
+    check(device["out_of_memory"] == [{"asked_bytes": 900 * MIB, "device_free_bytes": 7 * MIB,
+                                       "live_bytes": 100 * MIB, "reserved_bytes": 100 * MIB}],
+          f"out of memory: {device['out_of_memory']}")
+
+
+def check_forms(folder):
+    """Versions of PyTorch and of what was recorded."""
+    made = training(5).whole()
+    for entry in made["device_traces"][0]:
+        entry.pop("time_us")
+        entry.pop("frames", None)
+    device = device_of(write(folder / "bare.pickle", made))
+    check(device["peak_bytes"] == 146 * MIB and device["sites"][0]["line"].startswith("not recorded"), f"bare: {device}")
+    old = {"segments": [{"device": 1, "total_size": 4 * MIB, "allocated_size": 3 * MIB, "blocks": [
+        {"size": 3 * MIB, "state": "active_allocated", "history": [{"addr": 1, "real_size": 3 * MIB - 5}]},
+        {"size": MIB, "state": "inactive"}]}], "device_traces": []}
+    device = device_of(write(folder / "old.pickle", old))
+    check(device["device"] == 1 and device["end_bytes"] == 3 * MIB - 5 and device["rounding_bytes"] == 5, f"old: {device}")
+    check("It has no history" in run(folder / "old.pickle").stdout, "no history is not told")
+    both = run(folder / "old.pickle", folder / "bare.pickle")
+    check(both.returncode == 0 and both.stdout.count("a snapshot of PyTorch's memory") == 2, f"two: {both.stderr}")
+
+
+def refuses(path, *words):
+    result = run(path)
+    check(result.returncode == 2 and not result.stdout, f"{path.name}: exit code {result.returncode}")
+    for word in words:
+        check(word in result.stderr, f"{path.name}: no '{word}' in {result.stderr}")
+
+
+def check_pipe(folder):
+    path = write(folder / "piped.pickle", training(5).whole())
+    result = subprocess.run(f"cat {path} | {program} diagnose -", shell=True, capture_output=True, text=True)
+    check(result.returncode == 2 and "diagnose FILE shows it" in result.stderr, f"a pipe: {result.stderr}")
+
+
+class Evil:
+    def __init__(self, what):
+        self.what = what
+
+    def __reduce__(self):
+        return self.what
+
+
+def check_evil(folder):
+    path = folder / "evil.pickle"
+    owned = folder / "OWNED"
+    for protocol, operation in ((2, "GLOBAL"), (4, "STACK_GLOBAL")):
+        write(path, {"segments": [Evil((os.system, (f"touch {owned}",)))], "device_traces": []}, protocol)
+        refuses(path, operation, "runs code", "byte ")
+    check(not owned.exists(), "a pickle was run")
+    whole = pickle.dumps(training(5).whole(), protocol=4)
+    for size in range(40, len(whole), 97):
+        path.write_bytes(whole[:size])
+        check(run(path).returncode == 2, f"a pickle that is cut at {size} is read")
+    head = b"\x80\x04\x8c\x08segments"
+    for name, bytes_, word in (
+            ("a memo of 4 GB", head + b"r\xff\xff\xff\xff.", "memo cannot be"),
+            ("no such memo", head + b"j\xff\xff\xff\xff.", "no such number"),
+            ("a long text", head + b"\x8d\xff\xff\xff\xff\xff\xff\xff\x7f.", "longer than the file"),
+            ("items of nothing", head + b"(u.", "takes these values"),
+            ("no mark", head + b"u.", "no mark"),
+            ("nothing", head + b"0.", "other than one value"),
+            ("below the stack", head + b"00.", "nothing to take away"),
+            ("an unknown operation", head + b"\xff.", "operation 0xff"),
+            ("no snapshot", head + b".", "no snapshot"),
+            ("no end", head, "no end")):
+        path.write_bytes(bytes_)
+        refuses(path, word)
+    # A list of itself, and one list in many places.
+    path.write_bytes(b"\x80\x04}\x94(\x8c\x08segmentsh\x00u.")
+    check(run(path).returncode == 0, "a dictionary of itself")
+    block = b"}(\x8c\x04size\x4b\x05\x8c\x05stateNu"
+    blocks = b"](" + block + b"\x94" + b"h\x01" * 3000 + b"e\x94"
+    segment = b"}(\x8c\x06blocks" + blocks + b"u\x94"
+    path.write_bytes(b"\x80\x04}\x94(\x8c\x08segments](" + segment + b"h\x03" * 100000 + b"eu.")
+    begin = time.monotonic()
+    refuses(path, "more blocks")
+    check(time.monotonic() - begin < 20, "lists of lists take long")
+
+
+with tempfile.TemporaryDirectory() as name:
+    for part in (check_leak, check_ring, check_fragmentation, check_churn, check_oom, check_forms, check_pipe, check_evil):
+        below = pathlib.Path(name) / part.__name__
+        below.mkdir()
+        part(below)
+sys.exit(1 if failures else 0)
