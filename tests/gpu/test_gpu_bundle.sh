@@ -21,7 +21,7 @@ fail()
 }
 
 # A build folder with what gpu_bundle.sh takes from it. Without its CMakeCache.txt the CPU device counts as built for any CPU.
-mkdir -p "$work/build" "$root/tmp" "$root/dev" "$root/bin" "$root/usr" "$root/results"
+mkdir -p "$work/build" "$root/tmp" "$root/dev" "$root/bin" "$root/usr" "$root/var/tmp" "$root/results"
 ln -s /bin "$root/usr/bin"
 cp "$build/chokepoint" "$build/gpu_tests" "$work/build/"
 sort -u -k 2,2 "$build/gpu_tests" | while read -r _ program; do
@@ -60,8 +60,14 @@ mkdir "$root/ptx"
 cp "$ptx"/kernels_*.ptx "$root/ptx/"
 cp "$work/bundle.tar.gz" "$root/"
 
-# There is no /proc either, by which the program would find its folder.
-check=(env -i PATH=/bin LD_LIBRARY_PATH=/stand_in STAND_IN_PTX=/ptx CHOKEPOINT_PLUGINS=/bundle "$(command -v chroot)" "$root"
+# There is no /proc either, by which the program finds its folder, and starts processes: by hand there is.
+proc=()
+if [ $# -gt 0 ]; then
+    mkdir "$root/proc"
+    # shellcheck disable=SC2016 # for that shell
+    proc=(unshare --mount /bin/sh -c 'mount -t proc proc "$0/proc" && exec "$@"' "$root")
+fi
+check=("${proc[@]}" env -i PATH=/bin LD_LIBRARY_PATH=/stand_in STAND_IN_PTX=/ptx CHOKEPOINT_PLUGINS=/bundle "$(command -v chroot)" "$root"
     /bin/bash -c 'cd / && tar -xzf bundle.tar.gz && exec bundle/gpu_check.sh "$@" /results' -)
 
 # cut_off SECONDS OPTION...: a call that is told to end meanwhile.

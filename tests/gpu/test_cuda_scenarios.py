@@ -5,8 +5,8 @@ copies, bytes, peaks, allocations. Times are not asked: kernels there are execut
     test_cuda_scenarios.py PROGRAM LOSSES UNDER_MPI [SCENARIO...]      all of them if none is named; prints a table
 
 LOSSES is rank_losses, which trains with the same settings on the CPU device, whose losses must be close, and once more
-over the stand-in, whose losses must be the same. Fails where a scenario fails, where losses do not agree, or where a
-count is not as promised."""
+over the stand-in, whose losses must be the same. Fails where a scenario fails, where losses do not agree, where a count is
+not as promised, or where the diagnosis before the fix has another finding first."""
 
 import concurrent.futures
 import json
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from retime_trace import retime
 
 COUNTS = {
     "collectives_per_step", "collective_bytes_per_step", "late_gradient_bytes_per_step", "launches_per_step",
@@ -30,6 +32,11 @@ BY_STEPS = {("leak", "activation_peak_bytes")}
 LOSSES_ONLY = {
     "naive_attention": "tokens=257",  # 1297 take minutes
     "blocking_logger": "",  # which is skipped where a step takes longer than a line of the log
+}
+# Findings whose evidence is what a step does and not how long it takes: of these an accepted one must come first in a trace
+# that has the times of a model (retime_trace.py), where a scenario accepts one.
+COUNTED = {
+    "host_sync", "small_copies", "pageable_copy", "exposed_copy", "host_round_trip", "graph_recapture", "allocation_churn",
 }
 # Relative to the largest: the bounds of test_gpu_training.
 CLOSE = {"fp32": 1e-4, "bf16": 2e-2, "fp16": 2e-2}
@@ -66,7 +73,7 @@ def train(settings, device):
     done = subprocess.run(command, capture_output=True, text=True, check=False,
                           env={**os.environ, "CHOKEPOINT_TEST_DEVICE": device, "STAND_IN_DEVICES": ranks})
     if done.returncode != 0:
-        raise ValueError(f"on {device}: {done.stdout}{done.stderr}")
+        raise ValueError(f"losses on {device}: {done.stdout}{done.stderr}")
     return [float.fromhex(word) for word in done.stdout.splitlines()[0].split()]
 
 
@@ -78,6 +85,28 @@ def loss_complaints(settings, measured):
     difference = max(abs(a - b) for a, b in zip(measured, cpu)) / max(map(abs, cpu))
     if not difference <= CLOSE[knob(settings, "precision", "bf16")]:
         yield f"the CPU device's losses differ by {difference:.2g}"
+
+
+def finding_complaints(name, accepted):
+    """Of the diagnosis before the fix."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "before.json"
+        size = ["--jpeg-pixels=64"] if name in SIZED else []
+        subprocess.run([PROGRAM, "exec", name, "--device=cuda", "--quick", "--variant=before", f"--trace={path}",
+                        "--step-time=0.01", *size], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        trace = json.loads(path.read_text())
+        retime(trace)
+        path.write_text(json.dumps(trace))
+        said = subprocess.run([PROGRAM, "diagnose", path, "--format=json"], check=True, stdout=subprocess.PIPE).stdout
+    found = [finding["id"] for finding in json.loads(said)["traces"][0]["findings"]]
+    if next((one for one in found if one in COUNTED), None) not in accepted:
+        yield f"diagnosed: {', '.join(found)}; accepted: {', '.join(accepted)}"
+
+
+def accepted_of(row):
+    """What rests on counts."""
+    return [finding["id"] for finding in row["findings"]
+            if finding["id"] in COUNTED and finding["where"] in ("anywhere", "cuda")]
 
 
 def complaints(scenario):
@@ -94,6 +123,8 @@ def complaints(scenario):
                    f"it {expectation['direction']}, at least {expectation['at_least']}")
     # Those after are compared with them by the scenario itself.
     yield from loss_complaints(scenario["settings"]["before"], scenario["samples"]["before"][0]["losses"])
+    if ACCEPTED.get(scenario["name"]):
+        yield from finding_complaints(scenario["name"], ACCEPTED[scenario["name"]])
 
 
 def noted(check, *what):
@@ -101,8 +132,8 @@ def noted(check, *what):
     found = []
     try:
         found.extend(check(*what))
-    except ValueError as error:
-        found.append(f"losses {error}")
+    except (ValueError, subprocess.CalledProcessError) as error:
+        found.append(str(error))
     return found
 
 
@@ -148,6 +179,7 @@ def run(names, ranks, sized):
     return [(row, noted(complaints, row)) for row in rows]
 
 
+ACCEPTED = {}  # by scenario, once they are listed
 # Those whose images have a size that a balance chooses.
 SIZED = ("host_clipping", "item_sync", "loader_workers", "loss_scaling", "slow_collate")
 TOGETHER = 4  # scenarios of one call
@@ -158,6 +190,7 @@ def calls(names):
     known = json.loads(subprocess.run([PROGRAM, "list", "--format=json"], check=True,
                                       stdout=subprocess.PIPE).stdout)["scenarios"]
     chosen = [row for row in known if not names or row["name"] in names]
+    ACCEPTED.update((row["name"], accepted_of(row)) for row in chosen if row["group"] != "ranks")
     measured = [row for row in chosen if row["name"] not in LOSSES_ONLY]
     for ranks, sized in ((2, False), (1, True), (1, False)):
         some = [row["name"] for row in measured if (row["group"] == "ranks") == (ranks > 1) and (row["name"] in SIZED) == sized]
@@ -175,7 +208,8 @@ def main():
         for rows in pool.map(lambda call: call(), calls(sys.argv[4:])):
             for scenario, found in rows:
                 said = "WRONG" if found else "as promised"
-                print(f"{scenario['name']:<24} {len(promised(scenario))} counts {said}, {scenario['seconds'] or 0:.0f} s")
+                diagnosed = f", {ACCEPTED[scenario['name']][0]} found" if ACCEPTED.get(scenario["name"]) and not found else ""
+                print(f"{scenario['name']:<24} {len(promised(scenario))} counts {said}, {scenario['seconds'] or 0:.0f} s{diagnosed}")
                 for line in found:
                     print(f"  {line}")
                 wrong += len(found)
