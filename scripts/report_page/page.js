@@ -50,6 +50,21 @@ function filterTable() {
   document.getElementById("shown").textContent = `shown: ${shown} of ${rows.length}`;
 }
 
+// --- What if ---
+
+// Shows the set of causes that is switched off. If it was not replayed, what was switched first is taken back.
+function showWhatIf(figure, switched) {
+  const boxes = [...figure.querySelectorAll("input")], rows = JSON.parse(figure.dataset.rows);
+  const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  const find = () => rows.find((row) => row.causes.length === chosen().length
+    && row.causes.every((cause) => chosen().includes(cause)));
+  for (const box of boxes) if (!find() && box !== switched) box.checked = false;
+  const row = find(), bar = figure.querySelectorAll(".bar")[1];
+  bar.style.width = `${100 * row.step_ns / rows[0].step_ns}%`;
+  bar.firstElementChild.style.width = `${100 * row.busy_ns / row.step_ns}%`;
+  figure.querySelector(".step").textContent = row.text;
+}
+
 // --- Sections ---
 
 const sections = new Map(); // by element: its data, and what is drawn
@@ -124,6 +139,8 @@ function start() {
     document.getElementById("filter").addEventListener("input", filterTable);
     document.getElementById("verdict").addEventListener("change", filterTable);
   }
+  for (const figure of document.querySelectorAll(".what-if"))
+    figure.addEventListener("change", (event) => showWhatIf(figure, event.target));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   window.addEventListener("resize", redrawAll);
   window.addEventListener("hashchange", openTarget);

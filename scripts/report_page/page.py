@@ -63,6 +63,17 @@ def doubts(trace):
     return found
 
 
+def switches(trace):
+    """The causes that can be left out, and the step of each set of them that was replayed; None: there is none."""
+    what_if = trace.get("what_if")
+    if not what_if or not what_if["rows"]:
+        return None
+    recorded = {"causes": [], "step_ns": what_if["recorded_ns"], "busy_ns": what_if["recorded_busy_ns"], "gain": 1}
+    rows = [{**row, "text": f"{quantity.time(row['step_ns'])}, {quantity.factor(row['gain'])}"}
+            for row in [recorded, *what_if["rows"]]]
+    return {"causes": what_if["causes"], "rows": rows, "json": json.dumps(rows)}
+
+
 def view_trace(trace):
     """The part of a diagnosis that the templates show."""
     window, steps = trace["window"], trace["steps"]
@@ -80,6 +91,7 @@ def view_trace(trace):
         "operators": trace["operators"][:ROWS_SHOWN], "operator_count": trace["operator_count"],
         "kinds": trace["operator_kinds"][:ROWS_SHOWN], "kind_count": trace["operator_kind_count"],
         "gaps": trace["gaps"][:GAPS_SHOWN], "memory": trace["memory"], "findings": trace["findings"],
+        "switches": switches(trace),
         "healthy": trace["healthy"], "bottleneck": trace["bottleneck"], "headline": trace["headline"],
     }
 

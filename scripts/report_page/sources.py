@@ -42,7 +42,8 @@ def ask(program, arguments):
 
 def diagnose(program, paths):
     """The diagnoses of these files, the ranks of their run beside each other, and errors."""
-    said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--", *paths])
+    said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--what-if",
+                         "--", *paths])
     if said is None:
         return [], None, errors
     return said["traces"], said["run"], errors

@@ -127,7 +127,7 @@ class Report(unittest.TestCase):
         return target
 
     def diagnosis(self, path):
-        return json.loads(run("diagnose", path, "--format=json", "--timeline=3").stdout)["traces"][0]
+        return json.loads(run("diagnose", path, "--format=json", "--timeline=3", "--what-if").stdout)["traces"][0]
 
     def test_figures_are_those_of_the_result_and_of_diagnose(self):
         page, _ = self.report(self.folder / "made")

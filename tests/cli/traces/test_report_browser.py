@@ -64,6 +64,23 @@ def open_browser():
     return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
 
 
+def slow_trace():
+    """Steps of 300 us: the host loads for 120, logs for 120 and launches a kernel of 60."""
+    events = []
+    for step in range(20):
+        at, host = 300 * step, {"pid": 9, "tid": 9, "ph": "X"}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 300},
+            {**host, "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+             "ts": at + 1, "dur": 120},
+            {**host, "cat": "user_annotation", "name": "log", "ts": at + 130, "dur": 120},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 285, "dur": 10,
+             "args": {"correlation": step + 1}},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 296, "dur": 60,
+             "args": {"correlation": step + 1}}]
+    return {"traceEvents": events}
+
+
 def evil_trace():
     """Steps of 100 us; in each an operator and a kernel of 60 us, 10 us after its start, with a name like that."""
     events = []
@@ -91,7 +108,8 @@ class Browser(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         assert made.returncode in (0, 1), made.stderr
         (cls.folder / "evil.json").write_text(json.dumps(evil_trace()))
-        for name, source in (("made", "made"), ("evil", "evil.json")):
+        (cls.folder / "slow.json").write_text(json.dumps(slow_trace()))
+        for name, source in (("made", "made"), ("evil", "evil.json"), ("slow", "slow.json")):
             subprocess.run([PROGRAM, "report", cls.folder / source, "-o", cls.folder / f"{name}.html"],
                            capture_output=True, check=True)
 
@@ -211,6 +229,22 @@ class Browser(unittest.TestCase):
         self.assertFalse(self.find("#tip").is_displayed())
 
     # --- The page ---
+
+    def test_switches_leave_causes_out(self):
+        self.show("slow")
+        boxes = self.browser.find_elements(By.CSS_SELECTOR, ".what-if input")
+        self.assertGreaterEqual(len(boxes), 2)
+        recorded, left = self.browser.find_elements(By.CSS_SELECTOR, ".what-if .bar")
+        width, text = left.size["width"], self.find(".what-if .step").text
+        self.assertLess(width, recorded.size["width"])
+        for box in boxes[1:]:
+            box.click()
+        self.assertLess(left.size["width"], width)
+        self.assertNotEqual(self.find(".what-if .step").text, text)
+        for box in boxes:
+            box.click()
+        self.assertEqual(recorded.size["width"], left.size["width"])
+        self.assertTrue(self.find(".what-if .step").text.endswith("1.00x"))
 
     def test_names_of_traces_run_nothing(self):
         self.show("evil")
