@@ -30,9 +30,26 @@ static const int64_t LOCK_PATIENCE_NS = 2000000000;
 
 /* --- Folders of traces --- */
 
-/* Whether a run calls a trace so, or what becomes one. */
-static bool is_trace(const char *name)
+/* "item.before.json.gz" of "item.before.rank1.json.gz": a result names the trace of the first rank alone. */
+static void without_rank(char text[NAME_MAX + 1], const char *name)
 {
+    static const char rank[] = ".rank";
+    const char *found = strstr(name, rank), *end;
+    bool is_of_rank;
+
+    end = found != NULL ? found + strlen(rank) : name;
+    end += found != NULL ? strspn(end, "0123456789") : 0;
+    is_of_rank = found != NULL && strncmp(end, ".json.gz", strlen(".json.gz")) == 0;
+    snprintf(text, NAME_MAX + 1, "%.*s%s", (int)(is_of_rank ? found - name : 0), name,
+             is_of_rank ? end : name);
+}
+
+/* Whether a run calls a trace so, or what becomes one. */
+static bool is_trace(const char *given)
+{
+    char name[NAME_MAX + 1];
+
+    without_rank(name, given);
     for (int i = 0; scenarios[i] != NULL; i++)
         for (int v = 0; v < VARIANT_COUNT; v++) {
             char trace[128];
@@ -44,11 +61,12 @@ static bool is_trace(const char *name)
     return false;
 }
 
-static bool is_named(const cJSON *all, int count, const char *traces, const char *name)
+static bool is_named(const cJSON *all, int count, const char *traces, const char *given)
 {
     const cJSON *scenario;
-    char path[NAME_MAX + 64];
+    char path[NAME_MAX + 64], name[NAME_MAX + 1], named[NAME_MAX + 1];
 
+    without_rank(name, given);
     snprintf(path, sizeof path, "%s/%s", traces, name);
     cJSON_ArrayForEach(scenario, all)
     {
@@ -56,7 +74,8 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
             break;
         for (int v = 0; v < VARIANT_COUNT; v++) {
             const char *one = result_trace_path(scenario, variant_name((enum variant)v));
-            if (one != NULL && strcmp(one, path) == 0)
+            without_rank(named, one != NULL ? one : "");
+            if (strcmp(named, path) == 0)
                 return true;
         }
     }

@@ -87,8 +87,8 @@ static void refused(const char *why)
     assert_null(file);
 }
 
-/* Writes the traces of item_sync as a run does, and adds the scenario that names them. */
-static void add(struct result_file *file)
+/* Writes the traces of item_sync as a run does, on two ranks if `ranks` is, and adds the scenario that names the first's. */
+static void add_of(struct result_file *file, bool ranks)
 {
     const struct result_folder *where = result_file_folder(file);
     struct scenario_result result;
@@ -98,13 +98,22 @@ static void add(struct result_file *file)
     snprintf(traces, sizeof traces, "%s/%s", where->path, where->traces);
     result.protocol.traces = traces;
     for (int v = 0; v < VARIANT_COUNT && where->traces[0] != '\0'; v++) {
-        snprintf(result.tracing[v].file, sizeof result.tracing[v].file, "item_sync.%s.json.gz",
-                 variant_name((enum variant)v));
+        snprintf(result.tracing[v].file, sizeof result.tracing[v].file, "item_sync.%s%s.json.gz",
+                 variant_name((enum variant)v), ranks ? ".rank0" : "");
         snprintf(name, sizeof name, "%s/%s", where->traces, result.tracing[v].file);
         put(name, "a trace");
+        snprintf(name, sizeof name, "%s/item_sync.%s.rank1.json.gz", where->traces,
+                 variant_name((enum variant)v));
+        if (ranks)
+            put(name, "a trace");
     }
     assert_int_equal(result_file_add(file, &result), STATUS_OK);
     fixture_release(&result);
+}
+
+static void add(struct result_file *file)
+{
+    add_of(file, false);
 }
 
 static void a_whole_run(bool traced)
@@ -195,6 +204,24 @@ static void a_killed_run(bool complete)
     }
     assert_int_equal(waitpid(child, &ended, 0), child);
     assert_true(WIFSIGNALED(ended));
+}
+
+static void traces_of_all_ranks_stay_and_go_with_that_of_the_first(void **state)
+{
+    struct result_file *file = begin(true);
+    (void)state;
+
+    add_of(file, true);
+    put("traces/item_sync.after.rank12.json.gz.abcdef.chokepoint", "of a killed rank");
+    put("traces/launch_overhead.after.rank1.json.gz", "of a scenario that failed");
+    result_file_close(file);
+    assert_true(is_there("traces/item_sync.before.rank0.json.gz"));
+    assert_true(is_there("traces/item_sync.after.rank1.json.gz"));
+    assert_false(is_there("traces/item_sync.after.rank12.json.gz.abcdef.chokepoint"));
+    assert_false(is_there("traces/launch_overhead.after.rank1.json.gz"));
+    a_whole_run(true);
+    assert_false(is_there("traces"));
+    assert_true(is_there("traces-2/item_sync.before.json.gz"));
 }
 
 static void the_next_run_removes_what_a_killed_one_left(void **state)
@@ -320,6 +347,7 @@ int main(void)
         IN_A_FOLDER(older_results_stay_until_a_scenario_is_complete),
         IN_A_FOLDER(a_run_without_a_complete_scenario_leaves_no_trace_of_itself),
         IN_A_FOLDER(traces_that_the_file_does_not_name_are_removed_at_the_end),
+        IN_A_FOLDER(traces_of_all_ranks_stay_and_go_with_that_of_the_first),
         IN_A_FOLDER(the_next_run_removes_what_a_killed_one_left),
         IN_A_FOLDER(a_run_killed_while_it_replaced_is_tidied_up),
         IN_A_FOLDER(a_list_that_names_others_removes_nothing),
