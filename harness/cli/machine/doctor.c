@@ -1,5 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/base/rows.h"
+#include "harness/base/words/ends_in.h"
 #include "harness/base/words/utf8.h"
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
@@ -51,6 +52,8 @@ struct doctor {
     struct device_health health; /* as it was last */
     struct machine machine;
     struct device_links links;
+    char name[16]; /* of a device that is looked at apart from the others */
+    bool apart;
     struct checks checks;
     struct checks_printer printer;
 };
@@ -110,8 +113,10 @@ static enum status check_device(struct doctor *doctor)
     *health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
                      doctor->machine.affinity, getenv("CUDA_MPS_PIPE_DIRECTORY"));
-    TRY(device_links_measure(&doctor->links, doctor->device));
-    device_links_check(&doctor->checks, &doctor->links);
+    if (!doctor->apart) {
+        TRY(device_links_measure(&doctor->links, doctor->device));
+        device_links_check(&doctor->checks, &doctor->links);
+    }
     recording_check(&doctor->checks, doctor->flags.device);
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
     pressure_check(&doctor->checks, &before, &after);
@@ -256,7 +261,8 @@ out:
     return status;
 }
 
-/* What doctor_all.c asks a child for, since opening a device may hang. */
+/* What doctor_all.c asks children for, since opening a device may hang: how many there are, what is between them, and a look
+ * at one apart from the others. */
 static enum status print_count(struct doctor *doctor)
 {
     doctor->flags.device = "cuda:0";
@@ -264,6 +270,31 @@ static enum status print_count(struct doctor *doctor)
     printf("%d\n", device_properties(doctor->device)->peers + 1);
 
     return STATUS_OK;
+}
+
+static enum status print_links(struct doctor *doctor)
+{
+    doctor->flags.device = "cuda:0";
+    TRY(flags_open_device(&doctor->device, &doctor->flags));
+    TRY(device_links_measure(&doctor->links, doctor->device));
+    device_links_check(&doctor->checks, &doctor->links);
+
+    return print_json(doctor);
+}
+
+/* "cuda:3,apart" is cuda:3. */
+static void take_apart(struct doctor *doctor)
+{
+    static const char apart[] = ",apart";
+    size_t length = strlen(doctor->flags.device);
+
+    doctor->apart =
+        ends_in(doctor->flags.device, apart) && length - strlen(apart) < sizeof doctor->name;
+    if (!doctor->apart)
+        return;
+    snprintf(doctor->name, sizeof doctor->name, "%.*s", (int)(length - strlen(apart)),
+             doctor->flags.device);
+    doctor->flags.device = doctor->name;
 }
 
 static enum status run_doctor(void *context, int *exit_code)
@@ -274,6 +305,9 @@ static enum status run_doctor(void *context, int *exit_code)
 
     if (strcmp(doctor->flags.device, "cuda:count") == 0)
         return print_count(doctor);
+    if (strcmp(doctor->flags.device, "cuda:links") == 0)
+        return print_links(doctor);
+    take_apart(doctor);
     if (doctor_is_of_all(doctor->flags.device)) {
         if (doctor->against != NULL)
             FAIL_OUT(STATUS_BAD_USAGE,

@@ -28,11 +28,11 @@ enum { DEVICES_MOST = 16, ALONE = 0, TOGETHER = 1, LOOKS = 2 };
 
 /* Seconds for one look at a device. A prolog has a minute in all, for two looks. */
 static const double SECONDS_MOST = 180, PROLOG_SECONDS[LOOKS] = { [TOGETHER] = 30, [ALONE] = 20 },
-                    COUNT_SECONDS = 20;
+                    COUNT_SECONDS = 20, LINKS_SECONDS[2] = { 180, 10 };
 
 struct one_device {
-    char name[16];  /* "cuda:3", "cpu" */
-    char label[24]; /* "device 3", "node 1" */
+    char name[16];  /* "cuda:3,apart", "cpu", "cuda:links" */
+    char label[24]; /* "device 3", "node 1", "between devices" */
     cpu_set_t cores;
     char *texts[LOOKS]; /* JSON of doctor; NULL: none */
     struct checks looks[LOOKS];
@@ -43,11 +43,13 @@ struct all_devices {
     const struct flags *flags;
     bool is_cpu, prolog;
     double soak_seconds;
-    struct one_device *items;
+    struct one_device *items; /* [count], and what is between the devices */
     int count;
+    bool
+        has_links; /* all of them answered: what is between them was looked at, which needs all at once */
     struct scratch_folder folder;
-    struct fleet fleet; /* of the devices together */
-    int fleet_of[DEVICES_MOST];
+    struct fleet fleets[LOOKS];     /* of the devices */
+    int nodes[LOOKS][DEVICES_MOST]; /* the device of each of their files */
 };
 
 bool doctor_is_of_all(const char *device)
@@ -106,7 +108,7 @@ static int find_nodes(struct one_device items[DEVICES_MOST])
 
 static enum status find_devices(struct all_devices *all)
 {
-    TRY(rows_make(&all->items, DEVICES_MOST));
+    TRY(rows_make(&all->items, DEVICES_MOST + 1));
     if (all->is_cpu) {
         all->count = find_nodes(all->items);
         if (all->count == 0) /* the kernel tells of no nodes: all cores are one */
@@ -117,9 +119,11 @@ static enum status find_devices(struct all_devices *all)
     TRY(count_gpus(&all->count));
     all->count = all->count < DEVICES_MOST ? all->count : DEVICES_MOST;
     for (int i = 0; i < all->count; i++) {
-        snprintf(all->items[i].name, sizeof all->items->name, "cuda:%d", i);
+        snprintf(all->items[i].name, sizeof all->items->name, "cuda:%d,apart", i);
         snprintf(all->items[i].label, sizeof all->items->label, "device %d", i);
     }
+    strcpy(all->items[all->count].name, "cuda:links");
+    strcpy(all->items[all->count].label, "between devices");
 
     return STATUS_OK;
 }
@@ -169,10 +173,13 @@ static bool read_checks(struct checks *checks, const char *text)
 static enum status start_one(struct side_program *child, const struct all_devices *all,
                              const struct one_device *item, int which)
 {
-    bool soaks = which == TOGETHER && all->soak_seconds > 0;
+    bool links = item == &all->items[all->count];
+    bool soaks = which == TOGETHER && all->soak_seconds > 0 && !links;
     char device[32], out[PATH_MAX + 8], soak[48];
     const char *arguments[8] = { "chokepoint", "doctor", device, "--format=json", out };
-    double seconds = all->prolog ? PROLOG_SECONDS[which] : SECONDS_MOST;
+    double seconds = links         ? LINKS_SECONDS[all->prolog]
+                     : all->prolog ? PROLOG_SECONDS[which]
+                                   : SECONDS_MOST;
 
     snprintf(device, sizeof device, "--device=%s", item->name);
     snprintf(out, sizeof out, "--out=%s", all->flags->out);
@@ -222,6 +229,35 @@ out:
     return status;
 }
 
+/* Why a device cannot be compared: it does not answer, or does not open. */
+static bool is_in_trouble(char *why, size_t size, const struct one_device *item)
+{
+    const struct check *opens =
+        item->texts[TOGETHER] != NULL ? checks_find(&item->looks[TOGETHER], "device") : NULL;
+
+    if (item->texts[TOGETHER] == NULL)
+        snprintf(why, size, "%s", item->trouble);
+    else if (opens != NULL && opens->status == CHECK_FAIL)
+        snprintf(why, size, "device: %s%s%s", opens->value, opens->advice[0] != '\0' ? "; " : "",
+                 opens->advice);
+    else
+        return false;
+    return true;
+}
+
+/* The ways between the devices, if all of them answered: one that hangs would keep the look waiting. */
+static enum status look_between(struct all_devices *all, int which)
+{
+    char why[600];
+
+    all->has_links = !all->is_cpu && all->count > 1;
+    for (int i = 0; i < all->count; i++)
+        all->has_links = all->has_links && !is_in_trouble(why, sizeof why, &all->items[i]);
+    if (!all->has_links)
+        return STATUS_OK;
+    return look(all, all->count, 1, which);
+}
+
 /* --- What is said --- */
 
 static void skip(void *context, const char *path)
@@ -231,32 +267,48 @@ static void skip(void *context, const char *path)
 }
 
 /* The devices as machines of a fleet, which tells the odd one. */
-static enum status compare(struct all_devices *all)
+static enum status compare(struct all_devices *all, int look)
 {
     enum status status = STATUS_OK;
     char path[PATH_MAX + 32], *paths[DEVICES_MOST];
     int count = 0;
 
-    TRY_OUT(scratch_folder_make(&all->folder, "chokepoint-doctor"));
     for (int i = 0; i < all->count; i++) {
-        const char *text = all->items[i].texts[TOGETHER];
+        const char *text = all->items[i].texts[look];
         if (text == NULL)
             continue;
         snprintf(path, sizeof path, "%s/%s.json", all->folder.path, all->items[i].label);
         TRY_OUT(atomic_file_write(path, text, strlen(text)));
         TRY_OUT(text_make(&paths[count], "%s", path));
-        all->fleet_of[count++] = i;
+        all->nodes[look][count++] = i;
     }
-    if (count == 0)
-        goto out;
-    TRY_OUT(fleet_make(&all->fleet, node_read, (const char *const *)paths, count, skip, NULL));
-    for (int i = 0; i < all->fleet.count; i++)
-        snprintf(all->fleet.nodes[i].label, sizeof all->fleet.nodes[i].label, "%s",
-                 all->items[all->fleet_of[i]].label);
+    if (count > 0)
+        TRY_OUT(fleet_make(&all->fleets[look], node_read, (const char *const *)paths, count, skip,
+                           NULL));
 
 out:
     for (int i = 0; i < count; i++) free(paths[i]);
     return status;
+}
+
+/* What a look tells of a device beside the others; false: nothing. */
+static bool is_out(char *why, size_t size, const struct all_devices *all, int look, int device)
+{
+    const struct fleet *fleet = &all->fleets[look];
+
+    for (int i = 0; i < fleet->out_count; i++)
+        if (all->nodes[look][fleet->out[i]] == device) {
+            fleet_why(why, size, fleet, fleet->out[i]);
+            return true;
+        }
+    return false;
+}
+
+/* Whether a device is odd, and why: with all at work, or alone. */
+static bool is_odd(char *why, size_t size, const struct all_devices *all, int device)
+{
+    return is_in_trouble(why, size, &all->items[device]) ||
+           is_out(why, size, all, TOGETHER, device) || is_out(why, size, all, ALONE, device);
 }
 
 static void cell_of(char *text, size_t size, const struct one_device *item, int look,
@@ -315,35 +367,53 @@ static void print_table(const struct page *page, const struct all_devices *all, 
     page_rows_print(page, rows);
 }
 
-/* Devices that are out, with the reason, the line for each. How many. */
-static int print_odd(const struct page *page, const struct all_devices *all)
+static void print_links(const struct page *page, const struct all_devices *all)
 {
+    static const struct column columns[] = { { "check", -19, 0 }, { "", PAGE_CUT, 0 } };
+    const struct one_device *links = &all->items[all->count];
+    struct page_rows *rows;
+
+    if (!all->has_links)
+        return;
+    page_heading(page, "Between devices");
+    if (links->texts[TOGETHER] == NULL) {
+        page_paragraph(page, INK_DOUBTFUL, "%s", links->trouble);
+        return;
+    }
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int r = 0; r < links->looks[TOGETHER].count; r++) {
+        char text[64];
+        const char *cells[] = { links->looks[TOGETHER].rows[r].name, text };
+        cell_of(text, sizeof text, links, TOGETHER, cells[0]);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+/* Devices that are odd, with the reason, the line for each. */
+static void print_odd(const struct page *page, const struct all_devices *all)
+{
+    char why[600];
     int odd = 0;
 
     for (int i = 0; i < all->count; i++)
-        if (all->items[i].texts[TOGETHER] == NULL) {
-            page_summary(page, "Odd: %s: %s", all->items[i].label, all->items[i].trouble);
+        if (is_odd(why, sizeof why, all, i)) {
+            page_summary(page, "Odd: %s (%s)", all->items[i].label, why);
             odd++;
         }
-    for (int i = 0; i < all->fleet.out_count; i++) {
-        char why[400];
-        fleet_why(why, sizeof why, &all->fleet, all->fleet.out[i]);
-        page_summary(page, "Odd: %s (%s)", all->fleet.nodes[all->fleet.out[i]].label, why);
-        odd++;
-    }
     if (odd == 0 && all->count > 1)
         page_summary(page,
-                     fleet_tells(&all->fleet) ? "No device is odd, of %d."
-                                              : "Too few to tell which of %d devices is slower.",
+                     fleet_tells(&all->fleets[TOGETHER])
+                         ? "No device is odd, of %d."
+                         : "Too few to tell which of %d devices is slower.",
                      all->count);
-    return odd;
 }
 
 static int count_bad(const struct all_devices *all)
 {
-    int bad = 0;
+    int bad = all->has_links && all->items[all->count].texts[TOGETHER] == NULL;
 
-    for (int i = 0; i < all->count; i++)
+    for (int i = 0; i < all->count + all->has_links; i++)
         for (int l = 0; l < LOOKS; l++)
             if (all->items[i].texts[l] != NULL)
                 bad += all->items[i].looks[l].counts[CHECK_FAIL] +
@@ -366,19 +436,20 @@ static enum status print_json(const struct all_devices *all)
     enum status status = STATUS_OK;
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL), *array;
-    char *text = NULL;
+    char *text = NULL, why[600];
 
     json_integer(&json, root, "schema", 1);
     for (int l = 0; l < LOOKS; l++) {
         array = json_array(&json, root, l == ALONE ? "alone" : "together");
         for (int i = 0; i < all->count; i++) add_look(&json, array, &all->items[i], l);
     }
+    array = json_array(&json, root, "links");
+    if (all->has_links)
+        add_look(&json, array, &all->items[all->count], TOGETHER);
     array = json_array(&json, root, "odd");
     for (int i = 0; i < all->count; i++)
-        if (all->items[i].texts[TOGETHER] == NULL)
+        if (is_odd(why, sizeof why, all, i))
             json_text(&json, array, NULL, all->items[i].label);
-    for (int i = 0; i < all->fleet.out_count; i++)
-        json_text(&json, array, NULL, all->fleet.nodes[all->fleet.out[i]].label);
     TRY_OUT(json_print(&json, root, &text));
     fputs(text, stdout);
 
@@ -391,14 +462,16 @@ out:
 static enum status print_all(const struct all_devices *all, int *exit_code)
 {
     struct page page = flags_page(all->flags);
-    int odd = all->fleet.out_count;
+    char why[600];
 
-    for (int i = 0; i < all->count; i++) odd += all->items[i].texts[TOGETHER] == NULL;
-    *exit_code = odd > 0 || count_bad(all) > 0 ? 1 : 0;
+    *exit_code = count_bad(all) > 0;
+    for (int i = 0; i < all->count && *exit_code == 0; i++)
+        *exit_code = is_odd(why, sizeof why, all, i);
     if (all->flags->format == FORMAT_JSON)
         return print_json(all);
     print_table(&page, all, ALONE);
     print_table(&page, all, TOGETHER);
+    print_links(&page, all);
     print_odd(&page, all);
 
     return STATUS_OK;
@@ -442,14 +515,20 @@ static enum status print_prolog(struct all_devices *all, int *exit_code)
     enum prolog_verdict worst = PROLOG_FIT;
     char said[1024] = "", line[1200];
     struct machine machine;
-    bool again = false;
+    bool again = false, links_again;
 
     for (int i = 0; i < all->count; i++) again = again || wants_second_look(&all->items[i]);
     if (again)
         TRY(look(all, 0, all->count, ALONE));
-    for (int i = 0; i < all->count; i++) {
+    else
+        TRY(look_between(all, TOGETHER));
+    links_again = all->has_links && wants_second_look(&all->items[all->count]);
+    if (links_again)
+        TRY(look_between(all, ALONE));
+    for (int i = 0; i < all->count + all->has_links; i++) {
         char names[400] = "";
-        enum prolog_verdict verdict = judge_one(&all->items[i], again, names, sizeof names);
+        enum prolog_verdict verdict =
+            judge_one(&all->items[i], i < all->count ? again : links_again, names, sizeof names);
         if (verdict > worst)
             said[0] = '\0';
         if (verdict >= worst && verdict > PROLOG_FIT)
@@ -480,18 +559,21 @@ enum status doctor_all(const struct flags *flags, double soak_seconds, bool prol
     TRY_OUT(find_devices(&all));
     for (int i = 0; i < all.count && !prolog; i++) TRY_OUT(look(&all, i, 1, ALONE));
     TRY_OUT(look(&all, 0, all.count, TOGETHER));
+    if (!prolog)
+        TRY_OUT(look_between(&all, TOGETHER));
     if (prolog)
         TRY_OUT(print_prolog(&all, exit_code));
     else {
-        TRY_OUT(compare(&all));
+        TRY_OUT(scratch_folder_make(&all.folder, "chokepoint-doctor"));
+        for (int l = 0; l < LOOKS; l++) TRY_OUT(compare(&all, l));
         TRY_OUT(print_all(&all, exit_code));
     }
 
 out:
-    for (int i = 0; i < all.count && all.items != NULL; i++)
+    for (int i = 0; i <= all.count && all.items != NULL; i++)
         for (int l = 0; l < LOOKS; l++) free(all.items[i].texts[l]);
     free(all.items);
-    fleet_release(&all.fleet);
+    for (int l = 0; l < LOOKS; l++) fleet_release(&all.fleets[l]);
     scratch_folder_remove(&all.folder);
     return status;
 }

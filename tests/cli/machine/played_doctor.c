@@ -60,6 +60,13 @@ __attribute__((constructor)) static void before_main(int argc, char **argv)
         fflush(stdout);
         _exit(0);
     }
+    if (strcmp(colon, "links") == 0) {
+        printf("{\"checks\":[{\"name\":\"peer_links\",\"status\":\"%s\",\"value\":\"56 of 56\","
+               "\"advice\":\"\"}]}\n",
+               is_played("links", 0) ? "fail" : "ok");
+        fflush(stdout);
+        _exit(0);
+    }
     if (*colon >= '0' && *colon <= '9')
         play(atoi(colon));
 }

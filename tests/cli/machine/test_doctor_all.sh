@@ -23,9 +23,14 @@ for device in 0 1 2 3 4 5 6 7; do says out "device $device"; done
 says out "Odd: device 3 (gemm_fp32 "
 says out "Odd: device 5 ("
 expect 1 "one that dies" all dies:2
-says out "Odd: device 2: it was ended by signal 6"
+says out "Odd: device 2 (it was ended by signal 6"
+says_not out "Between devices"
 expect 0 "healthy ones" all none
 says out "No device is odd, of 8."
+says out "Between devices"
+says out "56 of 56"
+expect 1 "links that fail" all links:0
+says out "fail 56 of 56"
 expect 0 "as JSON" all none --format=json
 says out '"odd":	[]'
 says out '"together"'
@@ -43,6 +48,7 @@ prolog()
 prolog 0 none ": Fit to measure: yes"
 prolog 4 busy:4 "busy (device 4: other_programs: 3 cores)"
 prolog 1 error:5 "no (device 5: device: G)"
+prolog 1 links:0 "no (between devices: peer_links: 56 of 56)"
 prolog 1 hang:6,error:1 "device 1: device: G"
 
 # The cores of each NUMA node, for real.
