@@ -363,6 +363,12 @@ def deep_results(folder):
             check("not JSON" in call(*arguments, code=2).stderr, f"{arguments[0]} of deep JSON")
         path.write_text(text + "\n")
         call("history", "show", path)
+    packed = folder / "packed.json.gz"
+    packed.write_bytes(gzip.compress(b" " * (200 << 20), 1))
+    for arguments in (("compare", packed, packed), ("fleet", packed), ("history", "add", folder / "h.jsonl", packed),
+                      ("history", "show", packed)):
+        done = call(*arguments, code=2, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (150 << 20, 150 << 20)))
+        check("memory" not in done.stderr, f"{arguments[0]} inflates a result", done.stderr)
 
 
 @promises("A JPEG file")
