@@ -126,6 +126,14 @@ cudaError_t stand_in_found(enum simt_finding_kind kind)
     return error_of(kind);
 }
 
+/* STAND_IN_SKIPS=triad_: kernels whose name begins so do nothing, which takes no time. */
+static bool is_skipped(const struct kernel_entry *entry)
+{
+    const char *skips = getenv("STAND_IN_SKIPS");
+
+    return skips != NULL && strncmp(entry->name, skips, strlen(skips)) == 0;
+}
+
 static cudaError_t run_kernel(struct operation *operation)
 {
     const struct kernel_entry *entry = operation->kernel.entry;
@@ -136,7 +144,7 @@ static cudaError_t run_kernel(struct operation *operation)
                                     .order = &operation->order };
     struct simt_finding finding;
 
-    if (entry == &empty || stand_in_is_lost())
+    if (entry == &empty || stand_in_is_lost() || is_skipped(entry))
         return cudaSuccess;
     if (entry == &failing)
         return cudaErrorLaunchFailure;

@@ -31,7 +31,8 @@ cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
 /* Whether it has. Without the lock. */
 bool stand_in_is_lost(void);
 
-/* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. */
+/* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. STAND_IN_TROUBLE says what is wrong with
+ * which (stream.c). */
 int stand_in_devices(void);
 
 /* `memory`, or the end of the program where that is NULL. With or without the lock. */
@@ -41,6 +42,7 @@ void *stand_in_must(void *memory);
 
 struct CUstream_st {
     uint32_t id;
+    int device;
     pthread_t thread;
     struct operation *first, *last;
     long submitted, done;

@@ -4,7 +4,11 @@
 #include "harness/base/clock.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Under the lock. */
 static struct CUstream_st *streams;
@@ -53,6 +57,40 @@ cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work
     return error;
 }
 
+/* STAND_IN_TROUBLE=slow:3,error:5,hangs:6: kernels and products take four times as long on GPU 3, fail on GPU 5, and
+ * nothing ever ends on GPU 6. */
+static bool is_troubled(const char *how, int device)
+{
+    const char *told = getenv("STAND_IN_TROUBLE");
+    char word[32];
+
+    snprintf(word, sizeof word, "%s:%d", how, device);
+    for (size_t length; told != NULL && *told != '\0'; told += length + (told[length] == ',')) {
+        length = strcspn(told, ",");
+        if (length == strlen(word) && strncmp(told, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static cudaError_t run_on(int device, struct operation *operation)
+{
+    bool is_kernel = operation->work.kind == STAND_IN_KERNEL;
+    struct timespec more;
+    cudaError_t error;
+    int64_t ns;
+
+    while (is_troubled("hangs", device)) pause();
+    if (is_kernel && is_troubled("error", device))
+        return cudaErrorLaunchFailure;
+    error = stand_in_run(operation, &operation->work);
+    ns = 3 * (operation->work.end_ns - operation->work.start_ns);
+    more = (struct timespec){ ns / 1000000000, ns % 1000000000 };
+    if (is_kernel && is_troubled("slow", device))
+        nanosleep(&more, NULL);
+    return error;
+}
+
 static void *work(void *argument)
 {
     struct CUstream_st *stream = argument;
@@ -69,7 +107,7 @@ static void *work(void *argument)
         }
         stream->first = operation->next;
         stand_in_unlock();
-        error = stand_in_run(operation, &operation->work);
+        error = run_on(stream->device, operation);
         free(operation->owned);
         free(operation);
         stand_in_lock();
@@ -130,6 +168,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     *stream = stand_in_must(calloc(1, sizeof **stream));
     (*stream)->id = last_stream++;
     (*stream)->order.stream = (*stream)->id % SIMT_STREAMS;
+    (*stream)->device = stand_in_device();
     (*stream)->next = streams;
     streams = *stream;
     if (pthread_create(&(*stream)->thread, NULL, work, *stream) != 0)
