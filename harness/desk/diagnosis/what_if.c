@@ -92,6 +92,14 @@ static double step_without(const struct causes *causes, unsigned set)
 
 /* --- Causes --- */
 
+/* The time of a traced step that a finding has; of one without a gain, its cost. */
+static double own_time_ns(const struct finding *finding, const struct facts *facts)
+{
+    return finding->predicted_gain > 1
+               ? facts->step_ns * (1 - 1 / finding->predicted_gain)
+               : finding->lost_ns_per_step * facts->step_ns / facts_whole_ns(facts);
+}
+
 static struct cause cause_of(const struct rule *rule, const struct finding *finding,
                              const struct facts *facts)
 {
@@ -104,7 +112,7 @@ static struct cause cause_of(const struct rule *rule, const struct finding *find
     cause.least_step_ns = finding->least_step_ns;
     if (!finding->is_replayed) {
         double all_ns = saved_ns(facts, &rule->alter, 1);
-        double own_ns = facts->step_ns * (1 - 1 / finding->predicted_gain);
+        double own_ns = own_time_ns(finding, facts);
         cause.share = all_ns > 0 && own_ns > 0 ? fmin(1, own_ns / all_ns) : 0;
     }
     return cause;

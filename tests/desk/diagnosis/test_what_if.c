@@ -151,6 +151,24 @@ static void the_next_fix_is_named(void **state)
     found_forget(&found);
 }
 
+/* A host that loads and computes has no predicted gain, since both share its cores. The step is shorter by the cost. */
+static void on_a_host_alone_loading_takes_its_cost(void **state)
+{
+    const struct made_loop loop = {
+        .alone = true, .steps = 10, .launches = 10, .operator_time = 100, .loading = 800
+    };
+    struct found found = found_judge(&loop);
+    const struct finding *finding = found_find(&found, "data_loading");
+    struct what_if what_if = without(&found, "data_loading", NULL);
+    (void)state;
+
+    assert_true(isnan(finding->predicted_gain));
+    assert_true(fabs(what_if.recorded.step_ns - what_if.rows[0].step_ns -
+                     finding->lost_ns_per_step) < 1000);
+    assert_true(finding->lost_ns_per_step > 700e3);
+    found_forget(&found);
+}
+
 static void without_anything_to_replay_a_sentence_says_so(void **state)
 {
     const struct made_loop loop = { BUSY };
@@ -176,6 +194,7 @@ int main(void)
         cmocka_unit_test(causes_that_are_not_named_are_combined),
         cmocka_unit_test(exclusive_losses_are_what_all_fixes_gain),
         cmocka_unit_test(the_next_fix_is_named),
+        cmocka_unit_test(on_a_host_alone_loading_takes_its_cost),
         cmocka_unit_test(without_anything_to_replay_a_sentence_says_so),
     };
 
