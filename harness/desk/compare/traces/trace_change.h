@@ -20,8 +20,9 @@ struct untraced {
 };
 
 struct trace_change {
-    struct diagnosis sides[SIDES]; /* of one file each, which has a trace of each process that marks steps */
-    int count, at;                 /* of these traces, as many on both sides; all below is of number `at` */
+    struct diagnosis
+        sides[SIDES]; /* of one file each, which has a trace of each process that marks steps */
+    int count, at;    /* of these traces, as many on both sides; all below is of number `at` */
     struct time_parts parts[SIDES];
     struct step_change step;
     struct trace_difference *differences;
