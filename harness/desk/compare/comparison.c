@@ -10,7 +10,7 @@
 
 /* --- The rows of several files --- */
 
-/* What the repetitions of one row did on one side. */
+/* The lost repetitions of one row on one side. */
 struct losses {
     long long lost, tried;
     int files;       /* with lost ones */

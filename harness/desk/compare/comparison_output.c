@@ -86,7 +86,7 @@ static void print_counts(char *text, size_t size, const struct comparison *compa
     }
 }
 
-/* What a page shows of a comparison. */
+/* A comparison as a page shows it. */
 struct view {
     const struct comparison *comparison;
     const struct comparison_remarks *remarks;

@@ -1,4 +1,4 @@
-/* Which files may be compared: those of one machine, as far as they say what it is.
+/* Files may be compared if they are of one machine, as far as they say what it is.
  *
  * A machine is what it has: its device, its processor, its caches, its clock. A host name is none: each runner of
  * a pool has its own, and two machines may have the same. Files disagree in a member only if both state it.

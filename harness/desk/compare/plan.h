@@ -1,5 +1,5 @@
-/* What a gate of N files per side would see, from files of one version: how much their runs vary tells it before
- * the gate is set up. */
+/* The smallest change that a gate of N files per side would see, from files of one version: how much their runs vary
+ * tells it before the gate is set up. */
 #ifndef HARNESS_DESK_COMPARE_PLAN_H
 #define HARNESS_DESK_COMPARE_PLAN_H
 

@@ -53,8 +53,8 @@ static int make(struct changes *changes, const struct facts *facts, replay_alter
     return changes->count - 1;
 }
 
-/* What a cause gains after the changes that are made, for which its own is made. A change that is to be made before its own
- * is, for that. */
+/* Makes a cause's change, and returns the time that it gains after the changes made so far. A change that has to come
+ * before it is made only to compute that. */
 static double gain(struct changes *changes, const struct facts *facts, const struct cause *cause)
 {
     struct changes alone = *changes;
@@ -66,8 +66,8 @@ static double gain(struct changes *changes, const struct facts *facts, const str
     return cause->share * alone.gained_ns[make(&alone, facts, cause->rule->alter)];
 }
 
-/* Of causes together, those whose gain has a bound take what the others leave, and those with a change that is to be made
- * first come after it. */
+/* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to be made first comes
+ * last. */
 static int order_of(const struct cause *cause)
 {
     return cause->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;
@@ -264,7 +264,7 @@ static bool is_answer(const struct findings *findings, const struct cause *cause
            findings->items[first].confidence > CONFIDENCE_LOW;
 }
 
-/* Of equals the pair of the causes that come first. */
+/* If pairs gain the same, the one whose causes come first wins. */
 static void find_pair(struct next_fix *next, const struct causes *causes)
 {
     const double more = 1.001; /* than a replay is exact */

@@ -1,4 +1,4 @@
-/* Which machines of a kind stand out from the noise, and how small a difference would.
+/* Finds the machines of a kind that stand out from the noise, and how small a difference would.
  *
  * A machine is judged by the others. Its deviation from their mean is measured in their standard deviation, as Student's
  * t has it for one more value of the same kind, so few machines need a larger deviation than many. Machines that others

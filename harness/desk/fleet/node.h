@@ -1,11 +1,11 @@
-/* What `doctor --format=json` or `bench` found on one machine, as far as machines can be compared.
+/* Results of `doctor --format=json` or `bench` on one machine, as far as machines can be compared.
  *
  * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or a time
  * (ns), of which less is. A setting is a text that machines of a fleet should share: the value of a row
  * without a number, and facts of the context such as the kernel. Everything else (free memory, load,
  * temperatures) changes by the minute: of it only the status is compared.
  *
- * Of `bench`, a figure is what a row's repetitions have in the median: its time, and its bytes and flops per
+ * For `bench`, a figure is the median of a row's repetitions: its time, and its bytes and flops per
  * second where it has them. So a row has up to three figures of its name, one per unit. */
 #ifndef HARNESS_DESK_FLEET_NODE_H
 #define HARNESS_DESK_FLEET_NODE_H

@@ -17,7 +17,7 @@ int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
 /* The first finding of a rank that it does not share with the whole run; NULL: none. */
 const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
 
-/* Which rank the others wait for, for how long, and what that costs, in a sentence or two; or that none is slow. */
+/* Says in a sentence or two which rank the others wait for, how long, and what that costs; or that none is slow. */
 enum { SLOW_RANK_TEXT = 640 };
 void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis);
 

@@ -5,7 +5,7 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/page.h"
 
-/* Of trace number `which`, by the diagnosis' choice. */
+/* The page of trace number `which`, by the diagnosis' choice. */
 void what_if_page(const struct page *page, const struct diagnosis *diagnosis, int which);
 
 #endif

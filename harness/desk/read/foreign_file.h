@@ -1,4 +1,4 @@
-/* What a file is that is no trace: people try what else their tools write. */
+/* Names a file that is no trace: people try what else their tools write. */
 #ifndef HARNESS_DESK_READ_FOREIGN_FILE_H
 #define HARNESS_DESK_READ_FOREIGN_FILE_H
 

@@ -238,7 +238,7 @@ static enum status choose_marks(struct memory_history *history)
     return STATUS_OK;
 }
 
-/* What is live at a mark, or, without steps, the least since the mark before: steps come and go in it. */
+/* Compares the bytes live at each mark, or, without steps, the least since the mark before: steps come and go in it. */
 static void compare_marks(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;

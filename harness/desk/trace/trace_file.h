@@ -165,8 +165,8 @@ struct trace_file {
     int64_t
         name_count; /* of them, those that name processes and threads, and are no events of a recording */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
-    /* Of other recorders than PyTorch's: its name, a constant; the time that its own work took on the host, in total; what it
-     * says of itself, and whether that is that events were lost. */
+    /* The recorder, if it is not PyTorch's: its name, a constant; the time that its own work took on the host, in total; what
+     * it says of itself, and whether it says that events were lost. */
     const char *recorder; /* NULL: PyTorch's profiler, or ours */
     int64_t recorder_ns;
     char recorder_said[240];

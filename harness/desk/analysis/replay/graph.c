@@ -52,7 +52,7 @@ struct making {
     int loads_since; /* that did not wait */
 };
 
-/* --- What is looked at --- */
+/* --- The window and its work --- */
 
 static int by_call(const void *left, const void *right)
 {
@@ -267,7 +267,7 @@ static void add_load(struct making *making, int64_t duration_ns)
     making->load_end_ns = making->cursor_ns;
 }
 
-/* What the host did up to a moment: a piece for each doing. */
+/* Adds the host's work up to a moment: a piece for each doing. */
 static void add_pieces(struct making *making, uint32_t track, int64_t until_ns)
 {
     int64_t ns[HOST_DOING_COUNT] = { 0 };

@@ -1,4 +1,4 @@
-/* What a step would take if something in it were different.
+/* The time that a step would take if something in it were different.
  *
  * A replay computes when each node of a graph would begin, and ends, from what it waits for. Changes may alter nodes
  * before: take time from them, or what they wait for. The window stands for some turns of a loop, so it is replayed twice

@@ -22,7 +22,7 @@ struct bounds {
     int64_t least_ns, most_ns;
     int64_t
         *queued; /* from the return of each launch to its work: a clock that is late adds to each */
-    /* Of the launches that found the device idle: the same, and since when, by start of the work. */
+    /* The same for launches that found the device idle, and their moments, by start of the work. */
     int64_t *delays;
     struct moment *moments;
     int64_t delay_count;

@@ -1,4 +1,4 @@
-/* What can be seen in single rows, and in rows that are alike. */
+/* Checks of single rows, and of rows that are alike. */
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/soundness/mends.h"

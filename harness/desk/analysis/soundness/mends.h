@@ -10,12 +10,12 @@ enum trust trust_without(int64_t count, int64_t all);
 /* "1 event is", "7 events are" */
 #define SOUND_EVENTS(count) (long long)(count), (count) == 1 ? " is" : "s are"
 
-/* Of the rows alone. */
+/* Checks of the rows alone. */
 void mend_whole(struct sound_row *row, const struct trace_file *trace);
 void mend_times(struct sound_row *row, const struct trace_file *trace);
 bool mend_duplicates(struct sound_row *row, struct arena *arena, struct trace_file *trace);
 
-/* Of work beside its stream and its calls: the timeline is that of the trace as it is. */
+/* Checks of work beside its stream and its calls: the timeline is that of the trace as it is. */
 void mend_durations(struct sound_row *row, const struct timeline *timeline);
 bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file *trace,
                   const struct timeline *timeline);
@@ -35,7 +35,7 @@ struct marks {
 
 struct marks marks_of(struct arena *arena, const struct trace_file *trace);
 
-/* Of the marked steps. */
+/* Checks of the marked steps. */
 bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *trace,
                  const struct marks *marks);
 bool mend_annotations(struct sound_row *row, struct trace_file *trace, const struct marks *marks);

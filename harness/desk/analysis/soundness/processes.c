@@ -342,7 +342,7 @@ static int *parts_of_tracks(struct arena *scratch, const struct trace_file *trac
     return parts;
 }
 
-/* What is of no process that marks steps stays with the first. */
+/* A row stays with the first process if its own marks no steps. */
 static int32_t or_first(int part)
 {
     return part >= 0 ? part : 0;

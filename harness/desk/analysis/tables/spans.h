@@ -3,7 +3,7 @@
  *
  * Spans of a thread nest. Self time on the host (PyTorch's "Self CPU") is a span's own less that of the spans
  * and calls directly in it. A launch belongs to the innermost operator or annotation that its call begins in
- * (self, "Self CUDA") and to every one around (total, "CUDA total"); a call itself has no time on the device. What a launch of a graph runs
+ * (self, "Self CUDA") and to every one around (total, "CUDA total"); a call itself has no time on the device. Work that a graph's launch runs
  * belongs to the operators and phases that were captured, where the trace has them (replayed.h).
  * Memory is the sum of what was allocated, less what was released, from a span's start to its end, on whatever
  * thread; self memory is without that of the spans directly in it. (torch/autograd/profiler.py and

@@ -28,7 +28,7 @@ static const struct aggregate {
     { "cv", KIND_OTHER },  { "BigO", KIND_OTHER },    { "RMS", KIND_OTHER },
 };
 
-/* What the file states of a row, until it is known whether it is needed. */
+/* Values that the file states for a row, until it is known whether they are needed. */
 struct stated {
     double mean, median, deviation;
     int repetitions; /* of the aggregates */

@@ -1,4 +1,4 @@
-/* What a metric's name says of which way is better. */
+/* Whether less or more of a metric is better, by its name. */
 #ifndef HARNESS_DESK_COMPARE_FILE_METRIC_NAME_H
 #define HARNESS_DESK_COMPARE_FILE_METRIC_NAME_H
 

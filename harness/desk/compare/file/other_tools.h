@@ -10,11 +10,11 @@
 #include <cjson/cJSON.h>
 #include <stddef.h>
 
-/* What a file is by its first bytes, if no JSON, and what to do with it: "compressed by zstd: unpack it with
+/* Says what a file is by its first bytes, if no JSON, and what to do with it: "compressed by zstd: unpack it with
  * zstd -d"; NULL: it may be JSON. */
 const char *other_tools_by_bytes(const char *bytes, size_t size);
 
-/* What JSON without results is, and what to do with it; NULL: not known. */
+/* Says what JSON without results is, and what to do with it; NULL: not known. */
 const char *other_tools_by_members(const cJSON *root);
 
 /* *root in the form of Google Benchmark's files, if it is one of the tools that are read: then it takes the place of

@@ -1,4 +1,4 @@
-/* Which entries of a benchmark file belong to one row, and what the rows are called.
+/* Finds the entries of a benchmark file that belong to one row, and names the rows.
  *
  * A row is one benchmark. Two benchmarks may have one name: then their family or their place in it differs, or
  * a repetition or an aggregate comes twice. They are rows of their own, called "NAME (1 of 2)" and
@@ -14,7 +14,7 @@
 
 struct row_names;
 
-/* What an entry says of its row. */
+/* The facts that an entry states of its row. */
 struct row_key {
     const char *name;   /* without the aggregate's */
     size_t length;      /* of it */

@@ -13,7 +13,7 @@
 /* Well below a step of 5%, which is to be found: at a noise of 3%, a threshold of 5% hides every other such step,
  * and one of 2.5% still one of 120. */
 #define HISTORY_THRESHOLD 0.02
-/* Of 100 checks of a history in which nothing changes, one raises an alarm. */
+/* One of 100 checks of a history in which nothing changes raises an alarm. */
 #define HISTORY_ERROR     0.01
 /* The change for which `runs_needed` is said. */
 #define HISTORY_SEEN      0.03

@@ -327,7 +327,7 @@ static void find_pace(struct making *making, const struct match *matches)
     pace->change_ns = llround(sums_ns[SIDE_BASE] * (pace->factor - 1));
 }
 
-/* --- What stands out --- */
+/* --- Parts that stand out --- */
 
 static int by_probability(const void *left, const void *right)
 {

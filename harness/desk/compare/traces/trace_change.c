@@ -18,7 +18,7 @@ static const double OTHER_CORES_MOST = 0.2;
 /* A normal value is farther from its mean in 1% of cases. */
 static const double NORMAL_99 = 2.576;
 
-/* --- What the files say of themselves --- */
+/* --- The files about themselves --- */
 
 static enum status add_difference(struct trace_change *change, const char *name, const char *base,
                                   const char *new)

@@ -57,7 +57,7 @@ struct threshold {
     struct judged judged;
 };
 
-/* What is left to gain after the first finding's fix, and by two fixes together. */
+/* The gain that is left after the first finding's fix, and that of two fixes together. */
 struct next_fix {
     const char *first,
         *second; /* ids, the first ones of which replays know the change; NULL: there are no two */

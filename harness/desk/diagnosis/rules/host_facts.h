@@ -18,7 +18,7 @@ const struct idle_time *facts_idle(const struct facts *facts);
  * before. */
 double facts_doing_ns(const struct facts *facts, enum host_doing doing);
 
-/* What a step takes at least if its host never waits for its device and both share the cores: all of their work, on all
+/* The least time of a step if its host never waits for its device and both share the cores: all of their work, on all
  * cores. 0: they do not, or there is no telling how many there are. */
 double facts_least_of_cores_ns(const struct facts *facts);
 

@@ -169,7 +169,7 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
     return true;
 }
 
-/* What the change of the rule's advice gains, after the one that is to be made before. */
+/* The time that the rule's change gains, after the one that is to be made before. */
 static double replayed_ns(const struct finding *finding, const struct facts *facts)
 {
     struct facts left = *facts;

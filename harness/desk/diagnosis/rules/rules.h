@@ -125,7 +125,7 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* What a turn takes with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
+/* The time of a turn with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
  * work in it, which is not merged yet. `busy` may be NULL. */
 double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
                      struct intervals *busy);

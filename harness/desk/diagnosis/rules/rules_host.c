@@ -30,8 +30,8 @@ static const struct trace_event *event_of(const struct facts *facts, const struc
     return &facts->summary->trace->events[node->event];
 }
 
-/* What the host copied to itself to work on, it has to wait for: it copies the result back. A smaller copy is a number
- * that is read. */
+/* The host has to wait for data that it copied to itself to work on: it copies the result back. A smaller copy is a
+ * number that is read. */
 static bool is_operand(const struct facts *facts, const struct trace_graph *graph, int64_t at)
 {
     enum { BYTES = 1024 };
@@ -143,7 +143,7 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     arena_close(scratch);
 }
 
-/* What the host does after waits; after one amid the step, some of that in a later gap. The time until it notices that its
+/* The host's work after waits; after a wait in mid-step, part of it in a later gap. The time until it notices that its
  * wait is over counts as well, but no more than that: a thread that lost its core once shows no pattern. */
 static double put_off_ns(const struct idle_time *time)
 {

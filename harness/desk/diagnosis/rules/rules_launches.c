@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- What is done once --- */
+/* --- Work that is done once --- */
 
 /* Steps include what happens before their first work; without steps, the window begins with that work. */
 static double idle_for_first_uses(const struct facts *facts)
@@ -222,7 +222,7 @@ static double optimizer_work(const struct facts *facts)
 }
 
 /* The device time for starting and ending kernels that a step would save if it ran once over its batch
- * instead of in passes over pieces. That time per kernel is taken from the shortest kernel; since part of
+ * instead of in passes over pieces. The time per kernel is taken from the shortest kernel; since part of
  * it may be work, no more than a call of the host counts. For matrix products it is known if their work is
  * stated. The optimizer runs once per step already, and multiplies nothing. */
 static double busy_lost_to_passes(const struct facts *facts)

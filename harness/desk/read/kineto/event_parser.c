@@ -1,6 +1,6 @@
 /* Each byte of an event is looked at once, numbers are handed out as they are written, and strings where they
  * are, unless they have escapes. Every value is visited, even if nobody needs it, so that invalid JSON is
- * noticed. That is why no library parses: simdjson has to be told where the text ends, so the text was walked
+ * noticed. For this reason no library parses: simdjson has to be told where the text ends, so the text was walked
  * twice before it began, and it took three times as long as this. */
 #include "harness/desk/read/kineto/event_parser.h"
 

@@ -145,7 +145,7 @@ static enum status take_capture(void *context, const struct database_row *row)
     return STATUS_OK;
 }
 
-/* --- What nsys says of itself --- */
+/* --- nsys about itself --- */
 
 static bool has(const char *text, const char *word)
 {

@@ -76,7 +76,7 @@ static bool is_loading(const char *text, size_t length)
     return false;
 }
 
-/* What may follow an operator's name. */
+/* The parts that may follow an operator's name. */
 static const char *const parts[] = { ", seq = ", ", stashed seq = ", ", op_id = ", ", sizes = ",
                                      ", input_op_ids = " };
 enum { SEQUENCE, STASHED, OP_ID, SIZES, WORDS = ARRAY_SIZE(parts) };

@@ -1,4 +1,4 @@
-/* What the text of an NVTX range says. */
+/* The meaning of an NVTX range's text. */
 #ifndef HARNESS_DESK_READ_NSYS_NSYS_RANGE_NAME_H
 #define HARNESS_DESK_READ_NSYS_NSYS_RANGE_NAME_H
 

@@ -1,6 +1,6 @@
 /* NVTX ranges. PyTorch's emit_nvtx() makes one of every operator, whose text goes on with what is known of it:
- * "aten::addmm, seq = 12, op_id = 30, sizes = [[2, 3], []]". Of ranges that are named like steps and repeat, those that
- * take most time become the steps. */
+ * "aten::addmm, seq = 12, op_id = 30, sizes = [[2, 3], []]". If several ranges are named like steps and repeat, those
+ * that take most time become the steps. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"

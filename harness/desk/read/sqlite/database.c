@@ -49,14 +49,14 @@ struct database {
     struct table *tables;
     int64_t table_count, table_room;
 
-    /* Of the scan under way. */
+    /* The scan under way: */
     unsigned char *visited; /* a bit per page */
     struct level levels[LEVELS];
     unsigned char *long_row; /* [DATABASE_ROW_BYTES] */
     unsigned char *overflow; /* a page */
 };
 
-/* What a scan is asked for. */
+/* A scan: what it is asked for. */
 struct scan {
     const char *const *columns;
     int count;
@@ -208,7 +208,7 @@ static void take_value(struct database_value *value, int64_t type, const unsigne
     }
 }
 
-/* False: the row is no row. Of a row that was cut to DATABASE_ROW_BYTES, values beyond are cut or absent. */
+/* False: the row is no row. If the row was cut to DATABASE_ROW_BYTES, values beyond are cut or absent. */
 static bool take_values(struct scan *scan, const unsigned char *row, int64_t size, bool cut)
 {
     const unsigned char *end = row + size, *head_end, *at, *content;
