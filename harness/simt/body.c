@@ -371,7 +371,7 @@ static bool is_long(const struct reader *reader, int32_t number)
     return number >= 0 && reader->kernel->registers[number].bytes == 8;
 }
 
-/* What is loaded into a register that is wider goes through a word. */
+/* A value loaded into a wider register goes through a word. */
 static enum status load(struct reader *reader, const struct statement *statement)
 {
     struct instruction row = blank(reader, statement);

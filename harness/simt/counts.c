@@ -1,4 +1,4 @@
-/* What launches counted. */
+/* The counts of launches. */
 #include "harness/simt/simt_machine.h"
 
 #include <string.h>

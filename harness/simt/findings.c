@@ -1,4 +1,4 @@
-/* What is wrong, where, and whether it is allowed. */
+/* Findings: what is wrong, where, and whether it is allowed. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/words/text.h"

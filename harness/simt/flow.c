@@ -102,7 +102,7 @@ static int size_of(const struct flow_graph *graph, int32_t block)
     return size;
 }
 
-/* Of the blocks that come after, the nearest is the one after which most others come. */
+/* The nearest of the blocks that come after is the one with most others after it. */
 static int32_t meeting(const struct flow_graph *graph, int32_t block)
 {
     int32_t nearest = graph->count;

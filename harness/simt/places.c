@@ -37,7 +37,7 @@ static void put(uint64_t *set, int32_t number, bool in)
     set[number / 64] = in ? set[number / 64] | bit : set[number / 64] & ~bit;
 }
 
-/* What is live before an instruction: what is after it, less what it writes in all lanes, and what it reads. */
+/* Registers live before an instruction: those live after it, less those it writes in all lanes, and those it reads. */
 static bool refine(struct liveness *liveness, int64_t i, uint64_t *set)
 {
     const struct simt_kernel *kernel = liveness->kernel;

@@ -196,7 +196,7 @@ static enum status parameters(struct reader *reader)
     return STATUS_OK;
 }
 
-/* What a launch must keep to, or may gain by. */
+/* Limits that a launch must keep to, or may gain by. */
 static enum status tuning(struct reader *reader)
 {
     uint64_t value, threads = 1;

@@ -1,4 +1,4 @@
-/* What the two halves of the reader share: reader.c reads a module, body.c the instructions of a kernel. */
+/* Shared by the two halves of the reader: reader.c reads a module, body.c the instructions of a kernel. */
 #ifndef HARNESS_SIMT_PTX_READER_H
 #define HARNESS_SIMT_PTX_READER_H
 
@@ -11,7 +11,7 @@ struct declared {
     int32_t first, count; /* count: -1 for a single name */
 };
 
-/* What a name stands for: an address in a space. */
+/* A name, and the address in a space that it stands for. */
 struct symbol {
     struct ptx_word name;
     enum simt_space space;

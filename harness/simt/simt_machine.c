@@ -114,7 +114,7 @@ void simt_memory_reopen(struct simt *simt, const void *address, size_t bytes)
     pthread_mutex_unlock(&simt->lock);
 }
 
-/* What is used in one place of the order is one piece of work. */
+/* All uses in one place of the order are one piece of work. */
 static bool is_under_way(const struct memory *memory, const struct simt_order *order)
 {
     return memory->order.stream == order->stream && memory->order.number == order->number;
@@ -208,7 +208,7 @@ static void take_arguments(struct grid_launch *launch, unsigned char *parameters
             memcpy(parameters + kernel->parameter_offset[i], arguments[i], sizes[i]);
 }
 
-/* What special register `special` holds in a lane. */
+/* The value of special register `special` in a lane. */
 static uint32_t special_value(const struct warp *warp, enum special_kind special, uint32_t lane)
 {
     const unsigned *blocks = warp->launch->grid->blocks, *threads = warp->launch->grid->threads;

@@ -30,8 +30,8 @@ int wrap_columns(const char *text);
  * stays whole: it may be a path or a command. */
 void wrap_print(FILE *stream, int column, int indent, int width, const char *text);
 
-/* Writes a word of a command as a shell takes it, with a backslash before what it would read otherwise. What
- * does not fit is left out. */
+/* Writes a word of a command as a shell takes it, with a backslash before what it would read otherwise. The
+ * rest is left out if it does not fit. */
 void wrap_quote(char *to, size_t size, const char *word);
 
 /* Prints a command after `indent` spaces: as one line where that fits into `width` columns, else broken

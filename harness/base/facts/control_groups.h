@@ -1,4 +1,4 @@
-/* What the control groups of this process leave it (Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of the
+/* The limits that control groups set for this process (Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/ of the
  * kernel).
  *
  * The group of the process and those that hold it limit it all at once, so the tightest counts. Version 1 has a tree per

@@ -33,8 +33,8 @@ struct machine {
     int load_count;
 };
 
-/* Reads all of it. `root` comes before /proc and /sys: "" is this machine, a test gives a folder. What
- * cannot be read is left out: nothing fails. */
+/* Reads all of it. `root` comes before /proc and /sys: "" is this machine, a test gives a folder. Facts
+ * that cannot be read are left out: nothing fails. */
 void machine_read(struct machine *machine, const char *root);
 
 /* Threads that this process may keep busy: one for each processor that it may run on, but no more than its control

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What C libraries write after "nan": "(ind)", "(0x8000)". */
+/* The suffix that C libraries write after "nan": "(ind)", "(0x8000)". */
 static size_t kind_length(const char *text)
 {
     size_t length = 1;

@@ -358,7 +358,7 @@ static enum status enter_ranks(struct bench_command *command)
     return STATUS_OK;
 }
 
-/* What `run` asks a child for, since a device may hang: the two limits of a step, quickly. */
+/* The two limits of a step, measured quickly. `run` asks a child for them, since a device may hang. */
 static enum status print_ceilings(struct bench_command *command)
 {
     int peak = roof_peak_find(command->ceilings);

@@ -261,8 +261,8 @@ out:
     return status;
 }
 
-/* What doctor_all.c asks children for, since opening a device may hang: how many there are, what is between them, and a look
- * at one apart from the others. */
+/* doctor_all.c asks children for these, since opening a device may hang: how many devices there are, what is between them,
+ * and a look at one apart from the others. */
 static enum status print_count(struct doctor *doctor)
 {
     doctor->flags.device = "cuda:0";

@@ -57,7 +57,7 @@ bool doctor_is_of_all(const char *device)
     return strcmp(device, "cuda:all") == 0 || strcmp(device, "cpu:all") == 0;
 }
 
-/* --- Which devices there are --- */
+/* --- The devices --- */
 
 static enum status count_gpus(int *count)
 {
@@ -258,7 +258,7 @@ static enum status look_between(struct all_devices *all, int which)
     return look(all, all->count, 1, which);
 }
 
-/* --- What is said --- */
+/* --- The answer --- */
 
 static void skip(void *context, const char *path)
 {
@@ -291,7 +291,7 @@ out:
     return status;
 }
 
-/* What a look tells of a device beside the others; false: nothing. */
+/* Says how a device differs from the others in a look; false: it does not. */
 static bool is_out(char *why, size_t size, const struct all_devices *all, int look, int device)
 {
     const struct fleet *fleet = &all->fleets[look];

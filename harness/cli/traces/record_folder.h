@@ -11,7 +11,7 @@
 
 #define RECORD_FOLDER_FILE "record.json"
 
-/* What was run, and how it ended. */
+/* The program that was run, and how it ended. */
 struct recorded_program {
     const char *const *words; /* ends with NULL */
     int wait_status;          /* as of waitpid() */

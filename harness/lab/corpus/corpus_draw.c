@@ -34,7 +34,7 @@ bool corpus_accepts(const struct scenario *scenario, const char *finding,
     return false;
 }
 
-/* --- Which settings are possible --- */
+/* --- Possible settings --- */
 
 /* Whether the device takes `config` with any of the fixes made, and its windows are not too long. */
 static bool is_possible(const struct training_config *config, const struct scenario *const *causes,
@@ -182,7 +182,7 @@ static const char *const healthy[] = {
     "model=heavy launch=graph blocks=4 batch=4",
 };
 
-/* --- What is drawn from --- */
+/* --- Pools and decks --- */
 
 struct pool {
     const struct device_properties *device;
@@ -246,7 +246,7 @@ static void deck_add(struct deck *deck, uint64_t name)
     deck->left++;
 }
 
-/* Of the cards that are left, the one that an item's number and its own name favour most (rendezvous hashing: Thaler
+/* Draws from the cards that are left the one that an item's number and its own name favour most (rendezvous hashing: Thaler
  * and Ravishankar, "Using name-based mappings to increase hit rates", 1998): a card more changes little. */
 static int deck_draw(struct deck *deck, uint64_t item)
 {

@@ -27,14 +27,14 @@ struct corpus_item {
     struct training_config config; /* with all of its causes, not resolved */
 };
 
-/* Fills items[count] from the scenarios of `list`, which ends with NULL. Of four items in a row two have one
+/* Fills items[count] from the scenarios of `list`, which ends with NULL. In every four items, two have one
  * bottleneck, one has two and one has none. No scenario comes again alone before every other one that the device can
  * show. UNSUPPORTED: it can show none, or no two.
  *
  * A hash of the seed, an item's number and a scenario's name decides, so the order of the list does not matter. A
- * scenario more leaves every item's kind and seed as they are, and all of a healthy one. Of the items with one cause,
- * all before the first that has the new scenario stay, and of those with two, likewise; of those after it most do, but
- * a scenario that was displaced comes later, in another's place. */
+ * scenario more leaves every item's kind and seed as they are, and all of a healthy one. Among the items with one
+ * cause, all before the first that has the new scenario stay; most after it do, too, but a scenario that was displaced
+ * comes later, in another's place. The same holds among the items with two. */
 enum status corpus_draw(struct corpus_item *items, int count, uint64_t seed,
                         const struct scenario *const *list, const struct device_properties *device);
 

@@ -27,7 +27,7 @@ void corpus_file(char file[CORPUS_FILE], const struct corpus_item *item)
     snprintf(file, CORPUS_FILE, "%s.json.gz", item->name);
 }
 
-/* --- What is asked --- */
+/* --- Questions --- */
 
 static bool is_of_time(enum metric metric)
 {
@@ -222,7 +222,7 @@ out:
     return status;
 }
 
-/* --- What can be said --- */
+/* --- The answer --- */
 
 /* By its fix alone: where another bottleneck hides it, a trace cannot show what it costs. */
 static bool shows(const struct corpus_gain *own)

@@ -173,7 +173,7 @@ struct fused_attention {
     void *workspace;
 };
 
-/* What --device takes, for --help. */
+/* The values that --device takes, for --help. */
 #define DEVICE_NAMES "auto|cpu|cuda[:N]"
 
 /* Opens the device called "auto" (a GPU where one answers, else the CPU device), "cpu", "cuda" or

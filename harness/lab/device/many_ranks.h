@@ -1,7 +1,7 @@
 /* Ranks: processes that train together, each with a device of its own.
  *
- * A launcher of MPI starts them, and from ranks_join() on the process is one of them. What their devices do
- * together is device_collective(); what their hosts agree on is here. MPI itself is behind a plugin
+ * A launcher of MPI starts them, and from ranks_join() on the process is one of them. Their devices work
+ * together in device_collective(); their hosts agree by the functions below. MPI itself is behind a plugin
  * (ranks_driver.h), so the program starts where MPI is missing. A process that joined no job is rank 0 of 1,
  * and the functions below then have nothing to do. One thread calls them, in the same order on every rank. */
 #ifndef HARNESS_LAB_DEVICE_MANY_RANKS_H
@@ -21,7 +21,7 @@ bool ranks_are_started(void);
 /* Loads the plugin, without joining anything. NO_LIBRARY says what is missing. */
 enum status ranks_load(void);
 
-/* Which MPI the plugin was built with, once it is loaded: "Open MPI", or "MPICH" for all others, which have the
+/* The MPI that the plugin was built with, once it is loaded: "Open MPI", or "MPICH" for all others, which have the
  * same launcher. */
 const char *ranks_library(void);
 

@@ -284,7 +284,7 @@ static bool something_is_expected(const struct scenario_result *result)
 }
 
 /* A bottleneck can disappear where other programs take the cores: what should overlap has only one of them left.
- * Then a time that does not change says little. What is exact does not depend on them. */
+ * Then a time that does not change says little. Exact metrics do not depend on them. */
 static bool others_may_hide_it(const struct scenario_result *result)
 {
     for (int i = 0; i < result->expectation_count; i++)

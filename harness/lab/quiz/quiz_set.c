@@ -44,7 +44,7 @@ double quiz_factor(const struct quiz_set *set)
     return set->variant == VARIANT_BEFORE ? set->effect : 1;
 }
 
-/* --- What is wrong in a trace, and what could be taken for it --- */
+/* --- The causes in a trace, and those it could be taken for --- */
 
 static const cJSON *find_finding(const cJSON *findings, const char *id)
 {

@@ -162,7 +162,7 @@ out:
     return status;
 }
 
-/* Not every file system has locks. That is not the user's fault, and each file stays whole without. */
+/* Not every file system has locks. This is not the user's fault, and each file stays whole without. */
 static enum status take_lock(struct result_folder *folder)
 {
     int64_t start_ns = clock_ns();

@@ -282,7 +282,7 @@ static void add_unseen(const struct ladder *ladder, int index, struct training_c
     block->changes++;
 }
 
-/* What is wrong and no finding names: of scenarios that change the same knob, the first. */
+/* The rung that undoes what is wrong and no finding names. If scenarios change the same knob, the first one counts. */
 static struct rung unseen_block(const struct ladder *ladder)
 {
     struct training_config config = ladder->config;

@@ -1,4 +1,4 @@
-/* What the reader makes of a kernel, and the machine executes. */
+/* The code that the reader makes of a kernel, and the machine executes. */
 #ifndef HARNESS_SIMT_CODE_CODE_H
 #define HARNESS_SIMT_CODE_CODE_H
 

@@ -48,7 +48,7 @@ struct memory_block *memory_find(struct memory *memory, uint64_t address);
 void memory_mark(struct memory *memory, const void *address, size_t bytes, bool written);
 enum status memory_close(struct memory *memory, const void *address, size_t bytes, bool closed);
 
-/* Of [from, from + bytes) in the block: whether every byte was written, and whether one is closed. */
+/* Whether every byte of [from, from + bytes) in the block was written, and whether one is closed. */
 bool memory_is_written(const struct memory_block *block, uint64_t from, uint64_t bytes);
 bool memory_is_closed(const struct memory_block *block, uint64_t from, uint64_t bytes);
 void memory_set_written(struct memory_block *block, uint64_t from, uint64_t bytes);

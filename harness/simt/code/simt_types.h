@@ -1,4 +1,4 @@
-/* What a launch is given, finds and counts. */
+/* A launch's arguments, findings and counts. */
 #ifndef HARNESS_SIMT_CODE_SIMT_TYPES_H
 #define HARNESS_SIMT_CODE_SIMT_TYPES_H
 
@@ -39,7 +39,7 @@ struct simt_finding {
     char detail[256];     /* the thread, the address, whose memory is next to it */
 };
 
-/* What launches counted. A request is one access of a warp to global memory. */
+/* The counts of launches. A request is one access of a warp to global memory. */
 struct simt_counts {
     uint64_t launches, warps;
     uint64_t instructions; /* of warps */

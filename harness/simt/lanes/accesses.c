@@ -151,7 +151,7 @@ static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
     return width == 4 ? (int32_t)a < (int32_t)b : (int64_t)a < (int64_t)b;
 }
 
-/* What is in memory after the operation; `swap` is the second operand of a compare and swap. */
+/* The value in memory after the operation; `swap` is the second operand of a compare and swap. */
 static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsigned width)
 {
     if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))

@@ -17,8 +17,8 @@ static inline double bf16_widen(uint32_t bits)
     return half_float_of(bits << 16);
 }
 
-/* To fp32: not to the nearest, but where that is inexact to the neighbour whose last bit is set. What is rounded again, to
- * fewer bits, is then rounded as if it were exact. */
+/* To fp32: not to the nearest, but where that is inexact to the neighbour whose last bit is set. Another rounding, to
+ * fewer bits, is then the same as that of the exact value. */
 static inline float to_odd(double x)
 {
     float near = (float)x;

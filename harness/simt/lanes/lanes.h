@@ -1,4 +1,4 @@
-/* What the files with instructions share: a warp, and loops over its lanes that compilers turn into vector
+/* Shared by the files with instructions: a warp, and loops over its lanes that compilers turn into vector
  * instructions. A register is an array of 32 lanes; a lane that takes no part keeps what it had. */
 #ifndef HARNESS_SIMT_LANES_LANES_H
 #define HARNESS_SIMT_LANES_LANES_H

@@ -21,7 +21,7 @@ static uint32_t mask_of(const struct warp *warp, int32_t place)
     return REGISTER(uint32_t, place)[first_lane(warp->exec)];
 }
 
-/* What most shuffles are: all lanes exchange with the one whose number has another bit. */
+/* Most shuffles: each lane exchanges with the one whose number differs in a bit. */
 #define EXCHANGE(bit)                                                                              \
     case bit:                                                                                      \
         for (int l = 0; l < SIMT_LANES; l++) taken[l] = a[l ^ (bit)];                              \

@@ -1,7 +1,7 @@
 /* Graphs: items recorded into an array, and run from there by one item of the queue.
  *
- * plugin/capture.h has the rules of a capture. Which graph a stream is captured into is known by the
- * stream.
+ * plugin/capture.h has the rules of a capture. Each stream knows the graph that it is
+ * captured into.
  *
  * A graph never runs twice at a time, whatever streams it is launched on: a launch waits on its
  * worker until the one before is through, as in CUDA. It lives until it is destroyed and no launch of

@@ -59,7 +59,7 @@ void cuda_stream_destroy(struct stream *base)
 }
 
 /* Does not wait. A stream that is being captured cannot be queried and counts as busy. */
-/* Of the stream with this id, or of all if it is 0. */
+/* Whether the stream with this id is idle, or all streams if it is 0. */
 static bool are_idle(struct cuda_device *device, uint32_t id)
 {
     struct relaxed relaxed = cuda_capture_relax();

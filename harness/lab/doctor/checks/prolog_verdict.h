@@ -1,4 +1,4 @@
-/* What a scheduler should do with a machine: whether what is wrong is its own fault, or that of others who use it. */
+/* Tells a scheduler what to do with a machine: whether a fault is its own, or comes from others who use it. */
 #ifndef HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
 #define HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
 

@@ -54,8 +54,8 @@ static void close_load(struct load *load)
     load->training = NULL;
 }
 
-/* Its memory is free for the other again. That the device lacks memory or an ability is no failure before the load
- * runs. */
+/* Its memory is free for the other again. Before the load runs, it is no failure if the device lacks memory or an
+ * ability. */
 static void give_up(struct load *load)
 {
     const struct status_error *error = status_last();

@@ -258,7 +258,7 @@ static bool lacks_ranks(const struct scenario *scenario, const struct protocol *
     return true;
 }
 
-/* What the scenario needs and the device lacks, and that a quota is why, if one may be. */
+/* Says what the scenario needs and the device lacks, and names the quota that may be why. */
 static void explain_lack(char *reason, size_t size, const struct scenario *scenario,
                          const struct device_properties *device)
 {

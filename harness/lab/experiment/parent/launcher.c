@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What `mpirun --version` says, and the options that let any number of ranks share this machine's cores, which
+/* The words that `mpirun --version` prints, and the options that let any number of ranks share this machine's cores, which
  * they divide themselves. Intel's needs none. Reading another process's memory, which Open MPI does for large
  * messages, is often forbidden in containers; a rank that yields waits for its turn (mpi.c); and memory that is shared through
  * files can be cleaned up by its folder (process.c). */

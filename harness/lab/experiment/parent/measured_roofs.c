@@ -34,7 +34,7 @@ out:
     return status;
 }
 
-/* Most memory for the child; 0: no limit. Of a GPU the driver maps far more than it uses. */
+/* Most memory for the child; 0: no limit. A GPU's driver maps far more than it uses. */
 static int64_t memory_for(const struct device_properties *device)
 {
     int64_t left = control_groups_memory("");

@@ -9,8 +9,8 @@
 
 /* Measures copies, and products of type `peak`, by `bench --ceilings` on the same device. While other programs use the
  * cores it measures again, three times at most, and the fastest counts: others make a device slower, never faster.
- * What is known already only grows. A child that computes on the host may take no more memory than the control
- * group leaves.
+ * Known limits only grow. A child that computes on the host may take no more memory than the control group
+ * leaves.
  * TIMEOUT, CHILD: they are not known; the sentence says why. INTERRUPTED: *stop. */
 enum status measured_roofs(struct roofs *roofs, int peak, const struct device_properties *device,
                            const volatile sig_atomic_t *stop);

@@ -47,7 +47,7 @@ struct running {
     int records, output; /* our ends, non-blocking; -1 once they are at their end */
     struct lines lines;
     struct tail tail;
-    /* Of a child that starts others; "": none. */
+    /* The folders of a child that starts others; "": none. */
     struct scratch_folder folder; /* its TMPDIR */
     struct scratch_folder shared; /* in memory */
 };
