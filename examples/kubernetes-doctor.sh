@@ -1,5 +1,5 @@
 #!/bin/sh
-# What kubernetes-cronjob.yaml runs: looks at every node that has GPUs, and says which is the odd one.
+# The script that kubernetes-cronjob.yaml runs: it looks at every node that has GPUs, and says which is the odd one.
 #
 #     kubernetes-doctor.sh all     starts a job per node, waits until they have ended, and compares what they left
 #     kubernetes-doctor.sh node    in such a job: doctor on each of the node's GPUs, of which there are $GPUS

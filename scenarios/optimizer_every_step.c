@@ -2,7 +2,7 @@
  *
  * An update reads and writes every weight, its moments and its gradient, however few samples the gradient
  * is of. After a single sample it can take as long as the sample's forward and backward pass. Gradients add
- * up, so eight micro-batches can share one update. That is another training, with fewer and less noisy
+ * up, so eight micro-batches can share one update. This is another training, with fewer and less noisy
  * updates, and it wants a higher learning rate.
  *
  * Both variants train on the same samples, but one changes its weights eight times as often, so that their

@@ -44,7 +44,7 @@ SIZES = {"width": (64, 96, 128), "blocks": (1, 2, 3), "batch": (8, 16, 32), "tok
 # If nothing is wrong, operators are large: a host that computes small ones by itself is held back by their number.
 LARGE = {"width": (128, 192, 256), "blocks": (1, 2, 3), "batch": (16, 32), "tokens": (64, 96, 128)}
 
-# --- What is drawn ---
+# --- The drawing of items ---
 
 
 def may_meet(one, other, findings):

@@ -1,4 +1,4 @@
-/* Which variables count, and when they spoil figures. */
+/* The variables that count, and when they spoil figures. */
 #include "harness/base/system/environment.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

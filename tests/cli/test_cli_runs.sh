@@ -53,7 +53,7 @@ expect any "a run without ceilings" env CHOKEPOINT_FAIL=gemm:1 "$program" run le
     --out="$folder/no-ceilings"
 says err "no utilisation is stated, because how fast the device multiplies and copies could not be measured"
 [ -s "$folder/no-ceilings/result.json" ] || fail "a run without ceilings left no result"
-# On a busy machine it may keep nothing. That is no failure of the program.
+# On a busy machine it may keep nothing. This is no failure of the program.
 expect 0 "a ladder" "$program" train --device=cpu --ladder --model=light --batch=1 --tokens=4 --launch=eager \
     --elementwise=unfused --optimizer=unfused --loss-every=1 --time-budget=15
 says out "From the settings that were given"
@@ -83,7 +83,7 @@ for call in 1 2 3 4 5 6 7 8 9 10 11 12; do
     break
 done
 [ -n "$found" ] || fail "no call failed in a later round"
-# On a busy machine a bottleneck may be undecided. That is no failure of the program.
+# On a busy machine a bottleneck may be undecided. This is no failure of the program.
 expect any "a quick run" "$program" run item_sync --device=cpu --quick --out="$folder/result"
 says out "item_sync  loss_every 1 -> 20"
 says out "$folder/result/result.json"

@@ -18,7 +18,7 @@
 
 /* --- Pieces --- */
 
-/* What the splitter found, as one number. */
+/* The splitter's findings, as one number. */
 struct found {
     uint64_t hash;
     int64_t events, members;

@@ -1,4 +1,4 @@
-/* What a harness is: libFuzzer, or seeds_main.c, calls LLVMFuzzerTestOneInput with any bytes, and whatever they are,
+/* A harness: libFuzzer, or seeds_main.c, calls LLVMFuzzerTestOneInput with any bytes, and whatever they are,
  * the promises of the headers hold. A broken one aborts. */
 #ifndef TESTS_FUZZ_FUZZING_H
 #define TESTS_FUZZ_FUZZING_H

@@ -28,7 +28,7 @@ COUNTS = {
 }
 # They grow with the steps, of which a window has more on a GPU.
 BY_STEPS = {("leak", "activation_peak_bytes")}
-# What is compared of scenarios that cannot be measured here is the losses alone, with what is smaller in their settings.
+# Scenarios that cannot be measured here: only their losses are compared, with these smaller settings.
 LOSSES_ONLY = {
     "naive_attention": "tokens=257",  # 1297 take minutes
     "blocking_logger": "",  # which is skipped where a step takes longer than a line of the log

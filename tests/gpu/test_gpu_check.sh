@@ -136,7 +136,7 @@ PATH=$work/slow:$PATH expect 1 "^all " "$check" --build "$work/build" --part tes
     "$work/results"
 row '^test_gpu_kernels  *no time '
 
-# What was done before a cut is not done again: the step that hung is.
+# A step that was done before a cut is not done again: the one that hung is.
 stand_in test_hangs 'echo "[  PASSED  ] 1 test(s)."'
 : >"$work/results/log.txt"
 expect 1 "^all " "$check" --build "$work/build" --part tests --go-on "$work/results"

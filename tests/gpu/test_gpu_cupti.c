@@ -1,4 +1,4 @@
-/* What the CUDA device records of itself: every piece of device work once, with the call that caused it,
+/* The CUDA device records itself: every piece of device work once, with the call that caused it,
  * on the host's clock, and nothing lost. Also says what only a real GPU can answer about CUPTI.
  *
  * The first test comes before anything is recorded: a process that is timed has no CUPTI in it. */
@@ -414,7 +414,7 @@ static void threads_record_at_once_each_under_its_own_id(void **state)
     begin(test);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, launch_many, &launchers[i]), 0);
-    for (int i = 0; i < 10; i++) /* What it finds is in somebody's way, or not there yet. */
+    for (int i = 0; i < 10; i++) /* Whatever it finds is in somebody's way, or not there yet. */
         OK(device_activity_flush(test->device));
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     OK(device_synchronize(test->device));
@@ -513,7 +513,7 @@ static void one_device_at_a_time_records(void **state)
     every_kernel_has_exactly_one_launch(state);
 }
 
-/* What recording takes of the GPU's memory shows in what is free at the opening. */
+/* The GPU memory that recording takes shows in what is free at the opening. */
 static int open_recorded(void **state)
 {
     struct memory_info info;

@@ -30,7 +30,7 @@ static enum status launch(void *context, enum kernel kernel, enum dtype dtype, l
     enum status status = STATUS_OK;
     long pieces = *(const int *)context;
     long step = kernels[kernel].shape == ROWS ? 1 : ROW_MULTIPLE;
-    void *copy = NULL; /* Of exactly its size, so that a sanitizer sees a read beyond it. */
+    void *copy = NULL; /* It has exactly its size, so that a sanitizer sees a read beyond it. */
 
     if (kernels[kernel].by_dtype[dtype] == NULL)
         FAIL_OUT(STATUS_UNSUPPORTED, "no kernel %s for %d", kernels[kernel].name, (int)dtype);

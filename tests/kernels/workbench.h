@@ -12,7 +12,7 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/kernels/runner.h"
 
-/* What a tensor's elements are. REAL is the storage type under test. */
+/* The type of a tensor's elements. REAL is the storage type under test. */
 enum element { REAL, FLOAT, INT32, BYTE };
 
 enum { TENSORS_MAX = 256, FINGERPRINTS_MAX = 4096 };
@@ -56,7 +56,7 @@ void workbench_case(struct workbench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void workbench_settle(struct workbench *bench);
 
-/* What settle checks, in the middle of a case: nothing changed but what was fetched or expected. */
+/* Checks what settle checks, in the middle of a case: nothing changed but what was fetched or expected. */
 void workbench_untouched(struct workbench *bench);
 void workbench_release(struct workbench *bench);
 

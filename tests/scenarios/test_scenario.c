@@ -23,7 +23,7 @@ static void only_a_row_without_a_metric_ends_the_list(void **state)
         }
 }
 
-/* What is left out is zeros, which must mean "the end". */
+/* A row that is left out is zeros, which must mean "the end". */
 static void rows_that_are_left_out_end_the_list(void **state)
 {
     const struct scenario scenario = { .expect = { { METRIC_STEP_TIME, SHRINKS, .at_least = 0 } } };

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The examples do what they say, over stand-ins: a program that plays doctor, and an srun that plays three nodes. What
-# other tools check in files is checked where those tools are: systemd-analyze, and python3 with YAML.
+# The examples do what they say, over stand-ins: a program that plays doctor, and an srun that plays three nodes. Checks
+# by other tools run where those tools are: systemd-analyze, and python3 with YAML.
 #
 # usage: test_examples.sh PROGRAM SOURCE
 set -u
@@ -131,7 +131,7 @@ says out "9 nodes"
 [ ! -e "$folder/cluster-results/doctor-used-0.json" ] || fail "a node in use has a file"
 expect 2 "no role" kubernetes
 
-# --- What other tools check ---
+# --- Checks by other tools ---
 
 if command -v systemd-analyze >/dev/null; then
     # It wants the program to be there.

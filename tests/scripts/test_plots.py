@@ -268,7 +268,7 @@ class Plots(unittest.TestCase):
             if y not in (3, 4):
                 self.assertAlmostEqual(widths[y], 1 / one["effect"])
         texts = [text for text, _ in texts_of(figure)]
-        # What a scenario is about stands beside the time of its step.
+        # The metrics that a scenario is about stand beside the time of its step.
         for text in ("memory_growth_bytes none left", "activation_peak_bytes almost none left", "no change (within 4.00x)",
                      "failed: the child ended by signal 11", "2.09x faster (1.88 to 2.29)"):
             self.assertIn(text, texts)

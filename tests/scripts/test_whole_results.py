@@ -65,7 +65,7 @@ def is_temporary(path):
     return path.endswith(END)
 
 
-# --- What each command promises ---
+# --- The promises of each command ---
 
 
 class Run:

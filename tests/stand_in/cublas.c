@@ -77,7 +77,7 @@ static void multiply(const struct operation *operation, void *first, void *secon
     for (int i = 0; i < 3; i++) free(memory[i]);
 }
 
-/* Of a matrix that is stored by columns. */
+/* Uses a matrix that is stored by columns. */
 static cudaError_t use_matrix(const struct operation *operation, const void *matrix, int type,
                               int rows, int columns, int ld, bool store)
 {

@@ -140,7 +140,7 @@ static bool put(const void *record)
     return true;
 }
 
-/* What the listener hears is CLOCK_MONOTONIC; CUPTI's own clock is the wall's. */
+/* The listener hears CLOCK_MONOTONIC; CUPTI's own clock is the wall's. */
 static uint64_t on_clock(int64_t ns)
 {
     struct timespec wall, monotonic;

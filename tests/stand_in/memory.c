@@ -70,7 +70,7 @@ static cudaError_t use(const struct operation *operation, const void *memory, si
     return stand_in_found(finding.kind);
 }
 
-/* Of much memory, as copies take whose speed is measured, its two ends: all of it would take longer than the copy. */
+/* Uses only the two ends of much memory, as in copies that are timed: all of it would take longer than the copy. */
 cudaError_t stand_in_use(const struct operation *operation, const void *memory, size_t bytes,
                          bool store)
 {

@@ -239,7 +239,7 @@ static bool agree(const struct operation *operation)
     return meet(comm);
 }
 
-/* What the collective reads and writes. */
+/* Uses the memory that the collective reads and writes. */
 static cudaError_t use_memory(const struct operation *operation)
 {
     const struct nccl_communicator *comm = operation->collective.comm;

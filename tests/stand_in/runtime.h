@@ -1,4 +1,4 @@
-/* What the parts of the runtime's stand-in share. One lock and one condition serve everything: this is
+/* Shared by the parts of the runtime's stand-in. One lock and one condition serve everything: this is
  * about who waits for what, not about speed.
  *
  * A call takes the lock, looks, and returns what stand_in_leave() makes of its error. Functions here want
@@ -24,7 +24,7 @@ void stand_in_wake(void); /* all that wait */
 cudaError_t stand_in_lost(void);
 void stand_in_lose(cudaError_t error); /* cudaSuccess changes nothing */
 
-/* What a call returns that has the lock: `error`, unless the process has lost its GPU. Unlocks. */
+/* The result of a call that has the lock: `error`, unless the process has lost its GPU. Unlocks. */
 cudaError_t stand_in_leave(cudaError_t error);
 cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
 
@@ -52,7 +52,7 @@ struct CUstream_st {
     struct simt_order order;     /* of its last piece of work, which comes before the next, too */
 };
 
-/* What comes next on the stream comes after this, too; the host has waited for it, so that all that is submitted from now
+/* Makes the stream's next work come after this, too; the host has waited for it, so that all that is submitted from now
  * on does. `before` is as in simt_order. */
 void stand_in_follow(struct CUstream_st *stream, const uint64_t *before);
 void stand_in_host_waited(const uint64_t *before);
@@ -83,7 +83,7 @@ bool stand_in_is_pinned(const void *address);
 /* Without the lock: the GPU whose memory has the address; -1: none has. */
 int stand_in_block_device(const void *address);
 
-/* What was freed on a stream that is closing is free for every stream. */
+/* Makes memory that was freed on a closing stream free for every stream. */
 void stand_in_forget_stream(const struct CUstream_st *stream);
 
 /* --- event.c --- */

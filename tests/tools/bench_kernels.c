@@ -35,7 +35,7 @@ union arguments {
     struct adamw adamw;
 };
 
-/* What the training step has on a CPU, what stays in a second-level cache or nearly, what does not. */
+/* The training step's shape on a CPU, one that stays in a second-level cache or nearly, one that does not. */
 struct shape {
     int rows, width;
 };

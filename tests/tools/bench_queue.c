@@ -1,4 +1,4 @@
-/* What the CPU device's queue costs, through the public functions only: enqueue with and without
+/* The cost of the CPU device's queue, through the public functions only: enqueue with and without
  * doorbell, launch and synchronise, launches back to back, a graph's nodes. Prints the median and the
  * p10..p90 of repetitions, in nanoseconds.
  *

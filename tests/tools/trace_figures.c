@@ -26,7 +26,7 @@ static void put_usage(const struct usage *usage)
         put_us(idle_cause_name((enum idle_cause)cause), usage->idle_cause_ns[cause]);
 }
 
-/* Of the host, over all steps. */
+/* The host's time in phases, over all steps. */
 static void put_phases(const struct phases *phases)
 {
     printf(",\"phases\":{\"steps\":%lld", (long long)phases->step_count);

@@ -1,4 +1,4 @@
-/* What the tests of the step's allocator share: one on the CPU device, and calls that must succeed. */
+/* Shared by the tests of the step's allocator: one on the CPU device, and calls that must succeed. */
 #ifndef TESTS_ALLOCATOR_BENCH_H
 #define TESTS_ALLOCATOR_BENCH_H
 

@@ -500,7 +500,7 @@ static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
     assert_int_equal(resolved("model=light", &cuda).model.precision, PRECISION_BF16);
 }
 
-/* What is stored in 16 bits needs less. */
+/* Storage in 16 bits needs less. */
 static void a_roles_budget_follows_the_precision(void **state)
 {
     const char *settings = "model=heavy memory_budget=role";

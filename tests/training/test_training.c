@@ -455,7 +455,7 @@ static void checkpointing_keeps_a_third_or_less(void **state)
     for (int i = 0; i < program_length(program); i++) {
         struct program_entry entry = program_entry(program, i);
         recomputed += entry.recomputed;
-        /* What only makes the block's output is not made again. */
+        /* Work that only makes the block's output is not done again. */
         assert_false(entry.recomputed && strstr(entry.op->name, "residual2") != NULL);
         assert_false(entry.recomputed && strstr(entry.op->name, "contract_linear") != NULL);
     }

@@ -38,7 +38,7 @@ struct own_set {
     uint32_t damaged, first;     /* the first one's number in `images` */
 };
 
-/* --- Which images --- */
+/* --- The choice of images --- */
 
 static int by_class_and_name(const void *a, const void *b)
 {

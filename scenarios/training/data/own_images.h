@@ -2,7 +2,7 @@
  *
  * A scenario needs files of a certain size, whatever the user's have. So each of the user's files is
  * decoded once, cut to its middle square, resized, and stored in the cache folder as a JPEG file of the
- * generated ones' quality, in a folder named after its class. That first set has OWN_PIXELS_FIRST, the
+ * generated ones' quality, in a folder named after its class. This first set has OWN_PIXELS_FIRST, the
  * most that a balance asks for; smaller sets are made from it, because photographs of many megapixels
  * take a hundred times as long to decode. A set is found again by the path of the user's folder and the
  * names, sizes and times of the files in it, so a folder that has changed gives a new set. Files that

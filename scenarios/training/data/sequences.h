@@ -2,7 +2,7 @@
  *
  * Token 0 is the class token and comes first. Half of the others, by chance, are any id. The other
  * half follow Zipf's law, as words do: an octave of ranks is drawn evenly, then a rank within it, so
- * that rank r comes up about 1 / r as often as rank 1. Which id has which rank depends on the class:
+ * that rank r comes up about 1 / r as often as rank 1. The class decides which id has which rank:
  * the ranking is shifted by an eighth of the vocabulary from class to class. No single token gives the
  * class away; some tokens together do.
  *

@@ -185,7 +185,7 @@ refuses "no JSON" "not a trace" diagnose "$folder/nonsense.json"
 refuses "an empty file" "not a trace" diagnose "$folder/empty.json"
 cp "$folder/result.json" "$folder/base.json"
 refuses "a result file" 'a result of benchmarks: compare reads it' diagnose "$folder/base.json"
-# What is no trace is told by its first bytes.
+# A file that is no trace is told by its first bytes.
 printf 'SQLite format 3\0' >"$folder/nsys.sqlite"
 printf '\200\004\225' >"$folder/memory.pickle"
 printf 'PK\003\004' >"$folder/traces.zip"

@@ -1,4 +1,4 @@
-/* What a trace breaks down into: launches, kernels and copies by name, operators and phases. */
+/* A trace breaks down into launches, kernels and copies by name, operators and phases. */
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/operator_kinds.h"
 #include "harness/desk/analysis/tables/spans.h"

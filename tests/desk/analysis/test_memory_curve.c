@@ -111,7 +111,7 @@ static void the_peak_is_split_by_category(void **state)
     made_release(&analysed);
 }
 
-/* What was allocated at the beginning may be the peak; rows of 0 bytes tell of it, one a category. */
+/* Memory allocated at the beginning may be the peak; rows of 0 bytes tell of it, one a category. */
 static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 {
     struct analysed analysed;

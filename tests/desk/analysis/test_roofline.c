@@ -1,4 +1,4 @@
-/* What bounds an operator: its arithmetic or its memory. */
+/* An operator is bound by its arithmetic or by its memory. */
 #include "harness/base/status.h"
 #include "harness/desk/analysis/tables/roofline.h"
 #include "tests/fixtures/cmocka_prelude.h"

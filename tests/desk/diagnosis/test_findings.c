@@ -337,7 +337,7 @@ static const struct {
         .collective = "_reduce_scatter_base" },
       { BACKWARD, .messages = 40, .message = 12, .message_kib = 256,
         .collective = "_allgather_base" } },
-    /* What larger messages would save is no matter of overlap. */
+    /* Time that larger messages would save is not lost to missing overlap. */
     { "exposed_communication",
       { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 },
       { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 } },
@@ -929,7 +929,7 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
     found_forget(&found);
 }
 
-/* What other programs took of the cores is not lost by the step alone: the gain is no promise. */
+/* Other programs took some of the cores, so time is not lost by the step alone: the gain is no promise. */
 static void other_programs_lower_the_confidence(void **state)
 {
     static const struct {
@@ -1172,7 +1172,7 @@ static void the_optimizer_marks_steps_as_well(void **state)
     found_forget(&found);
 }
 
-/* Of a device that was busy most of the work is missing, which makes it look idle. */
+/* Most of the work of a busy device is missing, which makes it look idle. */
 static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
 {
     struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
@@ -1417,7 +1417,7 @@ static void graphs_are_not_to_be_captured_as_graphs(void **state)
     }
 }
 
-/* What took most is named, the longest first; the rest is recorded nowhere. */
+/* The work that took most is named, the longest first; the rest is recorded nowhere. */
 static void other_work_of_the_host_is_named(void **state)
 {
     struct found found;

@@ -100,7 +100,7 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
         /* Unless something else is: then it comes after all that one can act on. */
         { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "data_loading" },
         { { BUSY, .loading = 500, .wait_every = 1 }, "host_sync", "data_loading" },
-        /* What the device could save counts, even if it is as little; what costs much always does. */
+        /* Time that the device could save counts, even if it is as little; a finding that costs much always does. */
         { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
             .optimizer_kernel = 50 },
           "optimizer_overhead",
@@ -350,7 +350,7 @@ static void attention_that_took_its_math_path_is_told_why(void **state)
     found_forget(&fell_back);
 }
 
-/* Of each step the loop computes for 300 us and waits for 700, in which another thread sends gradients for 600. */
+/* The loop computes for 300 us of each step and waits for 700, in which another thread sends gradients for 600. */
 static void messages_of_a_host_alone_are_communication(void **state)
 {
     struct found found;

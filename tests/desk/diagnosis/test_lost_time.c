@@ -1,4 +1,4 @@
-/* What a finding costs where the loop does several things, which wait for each other. */
+/* The cost of a finding if the loop does several things, which wait for each other. */
 #include "harness/desk/diagnosis/findings.h"
 #include "tests/desk/diagnosis/found_findings.h"
 #include "tests/desk/diagnosis/made_loop.h"

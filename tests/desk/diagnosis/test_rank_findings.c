@@ -1,4 +1,4 @@
-/* What is found when the traces of several ranks are judged together. */
+/* The findings when the traces of several ranks are judged together. */
 #include "harness/desk/diagnosis/facts/ranks.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -136,7 +136,7 @@ static struct analysed rank_that_loads(const char *about, int communication)
     return made_loop(&loop);
 }
 
-/* What is longer on the slow rank by most of the others' wait; on a device that is merely late, nothing is. */
+/* The part that is longer on the slow rank by most of the others' wait; none is if a device is merely late. */
 static void what_the_slow_rank_does_is_named(void **state)
 {
     static const struct {

@@ -179,7 +179,7 @@ static struct findings judge(const char *name, struct trace_file **trace, struct
     return findings_of(&facts);
 }
 
-/* What an engineer would say of each, from its numbers and by looking at it. */
+/* An engineer's verdict on each, from its numbers and by looking at it. */
 static void the_first_finding_is_what_an_engineer_would_say(void **state)
 {
     static const struct {

@@ -90,7 +90,7 @@ static void causes_that_are_not_named_are_combined(void **state)
     found_forget(&found);
 }
 
-/* What findings lose that do not share it is no more than what a replay without all of them gains. */
+/* Findings that share no time lose no more than a replay without all of them gains. */
 static void exclusive_losses_are_what_all_fixes_gain(void **state)
 {
     static const struct made_loop loops[] = {

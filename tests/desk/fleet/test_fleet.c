@@ -1,4 +1,4 @@
-/* Which machine of many is named, and that healthy ones are not. */
+/* The odd machine of many is named, and healthy ones are not. */
 #include "harness/base/words/intern.h"
 #include "harness/desk/fleet/fleet.h"
 
@@ -259,7 +259,7 @@ static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **
     assert_int_equal(wrong, 0);
 }
 
-/* What a file says of its own noise counts too. */
+/* The noise that a file states of itself counts too. */
 static void a_figure_that_its_file_calls_noisy_is_not_out(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which format reads a file. */
+/* The format that reads a file. */
 #include "harness/desk/read/formats.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -226,7 +226,7 @@ static void forms_that_profilers_write(void **state)
 #define WITH_IDS(category, ids)                                                                    \
     "{\"ph\":\"X\",\"cat\":\"" category "\",\"ts\":1,\"dur\":1,\"args\":{" ids "}}"
 
-/* Of a call, its work, and the operator around, in this order. */
+/* The correlations of a call, its work, and the operator around, in this order. */
 static void external_ids_join_work_where_there_are_no_correlations(void **state)
 {
     static const struct {

@@ -105,7 +105,7 @@ static void merge_heads_goes_there_and_back(void **state)
     }
 }
 
-/* What a head's gradient is, is where its element went: splitting and merging are permutations. */
+/* A head's gradient is found where its element went: splitting and merging are permutations. */
 static void heads_references_backward_undo_forward(void **state)
 {
     struct workbench *bench = *state;

@@ -116,7 +116,7 @@ static void triad_adds_a_scaled_tensor(void **state)
     }
 }
 
-/* What the other tests believe about storage types, from bit patterns. */
+/* The other tests' beliefs about storage types, from bit patterns. */
 static void the_workbench_rounds_to_nearest_even(void **state)
 {
     struct workbench *bench = *state;

@@ -73,7 +73,7 @@ static void gelu_backward_follows_its_reference(void **state)
     }
 }
 
-/* Of the tanh form, to ten digits; far out GELU is x and 0. */
+/* The tanh form, to ten digits; far out GELU is x and 0. */
 static void gelu_known_answers(void **state)
 {
     struct workbench *bench = *state;

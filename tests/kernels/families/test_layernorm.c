@@ -8,7 +8,7 @@ static const int widths[] = { 32, 64, 96, 128, 768 };
 static const int row_counts[] = { 1, 5, 64, 197 };
 enum { SHAPES = sizeof widths / sizeof widths[0] * 4 };
 
-/* What every case has: inputs, and the statistics of x as a forward pass would have kept them. */
+/* The tensors of every case: inputs, and the statistics of x as a forward pass would have kept them. */
 struct norm {
     struct tensor *x, *dy, *weight, *bias, *mean, *rstd;
     int rows, width;

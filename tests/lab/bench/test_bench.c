@@ -155,7 +155,7 @@ static void a_repetition_that_fails_leaves_nothing(void **state)
     assert_int_equal(calls.tear_downs, 1);
 }
 
-/* What a row's visits were, and how the rounds went on. */
+/* The visits of a row, and how the rounds went on. */
 struct followed {
     double share;
     int visits, rounds;

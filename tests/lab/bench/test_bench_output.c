@@ -1,4 +1,4 @@
-/* What is printed of a bench: rows and columns are those of Google Benchmark. */
+/* The output of a bench: rows and columns are those of Google Benchmark. */
 #include "harness/lab/bench/bench_console.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -57,7 +57,7 @@ static void rows_are_those_of_google_benchmark(void **state)
     cJSON_Delete(rows);
 }
 
-/* What the console prints of a result, in a static buffer. */
+/* The console's lines for a result, in a static buffer. */
 static const char *printed(const struct bench_result *result, bool all_repetitions)
 {
     static char text[4000];

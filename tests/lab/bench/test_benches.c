@@ -1,4 +1,4 @@
-/* What benches are made of, and that each of the list passes its own check and gives all back. */
+/* The parts of benches, and that each of the list passes its own check and gives all back. */
 #include "benches/benches.h"
 #include "benches/parts/operand.h"
 #include "benches/roofs.h"

@@ -1,7 +1,7 @@
 /* Copies and memsets of a device: who waits for what, and what arrives.
  *
- * That a copy took its bytes before it returned is shown by overwriting them afterwards; that it did
- * not wait, by a stream that is held up meanwhile. */
+ * Overwriting a copy's bytes afterwards shows that it took them before it returned; a stream that is
+ * held up shows that it did not wait. */
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void bytes_are_counted_by_direction(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, device));
 }
 
-/* Of the eight host copies, which block until the device is done. */
+/* Says which of the eight host copies block until the device is done. */
 static void copies_wait_as_cudas_do(void **state)
 {
     static const struct {

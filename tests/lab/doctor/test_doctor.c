@@ -322,7 +322,7 @@ static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
     }
 }
 
-/* What the machine has does not help where less is allowed: by a group, one that holds it, or the process's limit. */
+/* The machine's memory does not help if less is allowed: by a group, one that holds it, or the process's limit. */
 static void memory_is_what_the_process_may_still_take(void **state)
 {
     static const struct {
@@ -624,7 +624,7 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
     }
 }
 
-/* What is measured, in turn: a value and the cores that others used. */
+/* The measurements, in turn: a value and the cores that others used. */
 struct played {
     double values[2], others[2];
     int count;

@@ -1,4 +1,4 @@
-/* What becomes of doctor's rows when NVML lacks a function or refuses to answer, over the stand-in for it.
+/* The rows of doctor when NVML lacks a function or refuses to answer, over the stand-in for it.
  *
  * A process loads the library once, so each case is a child of this program, in which dlsym() does not find the
  * function (the linker turns its calls into the one here) or the stand-in's function fails. */

@@ -85,7 +85,7 @@ static void long_line(size_t bytes)
     free(line);
 }
 
-/* What it inherits: standard input's end, and which descriptors are open. */
+/* Says what it inherits: standard input's end, and which descriptors are open. */
 static void look_around(void)
 {
     char byte;

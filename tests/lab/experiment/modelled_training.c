@@ -263,7 +263,7 @@ enum status device_memory_trim(struct device *device)
     return STATUS_OK;
 }
 
-/* What raises the clocks of a GPU. */
+/* The calls that raise the clocks of a GPU. */
 enum status stream_create(struct device *device, struct stream **stream)
 {
     (void)device;

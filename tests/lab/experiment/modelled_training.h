@@ -15,7 +15,7 @@ struct modelled_window {
 };
 
 struct model {
-    /* What the test sets. */
+    /* The test sets these. */
     double step_ns[2];               /* before, after */
     double slow[MODEL_SLOW];         /* factors of a run's first windows; 0: 1 */
     int64_t ready;                   /* batches when a run is opened; a step takes one */
@@ -35,7 +35,7 @@ struct model {
     struct device_properties properties;
     int limits; /* what holds the modelled clocks down */
 
-    /* What happened. */
+    /* The model records these. */
     struct device_options options;
     char folder[512]; /* of the images of the run opened last */
     int opened, closed, trimmed, devices_open, runs;

@@ -1,4 +1,4 @@
-/* What a corpus is made of: the same for the same seed, possible, and with as many causes as it says. */
+/* The items of a corpus: the same for the same seed, possible, and with as many causes as it says. */
 #include "harness/lab/corpus/corpus_draw.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -81,7 +81,7 @@ static void set(struct training_config *config, const struct scenario *cause, co
     assert_int_equal(knob_set(config, cause->knob, value), STATUS_OK);
 }
 
-/* What a setting is after the device's choices. */
+/* The value of a setting after the device's choices. */
 static void value_of(const struct training_config *config, const char *knob,
                      const struct device_properties *device, char text[64])
 {

@@ -1,4 +1,4 @@
-/* Which value of a sweep is enough. */
+/* The value of a sweep that is enough. */
 #include "harness/base/status.h"
 #include "harness/lab/search/knee.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -70,7 +70,7 @@ static const struct known cases[] = {
       true },
     /* The interval reaches below the bound. */
     { { { 90, 97, 98 }, { 100, 100, 100 } }, { 3, 3 }, { 0, 1 }, 2, 1, 0, 0.97, 0.90, 0.98, false },
-    /* That of a cheaper value reaches above it. */
+    /* The interval of a cheaper value reaches above it. */
     { { { 90, 94, 97 }, { 99, 99, 99 }, { 100, 100, 100 } },
       { 3, 3, 3 },
       { 0, 1, 2 },

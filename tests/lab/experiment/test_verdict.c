@@ -382,7 +382,7 @@ static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
     assert_int_equal(give(&setting), VERDICT_NO_DIFFERENCE);
     assert_int_equal(setting.result.expectation_count, 0);
 
-    /* What would do between variants. */
+    /* A difference that would do between variants. */
     setting.repetitions[VARIANT_AFTER][4].losses[5] *= 1 + 1e-3f;
     assert_int_equal(give(&setting), VERDICT_FAILED);
     assert_non_null(strstr(setting.result.reason, "two runs with the same settings"));

@@ -1,4 +1,4 @@
-/* What the writer of traces writes, the reader reads: every row, to the nanosecond. */
+/* The reader reads what the writer of traces writes: every row, to the nanosecond. */
 #include "harness/base/clock.h"
 #include "harness/desk/read/reader.h"
 #include "harness/lab/record/buffer.h"

@@ -1,4 +1,4 @@
-/* What people read: wrapped text, the console's table and the Markdown one. */
+/* The text that people read: wrapped lines, the console's table and the Markdown one. */
 #include "harness/lab/result/result_summary.h"
 #include "harness/lab/result/run_table.h"
 #include "harness/lab/result/utilisation.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is printed of results, to be freed. */
+/* The printed results, to be freed. */
 static char *printed_in(struct page page, int columns, const struct scenario_result *results,
                         int count)
 {

@@ -129,7 +129,7 @@ static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bu
     return part;
 }
 
-/* What `rank` updates of a member, whose bucket has parts of so many elements. */
+/* The piece of a member that `rank` updates, whose bucket has parts of so many elements. */
 static struct optimizer_piece piece_of(const struct member *member, int64_t part, int rank)
 {
     int64_t end = member->offset + member->gradient->elements;

@@ -8,7 +8,7 @@
 
 enum { MANY = 20000, WAITERS = 4, THROWS = 5000 };
 
-/* What a worker sees: item after item, numbered by its count. */
+/* A worker sees item after item, numbered by its count. */
 struct seen {
     long items, out_of_order, started;
     pthread_t worker;

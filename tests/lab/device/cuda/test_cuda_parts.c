@@ -269,7 +269,7 @@ static void what_does_not_fit_in_a_grid_can_be_told(void **state)
 
 /* --- Products --- */
 
-/* What cuBLAS does with its arguments, by its reference: column-major throughout. */
+/* Does what cuBLAS does with its arguments, by its reference: column-major throughout. */
 static void multiply_columns(const struct column_product *p, float beta)
 {
     for (int64_t batch = 0; batch < p->batch; batch++)
@@ -287,7 +287,7 @@ static void multiply_columns(const struct column_product *p, float beta)
             }
 }
 
-/* What device.h promises: row-major throughout. */
+/* Does what device.h promises: row-major throughout. */
 static void multiply_rows(const struct gemm *g, float *c)
 {
     for (int64_t batch = 0; batch < g->batch; batch++)

@@ -1,5 +1,5 @@
 /* Whether a real cuDNN accepts the graphs of attention: every descriptor is checked when it is
- * finalized, which takes no GPU. Which graphs it has engines for only a GPU can tell. Skipped where there
+ * finalized, which takes no GPU. Only a GPU can tell which graphs it has engines for. Skipped where there
  * is no cuDNN. */
 #include "harness/lab/device/cuda/attention/attention_graph.h"
 #include "tests/fixtures/cmocka_prelude.h"

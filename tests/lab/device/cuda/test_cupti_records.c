@@ -1,5 +1,5 @@
-/* CUPTI's records, made by hand, as the trace gets them. Which strides they have in the library is
- * test_cupti's. */
+/* CUPTI's records, made by hand, as the trace gets them. test_cupti checks their strides in the
+ * library. */
 #include "harness/lab/device/cuda/cupti/cupti_records.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

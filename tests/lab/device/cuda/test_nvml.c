@@ -1,4 +1,4 @@
-/* What the management library says, over a stand-in for it. A process loads it once, so each case is one
+/* The answers of the management library, over a stand-in for it. A process loads it once, so each case is one
  * run of this program, with the stand-in's folder in LD_LIBRARY_PATH:
  *
  *     test_nvml complete|lacking|empty|missing */
@@ -137,7 +137,7 @@ static void reasons_become_limits(void **state)
     unsetenv("FAKE_NVML_REASONS");
 }
 
-/* What a function that fails would have told is unknown; all else is as it was. */
+/* A function that fails leaves its own readings unknown; all else is as it was. */
 static void a_function_that_fails_costs_its_own_readings_only(void **state)
 {
     static const struct {
