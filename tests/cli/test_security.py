@@ -325,7 +325,7 @@ def bombs(folder):
     check(mebibytes < 100, f"a gigabyte of blanks takes {mebibytes} MB")
 
 
-@promises("Of an export of Nsight Systems")
+@promises("An export of Nsight Systems")
 def exports(folder):
     path, secret, text = folder / "long.sqlite", "hunter2-is-no-password", "x" * 2000000
     export = Export()
