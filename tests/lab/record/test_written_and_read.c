@@ -52,7 +52,8 @@ static void check_device(const struct trace_file *file)
     const struct event_device *device = trace_file_device(file, 0);
 
     assert_int_equal(file->device_count, 1);
-    assert_null(trace_file_device(file, 1));
+    assert_ptr_equal(trace_file_device(file, 1), device); /* the only one that is described */
+    assert_null(trace_file_device(file, -1));
     assert_string_equal(device->name, "device");
     assert_string_equal(device->isa, "avx2");
     assert_int_equal(device->memory_bytes, 1000);
