@@ -445,6 +445,18 @@ static bool text_is(const struct database_value *value, const char *text)
            memcmp(value->bytes, text, value->length) == 0;
 }
 
+/* A text with its end, which a value has not. NULL: no memory. */
+static char *text_copied(const struct database_value *value)
+{
+    char *text = malloc(value->length + 1);
+
+    if (text != NULL) {
+        memcpy(text, value->bytes, value->length);
+        text[value->length] = '\0';
+    }
+    return text;
+}
+
 /* Views and virtual tables have no page. */
 static enum status add_table(void *context, const struct database_row *row)
 {
@@ -461,8 +473,7 @@ static enum status add_table(void *context, const struct database_row *row)
         FAIL(STATUS_BAD_INPUT, "the database has more than %d tables", TABLES_MOST);
     TRY(rows_grow(&database->tables, database->table_count + 1, &database->table_room));
     table = &database->tables[database->table_count];
-    *table = (struct table){ strndup(name->bytes, name->length), strndup(sql->bytes, sql->length),
-                             root };
+    *table = (struct table){ text_copied(name), text_copied(sql), root };
     database->table_count++;
     if (table->name == NULL || table->sql == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "no memory for the tables of a database");
