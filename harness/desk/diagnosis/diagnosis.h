@@ -35,7 +35,7 @@ struct diagnosis {
     const char *
         *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
     struct table_choice tables;    /* the caller's, zeros at first */
-    struct what_if_choice what_if; /* likewise */
+    struct what_if_choice what_if; /* the caller sets it, too */
 
     /* Set for a run only. */
     struct slow_rank slow;

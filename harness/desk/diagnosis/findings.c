@@ -381,6 +381,14 @@ struct findings findings_of(const struct facts *facts)
     return findings;
 }
 
+const struct finding *findings_first(const struct findings *findings)
+{
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity > SEVERITY_INFORMATION)
+            return &findings->items[i];
+    return NULL;
+}
+
 const struct finding *findings_find(const struct findings *findings, const char *id)
 {
     for (int64_t i = 0; i < findings->count; i++)

@@ -34,11 +34,6 @@ bool what_if_knows(const struct rule *rule)
     return rule->alter != NULL;
 }
 
-static double saved_ns(const struct facts *facts, replay_alter *const *alters, int count)
-{
-    return facts->step_ns * (1 - facts_turn_ns(facts, alters, count, NULL) / facts->turn_ns);
-}
-
 /* The number of a change; it is made if it was not. */
 static int make(struct changes *changes, const struct facts *facts, replay_alter *alter)
 {
@@ -48,7 +43,7 @@ static int make(struct changes *changes, const struct facts *facts, replay_alter
         if (changes->alters[i] == alter)
             return i;
     changes->alters[changes->count++] = alter;
-    changes->saved_ns = saved_ns(facts, changes->alters, changes->count);
+    changes->saved_ns = facts_saved_together_ns(facts, changes->alters, changes->count);
     changes->gained_ns[changes->count - 1] = changes->saved_ns - before_ns;
     return changes->count - 1;
 }
@@ -111,7 +106,7 @@ static struct cause cause_of(const struct rule *rule, const struct finding *find
     cause.behind = finding->behind != NULL ? rule_find(finding->behind) : NULL;
     cause.least_step_ns = finding->least_step_ns;
     if (!finding->is_replayed) {
-        double all_ns = saved_ns(facts, &rule->alter, 1);
+        double all_ns = facts_saved_ns(facts, rule->alter);
         double own_ns = own_time_ns(finding, facts);
         cause.share = all_ns > 0 && own_ns > 0 ? fmin(1, own_ns / all_ns) : 0;
     }
@@ -158,7 +153,7 @@ static double busy_without(const struct causes *causes, unsigned set)
     struct arena *scratch = arena_scratch(facts->summary->arena);
     struct intervals busy = { .arena = scratch };
     replay_alter *alters[WHAT_IF_CAUSES];
-    double ns = 0;
+    double ns;
     int count = 0;
 
     for (int i = 0; i < causes->count; i++)
@@ -166,8 +161,7 @@ static double busy_without(const struct causes *causes, unsigned set)
             alters[count++] = causes->items[i].rule->alter;
     facts_turn_ns(facts, alters, count, &busy);
     intervals_merge(&busy);
-    for (int64_t i = 0; i < busy.count; i++)
-        ns += (double)(busy.items[i].end_ns - busy.items[i].start_ns);
+    ns = (double)intervals_within_ns(&busy, INT64_MIN, INT64_MAX);
     arena_close(scratch);
     return facts->step_ns * ns / facts->turn_ns;
 }
@@ -256,12 +250,9 @@ void what_if_take(struct what_if_taken *taken, const struct finding *finding)
 
 static bool is_answer(const struct findings *findings, const struct cause *cause)
 {
-    int64_t first = 0;
+    const struct finding *first = findings_first(findings);
 
-    while (first < findings->count && findings->items[first].severity == SEVERITY_INFORMATION)
-        first++;
-    return findings->items[first].id == cause->rule->id &&
-           findings->items[first].confidence > CONFIDENCE_LOW;
+    return first->id == cause->rule->id && first->confidence > CONFIDENCE_LOW;
 }
 
 /* If pairs gain the same, the one whose causes come first wins. */

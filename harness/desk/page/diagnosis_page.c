@@ -341,19 +341,10 @@ static void print_findings(const struct page *page, const struct facts *facts,
 
 /* --- The answer --- */
 
-/* The first finding that can be fixed: information, which may stand before it, is no answer. */
-static const struct finding *first_to_fix(const struct findings *findings)
-{
-    for (int64_t i = 0; i < findings->count; i++)
-        if (findings->items[i].severity > SEVERITY_INFORMATION)
-            return &findings->items[i];
-    return NULL;
-}
-
 void diagnosis_answer(const struct page *page, const struct findings *findings,
                       const struct diagnosis_whole *whole)
 {
-    const struct finding *first = first_to_fix(findings);
+    const struct finding *first = findings_first(findings);
     char cost[224];
 
     if (first == NULL) {

@@ -78,6 +78,9 @@ struct findings {
                         * or the trace does not tell */
 };
 
+/* The first that can be fixed: information, which may stand before it, cannot. NULL: there is none. */
+const struct finding *findings_first(const struct findings *findings);
+
 const struct finding *findings_find(const struct findings *findings,
                                     const char *id); /* NULL: it is not among them */
 

@@ -105,14 +105,16 @@ double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int
         .turn_ns;
 }
 
-static double turn_with(const struct facts *facts, replay_alter *alter)
+double facts_saved_together_ns(const struct facts *facts, replay_alter *const *alters, int count)
 {
-    return facts_turn_ns(facts, &alter, 1, NULL);
+    return facts->turn_ns > 0
+               ? facts->step_ns * (1 - facts_turn_ns(facts, alters, count, NULL) / facts->turn_ns)
+               : 0;
 }
 
 double facts_saved_ns(const struct facts *facts, replay_alter *alter)
 {
-    return facts->turn_ns > 0 ? facts->step_ns * (1 - turn_with(facts, alter) / facts->turn_ns) : 0;
+    return facts_saved_together_ns(facts, &alter, 1);
 }
 
 void facts_fix(struct facts *facts, replay_alter *alter)
@@ -121,7 +123,7 @@ void facts_fix(struct facts *facts, replay_alter *alter)
 
     if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->turn_ns > 0))
         return;
-    turn_ns = turn_with(facts, alter);
+    turn_ns = facts_turn_ns(facts, &alter, 1, NULL);
     facts->step_ns *= turn_ns / facts->turn_ns;
     facts->turn_ns = turn_ns;
     facts->fixed[facts->fixed_count++] = (struct replay_change){ alter, facts };

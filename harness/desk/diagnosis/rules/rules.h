@@ -125,18 +125,19 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* The time of a turn with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
- * work in it, which is not merged yet. `busy` may be NULL. */
-double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
-                     struct intervals *busy);
-
 /* The same for rules with `alter`, where the symptom takes `touched_ns` of the step: the lost time is what a replay with
  * that change gains, the finding's share of it and down to its least step. If that is below RULE_SHARE_LEAST, the finding
  * informs. Without a replay the lost time is `touched_ns`. */
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns);
 
-/* The time that a step gains by a change, after those that are taken for made; less than 0: it gets longer. */
+/* The time of a turn with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
+ * work in it, which is not merged yet. `busy` may be NULL. */
+double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
+                     struct intervals *busy);
+
+/* The time that a step gains by a change, or by several together; less than 0: it gets longer. */
 double facts_saved_ns(const struct facts *facts, replay_alter *alter);
+double facts_saved_together_ns(const struct facts *facts, replay_alter *const *alters, int count);
 
 /* Takes a change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
 void facts_fix(struct facts *facts, replay_alter *alter);
