@@ -4,6 +4,7 @@
 #include "harness/base/system/own_file.h"
 #include "harness/desk/page/json/snapshot_json.h"
 #include "harness/desk/page/snapshot_page.h"
+#include "harness/desk/read/foreign_file.h"
 #include "harness/desk/read/input/read_ahead.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static bool is_snapshot(const char *path)
     const char *bytes;
     size_t count;
     bool is = is_regular_file(path) && read_ahead_open(&text, path) == STATUS_OK &&
-              read_ahead_peek(text, &bytes, &count) == STATUS_OK && snapshot_begins(bytes, count);
+              read_ahead_peek(text, &bytes, &count) == STATUS_OK && file_is_snapshot(bytes, count);
 
     read_ahead_close(text);
     return is;

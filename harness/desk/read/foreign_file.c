@@ -3,7 +3,6 @@
 #include "harness/base/words/ends_in.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define READS                                                                                      \
@@ -32,18 +31,6 @@ static const struct foreign {
     { .begin = "BZh", .text = "compressed by bzip2: unpack it (bunzip2)" },
     { .begin = "version https://git-lfs",
       .text = "a pointer of Git LFS, not the file itself: fetch that with git lfs pull" },
-    { .begin = "\200\002", .word = "device_traces", .text = SNAPSHOT },
-    { .begin = "\200\003", .word = "device_traces", .text = SNAPSHOT },
-    { .begin = "\200\004", .word = "device_traces", .text = SNAPSHOT },
-    { .begin = "\200\005", .word = "device_traces", .text = SNAPSHOT },
-    { .begin = "\200\002", .word = "segments", .text = SNAPSHOT },
-    { .begin = "\200\003", .word = "segments", .text = SNAPSHOT },
-    { .begin = "\200\004", .word = "segments", .text = SNAPSHOT },
-    { .begin = "\200\005", .word = "segments", .text = SNAPSHOT },
-    { .begin = "\200\002", .text = PICKLE },
-    { .begin = "\200\003", .text = PICKLE },
-    { .begin = "\200\004", .text = PICKLE },
-    { .begin = "\200\005", .text = PICKLE },
     { .ending = ".pftrace", .text = PERFETTO },
     { .ending = ".perfetto-trace", .text = PERFETTO },
     { .ending = ".xplane.pb",
@@ -83,8 +70,22 @@ static bool is_one(const struct foreign *one, const char *bytes, size_t count, c
     return one->ending == NULL || ends_in(path, one->ending);
 }
 
+/* Python writes protocols 2 to 5. */
+static bool is_pickle(const char *bytes, size_t count)
+{
+    return count > 2 && (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+bool file_is_snapshot(const char *bytes, size_t count)
+{
+    return is_pickle(bytes, count) &&
+           (has_word(bytes, count, "segments") || has_word(bytes, count, "device_traces"));
+}
+
 const char *foreign_file(const char *bytes, size_t count, const char *path)
 {
+    if (is_pickle(bytes, count))
+        return file_is_snapshot(bytes, count) ? SNAPSHOT : PICKLE;
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
         if (is_one(&foreigners[i], bytes, count, path))
             return foreigners[i].text;

@@ -10,13 +10,6 @@
 /* Nodes are numbered with 32 bits, and take three bytes of the file each at least. */
 #define BYTES_MOST (INT64_C(8) << 30)
 
-bool snapshot_begins(const char *bytes, size_t count)
-{
-    return count > 2 && (unsigned char)bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5 &&
-           (memmem(bytes, count, "segments", 8) != NULL ||
-            memmem(bytes, count, "device_traces", 13) != NULL);
-}
-
 static enum status read_bytes(const char *path, char **bytes, int64_t *size)
 {
     enum status status = STATUS_OK;

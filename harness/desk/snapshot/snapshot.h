@@ -55,7 +55,7 @@ struct snapshot_device {
     int64_t pool_reserved; /* of reserved, in pools of CUDA graphs */
 
     /* In the history. */
-    int64_t alloc_count, segment_alloc_count, segment_free_count, mapped_count, oom_count;
+    int64_t alloc_count, segment_alloc_count, segment_free_count, oom_count;
     struct snapshot_oom ooms[SNAPSHOT_OOMS];
 
     struct snapshot_site *sites; /* by at_peak, the most first */
@@ -77,9 +77,6 @@ struct snapshot {
     bool expandable; /* PyTorch's setting; false if it is not stated */
     int64_t bytes;   /* of the file */
 };
-
-/* Whether a file that begins so is a pickle with the parts of a snapshot. */
-bool snapshot_begins(const char *bytes, size_t count);
 
 /* IO; BAD_INPUT: it is no snapshot, the sentence says what and where; OUT_OF_MEMORY. Release in every case. */
 enum status snapshot_read(struct snapshot *snapshot, const char *path);

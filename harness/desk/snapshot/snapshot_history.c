@@ -101,7 +101,6 @@ static void take_counts(struct snapshot_device *device, const struct memory_even
     device->alloc_count += event->action == ALLOC;
     device->segment_alloc_count += event->action == SEGMENT_ALLOC;
     device->segment_free_count += event->action == SEGMENT_FREE;
-    device->mapped_count += event->action == MAP;
 }
 
 /* The curve; live_end and reserved are of the segments. */

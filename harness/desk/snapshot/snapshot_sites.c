@@ -1,3 +1,4 @@
+#include "harness/base/words/ends_in.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 
@@ -36,9 +37,8 @@ static int rank_of(const char *file, const char *function)
                                .file_length = strlen(file),
                                .function = function,
                                .function_length = strlen(function) };
-    size_t length = strlen(file);
 
-    if (length < 3 || strcmp(file + length - 3, ".py") != 0)
+    if (!ends_in(file, ".py"))
         return function[0] != '\0' ? 1 : 0;
     return frame_name_is_own(&name) ? 3 : 2;
 }

@@ -125,20 +125,15 @@ static int64_t number_of(const struct database_value *text, const char *name)
     return number;
 }
 
-static bool text_is(const struct database_value *value, const char *text)
-{
-    return value->type == DATABASE_TEXT && value->length == strlen(text) &&
-           memcmp(value->bytes, text, value->length) == 0;
-}
-
 /* A launcher tells each rank its number in the environment. */
 static enum status take_capture(void *context, const struct database_row *row)
 {
     struct nsys_reading *reading = context;
     const struct database_value *name = &row->values[0], *value = &row->values[1];
-    int64_t rank = text_is(name, "RANK") ? number_of(value, NULL) : number_of(value, "RANK=");
-    int64_t world =
-        text_is(name, "WORLD_SIZE") ? number_of(value, NULL) : number_of(value, "WORLD_SIZE=");
+    int64_t rank =
+        database_text_is(name, "RANK") ? number_of(value, NULL) : number_of(value, "RANK=");
+    int64_t world = database_text_is(name, "WORLD_SIZE") ? number_of(value, NULL)
+                                                         : number_of(value, "WORLD_SIZE=");
 
     reading->rank = rank >= 0 ? rank : reading->rank;
     reading->world_size = world >= 0 ? world : reading->world_size;

@@ -68,15 +68,20 @@ enum status nsys_thread(struct nsys_reading *reading, int64_t global, uint32_t *
     return trace_rows_track(reading->rows, thread, track);
 }
 
-enum status nsys_scan(struct nsys_reading *reading, const char *table, const char *const *columns,
-                      int count, database_visit *visit, void *context)
+/* Whatever was read of a damaged table is kept. */
+static enum status keep_partial(struct nsys_reading *reading, const char *table, enum status status)
 {
-    enum status status = database_scan(reading->database, table, columns, count, visit, context);
-
     if (status != STATUS_BAD_INPUT)
         return status;
     trace_rows_partial(reading->rows, "table %.40s: %.180s", table, status_last()->text);
     return STATUS_OK;
+}
+
+enum status nsys_scan(struct nsys_reading *reading, const char *table, const char *const *columns,
+                      int count, database_visit *visit, void *context)
+{
+    return keep_partial(reading, table,
+                        database_scan(reading->database, table, columns, count, visit, context));
 }
 
 static bool begins(const char *name, const char *with)
@@ -110,13 +115,10 @@ static enum status check_tables(const struct database *database, const char *pat
 static enum status read_all(struct nsys_reading *reading)
 {
     struct trace_file *file = reading->rows->file;
-    enum status status = nsys_names_read(&reading->names, reading->database, reading->rows);
     int working = 0;
 
-    if (status == STATUS_BAD_INPUT)
-        trace_rows_partial(reading->rows, "table StringIds: %.180s", status_last()->text);
-    else
-        TRY(status);
+    TRY(keep_partial(reading, "StringIds",
+                     nsys_names_read(&reading->names, reading->database, reading->rows)));
     TRY(nsys_read_about(reading));
     TRY(nsys_read_work(reading));
     TRY(nsys_read_calls(reading));

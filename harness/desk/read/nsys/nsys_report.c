@@ -1,4 +1,4 @@
-/* Nsight Systems' own reports, whose format only nsys knows: it exports them, unless an export lies beside. */
+/* Nsight Systems' own reports, whose format only nsys knows: it exports them, unless an export is there already. */
 #include "harness/base/programs/find_program.h"
 #include "harness/base/programs/side_program.h"
 #include "harness/base/system/scratch_folder.h"

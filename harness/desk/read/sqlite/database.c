@@ -435,15 +435,15 @@ int64_t database_integer(const struct database_value *value, int64_t otherwise)
                : otherwise;
 }
 
-/* --- The file --- */
-
-enum { MASTER_TYPE, MASTER_NAME, MASTER_ROOT, MASTER_SQL, MASTER_COUNT };
-
-static bool text_is(const struct database_value *value, const char *text)
+bool database_text_is(const struct database_value *value, const char *text)
 {
     return value->type == DATABASE_TEXT && value->length == strlen(text) &&
            memcmp(value->bytes, text, value->length) == 0;
 }
+
+/* --- The file --- */
+
+enum { MASTER_TYPE, MASTER_NAME, MASTER_ROOT, MASTER_SQL, MASTER_COUNT };
 
 /* A text with its end, which a value has not. NULL: no memory. */
 static char *text_copied(const struct database_value *value)
@@ -466,7 +466,7 @@ static enum status add_table(void *context, const struct database_row *row)
     int64_t root = database_integer(&values[MASTER_ROOT], 0);
     struct table *table;
 
-    if (!text_is(&values[MASTER_TYPE], "table") || name->type != DATABASE_TEXT ||
+    if (!database_text_is(&values[MASTER_TYPE], "table") || name->type != DATABASE_TEXT ||
         sql->type != DATABASE_TEXT || root <= 0)
         return STATUS_OK;
     if (database->table_count == TABLES_MOST)
@@ -496,7 +496,7 @@ static enum status read_tables(struct database *database)
     return walk(database, &scan, 1);
 }
 
-/* Whether a file lies beside this one, whose name has that ending more, and begins with something. */
+/* Whether the file of that name and ending holds something: a journal that is done with is empty, or begins with zeros. */
 static bool has_beside(const char *path, const char *ending)
 {
     char name[4096], first = 0;

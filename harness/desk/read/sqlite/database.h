@@ -66,4 +66,6 @@ enum status database_scan(struct database *database, const char *table, const ch
 /* The value as a whole number, or `otherwise`: it is none, or beyond 64 bits. */
 int64_t database_integer(const struct database_value *value, int64_t otherwise);
 
+bool database_text_is(const struct database_value *value, const char *text);
+
 #endif
