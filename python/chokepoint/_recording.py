@@ -12,7 +12,7 @@ from chokepoint._program import PROGRAM, Error, call, diagnose, report
 
 
 def _recorder() -> ModuleType:
-    """The module that `chokepoint record` uses, which lies beside the program."""
+    """The module that `chokepoint record` uses, in the program's folder."""
     folder = os.path.dirname(os.path.realpath(PROGRAM))
     for place in ("scripts", os.path.join("..", "share", "chokepoint")):
         path = os.path.join(folder, place, "recorder", "chokepoint_recorder.py")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/security.md promises: each of its items is promised by one test here, and the other way round.
+"""The promises of docs/security.md: each of its items is promised by one test here, and the other way round.
 
 usage: test_security.py PROGRAM SOURCE
 """
@@ -308,8 +308,8 @@ print(json.dumps([done.stdout, done.returncode, resource.getrusage(resource.RUSA
 
 
 def with_memory(*words):
-    """What the program prints, its exit code, and its memory in MiB. A small process starts it, since what starts a
-    program counts as memory of that program."""
+    """The program's output, its exit code, and its memory in MiB. A small process starts it, since memory of the process
+    that starts a program counts as the program's."""
     return json.loads(subprocess.check_output([sys.executable, "-c", MEASURED, program, *words]))
 
 

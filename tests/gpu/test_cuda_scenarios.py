@@ -78,7 +78,7 @@ def train(settings, device):
 
 
 def loss_complaints(settings, measured):
-    """Of the losses that were measured with the settings, against those of another run and of the CPU device."""
+    """Compares the losses that were measured with the settings with those of another run and of the CPU device."""
     again, cpu = train(settings, "cuda"), train(settings, "cpu")
     if any(abs(a - b) > 1e-8 * abs(a) for a, b in zip(measured, again)):  # as many digits as the result has
         yield f"other losses in another run: {measured}, {again}"
@@ -88,7 +88,7 @@ def loss_complaints(settings, measured):
 
 
 def finding_complaints(name, accepted):
-    """Of the diagnosis before the fix."""
+    """Complaints about the diagnosis before the fix."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "before.json"
         size = ["--jpeg-pixels=64"] if name in SIZED else []
@@ -104,7 +104,7 @@ def finding_complaints(name, accepted):
 
 
 def accepted_of(row):
-    """What rests on counts."""
+    """Findings that rest on counts."""
     return [finding["id"] for finding in row["findings"]
             if finding["id"] in COUNTED and finding["where"] in ("anywhere", "cuda")]
 
@@ -128,7 +128,7 @@ def complaints(scenario):
 
 
 def noted(check, *what):
-    """What the check complains of; also if it cannot train."""
+    """The complaints of the check; also if it cannot train."""
     found = []
     try:
         found.extend(check(*what))
@@ -138,7 +138,7 @@ def noted(check, *what):
 
 
 def pair_complaints(scenario):
-    """Of losses alone."""
+    """A scenario of which only losses are compared."""
     pair = [f"{scenario['settings']} {scenario['knob']}={scenario[variant]} {LOSSES_ONLY[scenario['name']]}"
             for variant in ("before", "after")]
     before, after = (train(settings, "cuda") for settings in pair)

@@ -8,8 +8,8 @@
  * something else than its launch, and that rest is the device's own.
  *
  * A gap is drained if it began while the host waited for the device: the host had nothing queued,
- * so what it does until its next launch could have run during the wait. How much a step would gain
- * without the wait is not told by gaps, but by a replay (replay.h).
+ * so what it does until its next launch could have run during the wait. A replay says how much a
+ * step would gain without the wait (replay.h); gaps do not.
  *
  * The window goes from the start of the first step to the end of the last step or of the last work.
  * It counts as one turn of a loop, so the idle time before the first work and after the last is one
