@@ -96,7 +96,7 @@ A kernel takes at least as long as the longest of four, plus {ends:.1f} us for i
 - **mufu**: its exponentials, roots and reciprocals at 16 per clock and multiprocessor ("CUDA C++
   Programming Guide", "Arithmetic Instructions").
 
-That is the best the machine code allows: the four never overlap perfectly, so expect some 5 to 15% less, and
+This is the best the machine code allows: the four never overlap perfectly, so expect some 5 to 15% less, and
 look for a reason below that.
 
 Instructions come from the disassembly: those in blocks with 16-byte accesses, per access, times the accesses
