@@ -25,7 +25,7 @@ desk='harness/desk/trace
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
       harness/desk/page/tables harness/desk/page harness/desk/page/json'
-lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/device/types harness/lab/device harness/lab/device/plugin
+lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/kernel_run harness/lab/device/types harness/lab/device harness/lab/device/plugin
      harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
      harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
      harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda

@@ -119,6 +119,7 @@ static struct instruction blank(const struct reader *reader, const struct statem
                                .meet = -1,
                                .slot = -1,
                                .line = reader->line,
+                               .text_line = reader_line(reader),
                                .text = statement->text };
 
     for (int i = 0; i < SIMT_DESTINATIONS; i++) row.d[i] = -1;
@@ -390,6 +391,7 @@ static enum status load(struct reader *reader, const struct statement *statement
         }
     }
     row.run = row.space == SPACE_PARAM && row.s[SIMT_BASE] < 0 ? lanes_parameter : lanes_load;
+    row.read_only = has(statement, "nc");
     if (row.run == lanes_parameter &&
         (row.offset < 0 || row.offset + row.width * row.vector > reader->kernel->parameter_bytes))
         READER_FAIL(reader, "%s reads beyond the parameters", statement->name);

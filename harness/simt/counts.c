@@ -3,33 +3,73 @@
 
 #include <string.h>
 
+enum simt_access access_of(const struct instruction *row)
+{
+    return row->run == lanes_atomic  ? SIMT_ATOMICS
+           : row->run == lanes_store ? SIMT_STORES
+                                     : SIMT_LOADS;
+}
+
+static void add(struct simt_accesses *to, const struct simt_accesses *of)
+{
+    to->requests += of->requests;
+    to->lanes += of->lanes;
+    to->bytes += of->bytes;
+    to->touched += of->touched;
+    to->wanted += of->wanted;
+    to->shifted += of->shifted;
+    to->conflicts += of->conflicts;
+}
+
+void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
+               const struct instruction *row, const struct step_counts *step)
+{
+    int64_t at = row - kernel->code;
+
+    if (!row->helper) {
+        counts->instructions += step->times;
+        counts->lanes += step->lanes;
+        counts->alone += step->alone;
+    }
+    if (row->kind == BRANCH && row->predicate >= 0) {
+        counts->branches += step->times;
+        counts->diverged += step->diverged;
+    }
+    if (row->kind == BARRIER) {
+        const struct barrier_counts *barrier = &kernel->barrier_counts[at];
+        counts->barriers += step->times;
+        counts->passed += barrier->passed;
+        counts->needed += kernel->shares_global ? barrier->passed : barrier->needed;
+    }
+    if (row->slot >= 0) {
+        const struct access_counts *access = &kernel->accesses[row->slot];
+        enum simt_access kind = access_of(row);
+        add(&counts->global[kind], &access->of[COUNTED_GLOBAL]);
+        add(&counts->shared[kind], &access->of[COUNTED_SHARED]);
+        add(&counts->local[kind], &access->of[COUNTED_LOCAL]);
+        counts->waits += row->waits ? access->of[COUNTED_GLOBAL].requests : 0;
+    }
+}
+
 static struct simt_counts sum(const struct simt_kernel *kernel)
 {
     struct simt_counts counts = { .launches = kernel->launches, .warps = kernel->warps };
 
     for (int64_t i = 0; i < kernel->count; i++) {
-        const struct instruction *row = &kernel->code[i];
         const struct step_counts *step = &kernel->steps[i];
-        uint64_t length = row->straight > 0 ? (uint64_t)row->counted : !row->helper;
-        counts.instructions += step->times * length;
-        counts.lanes += step->lanes * length;
-        if (row->kind == BRANCH && row->predicate >= 0) {
-            counts.branches += step->times;
-            counts.diverged += step->diverged;
-        }
-        if (row->slot < 0)
-            continue;
-        if (row->space == SPACE_SHARED) {
-            counts.shared_requests += kernel->accesses[row->slot].requests;
-            counts.shared_passes += kernel->accesses[row->slot].sectors;
-            counts.shared_wanted += kernel->accesses[row->slot].wanted;
-        } else {
-            counts.requests += kernel->accesses[row->slot].requests;
-            counts.sectors += kernel->accesses[row->slot].sectors;
-            counts.wanted += kernel->accesses[row->slot].wanted;
-        }
+        int64_t length = kernel->code[i].straight > 0 ? kernel->code[i].straight : 1;
+        for (int64_t k = i; step->times > 0 && k < i + length; k++)
+            count_row(&counts, kernel, &kernel->code[k], step);
     }
     return counts;
+}
+
+struct simt_accesses simt_accesses_sum(const struct simt_accesses *of)
+{
+    struct simt_accesses all = { 0 };
+
+    for (int access = 0; access < SIMT_ACCESSES; access++) add(&all, &of[access]);
+    return all;
 }
 
 struct simt_counts simt_counts_of(struct simt *simt, const struct simt_kernel *kernel)
@@ -50,6 +90,10 @@ void simt_counts_clear(struct simt *simt)
             kernel->launches = kernel->warps = 0;
             memset(kernel->steps, 0, (size_t)kernel->count * sizeof *kernel->steps);
             memset(kernel->accesses, 0, (size_t)kernel->slots * sizeof *kernel->accesses);
+            kernel->shares_global = false;
+            if (kernel->barrier_counts != NULL)
+                memset(kernel->barrier_counts, 0,
+                       (size_t)kernel->count * sizeof *kernel->barrier_counts);
         }
     pthread_mutex_unlock(&simt->lock);
 }
@@ -61,11 +105,13 @@ static double ratio(uint64_t a, uint64_t b)
 
 static void print_row(FILE *to, const char *name, const struct simt_counts *counts)
 {
+    struct simt_accesses global = simt_accesses_sum(counts->global);
+
     fprintf(to, "%-34s %8llu %9llu %12llu %6.2f %9llu %7.2f %7.2f\n", name,
             (unsigned long long)counts->launches, (unsigned long long)counts->warps,
             (unsigned long long)counts->instructions, ratio(counts->lanes, counts->instructions),
-            (unsigned long long)counts->requests, ratio(counts->wanted, counts->requests),
-            ratio(counts->sectors, counts->requests));
+            (unsigned long long)global.requests, ratio(global.wanted, global.requests),
+            ratio(global.touched, global.requests));
 }
 
 void simt_counts_print(struct simt *simt, FILE *to)
@@ -85,9 +131,8 @@ void simt_counts_print(struct simt *simt, FILE *to)
             all.warps += counts.warps;
             all.instructions += counts.instructions;
             all.lanes += counts.lanes;
-            all.requests += counts.requests;
-            all.wanted += counts.wanted;
-            all.sectors += counts.sectors;
+            for (int access = 0; access < SIMT_ACCESSES; access++)
+                add(&all.global[access], &counts.global[access]);
         }
     pthread_mutex_unlock(&simt->lock);
     print_row(to, "all", &all);

@@ -42,22 +42,28 @@ static bool is_allowed(const struct grid_launch *launch, enum simt_finding_kind 
     return false;
 }
 
-static const char *file_name(const struct module *module, int file)
+const char *file_name(const struct module *module, int file)
 {
     const char *name = file >= 0 && file < module->file_count ? module->files[file] : NULL;
 
     return name != NULL ? name : "?";
 }
 
+void instruction_text(const struct instruction *instruction, char *text, size_t size)
+{
+    const char *end = strchr(instruction->text, ';');
+    size_t length = end != NULL ? (size_t)(end - instruction->text) : 0, n = 0;
+
+    for (size_t i = 0; i < length && n < size - 1; i++)
+        if (instruction->text[i] != '\t' || (n > 0 && text[n - 1] != ' '))
+            text[n++] = instruction->text[i] == '\t' ? ' ' : instruction->text[i];
+    text[n] = '\0';
+}
+
 static void describe(struct simt_finding *finding, const struct module *module,
                      const struct instruction *instruction)
 {
-    const char *end = strchr(instruction->text, ';');
-    int length = end != NULL ? (int)(end - instruction->text) : 0;
-
-    for (int i = 0, n = 0; i < length && n < (int)sizeof finding->instruction - 1; i++)
-        if (instruction->text[i] != '\t' || (n > 0 && finding->instruction[n - 1] != ' '))
-            finding->instruction[n++] = instruction->text[i] == '\t' ? ' ' : instruction->text[i];
+    instruction_text(instruction, finding->instruction, sizeof finding->instruction);
     if (instruction->line >= 0) {
         const struct source_line *line = &module->lines[instruction->line];
         text_append(finding->place, sizeof finding->place, "%s:%d", file_name(module, line->file),

@@ -146,6 +146,8 @@ enum status flow_find(struct simt_kernel *kernel)
     find_straight(&graph, kernel);
     TRY_OUT(rows_make(&kernel->steps, kernel->count));
     TRY_OUT(rows_make(&kernel->accesses, kernel->slots));
+    if (kernel->barriers)
+        TRY_OUT(rows_make(&kernel->barrier_counts, kernel->count));
 
 out:
     free(graph.leads);

@@ -82,6 +82,24 @@ out:
     return status;
 }
 
+/* Constants and special registers are none of the file's. */
+static void find_pressure(const struct liveness *liveness)
+{
+    struct simt_kernel *kernel = liveness->kernel;
+
+    for (int64_t i = 0; i < kernel->count; i++) {
+        const uint64_t *set = liveness->live + (size_t)i * liveness->words;
+        int words = 0;
+        for (size_t w = 0; w < liveness->words; w++)
+            for (uint64_t bits = set[w]; bits != 0; bits &= bits - 1) {
+                const struct simt_register *row =
+                    &kernel->registers[64 * w + (size_t)__builtin_ctzll(bits)];
+                words += row->kind == REGISTER_OWN && row->bits > 1 ? row->bytes / 4 : 0;
+            }
+        kernel->live_words = words > kernel->live_words ? words : kernel->live_words;
+    }
+}
+
 static enum status find_stretches(struct liveness *liveness)
 {
     const struct simt_kernel *kernel = liveness->kernel;
@@ -205,6 +223,7 @@ enum status places_give(struct simt_kernel *kernel)
 
     place_fixed(kernel);
     TRY_OUT(find_live(&liveness));
+    find_pressure(&liveness);
     TRY_OUT(find_stretches(&liveness));
     TRY_OUT(share(&liveness));
     place_operands(kernel);

@@ -9,7 +9,6 @@
 
 enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
 {
-    int64_t at = reader->at > 0 ? reader->at - 1 : 0;
     char text[384] = "";
     va_list arguments;
 
@@ -17,7 +16,14 @@ enum status reader_fail(struct reader *reader, const char *file, int line, const
     text_append_list(text, sizeof text, format, arguments);
     va_end(arguments);
     return status_fail(STATUS_BAD_INPUT, file, line, "%s:%d: %s", reader->module->name,
-                       at < reader->count ? reader->words[at].line : 0, text);
+                       reader_line(reader), text);
+}
+
+int reader_line(const struct reader *reader)
+{
+    int64_t at = reader->at > 0 ? reader->at - 1 : 0;
+
+    return at < reader->count ? reader->words[at].line : 0;
 }
 
 struct ptx_word reader_peek(const struct reader *reader)
@@ -235,6 +241,7 @@ static enum status entry(struct reader *reader)
     TRY(reader_body(reader));
     reader->symbol_count = outside;
     TRY(flow_find(kernel));
+    TRY(loads_find(kernel));
     TRY(places_give(kernel));
     return STATUS_OK;
 }
@@ -303,6 +310,7 @@ static void kernel_free(struct simt_kernel *kernel)
     free(kernel->file);
     free(kernel->steps);
     free(kernel->accesses);
+    free(kernel->barrier_counts);
     free(kernel);
 }
 

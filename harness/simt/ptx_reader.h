@@ -45,6 +45,7 @@ struct reader {
 enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+int reader_line(const struct reader *reader);             /* of the text */
 struct ptx_word reader_peek(const struct reader *reader); /* empty at the end */
 struct ptx_word reader_take(struct reader *reader);
 bool reader_accept(struct reader *reader, const char *text);

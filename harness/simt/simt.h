@@ -33,6 +33,10 @@ enum status simt_read(struct simt *simt, const char *text, size_t bytes, const c
 /* NULL: no module has it. */
 struct simt_kernel *simt_find(struct simt *simt, const char *name);
 
+/* The kernels of all modules: *count of them, of which at most `most` are put into kernels[]. */
+void simt_kernels(struct simt *simt, struct simt_kernel **kernels, int most, int *count);
+const char *simt_kernel_name(const struct simt_kernel *kernel);
+
 /* --- Memory --- */
 
 /* Memory that kernels may use; nothing is written yet. OUT_OF_MEMORY. */
@@ -73,6 +77,22 @@ enum status simt_allow(struct simt *simt, enum simt_finding_kind kind, const cha
 
 struct simt_counts simt_counts_of(struct simt *simt, const struct simt_kernel *kernel);
 void simt_counts_clear(struct simt *simt);
+
+/* The same by line, in the order of file and line; lines that nothing ran on are left out. free() releases *lines. */
+enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kernel,
+                              struct simt_line **lines, int *count);
+
+/* A sample for each instruction that accessed global or shared memory, in the order of the code. free() releases them. */
+enum status simt_counts_samples(struct simt *simt, const struct simt_kernel *kernel,
+                                struct simt_sample **samples, int *count);
+
+/* All accesses to a space: of counts->global, shared or local. */
+struct simt_accesses simt_accesses_sum(const struct simt_accesses *of);
+
+/* Of the block of memory that has the address; zero if there is none, or the last launch did not touch it. */
+struct simt_footprint simt_footprint_of(struct simt *simt, const void *address);
+
+struct simt_shape simt_shape_of(const struct simt_kernel *kernel);
 
 /* A row for each kernel that ran, and one for all. */
 void simt_counts_print(struct simt *simt, FILE *to);

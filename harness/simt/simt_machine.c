@@ -61,6 +61,24 @@ struct simt_kernel *simt_find(struct simt *simt, const char *name)
     return found;
 }
 
+void simt_kernels(struct simt *simt, struct simt_kernel **kernels, int most, int *count)
+{
+    *count = 0;
+    pthread_mutex_lock(&simt->lock);
+    for (struct module *module = simt->modules; module != NULL; module = module->next)
+        for (struct simt_kernel *kernel = module->kernels; kernel != NULL; kernel = kernel->next) {
+            if (*count < most)
+                kernels[*count] = kernel;
+            ++*count;
+        }
+    pthread_mutex_unlock(&simt->lock);
+}
+
+const char *simt_kernel_name(const struct simt_kernel *kernel)
+{
+    return kernel->name;
+}
+
 /* --- Memory --- */
 
 enum status simt_memory_add(struct simt *simt, const void *address, size_t bytes)
@@ -161,6 +179,19 @@ enum status simt_use(struct simt *simt, const struct simt_use *used, struct simt
     status = use(&simt->memory, used, finding);
     pthread_mutex_unlock(&simt->lock);
     return status;
+}
+
+struct simt_footprint simt_footprint_of(struct simt *simt, const void *address)
+{
+    struct simt_footprint footprint = { 0 };
+    const struct memory_block *block;
+
+    pthread_mutex_lock(&simt->lock);
+    block = memory_peek(&simt->memory, (uint64_t)(uintptr_t)address);
+    if (block != NULL)
+        footprint = memory_footprint(&simt->memory, block);
+    pthread_mutex_unlock(&simt->lock);
+    return footprint;
 }
 
 /* --- Launches --- */
@@ -320,6 +351,8 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
             launch_find(launch, SIMT_BARRIER,
                         "block (%u, %u, %u): %u of its %u warps have ended without it",
                         group->number[0], group->number[1], group->number[2], ended, launch->warps);
+        if (ended < launch->warps)
+            launch->kernel->barrier_counts[group->opener].passed++;
         group->phase++;
     }
 }
@@ -334,11 +367,13 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
         group->number[0] = (uint32_t)(block % blocks[0]);
         group->number[1] = (uint32_t)(block / blocks[0] % blocks[1]);
         group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
-        group->phase = 0;
+        group->phase = group->needed = 0;
         if (group->shared_bytes > 0) {
             memset(group->written, 0, words);
             memset(group->writer, 0, words * sizeof *group->writer);
             memset(group->reader, 0, words * sizeof *group->reader);
+            memset(group->second, 0, words * sizeof *group->second);
+            memset(group->adder, 0, words * sizeof *group->adder);
         }
         run_group(launch, group, warps, block);
         launch->kernel->warps += launch->warps;
@@ -354,6 +389,8 @@ static enum status make_group(struct warp_group *group, const struct grid_launch
     TRY(rows_make(&group->written, (int64_t)group->shared_bytes / 4 + 1));
     TRY(rows_make(&group->writer, (int64_t)group->shared_bytes / 4 + 1));
     TRY(rows_make(&group->reader, (int64_t)group->shared_bytes / 4 + 1));
+    TRY(rows_make(&group->second, (int64_t)group->shared_bytes / 4 + 1));
+    TRY(rows_make(&group->adder, (int64_t)group->shared_bytes / 4 + 1));
     return STATUS_OK;
 }
 
@@ -392,6 +429,8 @@ static void release(struct warp *warps, unsigned count, const struct grid_launch
     free(group->written);
     free(group->writer);
     free(group->reader);
+    free(group->second);
+    free(group->adder);
     free(launch->cache);
 }
 
@@ -435,6 +474,8 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
                                   .memory = &simt->memory,
                                   .kernel = kernel,
                                   .grid = grid,
+                                  .left = grid->most_instructions != 0 ? grid->most_instructions
+                                                                       : UINT64_MAX,
                                   .finding = finding,
                                   .parameters = parameters };
 

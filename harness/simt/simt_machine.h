@@ -24,7 +24,18 @@ struct simt {
 void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask);
 void warp_run(struct warp *warp);
 
-/* findings.c: of the launch as a whole. */
+/* counts.c: adds what an instruction did in the steps that it is part of. */
+void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
+               const struct instruction *row, const struct step_counts *step);
+enum simt_access access_of(const struct instruction *row);
+
+/* lines.c: the line that an instruction counts for. */
+void line_of(const struct simt_kernel *kernel, const struct instruction *row, const char **file,
+             int *line);
+
+/* findings.c: "?" for a file without a name; an instruction without its ';'; of the launch as a whole. */
+const char *file_name(const struct module *module, int file);
+void instruction_text(const struct instruction *instruction, char *text, size_t size);
 void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -38,10 +38,14 @@ static uint32_t lanes_with(const struct warp *warp, const struct instruction *ro
 
 static void count(struct warp *warp, int32_t pc)
 {
+    const struct instruction *row = &warp->launch->kernel->code[pc];
     struct step_counts *counts = &warp->launch->kernel->steps[pc];
+    uint64_t length = row->straight > 0 ? (uint64_t)row->straight : 1, *left = &warp->launch->left;
 
     counts->times++;
     counts->lanes += (uint64_t)__builtin_popcount(warp->exec);
+    counts->alone += warp->exec != 0 && (warp->exec & (warp->exec - 1)) == 0;
+    *left -= length < *left ? length : *left;
 }
 
 /* Plain instructions, in a row or one with a predicate. Returns the next one. */
@@ -106,6 +110,7 @@ static bool control(struct warp *warp, int32_t *pc, int32_t meet)
     ++*pc;
     if (row->kind == BARRIER && here != 0) {
         check_barrier(warp, row, here);
+        warp->group->opener = *pc - 1;
         warp->stack[warp->depth - 1].pc = *pc;
         warp->waits = warp->live != 0;
         return false;
@@ -115,6 +120,13 @@ static bool control(struct warp *warp, int32_t *pc, int32_t meet)
     warp->live &= row->kind == END ? ~here : UINT32_MAX;
     warp_take(warp, mask & warp->live);
     return warp->exec != 0;
+}
+
+static void give_up(struct warp *warp, int32_t pc)
+{
+    warp_find(warp, &warp->launch->kernel->code[pc], SIMT_ENDLESS, first_lane(warp->exec),
+              "after %llu instructions of warps",
+              (unsigned long long)warp->launch->grid->most_instructions);
 }
 
 void warp_run(struct warp *warp)
@@ -131,7 +143,9 @@ void warp_run(struct warp *warp)
             continue;
         }
         while (goes_on && pc != meet && warp->exec != 0) {
-            if (warp->launch->kernel->code[pc].kind == PLAIN)
+            if (warp->launch->left == 0)
+                give_up(warp, pc);
+            else if (warp->launch->kernel->code[pc].kind == PLAIN)
                 pc = run_plain(warp, pc);
             else
                 goes_on = control(warp, &pc, meet);

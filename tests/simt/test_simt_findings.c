@@ -374,9 +374,9 @@ static void sectors_are_counted(void **state)
         ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
         assert_true(ptx_machine_run(&machine, 1, 32, memory));
         counts = simt_counts_of(machine.simt, machine.kernel);
-        assert_int_equal(counts.requests, rows[i].requests);
-        assert_int_equal(counts.sectors, rows[i].sectors);
-        assert_int_equal(counts.wanted, rows[i].wanted);
+        assert_int_equal(simt_accesses_sum(counts.global).requests, rows[i].requests);
+        assert_int_equal(simt_accesses_sum(counts.global).touched, rows[i].sectors);
+        assert_int_equal(simt_accesses_sum(counts.global).wanted, rows[i].wanted);
         ptx_machine_close(&machine);
     }
 }
@@ -405,8 +405,8 @@ static void passes_of_the_banks_and_lanes_are_counted(void **state)
         assert_int_equal(simt_allow(machine.simt, SIMT_UNWRITTEN, "k"), STATUS_OK);
         assert_true(ptx_machine_run(&machine, 1, 32, NULL));
         counts = simt_counts_of(machine.simt, machine.kernel);
-        assert_int_equal(counts.shared_requests, 1);
-        assert_int_equal(counts.shared_passes, rows[i].passes);
+        assert_int_equal(simt_accesses_sum(counts.shared).requests, 1);
+        assert_int_equal(simt_accesses_sum(counts.shared).touched, rows[i].passes);
         assert_int_equal(counts.instructions, 8);
         assert_int_equal(counts.lanes, 7 * 32 + 8);
         simt_counts_clear(machine.simt);

@@ -36,9 +36,12 @@ struct instruction {
         meet; /* of a branch; meet: where its lanes are together again; the length: at the end */
     int32_t
         straight; /* plain instructions without a predicate from here on, that always run together */
-    int32_t counted;  /* of them */
-    int32_t slot;     /* of an access: its number among those of the kernel */
-    int32_t line;     /* of the text: a row of the module's lines */
+    int32_t counted; /* of them */
+    int32_t slot;    /* of an access: its number among those of the kernel */
+    bool waits;      /* of a load: the first of those that may be under way together */
+    bool read_only;  /* nothing writes what it loads: ld.global.nc */
+    int32_t line;    /* of the source: a row of the module's lines; -1: not known */
+    int32_t text_line;
     const char *text; /* in the module's, up to ';' */
 };
 
@@ -89,10 +92,20 @@ enum special_kind {
 
 /* A run of straight instructions, or one other: what is counted. */
 struct step_counts {
-    uint64_t times, lanes, diverged;
+    uint64_t times, lanes, alone, diverged;
 };
+enum { COUNTED_GLOBAL, COUNTED_SHARED, COUNTED_LOCAL, COUNTED_SPACES };
 struct access_counts {
-    uint64_t requests, sectors, wanted;
+    struct simt_accesses of[COUNTED_SPACES];
+    struct {
+        uint64_t address[SIMT_LANES];
+        uint32_t mask;
+        unsigned touched, wanted, bytes;
+        bool shared;
+    } sample;
+};
+struct barrier_counts {
+    uint64_t passed, needed;
 };
 
 enum { SIMT_PARAMETERS = 16 };
@@ -118,7 +131,10 @@ struct simt_kernel {
     int file_bytes;
     unsigned char *file;       /* the register file as a warp begins with it, aligned to 64 bytes */
     struct step_counts *steps; /* [count] */
-    struct access_counts *accesses; /* [slots] */
+    struct access_counts *accesses;        /* [slots] */
+    struct barrier_counts *barrier_counts; /* [count]; NULL: it has none */
+    bool shares_global; /* blocks read or write again what they wrote or read in global memory */
+    int live_words;     /* of registers, at most */
     uint64_t launches, warps;
     struct simt_kernel *next;
 };
@@ -152,6 +168,9 @@ void module_free(struct module *module);
 
 /* flow.c: finds straight runs and where lanes meet. */
 enum status flow_find(struct simt_kernel *kernel);
+
+/* loads.c: finds the loads that wait for each other. */
+enum status loads_find(struct simt_kernel *kernel);
 
 /* places.c: gives registers their places, several the same where they are never in use together. */
 enum status places_give(struct simt_kernel *kernel);

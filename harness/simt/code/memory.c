@@ -14,6 +14,7 @@ static void block_free(struct memory_block *block)
     free(block->closed);
     free(block->writer);
     free(block->reader);
+    free(block->atomics);
     free(block);
 }
 
@@ -109,6 +110,8 @@ static void block_begin(struct memory_block *block, const struct memory *memory)
         memset(block->reader, 0, words * sizeof *block->reader);
         number = 1;
     }
+    if (block->atomics != NULL)
+        memset(block->atomics, 0, words * sizeof *block->atomics);
     block->number = number << MEMORY_STAMP_BITS;
     block->launch = memory->launch;
     block->unordered = false;
@@ -119,12 +122,19 @@ static void block_begin(struct memory_block *block, const struct memory *memory)
     block->uses[number] = (struct memory_use){ memory->order.number, memory->order.stream, false };
 }
 
-struct memory_block *memory_find(struct memory *memory, uint64_t address)
+struct memory_block *memory_peek(const struct memory *memory, uint64_t address)
 {
     int64_t at = blocks_up_to(memory, address) - 1;
     struct memory_block *block = at >= 0 ? memory->blocks[at] : NULL;
 
-    if (block == NULL || address >= block->end)
+    return block != NULL && address < block->end ? block : NULL;
+}
+
+struct memory_block *memory_find(struct memory *memory, uint64_t address)
+{
+    struct memory_block *block = memory_peek(memory, address);
+
+    if (block == NULL)
         return NULL;
     if (block->launch != memory->launch)
         block_begin(block, memory);
@@ -272,6 +282,46 @@ bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t byte
     }
     for (uint64_t k = 0; k < count; k++) writer[k] = stamp;
     return false;
+}
+
+bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
+                    bool store)
+{
+    uint64_t first = (from - block->first) / 4, end = (from - block->first + bytes + 3) / 4;
+    bool found = false;
+
+    for (uint64_t k = first; k < end; k++)
+        found |= block->writer[k] == stamp || (store && block->reader[k] == stamp);
+    return found;
+}
+
+enum status memory_add_atomic(struct memory_block *block, uint64_t address)
+{
+    if (block->atomics == NULL)
+        TRY(rows_make(&block->atomics, (block->end - block->first) / 4 + 1));
+    block->atomics[(address - block->first) / 4]++;
+    return STATUS_OK;
+}
+
+struct simt_footprint memory_footprint(const struct memory *memory,
+                                       const struct memory_block *block)
+{
+    struct simt_footprint footprint = { 0 };
+
+    if (block->launch != memory->launch)
+        return footprint;
+    for (uint64_t k = 0; k < (block->end - block->first + 3) / 4; k++) {
+        footprint.read +=
+            4 * (uint64_t)(((block->reader[k] ^ block->number) >> MEMORY_STAMP_BITS) == 0);
+        footprint.written +=
+            4 * (uint64_t)(((block->writer[k] ^ block->number) >> MEMORY_STAMP_BITS) == 0);
+        if (block->atomics == NULL || block->atomics[k] == 0)
+            continue;
+        footprint.atomic_words++;
+        if (block->atomics[k] > footprint.atomic_most)
+            footprint.atomic_most = block->atomics[k];
+    }
+    return footprint;
 }
 
 static const struct memory_use *use_of(const struct memory_block *block, uint32_t stamp)

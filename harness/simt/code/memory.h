@@ -15,8 +15,9 @@ struct memory_block {
     uint64_t first, end;
     uint8_t *written, *closed; /* bits; closed: NULL where nothing is */
     uint32_t *writer, *reader;
-    uint64_t launch; /* the last one that touched it */
-    uint32_t number; /* of that launch, shifted to its place in a stamp */
+    uint32_t *atomics; /* [words]: atomic operations of this launch; NULL: there never was one */
+    uint64_t launch;   /* the last one that touched it */
+    uint32_t number;   /* of that launch, shifted to its place in a stamp */
     struct memory_use {
         uint64_t number;
         uint32_t stream;
@@ -42,6 +43,7 @@ void memory_remove(struct memory *memory, const void *address);
 void memory_begin(struct memory *memory, const struct simt_order *order);
 
 /* The block that has the address; NULL: none. Ready for the launch that is under way. */
+struct memory_block *memory_peek(const struct memory *memory, uint64_t address); /* as it is */
 struct memory_block *memory_find(struct memory *memory, uint64_t address);
 
 /* Sets or clears the bits of what a block has of [address, address + bytes), in all blocks that it touches. */
@@ -64,6 +66,17 @@ bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t byte
  * come after: *stream is that work's. Accesses of less than a word, whose neighbours may be another's, are not looked at. */
 bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t bytes, bool store,
                       uint32_t *stream);
+
+/* Whether a word was written, or for a store read, with this stamp. */
+bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
+                    bool store);
+
+/* Notes an atomic operation of `bytes` at an address. OUT_OF_MEMORY: at the block's first. */
+enum status memory_add_atomic(struct memory_block *block, uint64_t address);
+
+/* What the last launch did to the block. */
+struct simt_footprint memory_footprint(const struct memory *memory,
+                                       const struct memory_block *block);
 
 /* Notes an access by something that is no warp, such as a copy. */
 void memory_stamp(struct memory_block *block, uint64_t from, uint64_t bytes, bool store);

@@ -19,6 +19,7 @@
     X(LANE_MASK, "an exchange between lanes that not all of its lanes reach")                      \
     X(TRAP, "a trap")                                                                              \
     X(LIMITS, "a launch beyond the limits of the architecture")                                    \
+    X(ENDLESS, "more instructions than the launch may have")                                       \
     X(ARGUMENTS, "arguments that are not those of the kernel")
 
 enum simt_finding_kind {
@@ -39,17 +40,75 @@ struct simt_finding {
     char detail[256];     /* the thread, the address, whose memory is next to it */
 };
 
-/* The counts of launches. A request is one access of a warp to global memory. */
-struct simt_counts {
-    uint64_t launches, warps;
-    uint64_t instructions; /* of warps */
-    uint64_t lanes;        /* that took part in them */
+enum simt_access { SIMT_LOADS, SIMT_STORES, SIMT_ATOMICS, SIMT_ACCESSES };
+
+/* Accesses of one kind to one space. A request is one access of a warp.
+ *
+ * Global memory moves in sectors of 32 bytes. Shared memory has 32 banks of 4 bytes, of which a pass ("wavefront") serves
+ * a word each; accesses of 8 or 16 bytes go by halves or quarters of the warp, so they want 2 or 4 passes. Local memory
+ * is global memory in which the words of 32 lanes lie next to each other. */
+struct simt_accesses {
     uint64_t requests;
-    uint64_t sectors;            /* of 32 bytes that requests touched */
-    uint64_t wanted;             /* that would have held the bytes which their lanes wanted */
+    uint64_t lanes;   /* that took part */
+    uint64_t bytes;   /* that they asked for */
+    uint64_t touched; /* sectors; of shared memory passes */
+    uint64_t
+        wanted; /* sectors that would hold the bytes, of which each counts once; passes without conflicts */
+    uint64_t
+        shifted; /* of what is touched beyond that: what bytes cost that lie next to each other, but not from a
+                           multiple of 32 on */
+    uint64_t conflicts; /* of atomic operations: lanes whose address a lane before them has too */
+};
+
+/* The counts of launches, of a kernel or of a line of its source. */
+struct simt_counts {
+    uint64_t launches, warps;    /* of a line: 0 */
+    uint64_t instructions;       /* of warps */
+    uint64_t lanes;              /* that took part in them */
+    uint64_t alone;              /* instructions that one lane of a warp did */
     uint64_t branches, diverged; /* with a condition; that separated lanes */
-    uint64_t shared_requests, shared_passes,
-        shared_wanted; /* passes: of the banks; wanted: with none twice */
+    uint64_t barriers;           /* that warps came to */
+    uint64_t passed,
+        needed; /* barriers that blocks passed; that ordered accesses of different warps */
+    uint64_t
+        waits; /* for loads of global memory: loads of a straight run that do not depend on each other share one */
+    struct simt_accesses global[SIMT_ACCESSES], shared[SIMT_ACCESSES], local[SIMT_ACCESSES];
+};
+
+/* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX where there is none), and what launches did
+ * there. What a header's function did counts where it was inlined. */
+struct simt_line {
+    const char *file; /* without folders; the machine's */
+    int line;
+    struct simt_counts counts;
+};
+
+/* One request of an instruction: the one that touched most beyond what it wanted, or the first. */
+struct simt_sample {
+    const char *file;
+    int line;
+    char instruction[128];
+    enum simt_access access;
+    bool shared;    /* not global memory */
+    uint32_t mask;  /* lanes that took part */
+    unsigned bytes; /* of a lane */
+    uint64_t address[32];
+    unsigned touched, wanted;
+};
+
+/* What is known of a kernel without running it. */
+struct simt_shape {
+    int parameters, parameter_size[16]; /* in bytes */
+    int shared_bytes, local_bytes;      /* static; local: of a thread, without spills */
+    int most_threads;                   /* __launch_bounds__; 0: not given */
+    int registers; /* of 4 bytes that are in use at once, at most. ptxas gives others: a few more, or fewer and spills */
+    bool barriers;
+};
+
+/* Bytes of a block of memory that the last launch has read or written (each once; atomic operations not), words that
+ * atomic operations changed, and how many at most changed one. */
+struct simt_footprint {
+    uint64_t read, written, atomic_words, atomic_most;
 };
 
 enum { SIMT_STREAMS = 32 };
@@ -65,6 +124,7 @@ struct simt_grid {
     unsigned blocks[3], threads[3];
     size_t shared_bytes;            /* dynamic */
     const struct simt_order *order; /* NULL: after all that was before */
+    uint64_t most_instructions;     /* of warps; 0: no limit */
 };
 
 #endif

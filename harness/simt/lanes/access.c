@@ -183,73 +183,6 @@ void access_store(const struct access *access, const struct warp *warp,
     }
 }
 
-enum { SECTOR = 32, NEAR_SECTORS = 2048 };
-
-static unsigned sectors_between(uint64_t from, uint64_t to)
-{
-    return (unsigned)((to - 1) / SECTOR - from / SECTOR + 1);
-}
-
-/* Scattered lanes: counted in a bitmap if they are near each other, in a list if not. An access is aligned and has at most
- * 32 bytes, so that it is in one sector. */
-static unsigned scattered_sectors(const struct access *access, const struct warp *warp)
-{
-    uint64_t base = access->from / SECTOR, seen[NEAR_SECTORS / 64], far[SIMT_LANES];
-    unsigned count = 0, width = sectors_between(access->from, access->to);
-
-    if (access->to / SECTOR - base < NEAR_SECTORS) {
-        memset(seen, 0, (width + 63) / 64 * sizeof *seen);
-        for (int l = access->first; l < access->end; l++)
-            if (warp->lane[l]) {
-                uint64_t sector = access->address[l] / SECTOR - base;
-                seen[sector / 64] |= UINT64_C(1) << sector % 64;
-            }
-        for (unsigned i = 0; i < (width + 63) / 64; i++)
-            count += (unsigned)__builtin_popcountll(seen[i]);
-        return count;
-    }
-    for (int l = access->first; l < access->end; l++) {
-        unsigned k = count;
-        if (!warp->lane[l])
-            continue;
-        while (k > 0 && far[k - 1] != access->address[l] / SECTOR) k--;
-        if (k == 0)
-            far[count++] = access->address[l] / SECTOR;
-    }
-    return count;
-}
-
-/* How many addresses there are. Mostly they rise from lane to lane. */
-static unsigned distinct(const struct access *access, const struct warp *warp)
-{
-    unsigned count = 0;
-    uint64_t last = 0;
-
-    for (int l = access->first; l < access->end; l++) {
-        bool is_new = true;
-        if (!warp->lane[l])
-            continue;
-        if (count > 0 && access->address[l] <= last)
-            for (int k = access->first; k < l && is_new; k++)
-                is_new = !warp->lane[k] || access->address[k] != access->address[l];
-        last = larger(last, access->address[l]);
-        count += is_new;
-    }
-    return count;
-}
-
-void access_sectors(const struct access *access, const struct warp *warp, unsigned *touched,
-                    unsigned *wanted)
-{
-    if (access->shape != ACCESS_SCATTERED) {
-        *touched = sectors_between(access->from, access->to);
-        *wanted = (unsigned)((access->to - access->from + SECTOR - 1) / SECTOR);
-        return;
-    }
-    *touched = scattered_sectors(access, warp);
-    *wanted = (distinct(access, warp) * access->bytes + SECTOR - 1) / SECTOR;
-}
-
 int access_misaligned(const struct access *access, const struct warp *warp)
 {
     uint64_t wrong = 0, mask = access->bytes - 1;
@@ -269,7 +202,7 @@ int access_twice(const struct access *access, const struct warp *warp)
         return -1;
     if (access->shape == ACCESS_ONE)
         return __builtin_popcount(warp->exec) > 1 ? access->end - 1 : -1;
-    if (distinct(access, warp) == (unsigned)__builtin_popcount(warp->exec))
+    if (access_distinct(access, warp) == (unsigned)__builtin_popcount(warp->exec))
         return -1;
     for (int l = access->first; l < access->end; l++)
         for (int k = access->first; k < l; k++)

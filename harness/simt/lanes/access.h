@@ -25,9 +25,23 @@ void access_load(const struct access *access, const struct warp *warp,
 void access_store(const struct access *access, const struct warp *warp,
                   const struct instruction *instruction, uint64_t base);
 
-/* Sectors of 32 bytes that the access touches, and that would hold the bytes which its lanes want. */
-void access_sectors(const struct access *access, const struct warp *warp, unsigned *touched,
-                    unsigned *wanted);
+/* Of one request, as in struct simt_accesses. */
+struct access_cost {
+    unsigned touched, wanted, shifted;
+};
+
+/* Counts a request of global memory, or of local memory, whose addresses are those of a lane's own. */
+void access_count_global(const struct access *access, const struct warp *warp,
+                         const struct instruction *instruction);
+void access_count_local(const struct access *access, const struct warp *warp,
+                        const struct instruction *instruction);
+
+/* Counts a request that costs this. */
+void access_count(const struct access *access, const struct warp *warp,
+                  const struct instruction *instruction, int space, const struct access_cost *cost);
+
+/* How many addresses the lanes have. */
+unsigned access_distinct(const struct access *access, const struct warp *warp);
 
 /* The first lane whose address is no multiple of its bytes, or that writes where a lane before it does; -1: none. */
 int access_misaligned(const struct access *access, const struct warp *warp);
@@ -35,7 +49,7 @@ int access_twice(const struct access *access, const struct warp *warp);
 
 /* The spaces; each returns false after a finding that ends the launch. */
 bool shared_check(struct warp *warp, const struct instruction *instruction,
-                  const struct access *access, bool store);
+                  const struct access *access, bool store, bool atomic);
 bool global_check(struct warp *warp, const struct instruction *instruction,
                   const struct access *access, bool store, bool atomic);
 

@@ -38,18 +38,6 @@ static enum simt_space space_of(const struct instruction *instruction, struct ac
     return window == SIMT_SHARED_WINDOW ? SPACE_SHARED : SPACE_LOCAL;
 }
 
-static void count_sectors(const struct warp *warp, const struct instruction *instruction,
-                          const struct access *access)
-{
-    struct access_counts *counts = &warp->launch->kernel->accesses[instruction->slot];
-    unsigned touched, wanted;
-
-    access_sectors(access, warp, &touched, &wanted);
-    counts->requests++;
-    counts->sectors += touched;
-    counts->wanted += wanted;
-}
-
 /* Each lane has its own local memory; its addresses become places in all lanes'. */
 static bool local_check(struct warp *warp, const struct instruction *instruction,
                         struct access *access)
@@ -64,8 +52,9 @@ static bool local_check(struct warp *warp, const struct instruction *instruction
                       (unsigned long long)bytes);
             return false;
         }
-        access->address[l] += (uint64_t)l * bytes;
     }
+    access_count_local(access, warp, instruction);
+    for (int l = access->first; l < access->end; l++) access->address[l] += (uint64_t)l * bytes;
     access->shape = ACCESS_SCATTERED;
     return true;
 }
@@ -89,7 +78,7 @@ static bool check(struct warp *warp, const struct instruction *instruction, stru
     switch (space_of(instruction, access)) {
     case SPACE_SHARED:
         *base = (uint64_t)(uintptr_t)warp->group->shared;
-        return shared_check(warp, instruction, access, store);
+        return shared_check(warp, instruction, access, store, atomic);
     case SPACE_LOCAL:
         *base = (uint64_t)(uintptr_t)warp->local;
         return local_check(warp, instruction, access);
@@ -99,7 +88,7 @@ static bool check(struct warp *warp, const struct instruction *instruction, stru
     default:
         if (!global_check(warp, instruction, access, store, atomic))
             return false;
-        count_sectors(warp, instruction, access);
+        access_count_global(access, warp, instruction);
         return true;
     }
 }

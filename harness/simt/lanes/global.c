@@ -45,6 +45,8 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
                   (wide)(from - block->first), (wide)(block->end - block->first), other);
         return warp->exec != 0;
     }
+    if (warp->group->phase > 0 && memory_used_by(block, from, bytes, stamp, store))
+        warp->launch->kernel->shares_global = true;
     if (!atomic && (store ? memory_races_store(block, from, bytes, stamp, &other)
                           : memory_races_load(block, from, bytes, stamp, &other))) {
         warp_find(warp, instruction, SIMT_RACE, lane,
@@ -55,6 +57,16 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
     if (store)
         memory_set_written(block, from, bytes);
     return true;
+}
+
+/* Atomic operations are counted by address. */
+static bool count_atomic(struct warp *warp, const struct instruction *instruction, int lane,
+                         struct memory_block *block, uint64_t address)
+{
+    if (memory_add_atomic(block, address) == STATUS_OK)
+        return true;
+    warp_find(warp, instruction, SIMT_LIMITS, lane, "no memory for counts of atomic operations");
+    return false;
 }
 
 bool global_check(struct warp *warp, const struct instruction *instruction,
@@ -68,7 +80,7 @@ bool global_check(struct warp *warp, const struct instruction *instruction,
                   (wide)access->address[wrong], access->bytes);
         return false;
     }
-    if (block != NULL && access->shape != ACCESS_SCATTERED) {
+    if (block != NULL && access->shape != ACCESS_SCATTERED && !atomic) {
         if (!check_range(warp, instruction, access->first, block, access->from, access->to, store,
                          atomic))
             return false;
@@ -82,7 +94,8 @@ bool global_check(struct warp *warp, const struct instruction *instruction,
                 own = memory_find(warp->launch->memory, at);
             if (own == NULL || at + access->bytes > own->end)
                 return out_of_bounds(warp, instruction, l, at);
-            if (!check_range(warp, instruction, l, own, at, at + access->bytes, store, atomic))
+            if (!check_range(warp, instruction, l, own, at, at + access->bytes, store, atomic) ||
+                (atomic && !count_atomic(warp, instruction, l, own, at)))
                 return false;
         }
     }

@@ -11,13 +11,18 @@ struct warp_group {
     unsigned char *shared; /* memory, and what is known of it, of each word: */
     uint8_t *written;      /* which of its bytes have been */
     uint32_t *writer, *reader;
+    uint32_t *second; /* the last reader of another warp than `reader` */
+    uint32_t *adder;  /* the last atomic operation */
     size_t shared_bytes;
     uint32_t phase;     /* barriers passed */
+    uint32_t needed;    /* the last of them that ordered accesses */
+    int32_t opener;     /* the instruction of the last one */
     uint32_t number[3]; /* in the grid */
 };
 
 struct grid_launch {
     struct simt *simt;
+    uint64_t left; /* instructions that it may have */
     struct memory *memory;
     struct simt_kernel *kernel;
     const struct simt_grid *grid;

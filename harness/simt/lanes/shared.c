@@ -16,8 +16,42 @@ static bool is_others(uint32_t was, uint32_t stamp)
     return was != 0 && was != stamp && (was ^ stamp) >> (32 - PHASE_BITS) == 0;
 }
 
+/* A barrier between the access that left stamp `was` and this one was needed. A barrier that was needed for others does as
+ * well; if none is, the last one counts. So the fewest count that would do. */
+static void need(struct warp *warp, uint32_t was, uint32_t stamp)
+{
+    struct warp_group *group = warp->group;
+    uint32_t phase = group->phase & ((1u << PHASE_BITS) - 1), before = was >> (32 - PHASE_BITS);
+
+    if (was == 0 || before >= phase || group->needed > before || ((was ^ stamp) & SEVERAL) == 0)
+        return;
+    group->needed = phase;
+    warp->launch->kernel->barrier_counts[group->opener].needed++;
+}
+
+static void need_barriers(struct warp *warp, uint64_t word, bool changes)
+{
+    struct warp_group *group = warp->group;
+    uint32_t stamp = stamp_of(warp);
+
+    need(warp, group->writer[word], stamp);
+    if (!changes)
+        return;
+    need(warp, group->reader[word], stamp);
+    need(warp, group->second[word], stamp);
+}
+
+static void note_reader(struct warp_group *group, uint64_t word, uint32_t stamp)
+{
+    uint32_t was = group->reader[word];
+
+    if (was != 0 && ((was ^ stamp) & SEVERAL) != 0)
+        group->second[word] = was;
+    group->reader[word] = is_others(was, stamp) ? stamp | SEVERAL : stamp;
+}
+
 static bool check_word(struct warp *warp, const struct instruction *instruction, int lane,
-                       uint64_t word, unsigned mask, bool store)
+                       uint64_t word, unsigned mask, bool store, bool atomic)
 {
     struct warp_group *group = warp->group;
     uint32_t stamp = stamp_of(warp);
@@ -30,6 +64,11 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
             4 * (unsigned long long)word);
         return warp->exec != 0;
     }
+    if (group->phase > 0) {
+        need_barriers(warp, word, store || atomic);
+        if (!atomic)
+            need(warp, group->adder[word], stamp);
+    }
     if (store) {
         group->written[word] = (uint8_t)(group->written[word] | mask);
         group->writer[word] = stamp;
@@ -40,7 +79,10 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
                   4 * (unsigned long long)word);
         return warp->exec != 0;
     }
-    group->reader[word] = is_others(group->reader[word], stamp) ? stamp | SEVERAL : stamp;
+    if (atomic)
+        group->adder[word] = is_others(group->adder[word], stamp) ? stamp | SEVERAL : stamp;
+    else
+        note_reader(group, word, stamp);
     return true;
 }
 
@@ -48,10 +90,9 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
 static void count_passes(const struct warp *warp, const struct instruction *instruction,
                          const struct access *access)
 {
-    struct access_counts *counts = &warp->launch->kernel->accesses[instruction->slot];
+    struct access_cost cost = { 0 };
     int lanes = access->bytes <= 4 ? 32 : access->bytes == 8 ? 16 : 8;
 
-    counts->requests++;
     for (int from = 0; from < SIMT_LANES; from += lanes) {
         uint64_t words[BANKS][SIMT_LANES];
         unsigned held[BANKS] = { 0 }, most = 0;
@@ -65,13 +106,14 @@ static void count_passes(const struct warp *warp, const struct instruction *inst
                     words[bank][held[bank]++] = word;
                 most = held[bank] > most ? held[bank] : most;
             }
-        counts->sectors += most;
-        counts->wanted += most > 0;
+        cost.touched += most;
+        cost.wanted += most > 0;
     }
+    access_count(access, warp, instruction, COUNTED_SHARED, &cost);
 }
 
 bool shared_check(struct warp *warp, const struct instruction *instruction,
-                  const struct access *access, bool store)
+                  const struct access *access, bool store, bool atomic)
 {
     int wrong = access_misaligned(access, warp);
 
@@ -93,7 +135,7 @@ bool shared_check(struct warp *warp, const struct instruction *instruction,
             return false;
         }
         for (uint64_t word = at / 4; word <= last / 4; word++)
-            if (!check_word(warp, instruction, l, word, mask, store))
+            if (!check_word(warp, instruction, l, word, mask, store, atomic))
                 return false;
     }
     wrong = store ? access_twice(access, warp) : -1;

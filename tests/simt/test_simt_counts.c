@@ -1,0 +1,254 @@
+/* Counts by line, of barriers, loads that wait for each other, atomic operations and local memory: each by hand. */
+#include "tests/simt/ptx_machine.h"
+
+#include <stdlib.h>
+
+enum { WORDS = 4096 };
+
+#define START                                                                                      \
+    "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd3, %r1, 4;"                      \
+    "add.s64 %rd2, %rd1, %rd3;"
+
+static struct simt_counts counts_of(const char *shared, const char *body, unsigned blocks,
+                                    unsigned threads)
+{
+    _Alignas(256) static uint32_t memory[WORDS];
+    struct ptx_machine machine;
+    struct simt_counts counts;
+
+    ptx_machine_open(&machine, shared, body);
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    if (!ptx_machine_run(&machine, blocks, threads, memory))
+        fail_msg("%s: %s", simt_finding_text(machine.finding.kind), machine.finding.detail);
+    counts = simt_counts_of(machine.simt, machine.kernel);
+    ptx_machine_close(&machine);
+    return counts;
+}
+
+/* Bytes next to each other, 4 after a multiple of 32, are a sector too many; words 8 bytes apart are twice as many sectors,
+ * of which none is for their beginning. */
+static void bytes_and_shifted_sectors_are_counted(void **state)
+{
+    static const struct {
+        const char *body;
+        uint64_t bytes, touched, wanted, shifted;
+    } rows[] = {
+        { START "ld.global.u32 %r2, [%rd2];", 128, 4, 4, 0 },
+        { START "ld.global.u32 %r2, [%rd2+4];", 128, 5, 4, 1 },
+        { START "ld.global.u32 %r2, [%rd1+4];", 128, 1, 1, 0 },
+        { START "add.s64 %rd2, %rd2, %rd3; ld.global.u32 %r2, [%rd2];", 128, 8, 4, 0 },
+        /* 16 words, a gap of 16, and 16 more, each 8 bytes too late */
+        { START "and.b32 %r3, %r1, 16; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd2, %rd2, %rd4;"
+                "ld.global.u32 %r2, [%rd2+8];",
+          128, 6, 4, 2 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct simt_accesses loads = counts_of("", rows[i].body, 1, 32).global[SIMT_LOADS];
+        assert_int_equal(loads.requests, 1);
+        assert_int_equal(loads.lanes, 32);
+        assert_int_equal(loads.bytes, rows[i].bytes);
+        assert_int_equal(loads.touched, rows[i].touched);
+        assert_int_equal(loads.wanted, rows[i].wanted);
+        assert_int_equal(loads.shifted, rows[i].shifted);
+    }
+}
+
+static void loads_that_wait_for_each_other_are_counted(void **state)
+{
+    static const struct {
+        const char *body;
+        uint64_t loads, waits;
+    } rows[] = {
+        { START "ld.global.u32 %r2, [%rd2]; ld.global.u32 %r3, [%rd2+256];", 2, 1 },
+        /* a chain */
+        { START "ld.global.u32 %r2, [%rd2]; and.b32 %r2, %r2, 4; cvt.u64.u32 %rd4, %r2;"
+                "add.s64 %rd5, %rd2, %rd4; ld.global.u32 %r3, [%rd5];",
+          2, 2 },
+        /* what is stored has to have come, and the next load may read it */
+        { START "ld.global.u32 %r2, [%rd2]; st.global.u32 [%rd2], %r2;"
+                "ld.global.u32 %r3, [%rd2+256];",
+          2, 2 },
+        { START "ld.global.u32 %r2, [%rd2]; st.global.u32 [%rd2], %r2;"
+                "ld.global.nc.u32 %r3, [%rd2+256];",
+          2, 1 },
+        /* a branch parts them */
+        { START "ld.global.u32 %r2, [%rd2]; bra L; L: ld.global.u32 %r3, [%rd2+256];", 2, 2 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct simt_counts counts = counts_of("", rows[i].body, 1, 32);
+        assert_int_equal(counts.global[SIMT_LOADS].requests, rows[i].loads);
+        assert_int_equal(counts.waits, rows[i].waits);
+    }
+}
+
+#define OWN   "mov.u32 %r1, %tid.x; mov.u32 %r8, s; shl.b32 %r9, %r1, 2; add.s32 %r8, %r8, %r9;"
+#define OTHER "xor.b32 %r9, %r9, 128; mov.u32 %r7, s; add.s32 %r7, %r7, %r9;"
+
+/* A block of two warps: each writes its words, and reads its own or the other's. */
+static void needed_barriers_are_told_from_others(void **state)
+{
+    static const struct {
+        const char *body;
+        uint64_t passed, needed;
+    } rows[] = {
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; ld.shared.u32 %r2, [%r7];", 1, 1 },
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; ld.shared.u32 %r2, [%r8];", 1, 0 },
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; bar.sync 0; ld.shared.u32 %r2, [%r7];",
+          2, 1 },
+        /* read the other's, then write there: the second one is needed as well */
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; ld.shared.u32 %r2, [%r7]; bar.sync 0;"
+                    "st.shared.u32 [%r8], %r2;",
+          2, 2 },
+        /* read the other's, then one's own, then write: the first reader counts */
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; ld.shared.u32 %r2, [%r7]; bar.sync 0;"
+                    "ld.shared.u32 %r2, [%r8]; bar.sync 0; st.shared.u32 [%r8], %r2;",
+          3, 2 },
+        /* atomic operations on the other's, then a load */
+        { OWN OTHER "st.shared.u32 [%r8], %r1; bar.sync 0; atom.shared.add.u32 %r2, [%r7], 1;"
+                    "bar.sync 0; ld.shared.u32 %r2, [%r8];",
+          2, 2 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct simt_counts counts = counts_of(".shared .align 16 .b8 s[256];", rows[i].body, 3, 64);
+        assert_int_equal(counts.barriers, 2 * 3 * rows[i].passed);
+        assert_int_equal(counts.passed, 3 * rows[i].passed);
+        assert_int_equal(counts.needed, 3 * rows[i].needed);
+    }
+}
+
+/* Memory of the block's own may pass through global memory as well: then no barrier is said to be needless. */
+static void barriers_for_global_memory_are_needed(void **state)
+{
+    struct simt_counts counts = counts_of(
+        "", START "st.global.u32 [%rd2], %r1; bar.sync 0; ld.global.u32 %r2, [%rd2];", 1, 64);
+    (void)state;
+
+    assert_int_equal(counts.needed, 1);
+}
+
+static void conflicts_of_atomic_operations_are_counted(void **state)
+{
+    _Alignas(256) static uint32_t memory[WORDS];
+    struct ptx_machine machine;
+    struct simt_accesses atomics;
+    struct simt_footprint footprint;
+    (void)state;
+
+    ptx_machine_open(&machine, "",
+                     START "and.b32 %r2, %r1, 3; mul.wide.u32 %rd4, %r2, 4; add.s64 %rd4, %rd1, "
+                           "%rd4; red.global.add.u32 [%rd4], 1; ld.global.u32 %r3, [%rd2+512];");
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    assert_true(ptx_machine_run(&machine, 2, 32, memory));
+    atomics = simt_counts_of(machine.simt, machine.kernel).global[SIMT_ATOMICS];
+    assert_int_equal(atomics.requests, 2);
+    assert_int_equal(atomics.conflicts, 2 * 28);
+    footprint = simt_footprint_of(machine.simt, memory);
+    assert_int_equal(footprint.atomic_words, 4);
+    assert_int_equal(footprint.atomic_most, 16);
+    assert_int_equal(footprint.read, 128);
+    assert_int_equal(footprint.written, 0);
+    ptx_machine_close(&machine);
+}
+
+/* The word at one place of all lanes' local memory is 128 bytes in a row. */
+static void local_memory_is_counted(void **state)
+{
+    struct simt_counts counts = counts_of(
+        ".local .align 16 .b8 s[64];",
+        "mov.u32 %r1, %tid.x; mov.u64 %rd1, s; st.local.u32 [%rd1], %r1; ld.local.u32 %r2, [%rd1];"
+        "and.b32 %r3, %r1, 7; mul.wide.u32 %rd2, %r3, 4; add.s64 %rd3, %rd1, %rd2;"
+        "st.local.u32 [%rd3], %r1;",
+        1, 32);
+    (void)state;
+
+    assert_int_equal(counts.local[SIMT_LOADS].touched, 4);
+    assert_int_equal(counts.local[SIMT_STORES].requests, 2);
+    assert_int_equal(counts.local[SIMT_STORES].bytes, 256);
+    assert_int_equal(counts.local[SIMT_STORES].touched, 4 + 32);
+    assert_int_equal(simt_accesses_sum(counts.global).requests, 0);
+}
+
+static void lines_and_samples_have_their_counts(void **state)
+{
+    _Alignas(256) static uint32_t memory[WORDS];
+    struct ptx_machine machine;
+    struct simt_line *lines;
+    struct simt_sample *samples;
+    int count;
+    (void)state;
+
+    ptx_machine_open(&machine, "",
+                     ".loc 1 7 1\n" START ".loc 1 9 1\n ld.global.u32 %r2, [%rd2+4];"
+                     ".loc 1 8 1\n setp.lt.u32 %p1, %r1, 1; @%p1 bra L; mov.u32 %r3, 1; L:");
+    ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
+    assert_true(ptx_machine_run(&machine, 1, 64, memory));
+    assert_int_equal(simt_counts_lines(machine.simt, machine.kernel, &lines, &count), STATUS_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(lines[0].line, 7);
+    assert_int_equal(lines[0].counts.instructions, 2 * 4);
+    assert_int_equal(lines[1].line, 8);
+    assert_int_equal(lines[1].counts.branches, 2);
+    assert_int_equal(lines[1].counts.diverged, 1);
+    assert_int_equal(lines[2].counts.global[SIMT_LOADS].touched, 10);
+    free(lines);
+    assert_int_equal(simt_counts_samples(machine.simt, machine.kernel, &samples, &count),
+                     STATUS_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(samples[0].line, 9);
+    assert_string_equal(samples[0].instruction, "ld.global.u32 %r2, [%rd2+4]");
+    assert_int_equal(samples[0].address[1], (uint64_t)(uintptr_t)memory + 8);
+    assert_int_equal(samples[0].touched, 5);
+    free(samples);
+    ptx_machine_close(&machine);
+}
+
+static void instructions_of_one_lane_are_counted(void **state)
+{
+    struct simt_counts counts = counts_of("",
+                                          "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra "
+                                          "L; mov.u32 %r2, 1; mov.u32 %r3, 1; L:",
+                                          1, 32);
+    (void)state;
+
+    assert_int_equal(counts.alone, 2);
+}
+
+static void a_launch_without_end_is_stopped(void **state)
+{
+    struct ptx_machine machine;
+    struct simt_grid grid = { .blocks = { 1, 1, 1 },
+                              .threads = { 32, 1, 1 },
+                              .most_instructions = 1000 };
+    const void *none = NULL, *arguments[] = { &none };
+    const size_t sizes[] = { sizeof none };
+    (void)state;
+
+    ptx_machine_open(&machine, "", "L: mov.u32 %r1, %tid.x; bra L;");
+    assert_int_not_equal(
+        simt_launch(machine.simt, machine.kernel, &grid, arguments, sizes, 1, &machine.finding),
+        STATUS_OK);
+    assert_int_equal(machine.finding.kind, SIMT_ENDLESS);
+    ptx_machine_close(&machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_and_shifted_sectors_are_counted),
+        cmocka_unit_test(loads_that_wait_for_each_other_are_counted),
+        cmocka_unit_test(needed_barriers_are_told_from_others),
+        cmocka_unit_test(barriers_for_global_memory_are_needed),
+        cmocka_unit_test(conflicts_of_atomic_operations_are_counted),
+        cmocka_unit_test(local_memory_is_counted),
+        cmocka_unit_test(lines_and_samples_have_their_counts),
+        cmocka_unit_test(instructions_of_one_lane_are_counted),
+        cmocka_unit_test(a_launch_without_end_is_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
