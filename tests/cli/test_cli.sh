@@ -411,6 +411,9 @@ expect any "doctor" "$program" doctor --device=cpu
 says out "bandwidth"
 expect 0 "diagnose" "$program" diagnose "$folder/traced/traces/launch_overhead.before.json.gz"
 says out "kernels"
+expect 0 "diagnose a folder of run" "$program" diagnose "$folder/traced"
+grep -o 'launch_overhead\.[a-z]*\.json\.gz' "$folder/out" | uniq | head -n 2 | tr '\n' ' ' >"$folder/line"
+says line "launch_overhead.before.json.gz launch_overhead.after.json.gz"
 expect any "compare" "$program" compare "$folder/traced/result.json" "$folder/traced/result.json"
 says out "launch_overhead/before"
 

@@ -45,6 +45,28 @@ static int is_trace_name(const struct dirent *entry)
            formats_have_ending(trace_formats, entry->d_name);
 }
 
+/* The name by which a file is sorted: numbers count as numbers, and the variant before the fix comes first. */
+static void sorted_as(char key[NAME_MAX + 8], const char *name)
+{
+    static const char last[] = ".after.", first[] = ".before.";
+    const char *variant = strstr(name, last);
+
+    if (variant != NULL)
+        snprintf(key, NAME_MAX + 8, "%.*s%s~%s", (int)(variant - name), name, first,
+                 variant + sizeof last - 1);
+    else
+        snprintf(key, NAME_MAX + 8, "%s", name);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    char key_a[NAME_MAX + 8], key_b[NAME_MAX + 8];
+
+    sorted_as(key_a, (*a)->d_name);
+    sorted_as(key_b, (*b)->d_name);
+    return strverscmp(key_a, key_b);
+}
+
 static enum status join(char path[PATH_MAX], const char *folder, const char *name)
 {
     if (snprintf(path, PATH_MAX, "%s%s%s", folder, ends_in(folder, "/") ? "" : "/", name) >=
@@ -59,7 +81,7 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
     enum status status = STATUS_OK;
     struct dirent **entries = NULL;
     char path[PATH_MAX], endings[FORMAT_ENDINGS_TEXT];
-    int count = scandir(folder, &entries, is_trace_name, versionsort), before = paths->count;
+    int count = scandir(folder, &entries, is_trace_name, by_name), before = paths->count;
 
     if (count < 0)
         FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
