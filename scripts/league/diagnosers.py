@@ -2,7 +2,8 @@
 
 Its answer is a line per cause, the most important first: a word, and maybe a number, the factor by which a step gets
 shorter without that cause. No line, or the word "healthy", says that nothing is wrong. A line that begins with # is no
-answer. The word is the id of a finding, as `chokepoint explain` lists them, or the name of a scenario.
+answer. The word is the id of a finding, as `chokepoint explain` lists them, or the name of a scenario. Two words
+joined by "+" are no cause of their own: the number after them is what both fixes gain together.
 """
 import importlib
 import math
@@ -13,7 +14,8 @@ import shutil
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LINE = re.compile(r"([a-z][a-z0-9_]*)(?:\s+(\S+))?")
+WORD = "[a-z][a-z0-9_]*"
+LINE = re.compile(rf"({WORD}|{WORD}\+{WORD}(?=\s))(?:\s+(\S+))?")
 LINES_MOST = 100
 
 # Name on the command line, file below this folder, what it is.

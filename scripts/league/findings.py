@@ -14,11 +14,15 @@ def names_it(finding):
 
 
 def read(text):
-    return [(finding["id"], finding["predicted_gain"]) for finding in json.loads(text)["traces"][0]["findings"]
-            if names_it(finding)]
+    """The causes, and what two of them gain together where a replay knows."""
+    trace = json.loads(text)["traces"][0]
+    named = [(finding["id"], finding["predicted_gain"]) for finding in trace["findings"] if names_it(finding)]
+    rows = trace.get("what_if", {}).get("rows", [])
+    pairs = [("+".join(row["causes"]), row["gain"]) for row in rows if len(row["causes"]) == 2]
+    return named + (pairs if named else [])
 
 
 def diagnoser(make, name, _script, program, _vocabulary, _seed):
     if program is None:
         return make(name, None, skipped="there is no chokepoint: --program names it")
-    return make(name, lambda path: [program, "diagnose", "--format=json", path], read)
+    return make(name, lambda path: [program, "diagnose", "--what-if", "--format=json", path], read)

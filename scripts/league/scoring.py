@@ -6,7 +6,7 @@
 - Both are named if each of two bottlenecks is among the three.
 - A false alarm is any cause of a healthy trace.
 - A predicted gain is compared with the measured one of the same bottleneck, where the step time is what its fix is
-  for: the median of how far the larger is from the smaller.
+  for: the median of how far the larger is from the smaller. So is what both fixes of two bottlenecks gain together.
 - A diagnoser that crashes, takes too long or answers with something else has named nothing, which is right nowhere,
   not even on a healthy trace.
 """
@@ -26,18 +26,35 @@ def countable(item, causes):
     neutral = set().union(*(cause["left_behind"] for cause in item["causes"])) - own
     counted = []
     for word, gain in causes:
-        if word not in neutral and word not in [seen for seen, _ in counted]:
+        if "+" not in word and word not in neutral and word not in [seen for seen, _ in counted]:
             counted.append((word, gain))
     return counted[:CAUSES_MOST]
 
 
+def off_by(predicted, measured):
+    """The larger over the smaller, less 1."""
+    return math.exp(abs(math.log(predicted / measured))) - 1
+
+
 def gain_error(cause, named):
-    """The larger of predicted and measured over the smaller, less 1; None: there is nothing to compare."""
+    """How far predicted and measured are apart; None: there is nothing to compare."""
     if cause["effect"] is None or cause["effect"]["metric"] != "step_time":
         return None
     for word, gain in named:
         if word in accepted(cause) and gain is not None:
-            return math.exp(abs(math.log(gain / cause["gain"]["factor"]))) - 1
+            return off_by(gain, cause["gain"]["factor"])
+    return None
+
+
+def together_error(item, causes):
+    """The same for both fixes of two bottlenecks."""
+    first, second = (accepted(cause) for cause in item["causes"])
+    if item["together"] is None or item["together"]["metric"] != "step_time":
+        return None
+    for words, gain in causes:
+        one, plus, other = words.partition("+")
+        if plus and gain is not None and ((one in first and other in second) or (one in second and other in first)):
+            return off_by(gain, item["together"]["factor"])
     return None
 
 
@@ -57,6 +74,7 @@ def judge(item, answer, groups):
     row["part_right"] = row["first_right"] or bool(groups.get(first, set()) & {c["group"] for c in item["causes"]})
     if item["kind"] == "two":
         row["both_named"] = all(words & set(row["named"]) for words in right)
+        row["together_error"] = together_error(item, answer["causes"])
     else:
         row["gain_error"] = gain_error(item["causes"][0], named)
     return row
@@ -78,15 +96,20 @@ def share(rows, key):
             "interval": wilson(sum(asked), len(asked))}
 
 
+def middle(rows, key):
+    errors = [row[key] for row in rows if row.get(key) is not None]
+    return {"median": statistics.median(errors) if errors else None, "of": len(errors)}
+
+
 def total(rows, answers):
-    errors = [row["gain_error"] for row in rows if row.get("gain_error") is not None]
     seconds = [answer["seconds"] for answer in answers]
     return {
         "first_right": share(rows, "first_right"),
         "part_right": share(rows, "part_right"),
         "both_named": share(rows, "both_named"),
         "false_alarms": share(rows, "false_alarm"),
-        "gain_error": {"median": statistics.median(errors) if errors else None, "of": len(errors)},
+        "gain_error": middle(rows, "gain_error"),
+        "together_error": middle(rows, "together_error"),
         "seconds": statistics.median(seconds) if seconds else None,
         "peak_bytes": max((answer["peak_bytes"] for answer in answers), default=None),
         "peak_is_bound": bool(answers) and all(answer["peak_is_bound"] for answer in answers),

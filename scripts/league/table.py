@@ -1,6 +1,6 @@
 """The scores as a table for a terminal or in Markdown."""
-COLUMNS = ("diagnoser", "first cause right", "part right", "both named", "false alarms", "gain off by", "s per trace",
-           "peak MB", "failed")
+COLUMNS = ("diagnoser", "first cause right", "part right", "both named", "false alarms", "gain off by",
+           "both off by", "s per trace", "peak MB", "failed")
 NOTHING = "–"
 
 
@@ -11,15 +11,18 @@ def percent(share):
     return f"{100 * share['share']:.0f}% ({100 * low:.0f}–{100 * high:.0f})"
 
 
+def off_by(error):
+    return f"{100 * error['median']:.0f}% (of {error['of']})" if error["of"] else NOTHING
+
+
 def cells(row):
     if row["skipped"]:
         return [row["name"], f"skipped: {row['skipped']}", *[""] * (len(COLUMNS) - 2)]
     score = row["score"]
-    error = score["gain_error"]
     peak = score["peak_bytes"]
     return [row["name"], percent(score["first_right"]), percent(score["part_right"]), percent(score["both_named"]),
             percent(score["false_alarms"]),
-            f"{100 * error['median']:.0f}% (of {error['of']})" if error["of"] else NOTHING,
+            off_by(score["gain_error"]), off_by(score["together_error"]),
             f"{score['seconds']:.2f}" if score["seconds"] is not None else NOTHING,
             f"{'≤ ' if score['peak_is_bound'] else ''}{peak / 1e6:.0f}" if peak is not None else NOTHING,
             str(score["failures"])]

@@ -115,7 +115,8 @@ def score_of(corpus, *diagnosers, code=0):
 
 
 RIGHT = {"0001": "host_sync 1.5", "0002": "small_kernels 2.2", "0003": "memory_growth",
-         "0004": "launch_bound 1.4\nhost_sync 1.2", "0005": "healthy"}
+         "0004": "launch_bound 1.4\nhost_sync 1.2\nlaunch_bound+item_sync 3.3\ndata_loading+host_sync 9",
+         "0005": "healthy"}
 # The first named is what the fix leaves behind, then the right one; the scenario's name does as well.
 NEUTRAL = {"0001": "data_loading\nitem_sync", "0002": "launch_overhead", "0003": "launch_bound\nmemory_growth 1.0",
            "0004": "# no answer\ndata_loading\nhost_sync\nslow_collate\nlaunch_bound"}
@@ -140,6 +141,10 @@ def answers_are_scored(folder):
     check(scores[0]["gain_error"]["of"] == 2 and math.isclose(scores[0]["gain_error"]["median"], 0.05),
           "the gain of right", scores[0]["gain_error"])
     check(math.isclose(scores[3]["gain_error"]["median"], 1.0), "3x of 1.5x is 100% off", scores[3]["gain_error"])
+    # Item 4 gains 3 with both fixes: 3.3 is 10% off.
+    check(scores[0]["together_error"]["of"] == 1 and math.isclose(scores[0]["together_error"]["median"], 0.1),
+          "the gain of both", scores[0]["together_error"])
+    check(scores[3]["together_error"]["of"] == 0, "nobody said what both gain", scores[3]["together_error"])
     check(scores[1]["gain_error"] == {"median": None, "of": 0}, "no gain was named", scores[1]["gain_error"])
     for score in scores:
         check(score["seconds"] > 0 and score["peak_bytes"] > 1e6 and score["failures"] == 0, "what it took", score)
@@ -153,6 +158,7 @@ def what_goes_wrong_names_nothing(folder):
              ("prose", "print('I think it is the loader.')", "is not a cause"),
              ("number", "print('host_sync much')", "no number"),
              ("negative", "print('host_sync -2')", "no factor"),
+             ("both", "print('host_sync+launch_bound')", "is not a cause"),
              ("endless", "[print('host_sync') for _ in range(1000)]", "is not a cause")]
     for name, body, why in cases:
         result = json.loads(league(corpus, diagnoser(folder, name, {}, body), "--format=json",
