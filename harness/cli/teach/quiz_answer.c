@@ -73,12 +73,18 @@ static double points_of_factor(const struct quiz_set *set, double factor)
 static void explain(char *text, size_t size, const struct quiz_set *set,
                     enum quiz_question question)
 {
-    char right[16], effect[3 * QUANTITY_SIZE + 16];
+    char right[16], effect[3 * QUANTITY_SIZE + 16], predicted[QUANTITY_SIZE];
     bool before = set->variant == VARIANT_BEFORE;
 
     quiz_answer_right(right, sizeof right, set, question);
     quiz_effect(effect, sizeof effect, set);
-    if (question == QUIZ_FACTOR && before)
+    if (question == QUIZ_FACTOR && before && isfinite(set->predicted)) {
+        quantity_factor(predicted, set->predicted);
+        snprintf(
+            text, size,
+            "measured: the step time before / after is %s; diagnose predicted %s from this trace",
+            effect, predicted);
+    } else if (question == QUIZ_FACTOR && before)
         snprintf(text, size, "measured: the step time before / after is %s", effect);
     else if (question == QUIZ_FACTOR)
         snprintf(text, size,

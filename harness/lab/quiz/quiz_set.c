@@ -167,6 +167,7 @@ static bool find_cause(struct quiz_set *set, const cJSON *findings)
         if (is_listed(set->scenario->accept, json_text_of(finding, "id"))) {
             set->finding = json_text_of(finding, "id");
             set->evidence = json_text_of(finding, "evidence");
+            set->predicted = number(member(finding, "predicted_gain"));
             return true;
         }
     }
@@ -252,7 +253,8 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
         for (int v = 0; v < VARIANT_COUNT; v++) {
             struct quiz_set *set = &sets->items[sets->count];
             *set = (struct quiz_set){ .scenario = scenario_find(json_text_of(entry, "name")),
-                                      .variant = (enum variant)v };
+                                      .variant = (enum variant)v,
+                                      .predicted = NAN };
             if (set->scenario != NULL && make_set(set, entry, path, seed))
                 sets->count++;
         }

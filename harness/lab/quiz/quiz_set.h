@@ -26,6 +26,7 @@ struct quiz_set {
     int right[QUIZ_CHOSEN];
     const char *finding;      /* the right one's id; NULL: nothing is wrong */
     const char *evidence;     /* the result's; NULL likewise */
+    double predicted;         /* its gain, from the trace; NaN: of no time, or nothing is wrong */
     double effect, low, high; /* step time before / after, as measured; the interval may be NaN */
 };
 

@@ -80,6 +80,13 @@ def marks(text):
     return re.findall(r"^ +(\d) (right|half right|wrong): ", text, flags=re.MULTILINE)
 
 
+def timed(result):
+    """Ids of findings before a fix whose gain was predicted."""
+    scenarios = json.loads((pathlib.Path(result) / "result.json").read_text())["chokepoint"]["scenarios"]
+    return {finding["id"] for one in scenarios for finding in (one["findings"] or {"before": []})["before"]
+            if finding["predicted_gain"] is not None}
+
+
 def check_marks(result, seed, page, entry):
     """A page of the sheet is what quiz --page asks about; the first, if it is not given."""
     quiz = ("quiz", f"--from={result}", f"--seed={seed}", *([f"--page={page}"] if page > 1 else []))
@@ -105,6 +112,8 @@ def check_marks(result, seed, page, entry):
             check(f"Score: {score}" in text, f"{answers}: the score is not {score}")
             check(lesson in text, f"{answers}: no lesson")
     text = " ".join(call(*quiz, "--answers=f,,much").split())
+    check(("diagnose predicted" in text) == (entry["variant"] == "before" and entry["finding"] in timed(result)),
+          f"{entry}: what diagnose predicted")
     for named in '"f" is not a letter from a to e', "no answer", '"much" is not a factor':
         check(named in text, f"a malformed answer is not named: {named}")
     check(call(*quiz, "--answers=a") == call(*quiz, "--answers=a"), "the same seed asks something else")
