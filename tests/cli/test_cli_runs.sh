@@ -49,6 +49,18 @@ says out '"enough":'
 cp "$folder/out" "$folder/grid.json"
 expect any "sweeps are compared" "$program" compare "$folder/grid.json" "$folder/grid.json"
 says out "train/allocation:direct/launch:eager "
+expect 0 "a short training" "$program" train --device=cpu --model=light --steps=2
+says out "MFU        not stated: only "
+grep -q 'nan' "$folder/out" && fail "a figure that is not known is printed"
+expect 0 "a short training as JSON" "$program" train --device=cpu --model=light --steps=2 --format=json
+python3 - "$folder/out" <<'END' || fail "a share of a peak that was not measured"
+import json, sys
+with open(sys.argv[1]) as file:
+    found = json.load(file)["utilisation"]
+sys.exit(found["mfu"] is not None or found["peak_flops_per_second"] is not None)
+END
+expect 0 "a longer training" "$program" train --device=cpu --model=balanced --steps=600
+says out "where a large matrix product reaches"
 expect any "a run without ceilings" env CHOKEPOINT_FAIL=gemm:1 "$program" run leak --device=cpu --quick --no-trace \
     --out="$folder/no-ceilings"
 says err "no utilisation is stated, because how fast the device multiplies and copies could not be measured"

@@ -92,7 +92,7 @@ def little_memory_costs_the_utilisation_only():
         print("skipped: a memory limit needs a group of one's own")
         return
     for arguments in (["run", "launch_overhead", "--quick", "--no-trace", f"--out={ROOT}/memory"],
-                      ["train", "--model=light", "--steps=20"]):
+                      ["train", "--model=light", "--steps=20000"]):
         child, words = run(*arguments, "--device=cpu", prepare=group.enter)
         check("no utilisation is stated" in words and "the host has no" in words, "it says what is short", words)
         check(child.returncode in (0, 1), f"{arguments[0]} ends with {child.returncode}", words)
@@ -129,7 +129,7 @@ def without_proc_nothing_is_invented():
     for row in ("virtualisation", "cpu_quota", "load", "memory", "other_programs"):
         check(f"n/a {row} " in words or "there is no /proc" in words, f"{row} is not known", words)
     check("ok virtualisation" not in words and "ok cpu_quota" not in words, "it invents facts", words)
-    child, words = run("train", "--device=cpu", "--model=light", "--steps=20", before=[*before, *plugins])
+    child, words = run("train", "--device=cpu", "--model=light", "--steps=20000", before=[*before, *plugins])
     check(child.returncode == 0, "train goes on", words)
     check("MFU" not in words, "it states a share of a peak that was not measured", words)
 

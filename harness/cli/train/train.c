@@ -226,11 +226,13 @@ static enum status print_json_one(const struct train *train, const struct traini
 }
 
 /* The ceilings are measured after the training, whose memory is free again; not after an interrupt. If a step was faster
- * than the peak, they are measured once more. */
-static struct utilisation measure_utilisation(const struct training_config *config,
+ * than the peak, they are measured once more. They take longer than a short training, whose trace alone asks for them. */
+static struct utilisation measure_utilisation(const struct train *train,
                                               const struct device_properties *device,
                                               const struct measurement *measurement)
 {
+    const struct training_config *config = &train->config;
+    bool is_short = measurement->seconds < TRAIN_UTILISATION_SECONDS && train->trace == NULL;
     struct roofs roofs = { 0 };
     struct ceilings ceilings = { 0 };
     struct utilisation utilisation = { .over_peak = 0 };
@@ -240,7 +242,7 @@ static struct utilisation measure_utilisation(const struct training_config *conf
     knob_get(config, "precision", precision, sizeof precision);
     peak = roof_peak_find(precision);
     for (int i = 0; i < 2 && (i == 0 || utilisation.over_peak > 0); i++) {
-        if (peak < ROOF_PEAKS && interrupt_signal() == 0) {
+        if (peak < ROOF_PEAKS && !is_short && interrupt_signal() == 0) {
             measured_roofs_if_possible(&roofs, peak, device, interrupt_flag());
             ceilings = roofs_ceilings(&roofs, peak);
         }
@@ -324,7 +326,7 @@ static enum status train_one(struct train *train, struct device **device, const 
         fflush(stdout);
     }
     TRY_OUT(measure_training(&measurement, *device, &train->config, &measure));
-    utilisation = measure_utilisation(&train->config, &properties, &measurement);
+    utilisation = measure_utilisation(train, &properties, &measurement);
     if (!is_json)
         train_print_summary(page, &measurement, &utilisation);
     if (!is_json && has_saved(train, &measurement))

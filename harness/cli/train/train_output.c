@@ -87,6 +87,10 @@ static void print_utilisation(const struct page *page, const struct measurement 
     const struct ceilings *ceilings = &utilisation->ceilings;
     char rate[QUANTITY_SIZE], ceiling[QUANTITY_SIZE], doubt[UTILISATION_DOUBT];
 
+    if (!(ceilings->flops_per_second > 0) && measurement->seconds < TRAIN_UTILISATION_SECONDS)
+        print_figures(page, "MFU", "not stated: only %s were timed; from %s on it is",
+                      quantity_time(measurement->seconds * 1e9).text,
+                      quantity_time(TRAIN_UTILISATION_SECONDS * 1e9).text);
     if (utilisation_doubt(doubt, utilisation))
         print_figures(page, "MFU", "doubtful: %s", doubt);
     if (isfinite(utilisation->mfu)) {
@@ -115,10 +119,13 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                   measurement_steps_per_second(measurement), metric[METRIC_SAMPLES_PER_SECOND],
                   (long long)measurement->steps, quantity_time(measurement->seconds * 1e9).text);
     quantity_print(one, measurement->step_p50, "us");
-    print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
-                  text_of(two, measurement, METRIC_STEP_TIME), one,
-                  text_of(three, measurement, METRIC_STEP_TIME_P95),
-                  metric[METRIC_STEP_VARIATION] * 100);
+    if (isfinite(metric[METRIC_STEP_VARIATION]))
+        print_figures(page, "step time", "%s mean, p50 %s, p95 %s, variation %.0f%%",
+                      text_of(two, measurement, METRIC_STEP_TIME), one,
+                      text_of(three, measurement, METRIC_STEP_TIME_P95),
+                      metric[METRIC_STEP_VARIATION] * 100);
+    else
+        print_figures(page, "step time", "%s mean", text_of(two, measurement, METRIC_STEP_TIME));
     print_figures(page, "phases", "%s forward, %s backward, %s optimizer on the device",
                   text_of(one, measurement, METRIC_FORWARD_TIME),
                   text_of(two, measurement, METRIC_BACKWARD_TIME),

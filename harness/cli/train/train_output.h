@@ -7,6 +7,9 @@
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
+/* A shorter training has no share of the peak: measuring the peak would take longer than it did. */
+#define TRAIN_UTILISATION_SECONDS 0.3
+
 /* The device and all settings. */
 void train_print_settings(const struct page *page, const struct device_properties *device,
                           const char *settings);
