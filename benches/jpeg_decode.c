@@ -25,7 +25,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 
     for (int64_t i = 0; i < iterations; i++)
         TRY(jpeg_decode_square(own->decoder, own->file, own->file_bytes, "the bench's picture",
-                               (int)work->argument, own->decoded));
+                               (int)work->argument, false, own->decoded));
 
     return STATUS_OK;
 }

@@ -48,10 +48,13 @@ static void check_decoding(const void *file, size_t bytes, int size)
 
     if (decoder == NULL)
         PROMISE(jpeg_decoder_open(&decoder) == STATUS_OK);
-    memset(rgb, 0xa5, sizeof rgb);
-    status = jpeg_decode_square(decoder, file, bytes, "input", size, rgb);
-    PROMISE(status == STATUS_OK || status_last()->text[0] != '\0');
-    for (size_t i = 3 * (size_t)size * (size_t)size; i < sizeof rgb; i++) PROMISE(rgb[i] == 0xa5);
+    for (int scales = 0; scales < 2; scales++) {
+        memset(rgb, 0xa5, sizeof rgb);
+        status = jpeg_decode_square(decoder, file, bytes, "input", size, scales == 1, rgb);
+        PROMISE(status == STATUS_OK || status_last()->text[0] != '\0');
+        for (size_t i = 3 * (size_t)size * (size_t)size; i < sizeof rgb; i++)
+            PROMISE(rgb[i] == 0xa5);
+    }
 }
 
 static void put(const char *class, const char *name, const void *bytes, size_t size)

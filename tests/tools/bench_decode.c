@@ -8,13 +8,15 @@ int main(void)
     static const int pixels[] = { 32, 64, 96, 128, 224, 512 };
 
     for (size_t i = 0; i < ARRAY_SIZE(pixels); i++) {
-        double ns;
+        double whole, scaled;
 
-        if (dataset_decode_ns(pixels[i], 32, &ns) != STATUS_OK) {
+        if (dataset_decode_ns(pixels[i], 32, false, &whole) != STATUS_OK ||
+            dataset_decode_ns(pixels[i], 32, true, &scaled) != STATUS_OK) {
             fprintf(stderr, "%s\n", status_last()->text);
             return 1;
         }
-        printf("%4d x %-4d %8.1f us\n", pixels[i], pixels[i], ns / 1000);
+        printf("%4d x %-4d %8.1f us, %8.1f us if the decoder scales: %.2f times as fast\n",
+               pixels[i], pixels[i], whole / 1000, scaled / 1000, whole / scaled);
     }
     return 0;
 }

@@ -272,7 +272,8 @@ static enum status load_image(struct sample_reader *reader, const char *path, in
     size_t bytes;
 
     TRY(read_file(reader, path, &bytes));
-    TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size, input));
+    TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size,
+                           reader->dataset->config.scales, input));
 
     return STATUS_OK;
 }
@@ -377,10 +378,12 @@ out:
     return status;
 }
 
-enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns)
+enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, double *decode_ns)
 {
     enum status status = STATUS_OK;
-    const struct dataset_config config = { .image_size = image_size, .jpeg_pixels = jpeg_pixels };
+    const struct dataset_config config = { .image_size = image_size,
+                                           .jpeg_pixels = jpeg_pixels,
+                                           .scales = scales };
     const struct dataset no_files = { .config = config };
     struct image_painter *painter = NULL;
     struct jpeg_encoder *encoder = NULL;

@@ -84,6 +84,6 @@ enum status dataset_read_files(const struct dataset_config *config);
 /* Host time to read and decode one generated sample of `jpeg_pixels`, for choosing a size that gives a
  * wanted ratio of host to device work: the lower quartile over a few files made in memory, because other
  * processes can only add to it. */
-enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *decode_ns);
+enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, double *decode_ns);
 
 #endif

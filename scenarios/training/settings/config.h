@@ -43,6 +43,7 @@ struct dataset_config {
     char folder[512]; /* images: the user's; "": the generated set */
     int image_size;   /* images: side in pixels, as they are loaded */
     int jpeg_pixels;  /* images: side of the files in pixels; 0: the user's, as they are */
+    bool scales;      /* images: the decoder shrinks larger files */
     bool uneven;      /* images: a few files are many times as large; generated ones only */
     int tokens;       /* sequences: the longest, including the class token (id 0) at position 0 */
     int vocabulary;   /* sequences: ids 0 .. vocabulary - 1 */

@@ -208,6 +208,14 @@ static const struct knob knobs[] = {
       .healthy = "even",
       .text =
           "generated JPEG files: all of jpeg_pixels, or one in 32 with sides 12 times as long" },
+    { .name = "jpeg_scaling",
+      .kind = KNOB_YES_NO,
+      AT(data.scales),
+      .values = "after_decoding|in_decoder",
+      .healthy = "in_decoder",
+      .acts = "input=cached|decoded",
+      .text = "larger JPEG files: shrunk once they are decoded whole, or by 2, 4 or 8 while they "
+              "are decoded, which is faster" },
     { .name = "host_memory",
       .kind = KNOB_YES_NO,
       AT(transfer.pinned),

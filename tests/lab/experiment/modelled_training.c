@@ -184,9 +184,10 @@ enum status dataset_read_files(const struct dataset_config *config)
     return STATUS_OK;
 }
 
-enum status dataset_decode_ns(int jpeg_pixels, int image_size, double *ns)
+enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, double *ns)
 {
     (void)image_size;
+    (void)scales;
     *ns = decode_ns(jpeg_pixels) * (jpeg_pixels == model.disturbed_pixels ? 5 : 1);
     return STATUS_OK;
 }

@@ -327,8 +327,8 @@ static void decoding_more_pixels_takes_longer(void **state)
     double small = 0, large = 0;
     (void)state;
 
-    assert_int_equal(dataset_decode_ns(32, 32, &small), STATUS_OK);
-    assert_int_equal(dataset_decode_ns(512, 32, &large), STATUS_OK);
+    assert_int_equal(dataset_decode_ns(32, 32, true, &small), STATUS_OK);
+    assert_int_equal(dataset_decode_ns(512, 32, true, &large), STATUS_OK);
     assert_true(small > 0);
     assert_true(large > small); /* by 70 times, measured */
 }

@@ -3,6 +3,7 @@
 #include "scenarios/training/data/images/resize.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <turbojpeg.h>
@@ -116,7 +117,8 @@ static void the_middle_square_of_a_known_image_comes_back(void **state)
     paint_three_squares(rgb, HEIGHT);
     bytes = encode(rgb, 3 * HEIGHT, HEIGHT, TJPF_RGB, TJSAMP_444, file);
     assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "known", SIZE, small), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "known", SIZE, false, small),
+                     STATUS_OK);
     for (int p = 0; p < SIZE * SIZE; p++) {
         /* The mean of four rows of the ramp. */
         float expected = 40 + 160 * (4 * (float)(p / SIZE) + 1.5f) / HEIGHT;
@@ -126,6 +128,56 @@ static void the_middle_square_of_a_known_image_comes_back(void **state)
     jpeg_decoder_close(decoder);
     free(file);
     free(rgb);
+}
+
+/* The same file at SIZE by SIZE, shrunk after decoding and by the decoder. */
+static void decode_both(const uint8_t *file, size_t bytes, int size, uint8_t *after,
+                        uint8_t *in_decoder)
+{
+    struct jpeg_decoder *decoder;
+
+    assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "after", size, false, after),
+                     STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "in", size, true, in_decoder),
+                     STATUS_OK);
+    jpeg_decoder_close(decoder);
+}
+
+/* A picture with waves and edges of 2 to 8 pixels. By 2, 4 and 8, and by what no such shrinking gives alone. */
+static void a_decoder_that_shrinks_differs_a_little(void **state)
+{
+    enum { SIDE = 256 };
+    static const int sizes[] = { 128, 64, 32, 96, 40, 20 };
+    uint8_t *rgb = malloc(SIDE * SIDE * 3), *file = malloc(MOST_BYTES),
+            *after = malloc(SIDE * SIDE * 3), *in_decoder = malloc(SIDE * SIDE * 3);
+    size_t bytes;
+    (void)state;
+
+    assert_true(rgb != NULL && file != NULL && after != NULL && in_decoder != NULL);
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        int x = i % SIDE, y = i / SIDE;
+        rgb[3 * i] = (uint8_t)(128 + 100 * sin(x / 9.0) * cos(y / 13.0));
+        rgb[3 * i + 1] = (uint8_t)(x / 8 % 2 == 0 ? 60 : 190);
+        rgb[3 * i + 2] = (uint8_t)((x + y) / 4 % 2 == 0 ? 90 : 160);
+    }
+    bytes = encode(rgb, SIDE, SIDE, TJPF_RGB, TJSAMP_420, file);
+    for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+        int count = sizes[s] * sizes[s] * 3;
+        double off = 0;
+
+        decode_both(file, bytes, sizes[s], after, in_decoder);
+        for (int i = 0; i < count; i++) off += fabs((double)after[i] - in_decoder[i]) / count;
+        assert_true(off > 0 && off < 8);
+    }
+    decode_both(file, bytes, SIDE / 2 + 1, after, in_decoder); /* half would be too small */
+    assert_memory_equal(after, in_decoder, (SIDE / 2 + 1) * (SIDE / 2 + 1) * 3);
+    decode_both(file, bytes, SIDE, after, in_decoder);
+    assert_memory_equal(after, in_decoder, SIDE * SIDE * 3);
+    free(rgb);
+    free(file);
+    free(after);
+    free(in_decoder);
 }
 
 static void grayscale_and_cmyk_become_rgb(void **state)
@@ -142,17 +194,19 @@ static void grayscale_and_cmyk_become_rgb(void **state)
     assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
     memset(grey, 77, sizeof grey);
     bytes = encode(grey, SIDE, SIDE, TJPF_GRAY, TJSAMP_GRAY, file);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", 1, pixel), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", 1, false, pixel), STATUS_OK);
     for (int c = 0; c < 3; c++) assert_in_range(pixel[c], 76, 78);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", SIDE, same), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "grey", SIDE, false, same),
+                     STATUS_OK);
     for (size_t i = 0; i < sizeof same; i++) assert_in_range(same[i], 76, 78);
 
     for (size_t i = 0; i < sizeof cmyk; i++) cmyk[i] = ink[i % 4];
     bytes = encode(cmyk, SIDE, SIDE, TJPF_CMYK, TJSAMP_444, file);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", 1, pixel), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", 1, false, pixel), STATUS_OK);
     for (int c = 0; c < 3; c++)
         assert_in_range(pixel[c], ink[c] * 128 / 255 - 2, ink[c] * 128 / 255 + 2);
-    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", SIDE, same), STATUS_OK);
+    assert_int_equal(jpeg_decode_square(decoder, file, bytes, "cmyk", SIDE, false, same),
+                     STATUS_OK);
     for (size_t i = 0; i < sizeof same; i++)
         assert_in_range(same[i], ink[i % 3] * 128 / 255 - 2, ink[i % 3] * 128 / 255 + 2);
     jpeg_decoder_close(decoder);
@@ -173,15 +227,16 @@ static void what_is_no_whole_jpeg_is_refused_by_name(void **state)
     bytes = encode(rgb, 3 * HEIGHT, HEIGHT, TJPF_RGB, TJSAMP_420, file);
     assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
     for (size_t cut = 0; cut < bytes - 2; cut += cut < 700 ? 1 : 97) {
-        assert_int_equal(jpeg_decode_square(decoder, file, cut, "cut.jpg", 2, small),
+        assert_int_equal(jpeg_decode_square(decoder, file, cut, "cut.jpg", 2, false, small),
                          STATUS_BAD_INPUT);
         assert_non_null(strstr(status_last()->text, "cut.jpg cannot be decoded: "));
         /* The next file is not taken for the rest of this one. */
-        if (jpeg_decode_square(decoder, file, bytes, "whole", 2, small) != STATUS_OK)
+        if (jpeg_decode_square(decoder, file, bytes, "whole", 2, false, small) != STATUS_OK)
             fail_msg("%s", status_last()->text);
     }
-    assert_int_equal(jpeg_decode_square(decoder, "GIF89a, not a JPEG", 18, "a.gif", 2, small),
-                     STATUS_BAD_INPUT);
+    assert_int_equal(
+        jpeg_decode_square(decoder, "GIF89a, not a JPEG", 18, "a.gif", 2, false, small),
+        STATUS_BAD_INPUT);
     jpeg_decoder_close(decoder);
     free(file);
     free(rgb);
@@ -204,7 +259,7 @@ static void flipped_bytes_never_crash_the_decoder(void **state)
         enum status status;
 
         file[i] ^= 0x5a;
-        status = jpeg_decode_square(decoder, file, bytes, "flipped", 2, small);
+        status = jpeg_decode_square(decoder, file, bytes, "flipped", 2, false, small);
         assert_true(status == STATUS_OK || status == STATUS_BAD_INPUT);
         refused += status != STATUS_OK;
         file[i] ^= 0x5a;
@@ -232,7 +287,8 @@ static void a_stream_of_images_of_many_sizes_is_encoded_and_decoded(void **state
         memset(rgb, (int)(30 * i), 200 * 200 * 3);
         assert_int_equal(jpeg_encode(encoder, rgb, sides[i], sides[i], 90, &file, &bytes),
                          STATUS_OK);
-        assert_int_equal(jpeg_decode_square(decoder, file, bytes, "stream", 1, small), STATUS_OK);
+        assert_int_equal(jpeg_decode_square(decoder, file, bytes, "stream", 1, false, small),
+                         STATUS_OK);
         for (int c = 0; c < 3; c++) assert_in_range(small[c] + 2, 30 * i, 30 * i + 4);
     }
     jpeg_decoder_close(decoder);
@@ -246,6 +302,7 @@ int main(void)
         cmocka_unit_test(areas_are_averaged_exactly),
         cmocka_unit_test(any_pair_of_sizes_agrees_with_a_naive_mean),
         cmocka_unit_test(the_middle_square_of_a_known_image_comes_back),
+        cmocka_unit_test(a_decoder_that_shrinks_differs_a_little),
         cmocka_unit_test(grayscale_and_cmyk_become_rgb),
         cmocka_unit_test(what_is_no_whole_jpeg_is_refused_by_name),
         cmocka_unit_test(flipped_bytes_never_crash_the_decoder),

@@ -166,6 +166,7 @@ static bool is_central(const struct balance *balance, const struct balance_resul
 struct search {
     const struct balance *balance;
     int image_size;
+    bool scales;             /* the decoder shrinks files */
     double decode_ns[SIZES]; /* 0: not measured yet */
     struct balance_result measured[SIZES];
     bool twice[SIZES];         /* measured by two runs that agree */
@@ -178,7 +179,8 @@ struct search {
 static enum status decode_time(struct search *search, int size, double *ns)
 {
     if (!(search->decode_ns[size] > 0))
-        TRY(dataset_decode_ns(pixels_of(size), search->image_size, &search->decode_ns[size]));
+        TRY(dataset_decode_ns(pixels_of(size), search->image_size, search->scales,
+                              &search->decode_ns[size]));
     *ns = search->decode_ns[size];
 
     return STATUS_OK;
@@ -381,6 +383,7 @@ static enum status approach(struct balance_result *result, struct device *device
 {
     struct search search = { .balance = balance,
                              .image_size = config->data.image_size,
+                             .scales = config->data.scales,
                              .slope = (double)config->model.batch };
     int size = size_of(config->data.jpeg_pixels);
     bool settled = false;

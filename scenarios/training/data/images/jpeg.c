@@ -3,7 +3,6 @@
 #include "harness/base/rows.h"
 #include "scenarios/training/data/images/resize.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <turbojpeg.h>
@@ -102,11 +101,20 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
-/* Decodes all of the file as RGB without gaps. *decoded is where: `rgb` for an image of that size, which
+/* By how much the decoder may shrink: the side stays no smaller than `size`. */
+static tjscalingfactor scaling(int side, int size)
+{
+    tjscalingfactor factor = { 1, 1 };
+
+    while (factor.denom < 8 && side >= 2 * factor.denom * size) factor.denom *= 2;
+    return factor;
+}
+
+/* Decodes all of the file as RGB without gaps, *width by *height pixels. *decoded is where: `rgb` for an image of that size, which
  * needs no resizing, else decoder->pixels. */
 static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t bytes,
-                          const char *name, int size, uint8_t *rgb, uint8_t **decoded, int *width,
-                          int *height)
+                          const char *name, int size, bool scales, uint8_t *rgb, uint8_t **decoded,
+                          int *width, int *height)
 {
     enum status status = STATUS_OK;
     int subsampling, colours;
@@ -125,6 +133,12 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
         FAIL_OUT(STATUS_BAD_INPUT,
                  "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name,
                  *width, *height, MOST_PIXELS);
+    if (scales) {
+        tjscalingfactor factor = scaling(*width < *height ? *width : *height, size);
+        *width = TJSCALED(*width, factor);
+        *height = TJSCALED(*height, factor);
+        pixels = (size_t)*width * (size_t)*height;
+    }
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
     *decoded = rgb;
     if (*width != size || *height != size || is_cmyk) {
@@ -149,13 +163,13 @@ out:
 }
 
 enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, size_t bytes,
-                               const char *name, int size, uint8_t *rgb)
+                               const char *name, int size, bool scales, uint8_t *rgb)
 {
     uint8_t *decoded = NULL;
     int width, height, side;
     size_t left, top, stride;
 
-    TRY(decode(decoder, file, bytes, name, size, rgb, &decoded, &width, &height));
+    TRY(decode(decoder, file, bytes, name, size, scales, rgb, &decoded, &width, &height));
     if (decoded == rgb)
         return STATUS_OK;
     side = width < height ? width : height;
