@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+static void check_pictures(const struct snapshot *snapshot, const struct snapshot_device *device)
+{
+    PROMISE(device->point_count <= SNAPSHOT_POINTS);
+    for (int64_t i = 0; i < device->point_count; i++) {
+        PROMISE(i == 0 || device->points[i].event > device->points[i - 1].event);
+        PROMISE(device->points[i].live <= device->live_peak);
+        for (int j = 0; j < SNAPSHOT_HOLDERS; j++) PROMISE(device->points[i].of_site[j] >= 0);
+    }
+    for (int64_t i = 0; i < device->call_count; i++) {
+        PROMISE(device->calls[i].name < intern_count(snapshot->names));
+        PROMISE(device->calls[i].depth <= (i > 0 ? device->calls[i - 1].depth + 1 : 0));
+    }
+}
+
 static void check_device(const struct snapshot *snapshot, const struct snapshot_device *device)
 {
     PROMISE(device->live_peak >= device->live_start && device->live_start >= 0);
@@ -13,8 +27,11 @@ static void check_device(const struct snapshot *snapshot, const struct snapshot_
     PROMISE(device->finding_count <= SNAPSHOT_FINDINGS);
     for (int i = 0; i < device->finding_count; i++)
         PROMISE(device->findings[i].evidence[0] != '\0' && device->findings[i].advice != NULL);
-    for (int64_t i = 0; i < device->site_count; i++)
+    for (int64_t i = 0; i < device->site_count; i++) {
         PROMISE(device->sites[i].name < intern_count(snapshot->names));
+        PROMISE(device->sites[i].at_peak >= 0);
+    }
+    check_pictures(snapshot, device);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -6,27 +6,30 @@
 
 #include <stdio.h>
 
-enum { BAR = 30, SITES = 12 };
+enum { BAR = 30, SITES = 12, CURVE_ROWS = 24 };
 
 static void print_curve(const struct page *page, const struct snapshot_device *device)
 {
     static const struct column columns[] = { { "events", 12, 0 },
                                              { "most live", 10, 0 },
                                              { "", -BAR, 0 } };
+    int64_t rows = device->point_count < CURVE_ROWS ? device->point_count : CURVE_ROWS;
 
-    if (device->event_count == 0)
+    if (rows == 0)
         return;
     page_heading(page, "Live memory over the history");
     page_table(page, columns, ARRAY_SIZE(columns));
-    for (int i = 0; i < SNAPSHOT_CURVE && i < device->event_count; i++) {
-        int64_t to = (i + 1) * device->event_count / SNAPSHOT_CURVE;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t most = 0, to = (i + 1) * device->point_count / rows;
         char events[32], bar[BAR_SIZE];
         const char *cells[] = { events, NULL, bar };
-        struct quantity_text live = quantity_bytes((double)device->curve[i]);
-        snprintf(events, sizeof events, "to %lld", (long long)to);
-        page_bar(bar,
-                 device->live_peak > 0 ? (double)device->curve[i] / (double)device->live_peak : 0,
-                 BAR);
+        struct quantity_text live;
+        for (int64_t j = i * device->point_count / rows; j < to; j++)
+            most = device->points[j].live > most ? device->points[j].live : most;
+        live = quantity_bytes((double)most);
+        snprintf(events, sizeof events, "to %lld",
+                 (long long)(to * device->event_count / device->point_count));
+        page_bar(bar, device->live_peak > 0 ? (double)most / (double)device->live_peak : 0, BAR);
         cells[1] = live.text;
         page_row(page, columns, ARRAY_SIZE(columns), cells);
     }

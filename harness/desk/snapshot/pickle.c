@@ -2,29 +2,81 @@
 #include "harness/desk/snapshot/pickle.h"
 
 #include "harness/base/rows.h"
+#include "harness/desk/read/input/read_ahead.h"
+#include "harness/desk/snapshot/pickle_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_VALUE = 0 }; /* the value of None, and of memo's holes */
+
+#define BYTES_MOST (INT64_C(8) << 30) /* values are numbered with 32 bits */
+
 struct unpickler {
     struct pickle *pickle;
-    const unsigned char *at, *end, *begin;
+    struct read_ahead *input;
+    const unsigned char *at, *end, *begin; /* in a window of the file */
+    int64_t before;                        /* bytes of the file before the window */
     uint32_t *stack, *memo;
     int64_t depth, stack_room, memo_count, memo_room;
     int64_t *marks; /* depths */
     int64_t mark_count, mark_room;
 };
 
-enum { MEMBERS_MOST = 64 }; /* that are looked through: a snapshot has fewer, everywhere */
-
-enum { NO_VALUE = 0 }; /* the node of None, and of memo's holes */
-
-#define NODES_MOST INT64_C(0xfffffff0)
+static int64_t offset_of(const struct unpickler *machine)
+{
+    return machine->before + (machine->at - machine->begin);
+}
 
 static enum status damaged(const struct unpickler *machine, const char *reason)
 {
-    FAIL(STATUS_BAD_INPUT, "the pickle is damaged at byte %lld: %s",
-         (long long)(machine->at - machine->begin), reason);
+    FAIL(STATUS_BAD_INPUT, "the pickle is damaged at byte %lld: %s", (long long)offset_of(machine),
+         reason);
+}
+
+/* --- The file --- */
+
+/* The next window; *is_end: there is none. */
+static enum status refill(struct unpickler *machine, bool *is_end)
+{
+    const char *bytes;
+    size_t count;
+
+    machine->before += machine->end - machine->begin;
+    if (machine->before > BYTES_MOST)
+        FAIL(STATUS_BAD_INPUT, "it is larger than 8 GiB");
+    machine->begin = machine->at = machine->end = NULL;
+    TRY(read_ahead_next(machine->input, &bytes, &count));
+    *is_end = count == 0;
+    if (count > 0) {
+        machine->begin = machine->at = (const unsigned char *)bytes;
+        machine->end = machine->begin + count;
+    }
+    return STATUS_OK;
+}
+
+/* Takes `count` bytes, of which up to `most` are copied; `reason`: the sentence if the file ends before. */
+static enum status take_bytes(struct unpickler *machine, uint64_t count, char *copy, size_t most,
+                              const char *reason)
+{
+    while (count > 0) {
+        size_t left = (size_t)(machine->end - machine->at), kept;
+        bool is_end = false;
+        if (left == 0) {
+            TRY(refill(machine, &is_end));
+            if (is_end)
+                return damaged(machine, reason);
+            continue;
+        }
+        left = count < left ? (size_t)count : left;
+        kept = left < most ? left : most;
+        memcpy(copy, machine->at, kept);
+        copy += kept;
+        most -= kept;
+        machine->at += left;
+        count -= left;
+    }
+    return STATUS_OK;
 }
 
 static uint64_t little_endian(const unsigned char *at, size_t count)
@@ -35,63 +87,63 @@ static uint64_t little_endian(const unsigned char *at, size_t count)
     return value;
 }
 
-/* Takes a number of `count` bytes. */
+/* Takes a number of `count` bytes, 8 at most. */
 static enum status take(struct unpickler *machine, size_t count, uint64_t *number)
 {
-    if ((size_t)(machine->end - machine->at) < count)
-        return damaged(machine, "it ends within an operation");
-    *number = little_endian(machine->at, count);
-    machine->at += count;
+    unsigned char bytes[8];
+
+    if ((size_t)(machine->end - machine->at) >= count) {
+        *number = little_endian(machine->at, count);
+        machine->at += count;
+        return STATUS_OK;
+    }
+    TRY(take_bytes(machine, count, (char *)bytes, sizeof bytes, "it ends within an operation"));
+    *number = little_endian(bytes, count);
 
     return STATUS_OK;
 }
 
 /* --- The stack --- */
 
-static enum status push(struct unpickler *machine, uint32_t node)
+static enum status push(struct unpickler *machine, uint32_t value)
 {
     TRY(rows_grow(&machine->stack, machine->depth + 1, &machine->stack_room));
-    machine->stack[machine->depth++] = node;
+    machine->stack[machine->depth++] = value;
 
     return STATUS_OK;
 }
 
-static enum status add_node(struct unpickler *machine, struct pickle_node node, uint32_t *number)
+static enum status push_new(struct unpickler *machine, enum pickle_type type, uint64_t content)
 {
-    struct pickle *pickle = machine->pickle;
+    uint32_t value = 0;
 
-    if (pickle->count == NODES_MOST)
-        return damaged(machine, "it has too many values");
-    TRY(rows_grow(&pickle->nodes, pickle->count + 1, &pickle->room));
-    *number = (uint32_t)pickle->count;
-    pickle->nodes[pickle->count++] = node;
-
-    return STATUS_OK;
+    TRY(pickle_add(machine->pickle, type, content, &value));
+    return push(machine, value);
 }
 
-static enum status push_new(struct unpickler *machine, struct pickle_node node)
+static enum status push_integer(struct unpickler *machine, int64_t integer)
 {
-    uint32_t number = 0;
+    uint32_t value = 0;
 
-    TRY(add_node(machine, node, &number));
-    return push(machine, number);
-}
-
-static enum status push_integer(struct unpickler *machine, int64_t value)
-{
-    return push_new(machine, (struct pickle_node){ .type = PICKLE_INTEGER, .integer = value });
+    TRY(pickle_add_integer(machine->pickle, integer, &value));
+    return push(machine, value);
 }
 
 static enum status push_text(struct unpickler *machine, uint64_t length)
 {
-    if (length > (uint64_t)(machine->end - machine->at) || length > UINT32_MAX)
-        return damaged(machine, "a text is longer than the file");
-    TRY(push_new(machine, (struct pickle_node){ .type = PICKLE_TEXT,
-                                                .count = (uint32_t)length,
-                                                .at = (uint64_t)(machine->at - machine->begin) }));
-    machine->at += length;
+    const char *bytes = (const char *)machine->at;
+    char copy[PICKLE_TEXT_BYTES];
+    size_t kept = length < sizeof copy ? (size_t)length : sizeof copy;
+    uint32_t number = 0;
 
-    return STATUS_OK;
+    if (length <= (uint64_t)(machine->end - machine->at)) {
+        machine->at += length;
+    } else {
+        TRY(take_bytes(machine, length, copy, sizeof copy, "a text is longer than the file"));
+        bytes = copy;
+    }
+    TRY(intern_add(machine->pickle->texts, kept > 0 ? bytes : "", kept, &number));
+    return push_new(machine, PICKLE_TEXT, number);
 }
 
 /* The lowest place of the stack that an operation may touch. */
@@ -100,50 +152,20 @@ static int64_t floor_of(const struct unpickler *machine)
     return machine->mark_count > 0 ? machine->marks[machine->mark_count - 1] : 0;
 }
 
-/* --- Items --- */
-
-/* Appends values to a list or dictionary, whose room doubles. */
-static enum status append(struct unpickler *machine, uint32_t to, const uint32_t *values,
-                          int64_t count)
-{
-    struct pickle *pickle = machine->pickle;
-    struct pickle_node *node = &pickle->nodes[to];
-    int64_t need = node->count + count, room = node->count > 0 ? INT64_C(1) << node->room_bits : 0;
-    uint8_t bits = node->room_bits;
-
-    if (count == 0)
-        return STATUS_OK;
-    if (need > NODES_MOST / 2)
-        return damaged(machine, "a list is too long");
-    if (need > room) {
-        int64_t first = pickle->item_count;
-        bool last = room > 0 && (int64_t)node->at + room == pickle->item_count;
-        for (bits = 0; INT64_C(1) << bits < need;) bits++;
-        room = INT64_C(1) << bits;
-        first = last ? (int64_t)node->at : first;
-        TRY(rows_grow(&pickle->items, first + room, &pickle->item_room));
-        if (!last && node->count > 0)
-            memcpy(pickle->items + first, pickle->items + node->at,
-                   node->count * sizeof *pickle->items);
-        pickle->item_count = first + room;
-        node->at = (uint64_t)first;
-        node->room_bits = bits;
-    }
-    memcpy(pickle->items + node->at + node->count, values, (size_t)count * sizeof *values);
-    node->count = (uint32_t)need;
-
-    return STATUS_OK;
-}
-
 /* Puts the top `count` values into what is below them, which has that type. */
 static enum status put(struct unpickler *machine, int64_t count, enum pickle_type type)
 {
+    struct pickle *pickle = machine->pickle;
     int64_t to = machine->depth - count - 1;
+    uint32_t *values;
 
-    if (count < 0 || to < floor_of(machine) ||
-        machine->pickle->nodes[machine->stack[to]].type != type)
+    if (count < 0 || to < floor_of(machine) || pickle_type_of(pickle, machine->stack[to]) != type)
         return damaged(machine, "nothing takes these values");
-    TRY(append(machine, machine->stack[to], machine->stack + to + 1, count));
+    values = machine->stack + to + 1;
+    if (type == PICKLE_DICT)
+        TRY(pickle_set_members(pickle, values[-1], values, count));
+    else
+        TRY(pickle_append(pickle, values[-1], values, count));
     machine->depth = to + 1;
 
     return STATUS_OK;
@@ -167,8 +189,8 @@ static enum status make_tuple(struct unpickler *machine, int64_t count)
 
     if (count < 0 || machine->depth - count < floor_of(machine))
         return damaged(machine, "a tuple has too few values");
-    TRY(add_node(machine, (struct pickle_node){ .type = PICKLE_LIST }, &tuple));
-    TRY(append(machine, tuple, machine->stack + machine->depth - count, count));
+    TRY(pickle_add(machine->pickle, PICKLE_LIST, 0, &tuple));
+    TRY(pickle_append(machine->pickle, tuple, machine->stack + machine->depth - count, count));
     machine->depth -= count;
     return push(machine, tuple);
 }
@@ -188,7 +210,7 @@ static enum status make_tuple_from_mark(struct unpickler *machine)
 /* Python counts the memo up, one for each operation: a higher number is made up to take memory. */
 static enum status memoize(struct unpickler *machine, uint64_t number)
 {
-    if (machine->depth == 0 || number > (uint64_t)(machine->at - machine->begin))
+    if (machine->depth == 0 || number > (uint64_t)offset_of(machine))
         return damaged(machine, "a number of its memo cannot be");
     TRY(rows_grow(&machine->memo, (int64_t)number + 1, &machine->memo_room));
     while (machine->memo_count <= (int64_t)number) machine->memo[machine->memo_count++] = NO_VALUE;
@@ -208,29 +230,29 @@ static enum status recall(struct unpickler *machine, uint64_t number)
 
 static enum status take_long(struct unpickler *machine, uint64_t length)
 {
-    uint64_t value = 0;
+    unsigned char bytes[8] = { 0 };
+    size_t used = length < sizeof bytes ? (size_t)length : sizeof bytes;
+    uint64_t value;
 
-    if (length > (uint64_t)(machine->end - machine->at))
-        return damaged(machine, "a number is longer than the file");
-    if (length > 0) {
-        size_t used = length < 8 ? (size_t)length : 8;
-        value = little_endian(machine->at, used);
-        if (used < 8 && (machine->at[used - 1] & 0x80) != 0)
-            value |= UINT64_MAX << 8 * used;
-    }
-    machine->at += length;
+    TRY(take_bytes(machine, length, (char *)bytes, sizeof bytes,
+                   "a number is longer than the file"));
+    value = little_endian(bytes, used);
+    if (used > 0 && used < sizeof bytes && (bytes[used - 1] & 0x80) != 0)
+        value |= UINT64_MAX << 8 * used;
     return push_integer(machine, (int64_t)value);
 }
 
+/* As a whole number: a snapshot has no other that matters. */
 static enum status take_real(struct unpickler *machine)
 {
-    struct pickle_node node = { .type = PICKLE_REAL };
+    const double most = 1e18;
     uint64_t bits = 0;
+    double real;
 
     TRY(take(machine, 8, &bits));
     bits = __builtin_bswap64(bits);
-    memcpy(&node.real, &bits, sizeof bits);
-    return push_new(machine, node);
+    memcpy(&real, &bits, sizeof bits);
+    return push_integer(machine, real > -most && real < most ? (int64_t)real : 0);
 }
 
 /* The names of operations that do more than hold data, for the sentence. */
@@ -255,7 +277,7 @@ static const char *name_of(unsigned char operation)
 static enum status refuse(const struct unpickler *machine, unsigned char operation)
 {
     const char *name = name_of(operation);
-    long long at = (long long)(machine->at - 1 - machine->begin);
+    long long at = (long long)offset_of(machine) - 1;
 
     if (name != NULL)
         FAIL(STATUS_BAD_INPUT,
@@ -311,10 +333,10 @@ static enum status take_operation(struct unpickler *machine, unsigned char opera
         return take_numbered(machine, operation, bytes);
     switch (operation) {
     case '}': /* EMPTY_DICT */
-        return push_new(machine, (struct pickle_node){ .type = PICKLE_DICT });
+        return push_new(machine, PICKLE_DICT, 0);
     case ']': /* EMPTY_LIST */
     case ')': /* EMPTY_TUPLE */
-        return push_new(machine, (struct pickle_node){ .type = PICKLE_LIST });
+        return push_new(machine, PICKLE_LIST, 0);
     case '(': /* MARK */
         TRY(rows_grow(&machine->marks, machine->mark_count + 1, &machine->mark_room));
         machine->marks[machine->mark_count++] = machine->depth;
@@ -352,85 +374,52 @@ static enum status take_operation(struct unpickler *machine, unsigned char opera
     }
 }
 
+/* Reads on to the end of the file, for its size and for damage that only shows there. */
+static enum status read_rest(struct unpickler *machine)
+{
+    bool is_end = false;
+
+    while (!is_end) TRY(refill(machine, &is_end));
+    machine->pickle->bytes = machine->before;
+
+    return STATUS_OK;
+}
+
 static enum status run(struct unpickler *machine)
 {
-    uint32_t none = 0;
-
-    TRY(add_node(machine, (struct pickle_node){ .type = PICKLE_NONE }, &none));
-    while (machine->at < machine->end) {
-        unsigned char operation = *machine->at++;
+    for (;;) {
+        unsigned char operation;
+        if (machine->at == machine->end) {
+            bool is_end = false;
+            TRY(refill(machine, &is_end));
+            if (is_end)
+                return damaged(machine, "it has no end: the file is cut");
+        }
+        operation = *machine->at++;
         if (operation == '.') { /* STOP */
             if (machine->depth != 1)
                 return damaged(machine, "it ends with other than one value");
             machine->pickle->root = machine->stack[0];
-            return STATUS_OK;
+            return read_rest(machine);
         }
         TRY(take_operation(machine, operation));
     }
-    return damaged(machine, "it has no end: the file is cut");
 }
 
-enum status pickle_read(struct pickle *pickle, const char *bytes, size_t size)
+enum status pickle_read(struct pickle *pickle, const char *path, const char *const *words,
+                        int word_count, int members)
 {
-    const unsigned char *begin = (const unsigned char *)bytes;
-    struct unpickler machine = {
-        .pickle = pickle, .at = begin, .end = begin + size, .begin = begin
-    };
-    enum status status;
+    enum status status = STATUS_OK;
+    struct unpickler machine = { .pickle = pickle };
 
-    *pickle = (struct pickle){ .bytes = bytes };
-    status = run(&machine);
+    TRY_OUT(pickle_begin(pickle, words, word_count, members));
+    TRY_OUT(read_ahead_open(&machine.input, path));
+    TRY_OUT(run(&machine));
+
+out:
+    read_ahead_close(machine.input);
     free(machine.stack);
     free(machine.memo);
     free(machine.marks);
     return status;
-}
-
-void pickle_release(struct pickle *pickle)
-{
-    free(pickle->nodes);
-    free(pickle->items);
-    *pickle = (struct pickle){ .count = 0 };
-}
-
-/* --- Questions --- */
-
-bool pickle_text_is(const struct pickle *pickle, uint32_t node, const char *text)
-{
-    const struct pickle_node *one = &pickle->nodes[node];
-
-    return one->type == PICKLE_TEXT && one->count == strlen(text) &&
-           memcmp(pickle->bytes + one->at, text, one->count) == 0;
-}
-
-int64_t pickle_member(const struct pickle *pickle, int64_t node, const char *name)
-{
-    const struct pickle_node *dict = node >= 0 ? &pickle->nodes[node] : NULL;
-
-    if (dict == NULL || dict->type != PICKLE_DICT)
-        return -1;
-    for (uint32_t i = 0; i + 1 < dict->count && i < 2 * MEMBERS_MOST; i += 2)
-        if (pickle_text_is(pickle, pickle->items[dict->at + i], name))
-            return pickle->items[dict->at + i + 1];
-    return -1;
-}
-
-int64_t pickle_length(const struct pickle *pickle, int64_t node)
-{
-    return node >= 0 && pickle->nodes[node].type == PICKLE_LIST ? pickle->nodes[node].count : 0;
-}
-
-uint32_t pickle_item(const struct pickle *pickle, int64_t node, int64_t number)
-{
-    return pickle->items[pickle->nodes[node].at + (uint64_t)number];
-}
-
-int64_t pickle_integer(const struct pickle *pickle, int64_t node, int64_t otherwise)
-{
-    const double most = 9e18;
-    const struct pickle_node *one = node >= 0 ? &pickle->nodes[node] : NULL;
-
-    if (one != NULL && one->type == PICKLE_REAL && one->real > -most && one->real < most)
-        return (int64_t)one->real;
-    return one != NULL && one->type == PICKLE_INTEGER ? one->integer : otherwise;
 }

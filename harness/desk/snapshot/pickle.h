@@ -1,60 +1,59 @@
 /* A pickle as data: numbers, texts, lists and dictionaries. Nothing in it is run: an operation that would import, call or
  * build anything is refused with its name and place.
  *
- * Values are known by numbers. Lists and tuples that the file names again are one value, however often they come, so memory is
- * bounded by the file: 16 bytes per value, and 8 per item. */
+ * The file is read once, in pieces. Values are known by numbers, 0 is None. Lists and tuples that the file names again are
+ * one value, however often they come. Of dictionaries only the members are kept that the caller names. So memory is bounded
+ * by the file: 8 bytes per value, and 4 per item; a text is kept once. */
 #ifndef HARNESS_DESK_SNAPSHOT_PICKLE_H
 #define HARNESS_DESK_SNAPSHOT_PICKLE_H
 
 #include "harness/base/status.h"
+#include "harness/base/words/intern.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum pickle_type {
-    PICKLE_NONE,
-    PICKLE_INTEGER,
-    PICKLE_REAL,
-    PICKLE_TEXT,
-    PICKLE_LIST,
-    PICKLE_DICT
-};
-
-struct pickle_node {
-    uint8_t type;
-    uint8_t room_bits; /* of a list or a dictionary: it has room for 1 << room_bits items */
-    uint32_t count;    /* items, or bytes of a text; a dictionary has two items per member */
-    union {
-        int64_t integer; /* beyond 63 bits as its two's complement */
-        double real;
-        uint64_t at; /* in the bytes, or in the items */
-    };
+enum {
+    PICKLE_MEMBERS = 32,     /* names of members, at most */
+    PICKLE_TEXT_BYTES = 4096 /* of a text, that are kept */
 };
 
 struct pickle {
-    const char *bytes; /* the caller's */
-    struct pickle_node *nodes;
+    uint64_t *values; /* pickle_values.c says how they are packed */
     int64_t count, room;
     uint32_t *items;
     int64_t item_count, item_room;
+    struct intern *texts; /* the caller's words come first */
+    int members;
     uint32_t root;
+    int64_t bytes; /* of the file */
 };
 
-/* `bytes` must live as long. BAD_INPUT: it is none, or does more than hold data; OUT_OF_MEMORY. Release in every case. */
-enum status pickle_read(struct pickle *pickle, const char *bytes, size_t size);
+/* `words` [word_count]: texts that are known by their place in it; the first `members` of them are the names of members,
+ * PICKLE_MEMBERS at most. IO; BAD_INPUT: the file is none, or does more than hold data; OUT_OF_MEMORY. Release in every
+ * case. */
+enum status pickle_read(struct pickle *pickle, const char *path, const char *const *words,
+                        int word_count, int members);
 void pickle_release(struct pickle *pickle);
 
-bool pickle_text_is(const struct pickle *pickle, uint32_t node, const char *text);
+/* The member of a dictionary with that name, a place in the caller's words; 0, None: there is none, or `value` is no
+ * dictionary. */
+uint32_t pickle_member(const struct pickle *pickle, uint32_t value, int name);
 
-/* The member of a dictionary of that name; -1: there is none, or it is no dictionary. */
-int64_t pickle_member(const struct pickle *pickle, int64_t node, const char *name);
+/* How many items a list has; 0: it is none. */
+int64_t pickle_length(const struct pickle *pickle, uint32_t value);
+uint32_t pickle_item(const struct pickle *pickle, uint32_t value, int64_t number);
 
-/* How many items a list has; 0: it is none, or -1. */
-int64_t pickle_length(const struct pickle *pickle, int64_t node);
-uint32_t pickle_item(const struct pickle *pickle, int64_t node, int64_t number);
+/* A number of the caller's beside a list that has items, 0 at first; NULL: `value` is no such list. */
+uint32_t *pickle_note(struct pickle *pickle, uint32_t value);
 
-/* The node as a whole number. */
-int64_t pickle_integer(const struct pickle *pickle, int64_t node, int64_t otherwise);
+/* The value as a whole number of 61 bits; larger ones lose their highest bits. */
+int64_t pickle_integer(const struct pickle *pickle, uint32_t value, int64_t otherwise);
+
+const char *pickle_text(const struct pickle *pickle, uint32_t value); /* "": it is none */
+
+/* Whether the value is that text, a place in the caller's words. */
+bool pickle_is(const struct pickle *pickle, uint32_t value, int word);
 
 #endif

@@ -1,75 +1,53 @@
 #include "harness/desk/snapshot/snapshot.h"
 
-#include "harness/base/rows.h"
-#include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes are numbered with 32 bits, and take three bytes of the file each at least. */
-#define BYTES_MOST (INT64_C(8) << 30)
-
-static enum status read_bytes(const char *path, char **bytes, int64_t *size)
-{
-    enum status status = STATUS_OK;
-    struct read_ahead *text = NULL;
-    const char *piece;
-    int64_t room = 0;
-    size_t count;
-
-    TRY_OUT(read_ahead_open(&text, path));
-    do {
-        TRY_OUT(read_ahead_next(text, &piece, &count));
-        if (*size + (int64_t)count > BYTES_MOST)
-            FAIL_OUT(STATUS_BAD_INPUT, "it is larger than 8 GiB");
-        TRY_OUT(rows_grow(bytes, *size + (int64_t)count, &room));
-        memcpy(*bytes + *size, piece, count);
-        *size += (int64_t)count;
-    } while (count > 0);
-
-out:
-    read_ahead_close(text);
-    return status;
-}
-
 /* --- Segments --- */
 
-static int64_t number(const struct pickle *pickle, int64_t node, const char *name)
+int64_t snapshot_size(const struct pickle *pickle, uint32_t dict, enum snapshot_word name)
 {
-    int64_t value = pickle_integer(pickle, pickle_member(pickle, node, name), 0);
+    int64_t value = pickle_integer(pickle, pickle_member(pickle, dict, name), 0);
 
     return value > 0 && value <= SNAPSHOT_SIZE_MOST ? value : 0;
 }
 
 /* Before PyTorch 2.1 a block has a history in place of its own figures. */
-static int64_t requested(const struct pickle *pickle, int64_t block)
+int64_t snapshot_requested(const struct pickle *pickle, uint32_t block)
 {
-    int64_t history = pickle_member(pickle, block, "history");
+    uint32_t history = pickle_member(pickle, block, WORD_HISTORY);
 
-    if (pickle_member(pickle, block, "requested_size") >= 0)
-        return number(pickle, block, "requested_size");
+    if (pickle_member(pickle, block, WORD_REQUESTED_SIZE) != 0)
+        return snapshot_size(pickle, block, WORD_REQUESTED_SIZE);
     if (pickle_length(pickle, history) > 0)
-        return number(pickle, pickle_item(pickle, history, 0), "real_size");
-    return number(pickle, block, "size");
+        return snapshot_size(pickle, pickle_item(pickle, history, 0), WORD_REAL_SIZE);
+    return snapshot_size(pickle, block, WORD_SIZE);
 }
 
-static void take_blocks(struct snapshot_device *device, const struct pickle *pickle, int64_t blocks)
+bool snapshot_is_of(const struct pickle *pickle, uint32_t segment, int64_t device)
+{
+    return pickle_integer(pickle, pickle_member(pickle, segment, WORD_DEVICE), 0) == device;
+}
+
+static void take_blocks(struct snapshot_device *device, const struct pickle *pickle,
+                        uint32_t blocks)
 {
     int64_t unused = 0, largest = 0, held = 0;
 
     for (int64_t i = 0; i < pickle_length(pickle, blocks); i++) {
-        int64_t block = pickle_item(pickle, blocks, i), size = number(pickle, block, "size");
-        int64_t state = pickle_member(pickle, block, "state");
-        if (state >= 0 && pickle_text_is(pickle, (uint32_t)state, "inactive")) {
+        uint32_t block = pickle_item(pickle, blocks, i);
+        int64_t size = snapshot_size(pickle, block, WORD_SIZE);
+        int64_t asked = snapshot_requested(pickle, block);
+        if (pickle_is(pickle, pickle_member(pickle, block, WORD_STATE), WORD_INACTIVE)) {
             unused += size;
             largest = size > largest ? size : largest;
             continue;
         }
         held += size;
-        device->live_end += requested(pickle, block);
-        device->rounding +=
-            size - requested(pickle, block) > 0 ? size - requested(pickle, block) : 0;
+        device->live_end += asked;
+        device->rounding += size > asked ? size - asked : 0;
     }
     device->active += held;
     if (held == 0) {
@@ -81,12 +59,12 @@ static void take_blocks(struct snapshot_device *device, const struct pickle *pic
 }
 
 static enum status take_segment(struct snapshot_reading *reading, struct snapshot_device *device,
-                                int64_t segment)
+                                uint32_t segment)
 {
     const struct pickle *pickle = &reading->pickle;
-    int64_t blocks = pickle_member(pickle, segment, "blocks");
-    int64_t pool = pickle_member(pickle, segment, "segment_pool_id");
-    int64_t size = number(pickle, segment, "total_size");
+    uint32_t blocks = pickle_member(pickle, segment, WORD_BLOCKS);
+    uint32_t pool = pickle_member(pickle, segment, WORD_SEGMENT_POOL_ID);
+    int64_t size = snapshot_size(pickle, segment, WORD_TOTAL_SIZE);
 
     /* The same list may be in many places of a made-up file. */
     reading->blocks_left -= 1 + pickle_length(pickle, blocks);
@@ -111,31 +89,49 @@ static bool has_anything(const struct snapshot_device *device)
     return device->segment_count > 0 || device->event_count > 0;
 }
 
+static void release_device(struct snapshot_device *device)
+{
+    free(device->points);
+    free(device->sites);
+    free(device->calls);
+    *device = (struct snapshot_device){ .device = 0 };
+}
+
+static enum status take_device(struct snapshot_reading *reading, struct snapshot_device *device)
+{
+    const struct pickle *pickle = &reading->pickle;
+    uint32_t segments = pickle_member(pickle, pickle->root, WORD_SEGMENTS);
+    uint32_t traces = pickle_member(pickle, pickle->root, WORD_DEVICE_TRACES), trace = 0;
+
+    for (int64_t i = 0; i < pickle_length(pickle, segments); i++) {
+        uint32_t segment = pickle_item(pickle, segments, i);
+        if (snapshot_is_of(pickle, segment, device->device))
+            TRY(take_segment(reading, device, segment));
+    }
+    if (device->device < pickle_length(pickle, traces))
+        trace = pickle_item(pickle, traces, device->device);
+    if (pickle_length(pickle, trace) > 0 || device->segment_count > 0)
+        TRY(snapshot_history(reading, device, trace));
+    snapshot_judge(reading->snapshot, device);
+
+    return STATUS_OK;
+}
+
 static enum status take_devices(struct snapshot_reading *reading)
 {
     struct snapshot *snapshot = reading->snapshot;
-    const struct pickle *pickle = &reading->pickle;
-    int64_t segments = pickle_member(pickle, pickle->root, "segments");
-    int64_t traces = pickle_member(pickle, pickle->root, "device_traces");
 
     for (int i = 0; i < SNAPSHOT_DEVICES; i++) {
         struct snapshot_device *device = &snapshot->devices[snapshot->device_count];
-        int64_t trace = -1;
-        *device = (struct snapshot_device){ .device = i };
-        for (int64_t j = 0; j < pickle_length(pickle, segments); j++) {
-            int64_t segment = pickle_item(pickle, segments, j);
-            if (pickle_integer(pickle, pickle_member(pickle, segment, "device"), 0) == i)
-                TRY(take_segment(reading, device, segment));
-        }
-        if (i < pickle_length(pickle, traces))
-            trace = pickle_item(pickle, traces, i);
-        if (trace >= 0 || device->segment_count > 0)
-            TRY(snapshot_history(reading, device, trace));
-        snapshot_judge(snapshot, device);
-        if (has_anything(device))
+        enum status status;
+        device->device = i;
+        status = take_device(reading, device);
+        if (status == STATUS_OK && has_anything(device))
             snapshot->device_count++;
         else
-            free(device->sites);
+            release_device(device);
+        if (status != STATUS_OK)
+            return status;
     }
     return STATUS_OK;
 }
@@ -143,47 +139,48 @@ static enum status take_devices(struct snapshot_reading *reading)
 static enum status take_snapshot(struct snapshot_reading *reading)
 {
     const struct pickle *pickle = &reading->pickle;
-    int64_t settings = pickle_member(pickle, pickle->root, "allocator_settings");
-    uint32_t unknown;
+    struct snapshot *snapshot = reading->snapshot;
+    uint32_t settings = pickle_member(pickle, pickle->root, WORD_ALLOCATOR_SETTINGS), number;
 
-    if (pickle_member(pickle, pickle->root, "segments") < 0 &&
-        pickle_member(pickle, pickle->root, "device_traces") < 0)
+    if (pickle_member(pickle, pickle->root, WORD_SEGMENTS) == 0 &&
+        pickle_member(pickle, pickle->root, WORD_DEVICE_TRACES) == 0)
         FAIL(STATUS_BAD_INPUT, "it is a pickle, but no snapshot of PyTorch's memory: that has "
                                "\"segments\" and \"device_traces\"");
-    reading->blocks_left = reading->snapshot->bytes < SNAPSHOT_COUNT_MOST ? reading->snapshot->bytes
-                                                                          : SNAPSHOT_COUNT_MOST;
-    TRY(rows_make(&reading->site_of, pickle->count));
-    TRY(intern_open(&reading->snapshot->names, 1000));
-    TRY(intern_add(reading->snapshot->names, "", 0, &unknown));
-    reading->snapshot->expandable =
-        pickle_integer(pickle, pickle_member(pickle, settings, "expandable_segments"), 0) != 0;
+    snapshot->bytes = pickle->bytes;
+    reading->blocks_left =
+        snapshot->bytes < SNAPSHOT_COUNT_MOST ? snapshot->bytes : SNAPSHOT_COUNT_MOST;
+    TRY(intern_open(&snapshot->names, SNAPSHOT_LABEL));
+    TRY(snapshot_stack_number(reading, 0, &number));
+    snapshot->expandable =
+        pickle_integer(pickle, pickle_member(pickle, settings, WORD_EXPANDABLE_SEGMENTS), 0) != 0;
     return take_devices(reading);
 }
 
 enum status snapshot_read(struct snapshot *snapshot, const char *path)
 {
+    static const char *const words[WORD_COUNT] = {
+#define SNAPSHOT_WORD(name, text) [WORD_##name] = (text),
+        SNAPSHOT_MEMBERS(SNAPSHOT_WORD) SNAPSHOT_WORDS(SNAPSHOT_WORD)
+#undef SNAPSHOT_WORD
+    };
     enum status status = STATUS_OK;
     struct snapshot_reading reading = { .snapshot = snapshot };
-    char *bytes = NULL;
 
     *snapshot = (struct snapshot){ .names = NULL };
-    TRY_OUT(read_bytes(path, &bytes, &snapshot->bytes));
-    TRY_OUT(pickle_read(&reading.pickle, bytes, (size_t)snapshot->bytes));
+    TRY_OUT(pickle_read(&reading.pickle, path, words, WORD_COUNT, WORD_MEMBERS));
     TRY_OUT(take_snapshot(&reading));
 
 out:
     if (status != STATUS_OK)
         status_context("reading %s", path);
     pickle_release(&reading.pickle);
-    free(reading.site_of);
-    free(bytes);
+    free(reading.stacks);
     return status;
 }
 
 void snapshot_release(struct snapshot *snapshot)
 {
-    for (int i = 0; i < snapshot->device_count; i++) free(snapshot->devices[i].sites);
-    if (snapshot->names != NULL)
-        intern_close(snapshot->names);
+    for (int i = 0; i < snapshot->device_count; i++) release_device(&snapshot->devices[i]);
+    intern_close(snapshot->names);
     *snapshot = (struct snapshot){ .names = NULL };
 }

@@ -14,7 +14,8 @@
 
 enum {
     SNAPSHOT_DEVICES = 64,
-    SNAPSHOT_CURVE = 24, /* pieces of the history */
+    SNAPSHOT_POINTS = 240, /* of the curve, at most */
+    SNAPSHOT_HOLDERS = 7,  /* sites that have a curve of their own */
     SNAPSHOT_FINDINGS = 4,
     SNAPSHOT_OOMS = 8, /* that are kept; all are counted */
 };
@@ -27,7 +28,22 @@ struct snapshot_site {
     int64_t count;       /* of allocations in the history */
 };
 
+/* The event of a piece of the history at which most is live. */
+struct snapshot_point {
+    int64_t event, time_us, live, reserved;
+    int64_t of_site[SNAPSHOT_HOLDERS]; /* of live, by the first sites */
+};
+
+/* A call on the way to what is live at the peak. The calls that it made follow it, one deeper. */
+struct snapshot_call {
+    uint32_t name; /* as that of a site */
+    int depth;     /* 0: the outermost */
+    int64_t start; /* bytes to the left of it */
+    int64_t bytes;
+};
+
 struct snapshot_oom {
+    int64_t event, time_us;
     int64_t asked, device_free, live, reserved;
 };
 
@@ -42,10 +58,11 @@ struct snapshot_device {
     int64_t device;
     int64_t event_count; /* of the history */
     int64_t live_start, live_peak, live_end,
-        before; /* before: of live_peak, from before the history */
-    int64_t peak_event;
-    int64_t curve[SNAPSHOT_CURVE]; /* the most that is live in each piece, of as many events each */
+        before; /* before: of live_peak, from before the history, by lines that are not known */
+    int64_t peak_event;            /* -1: the start */
     int64_t start_us, end_us;      /* 0, both: the history has no times */
+    struct snapshot_point *points; /* [point_count]: of pieces with as many events each */
+    int64_t point_count;
 
     /* At the end, of the segments. */
     int64_t segment_count, reserved, active, rounding;
@@ -60,6 +77,8 @@ struct snapshot_device {
 
     struct snapshot_site *sites; /* by at_peak, the most first */
     int64_t site_count;
+    struct snapshot_call *calls; /* those of a thousandth of the peak or more */
+    int64_t call_count;
     int64_t mark_count; /* of steps, or of equal pieces if has_steps is false */
     bool has_steps;
     int64_t churn_per_step; /* segments that a step takes, in the second half */

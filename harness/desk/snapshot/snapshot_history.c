@@ -1,4 +1,4 @@
-/* The history is gone through twice: once for the curve and its peak, once for who holds what then. */
+/* The history is gone through several times: for the curve and its peak, for steps, and for who holds what. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
@@ -6,68 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum action { ALLOC, FREE, SEGMENT_ALLOC, SEGMENT_FREE, MAP, UNMAP, OOM, OTHER };
-
-/* An event of the history. */
-struct memory_event {
-    enum action action;
-    uint32_t site;
-    int64_t address, size, time_us;
-};
-
-/* Blocks by address: open addressing, at most half full. */
-struct live_block {
-    int64_t address, size;
-    uint32_t site;
-    bool used;
-};
-
-struct memory_history {
-    struct snapshot_reading *reading;
-    struct snapshot_device *device;
-    struct memory_event *events;
-    int64_t count;
-    int64_t *marks; /* numbers of events, ascending */
-    int64_t mark_count, mark_room;
-    struct live_block *blocks;
-    int64_t block_mask;
-    struct snapshot_site *sites; /* by name */
-    int64_t *live_of;            /* by name */
-    int64_t name_count;
-};
-
-static enum action action_of(const struct pickle *pickle, int64_t node)
+static enum memory_action action_of(const struct pickle *pickle, uint32_t value)
 {
-    static const char *const names[] = { [ALLOC] = "alloc",
-                                         [FREE] = "free_completed",
-                                         [SEGMENT_ALLOC] = "segment_alloc",
-                                         [SEGMENT_FREE] = "segment_free",
-                                         [MAP] = "segment_map",
-                                         [UNMAP] = "segment_unmap",
-                                         [OOM] = "oom" };
+    static const enum snapshot_word words[] = {
+        [ALLOC] = WORD_ALLOC,
+        [FREE] = WORD_FREE_COMPLETED,
+        [SEGMENT_ALLOC] = WORD_SEGMENT_ALLOC,
+        [SEGMENT_FREE] = WORD_SEGMENT_FREE,
+        [MAP] = WORD_SEGMENT_MAP,
+        [UNMAP] = WORD_SEGMENT_UNMAP,
+        [OOM] = WORD_OOM,
+    };
 
-    for (size_t i = 0; node >= 0 && i < ARRAY_SIZE(names); i++)
-        if (pickle_text_is(pickle, (uint32_t)node, names[i]))
-            return (enum action)i;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (pickle_is(pickle, value, words[i]))
+            return (enum memory_action)i;
     return OTHER;
 }
 
-static enum status take_event(struct memory_history *history, int64_t node)
+static int64_t number_of(const struct pickle *pickle, uint32_t dict, enum snapshot_word name)
+{
+    return pickle_integer(pickle, pickle_member(pickle, dict, name), 0);
+}
+
+static enum status take_event(struct memory_history *history, uint32_t entry)
 {
     struct snapshot_reading *reading = history->reading;
     const struct pickle *pickle = &reading->pickle;
     struct memory_event *event = &history->events[history->count];
 
-    event->action = action_of(pickle, pickle_member(pickle, node, "action"));
-    event->address = pickle_integer(
-        pickle, pickle_member(pickle, node, event->action == OOM ? "device_free" : "addr"), 0);
-    event->size = pickle_integer(pickle, pickle_member(pickle, node, "size"), 0);
-    event->time_us = pickle_integer(pickle, pickle_member(pickle, node, "time_us"), 0);
-    event->site = 0;
-    if (event->size < 0 || event->size > SNAPSHOT_SIZE_MOST)
-        event->size = 0;
+    *event = (struct memory_event){
+        .action = action_of(pickle, pickle_member(pickle, entry, WORD_ACTION)),
+        .size = snapshot_size(pickle, entry, WORD_SIZE),
+        .time_us = number_of(pickle, entry, WORD_TIME_US),
+    };
+    event->address = number_of(pickle, entry, event->action == OOM ? WORD_DEVICE_FREE : WORD_ADDR);
     if (event->action == ALLOC)
-        TRY(snapshot_site_name(reading, pickle_member(pickle, node, "frames"), &event->site));
+        TRY(snapshot_stack_number(reading, pickle_member(pickle, entry, WORD_FRAMES),
+                                  &event->stack));
     history->count++;
 
     return STATUS_OK;
@@ -87,12 +63,15 @@ static int64_t reserved_change(const struct memory_event *event)
                                                                      : 0;
 }
 
-static void take_oom(struct snapshot_device *device, const struct memory_event *event, int64_t live,
-                     int64_t reserved)
+static void take_oom(struct memory_history *history, int64_t number, int64_t live, int64_t reserved)
 {
+    struct snapshot_device *device = history->device;
+    const struct memory_event *event = &history->events[number];
+
     if (device->oom_count < SNAPSHOT_OOMS)
         device->ooms[device->oom_count] =
-            (struct snapshot_oom){ event->size, event->address, live, reserved };
+            (struct snapshot_oom){ number,         event->time_us, event->size,
+                                   event->address, live,           reserved };
     device->oom_count++;
 }
 
@@ -103,29 +82,40 @@ static void take_counts(struct snapshot_device *device, const struct memory_even
     device->segment_free_count += event->action == SEGMENT_FREE;
 }
 
+/* What was live and reserved at the start, from what is at the end. */
+static void find_start(const struct memory_history *history, int64_t *live, int64_t *reserved)
+{
+    *live = history->device->live_end;
+    *reserved = history->device->reserved;
+    for (int64_t i = 0; i < history->count; i++) {
+        *live -= live_change(&history->events[i]);
+        *reserved -= reserved_change(&history->events[i]);
+    }
+    *live = *live > 0 ? *live : 0;
+    *reserved = *reserved > 0 ? *reserved : 0;
+}
+
 /* The curve; live_end and reserved are of the segments. */
 static void follow(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;
-    int64_t live, reserved = device->reserved, sum = 0;
+    int64_t live, reserved;
 
-    for (int64_t i = 0; i < history->count; i++) {
-        sum += live_change(&history->events[i]);
-        reserved -= reserved_change(&history->events[i]);
-    }
-    live = device->live_end - sum;
-    device->live_start = live = live > 0 ? live : 0;
-    device->live_peak = live;
+    find_start(history, &live, &reserved);
+    device->live_start = device->live_peak = live;
     device->peak_event = -1;
     for (int64_t i = 0; i < history->count; i++) {
         const struct memory_event *event = &history->events[i];
-        int64_t *piece = &device->curve[i * SNAPSHOT_CURVE / history->count];
+        int64_t piece = i * device->point_count / history->count;
+        struct snapshot_point *point = &device->points[piece];
+        bool first = i == 0 || (i - 1) * device->point_count / history->count < piece;
         live += live_change(event);
         reserved += reserved_change(event);
         if (event->action == OOM)
-            take_oom(device, event, live, reserved);
+            take_oom(history, i, live, reserved);
         take_counts(device, event);
-        *piece = live > *piece ? live : *piece;
+        if (first || live > point->live)
+            *point = (struct snapshot_point){ i, event->time_us, live, reserved, { 0 } };
         if (live > device->live_peak) {
             device->live_peak = live;
             device->peak_event = i;
@@ -133,39 +123,7 @@ static void follow(struct memory_history *history)
     }
 }
 
-/* --- Who holds it --- */
-
-static struct live_block *find_block(struct memory_history *history, int64_t address)
-{
-    uint64_t at = (uint64_t)address * UINT64_C(0x9e3779b97f4a7c15);
-
-    for (at ^= at >> 29;; at++) {
-        struct live_block *block = &history->blocks[at & (uint64_t)history->block_mask];
-        if (!block->used || block->address == address)
-            return block;
-    }
-}
-
-/* Freed blocks keep their place, with no bytes, so a search never ends too early. */
-static void hold(struct memory_history *history, const struct memory_event *event)
-{
-    struct live_block *block;
-
-    if (event->action != ALLOC && event->action != FREE)
-        return;
-    block = find_block(history, event->address);
-    if (block->used)
-        history->live_of[block->site] -= block->size;
-    if (event->action == FREE && !block->used)
-        return; /* from before the history */
-    if (event->action == ALLOC) {
-        *block = (struct live_block){ event->address, event->size, event->site, true };
-        history->live_of[event->site] += event->size;
-        history->sites[event->site].count++;
-    } else {
-        block->size = 0;
-    }
-}
+/* --- Steps --- */
 
 /* Marks that begin steps: annotations of a profiler or an optimizer, as far as they are within the history. */
 static enum status add_mark(struct memory_history *history, int64_t time_us)
@@ -187,29 +145,27 @@ static enum status add_mark(struct memory_history *history, int64_t time_us)
     return STATUS_OK;
 }
 
-static bool text_begins(const struct pickle *pickle, int64_t node, const char *with)
+static bool begins_step(const struct memory_history *history, uint32_t annotation, const char *name)
 {
-    const struct pickle_node *one = node >= 0 ? &pickle->nodes[node] : NULL;
+    const struct pickle *pickle = &history->reading->pickle;
+    const char *text = pickle_text(pickle, pickle_member(pickle, annotation, WORD_NAME));
+    uint32_t device = pickle_member(pickle, annotation, WORD_DEVICE);
 
-    return one != NULL && one->type == PICKLE_TEXT && one->count >= strlen(with) &&
-           memcmp(pickle->bytes + one->at, with, strlen(with)) == 0;
+    return pickle_is(pickle, pickle_member(pickle, annotation, WORD_STAGE), WORD_START) &&
+           pickle_integer(pickle, device, -1) == history->device->device &&
+           strncmp(text, name, strlen(name)) == 0;
 }
 
 static enum status find_marks(struct memory_history *history, const char *name)
 {
     const struct pickle *pickle = &history->reading->pickle;
-    int64_t list = pickle_member(pickle, pickle->root, "external_annotations");
+    uint32_t list = pickle_member(pickle, pickle->root, WORD_EXTERNAL_ANNOTATIONS);
 
     history->mark_count = 0;
     for (int64_t i = 0; i < pickle_length(pickle, list); i++) {
-        int64_t one = pickle_item(pickle, list, i);
-        int64_t stage = pickle_member(pickle, one, "stage");
-        int64_t device = pickle_integer(pickle, pickle_member(pickle, one, "device"), -1);
-        if (stage >= 0 && pickle_text_is(pickle, (uint32_t)stage, "START") &&
-            device == history->device->device &&
-            text_begins(pickle, pickle_member(pickle, one, "name"), name))
-            TRY(add_mark(history,
-                         pickle_integer(pickle, pickle_member(pickle, one, "time_us"), 0)));
+        uint32_t one = pickle_item(pickle, list, i);
+        if (begins_step(history, one, name))
+            TRY(add_mark(history, number_of(pickle, one, WORD_TIME_US)));
     }
     sort_items(history->marks, history->mark_count, sizeof *history->marks, sort_by_int64);
     return STATUS_OK;
@@ -261,88 +217,42 @@ static void compare_marks(struct memory_history *history)
         device->churn_per_step = segments / (history->mark_count - history->mark_count / 2);
 }
 
-static void note_sites(struct memory_history *history, bool last)
+static enum status take_events(struct memory_history *history, uint32_t trace)
 {
-    for (int64_t i = 0; i < history->name_count; i++)
-        *(last ? &history->sites[i].last : &history->sites[i].first) = history->live_of[i];
-}
-
-static void hold_all(struct memory_history *history)
-{
+    const struct pickle *pickle = &history->reading->pickle;
     struct snapshot_device *device = history->device;
-    int64_t held = 0, first = history->mark_count > 0 ? history->marks[0] : -1,
-            last = history->mark_count > 0 ? history->marks[history->mark_count - 1] : -1;
+    int64_t count = pickle_length(pickle, trace);
 
-    for (int64_t i = 0; i < history->count; i++) {
-        hold(history, &history->events[i]);
-        if (i == first)
-            note_sites(history, false);
-        if (i == last)
-            note_sites(history, true);
-        if (i == device->peak_event)
-            for (int64_t j = 0; j < history->name_count; j++)
-                held += history->sites[j].at_peak = history->live_of[j];
+    if (count > SNAPSHOT_COUNT_MOST)
+        FAIL(STATUS_BAD_INPUT, "its history has more than %d events", SNAPSHOT_COUNT_MOST);
+    TRY(rows_make(&history->events, count));
+    for (int64_t i = 0; i < count; i++) TRY(take_event(history, pickle_item(pickle, trace, i)));
+    device->event_count = count;
+    device->point_count = count < SNAPSHOT_POINTS ? count : SNAPSHOT_POINTS;
+    TRY(rows_make(&device->points, device->point_count));
+    if (count > 0) {
+        device->start_us = history->events[0].time_us;
+        device->end_us = history->events[count - 1].time_us;
     }
-    device->before = device->live_peak > held ? device->live_peak - held : 0;
-}
-
-static int by_peak(const void *left, const void *right)
-{
-    const struct snapshot_site *a = left, *b = right;
-
-    if (a->at_peak != b->at_peak)
-        return a->at_peak > b->at_peak ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
-
-static enum status find_holders(struct memory_history *history)
-{
-    struct snapshot_device *device = history->device;
-    int64_t slots = 16;
-
-    while (slots < 2 * (device->alloc_count + 1)) slots *= 2;
-    history->block_mask = slots - 1;
-    history->name_count = intern_count(history->reading->snapshot->names);
-    TRY(rows_make(&history->blocks, slots));
-    TRY(rows_make(&history->live_of, history->name_count));
-    TRY(rows_make(&history->sites, history->name_count));
-    for (int64_t i = 0; i < history->name_count; i++) history->sites[i].name = (uint32_t)i;
-    hold_all(history);
-    sort_items(history->sites, history->name_count, sizeof *history->sites, by_peak);
-    device->sites = history->sites;
-    device->site_count = history->name_count;
-    history->sites = NULL;
-
     return STATUS_OK;
 }
 
 enum status snapshot_history(struct snapshot_reading *reading, struct snapshot_device *device,
-                             int64_t trace)
+                             uint32_t trace)
 {
     enum status status = STATUS_OK;
     struct memory_history history = { .reading = reading, .device = device };
-    int64_t count = pickle_length(&reading->pickle, trace);
 
-    if (count > SNAPSHOT_COUNT_MOST)
-        FAIL_OUT(STATUS_BAD_INPUT, "its history has more than %d events", SNAPSHOT_COUNT_MOST);
-    TRY_OUT(rows_make(&history.events, count));
-    for (int64_t i = 0; i < count; i++)
-        TRY_OUT(take_event(&history, pickle_item(&reading->pickle, trace, i)));
-    device->event_count = count;
-    if (count > 0) {
-        device->start_us = history.events[0].time_us;
-        device->end_us = history.events[count - 1].time_us;
-    }
+    TRY_OUT(take_events(&history, trace));
     follow(&history);
     TRY_OUT(choose_marks(&history));
     compare_marks(&history);
-    TRY_OUT(find_holders(&history));
+    TRY_OUT(snapshot_holders(&history));
+    TRY_OUT(snapshot_flame(&history));
 
 out:
     free(history.events);
     free(history.marks);
-    free(history.blocks);
-    free(history.live_of);
-    free(history.sites);
+    free(history.at_peak);
     return status;
 }

@@ -1,3 +1,4 @@
+#include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
@@ -5,21 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES_MOST = 1000, NAME_MOST = 300 };
+enum { FRAMES_MOST = 1000 };
 
 static const char UNKNOWN[] = "not recorded (context=None)";
-
-/* Copies a text member, cut; "" if it is none. */
-static void copy_text(char *text, size_t size, const struct pickle *pickle, int64_t node)
-{
-    const struct pickle_node *one = node >= 0 ? &pickle->nodes[node] : NULL;
-    size_t length = one != NULL && one->type == PICKLE_TEXT ? one->count : 0;
-
-    if (length >= size)
-        length = size - 1;
-    memcpy(text, length > 0 ? pickle->bytes + one->at : "", length);
-    text[length] = '\0';
-}
 
 /* The file with the folder that it is in. */
 static const char *short_path(const char *path)
@@ -43,41 +32,68 @@ static int rank_of(const char *file, const char *function)
     return frame_name_is_own(&name) ? 3 : 2;
 }
 
-static void describe(char text[NAME_MOST], const char *file, int64_t line, const char *function)
+static void describe(char text[SNAPSHOT_LABEL], const char *file, int64_t line,
+                     const char *function)
 {
     if (file[0] != '\0' && file[0] != '?')
-        snprintf(text, NAME_MOST, "%.180s:%lld %.80s", short_path(file), (long long)line, function);
+        snprintf(text, SNAPSHOT_LABEL, "%.180s:%lld %.80s", short_path(file), (long long)line,
+                 function);
     else
-        snprintf(text, NAME_MOST, "C++: %.200s", function);
+        snprintf(text, SNAPSHOT_LABEL, "C++: %.200s", function);
 }
 
-enum status snapshot_site_name(struct snapshot_reading *reading, int64_t frames, uint32_t *name)
+/* Describes a frame whose rank is above `least`. Returns its rank. */
+static int take_frame(const struct snapshot_reading *reading, uint32_t frame, int least,
+                      char label[SNAPSHOT_LABEL])
+{
+    const struct pickle *pickle = &reading->pickle;
+    const char *file = pickle_text(pickle, pickle_member(pickle, frame, WORD_FILENAME));
+    const char *function = pickle_text(pickle, pickle_member(pickle, frame, WORD_NAME));
+    int rank = rank_of(file, function);
+
+    if (rank > least)
+        describe(label, file, pickle_integer(pickle, pickle_member(pickle, frame, WORD_LINE), 0),
+                 function);
+    return rank;
+}
+
+bool snapshot_frame_label(const struct snapshot_reading *reading, uint32_t frame,
+                          char label[SNAPSHOT_LABEL])
+{
+    return take_frame(reading, frame, 1, label) > 1;
+}
+
+/* The name of the line that frames come from: the innermost that is the program's own. */
+static enum status name_site(struct snapshot_reading *reading, uint32_t frames, uint32_t *name)
 {
     const struct pickle *pickle = &reading->pickle;
     int64_t count = pickle_length(pickle, frames);
-    char text[NAME_MOST], file[512], function[200];
+    char text[SNAPSHOT_LABEL];
     int best = 0;
 
-    if (frames >= 0 && reading->site_of[frames] > 0) {
-        *name = reading->site_of[frames] - 1;
-        return STATUS_OK;
-    }
     snprintf(text, sizeof text, "%s", UNKNOWN);
     for (int64_t i = 0; i < count && i < FRAMES_MOST && best < 3; i++) {
-        int64_t frame = pickle_item(pickle, frames, i);
-        int rank;
-        copy_text(file, sizeof file, pickle, pickle_member(pickle, frame, "filename"));
-        copy_text(function, sizeof function, pickle, pickle_member(pickle, frame, "name"));
-        rank = rank_of(file, function);
-        if (rank <= best)
-            continue;
-        best = rank;
-        describe(text, file, pickle_integer(pickle, pickle_member(pickle, frame, "line"), 0),
-                 function);
+        int rank = take_frame(reading, pickle_item(pickle, frames, i), best, text);
+        best = rank > best ? rank : best;
     }
-    TRY(intern_add(reading->snapshot->names, text, strlen(text), name));
-    if (frames >= 0)
-        reading->site_of[frames] = *name + 1;
+    return intern_add(reading->snapshot->names, text, strlen(text), name);
+}
+
+enum status snapshot_stack_number(struct snapshot_reading *reading, uint32_t frames,
+                                  uint32_t *number)
+{
+    uint32_t *note = pickle_note(&reading->pickle, frames);
+    struct snapshot_stack stack = { .frames = frames };
+
+    *number = note != NULL ? *note : 0;
+    if (*number > 0 || (note == NULL && reading->stack_count > 0))
+        return STATUS_OK;
+    TRY(name_site(reading, frames, &stack.site));
+    TRY(rows_grow(&reading->stacks, reading->stack_count + 1, &reading->stack_room));
+    *number = (uint32_t)reading->stack_count;
+    reading->stacks[reading->stack_count++] = stack;
+    if (note != NULL)
+        *note = *number;
 
     return STATUS_OK;
 }

@@ -143,6 +143,73 @@ def check_ring(folder):
     check(device["before_bytes"] == 100 * MIB, f"a ring: {device['before_bytes']} are from before")
 
 
+def check_named_in_segments(folder):
+    """What the ring has lost, and is live at the end, has its line in its segment."""
+    made = training(40)
+    whole = made.whole(ring=60)
+    for segment in whole["segments"]:
+        segment["blocks"][0].update(address=next(iter(made.live)), frames=frames(10))
+    device = device_of(write(folder / "named.pickle", whole))
+    site = device["sites"][0]
+    check(device["before_bytes"] == 0 and site["line"] == "me/train.py:10 step", f"what is live all along: {site}")
+    check(site["at_peak_bytes"] == 100 * MIB and site["allocations"] == 0 and set(site["bytes"]) == {100 * MIB},
+          f"what is live all along: {site}")
+
+
+def check_curve(folder):
+    """Curves of sites, with what came before, are that of the whole; points are where most is live."""
+    for ring in (None, 60):
+        device = device_of(write(folder / "curve.pickle", training(40, leak=MIB).whole(ring=ring)))
+        curve = device["curve"]
+        count = min(240, device["events"])
+        check(len(curve["live_bytes"]) == count and max(curve["live_bytes"]) == device["peak_bytes"], f"ring {ring}: {count}")
+        check(curve["event"] == sorted(set(curve["event"])) and curve["at_us"] == sorted(curve["at_us"])
+              and curve["has_times"], f"ring {ring}: the moments of the curve")
+        sums = [sum(one) for one in zip(*(site["bytes"] for site in device["sites"] if site["bytes"]))]
+        check(len(sums) == count, f"ring {ring}: {len(sums)} points of sites")
+        before = {whole - part for whole, part in zip(curve["live_bytes"], sums)}
+        check(max(before) <= device["start_bytes"] and min(before) >= 0 and (ring or before == {0}),
+              f"ring {ring}: {before} bytes are of no site")
+        at = curve["live_bytes"].index(device["peak_bytes"])
+        check(all(site["bytes"][at] == site["at_peak_bytes"] for site in device["sites"] if site["bytes"]),
+              f"ring {ring}: sites at the peak")
+
+
+def check_calls(folder):
+    """The flame of the peak: calls contain those that they make, side by side."""
+    device = device_of(write(folder / "calls.pickle", training(40).whole()))
+    calls = [(one["line"], one["depth"], one["start_bytes"], one["bytes"]) for one in device["calls"]]
+    library = "nn/functional.py:2 linear"
+    wanted = [("me/train.py:900 <module>", 0, 0, 146 * MIB)]
+    start = 0
+    for line, size in ((10, 100), (23, 13), (22, 12), (21, 11), (20, 10)):
+        wanted += [(f"me/train.py:{line} step", 1, start * MIB, size * MIB), (library, 2, start * MIB, size * MIB)]
+        start += size
+    check(calls == wanted, f"calls: {calls}")
+    made = training(10)
+    for stack in made.lines.values():
+        stack[:] = stack[:1]
+    device = device_of(write(folder / "calls.pickle", made.whole()))
+    check([(one["line"], one["bytes"]) for one in device["calls"]] == [("C++: at::empty", 146 * MIB)],
+          f"calls of C++ alone: {device['calls']}")
+
+
+MEASURED = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
+"""
+
+
+def check_memory(folder):
+    """At most three times the file, and what any program takes. A small process starts it, whose memory counts too."""
+    path = write(folder / "large.pickle", training(25000).whole())
+    code, most = map(int, subprocess.check_output([sys.executable, "-c", MEASURED, program, "diagnose", str(path)]).split())
+    size = path.stat().st_size
+    check(code == 0 and size > 12e6, f"a large snapshot: exit code {code}, {size} bytes")
+    check(most < 3 * size + 16 * MIB, f"{most} bytes of memory for a file of {size}")
+
+
 def check_fragmentation(folder):
     made = training(10)
     for _ in range(100):
@@ -179,7 +246,7 @@ def check_oom(folder):
     made.entries[-1]["device_free"] = made.entries[-1].pop("addr") + 7 * MIB
     device = device_of(write(folder / "oom.pickle", made.whole()))
     check(ids(device) == ["activation_memory"], f"out of memory: {ids(device)}")
-    check(device["out_of_memory"] == [{"asked_bytes": 900 * MIB, "device_free_bytes": 7 * MIB,
+    check(device["out_of_memory"] == [{"event": 121, "at_us": 1310, "asked_bytes": 900 * MIB, "device_free_bytes": 7 * MIB,
                                        "live_bytes": 100 * MIB, "reserved_bytes": 100 * MIB}],
           f"out of memory: {device['out_of_memory']}")
 
@@ -261,7 +328,7 @@ def check_evil(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (check_leak, check_ring, check_fragmentation, check_churn, check_oom, check_forms, check_pipe, check_evil):
+    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_fragmentation, check_churn, check_oom, check_forms, check_pipe, check_evil):
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
         part(below)

@@ -1,5 +1,41 @@
 #include "harness/desk/page/json/snapshot_json.h"
 
+#include "harness/desk/diagnosis/rules/rules.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { DIGITS = 15 }; /* of a double: bytes and microseconds stay whole */
+
+/* A member of all points, less a number, as an array; `offset`: where it is in a point. */
+static void add_points(struct json *json, cJSON *to, const char *name,
+                       const struct snapshot_device *device, size_t offset, int64_t less)
+{
+    double values[SNAPSHOT_POINTS];
+
+    for (int64_t i = 0; i < device->point_count; i++) {
+        int64_t value;
+        memcpy(&value, (const char *)&device->points[i] + offset, sizeof value);
+        values[i] = (double)(value - less);
+    }
+    json_numbers(json, to, name, values, device->point_count, DIGITS);
+}
+
+#define AT(member) offsetof(struct snapshot_point, member)
+
+static void add_curve(struct json *json, cJSON *to, const struct snapshot_device *device)
+{
+    cJSON *object = json_object(json, to, "curve");
+
+    json_bool(json, object, "has_times", device->end_us > device->start_us);
+    json_integer(json, object, "start_us", device->start_us);
+    json_integer(json, object, "end_us", device->end_us);
+    add_points(json, object, "at_us", device, AT(time_us), device->start_us);
+    add_points(json, object, "event", device, AT(event), 0);
+    add_points(json, object, "live_bytes", device, AT(live), 0);
+    add_points(json, object, "reserved_bytes", device, AT(reserved), 0);
+}
+
 static void add_sites(struct json *json, cJSON *to, const struct snapshot *snapshot,
                       const struct snapshot_device *device)
 {
@@ -7,15 +43,32 @@ static void add_sites(struct json *json, cJSON *to, const struct snapshot *snaps
 
     for (int64_t i = 0; i < device->site_count; i++) {
         const struct snapshot_site *site = &device->sites[i];
-        cJSON *object;
-        if (site->count == 0)
-            continue;
-        object = json_object(json, array, NULL);
+        cJSON *object = json_object(json, array, NULL);
         json_text(json, object, "line", intern_text(snapshot->names, site->name));
         json_integer(json, object, "at_peak_bytes", site->at_peak);
         json_integer(json, object, "first_bytes", site->first);
         json_integer(json, object, "last_bytes", site->last);
         json_integer(json, object, "allocations", site->count);
+        if (i < SNAPSHOT_HOLDERS)
+            add_points(json, object, "bytes", device,
+                       AT(of_site) + (size_t)i * sizeof device->points->of_site[0], 0);
+        else
+            json_array(json, object, "bytes");
+    }
+}
+
+static void add_calls(struct json *json, cJSON *to, const struct snapshot *snapshot,
+                      const struct snapshot_device *device)
+{
+    cJSON *array = json_array(json, to, "calls");
+
+    for (int64_t i = 0; i < device->call_count; i++) {
+        const struct snapshot_call *call = &device->calls[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "line", intern_text(snapshot->names, call->name));
+        json_integer(json, object, "depth", call->depth);
+        json_integer(json, object, "start_bytes", call->start);
+        json_integer(json, object, "bytes", call->bytes);
     }
 }
 
@@ -27,6 +80,7 @@ static void add_findings(struct json *json, cJSON *to, const struct snapshot_dev
         const struct snapshot_finding *finding = &device->findings[i];
         cJSON *object = json_object(json, array, NULL);
         json_text(json, object, "id", finding->id);
+        json_text(json, object, "title", rule_find(finding->id)->title);
         json_text(json, object, "severity", finding->is_critical ? "critical" : "major");
         json_text(json, object, "evidence", finding->evidence);
         json_text(json, object, "advice", finding->advice);
@@ -40,6 +94,8 @@ static void add_ooms(struct json *json, cJSON *to, const struct snapshot_device 
     for (int64_t i = 0; i < device->oom_count && i < SNAPSHOT_OOMS; i++) {
         const struct snapshot_oom *oom = &device->ooms[i];
         cJSON *object = json_object(json, array, NULL);
+        json_integer(json, object, "event", oom->event);
+        json_integer(json, object, "at_us", oom->time_us - device->start_us);
         json_integer(json, object, "asked_bytes", oom->asked);
         json_integer(json, object, "device_free_bytes", oom->device_free);
         json_integer(json, object, "live_bytes", oom->live);
@@ -50,7 +106,7 @@ static void add_ooms(struct json *json, cJSON *to, const struct snapshot_device 
 static void add_device(struct json *json, cJSON *array, const struct snapshot *snapshot,
                        const struct snapshot_device *device)
 {
-    cJSON *object = json_object(json, array, NULL), *curve;
+    cJSON *object = json_object(json, array, NULL);
 
     json_integer(json, object, "device", device->device);
     json_integer(json, object, "events", device->event_count);
@@ -70,10 +126,10 @@ static void add_device(struct json *json, cJSON *array, const struct snapshot *s
     json_integer(json, object, "segments_given_back", device->segment_free_count);
     json_integer(json, object, "steps", device->has_steps ? device->mark_count : 0);
     json_integer(json, object, "grown_bytes", device->grown);
-    curve = json_array(json, object, "curve_bytes");
-    for (int i = 0; i < SNAPSHOT_CURVE; i++) json_integer(json, curve, NULL, device->curve[i]);
+    add_curve(json, object, device);
     add_ooms(json, object, device);
     add_sites(json, object, snapshot, device);
+    add_calls(json, object, snapshot, device);
     add_findings(json, object, device);
 }
 

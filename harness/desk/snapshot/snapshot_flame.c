@@ -1,0 +1,142 @@
+/* What is live at the peak as a tree of calls: stacks that begin with the same calls share them. */
+#include "harness/base/rows.h"
+#include "harness/base/sort.h"
+#include "harness/desk/snapshot/snapshot_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls of less than 1/SEEN of the peak are not seen in a picture; stacks of less than 1/COUNTED do not add up to one. */
+enum { SEEN = 1000, COUNTED = 20000, CALLS_DEEP = 48 };
+
+/* A call of the tree; number 0 is the root. */
+struct tree_call {
+    uint32_t name;
+    int64_t bytes;
+    int64_t child, next; /* 0: none */
+};
+
+struct tree {
+    const struct memory_history *history;
+    struct tree_call *calls;
+    int64_t count, room;
+};
+
+/* The child of that name, a new one if need be. They are COUNTED at most. */
+static enum status find_child(struct tree *tree, int64_t parent, uint32_t name, int64_t *found)
+{
+    for (int64_t i = tree->calls[parent].child; i != 0; i = tree->calls[i].next)
+        if (tree->calls[i].name == name) {
+            *found = i;
+            return STATUS_OK;
+        }
+    TRY(rows_grow(&tree->calls, tree->count + 1, &tree->room));
+    *found = tree->count++;
+    tree->calls[*found] = (struct tree_call){ .name = name, .next = tree->calls[parent].child };
+    tree->calls[parent].child = *found;
+
+    return STATUS_OK;
+}
+
+static enum status descend(struct tree *tree, const char *label, uint32_t name, int64_t bytes,
+                           int64_t *at)
+{
+    if (label != NULL)
+        TRY(intern_add(tree->history->reading->snapshot->names, label, strlen(label), &name));
+    TRY(find_child(tree, *at, name, at));
+    tree->calls[*at].bytes += bytes;
+
+    return STATUS_OK;
+}
+
+/* The lines of Python, the outermost first; a stack without any is its site. */
+static enum status add_stack(struct tree *tree, const struct snapshot_stack *stack, int64_t bytes)
+{
+    const struct snapshot_reading *reading = tree->history->reading;
+    int64_t at = 0, count = pickle_length(&reading->pickle, stack->frames);
+    char label[SNAPSHOT_LABEL];
+    int deep = 0;
+
+    for (int64_t i = count - 1; i >= 0 && deep < CALLS_DEEP; i--) {
+        uint32_t frame = pickle_item(&reading->pickle, stack->frames, i);
+        if (!snapshot_frame_label(reading, frame, label))
+            continue;
+        TRY(descend(tree, label, 0, bytes, &at));
+        deep++;
+    }
+    return deep > 0 ? STATUS_OK : descend(tree, NULL, stack->site, bytes, &at);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct snapshot_call *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The children of a call, the largest first; their `start` is that of the call in the tree, for now. */
+static enum status sorted_children(const struct tree *tree, int64_t parent,
+                                   struct snapshot_call **children, int64_t *count)
+{
+    int64_t room = 0;
+
+    *children = NULL;
+    *count = 0;
+    for (int64_t i = tree->calls[parent].child; i != 0; i = tree->calls[i].next) {
+        TRY(rows_grow(children, *count + 1, &room));
+        (*children)[(*count)++] = (struct snapshot_call){ .name = tree->calls[i].name,
+                                                          .start = i,
+                                                          .bytes = tree->calls[i].bytes };
+    }
+    sort_items(*children, *count, sizeof **children, by_bytes);
+    return STATUS_OK;
+}
+
+/* Writes the calls below one, each before those that it makes. At most CALLS_DEEP deep. */
+static enum status write_calls(const struct tree *tree, int64_t parent, int depth, int64_t start,
+                               int64_t *room)
+{
+    enum status status = STATUS_OK;
+    struct snapshot_device *device = tree->history->device;
+    struct snapshot_call *children;
+    int64_t count;
+
+    TRY_OUT(sorted_children(tree, parent, &children, &count));
+    for (int64_t i = 0; i < count; i++) {
+        struct snapshot_call call = children[i];
+        int64_t at = call.start;
+        call.start = start;
+        call.depth = depth;
+        start += call.bytes;
+        if (call.bytes < device->live_peak / SEEN)
+            continue;
+        TRY_OUT(rows_grow(&device->calls, device->call_count + 1, room));
+        device->calls[device->call_count++] = call;
+        TRY_OUT(write_calls(tree, at, depth + 1, call.start, room));
+    }
+
+out:
+    free(children);
+    return status;
+}
+
+enum status snapshot_flame(const struct memory_history *history)
+{
+    enum status status = STATUS_OK;
+    const struct snapshot_reading *reading = history->reading;
+    struct tree tree = { .history = history };
+    int64_t room = 0;
+
+    TRY_OUT(rows_grow(&tree.calls, 1, &tree.room));
+    tree.calls[tree.count++] = (struct tree_call){ .bytes = 0 };
+    for (int64_t i = 0; i < reading->stack_count; i++)
+        if (history->at_peak[i] > 0 && history->at_peak[i] >= history->device->live_peak / COUNTED)
+            TRY_OUT(add_stack(&tree, &reading->stacks[i], history->at_peak[i]));
+    TRY_OUT(write_calls(&tree, 0, 0, 0, &room));
+
+out:
+    free(tree.calls);
+    return status;
+}
