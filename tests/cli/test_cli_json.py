@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -123,6 +124,18 @@ def explain_a_slower_device(folder):
     see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json", *sides)
 
 
+def snapshot(path):
+    """Memory that runs out, in pieces."""
+    frames = [{"name": "step", "filename": "/home/me/train.py", "line": 34}]
+    trace = [{"action": "alloc", "addr": 1 << 20, "size": 1000, "stream": 0, "time_us": 10**15 + 1, "frames": frames},
+             {"action": "oom", "device_free": 7, "size": 5000, "stream": 0, "time_us": 10**15 + 9}]
+    blocks = [{"address": 1 << 20, "size": 1024, "requested_size": 1000, "state": "active_allocated", "frames": frames},
+              {"address": (1 << 20) + 1024, "size": 9216, "requested_size": 0, "state": "inactive", "frames": []}]
+    segments = [{"device": 0, "address": 1 << 20, "total_size": 10240, "segment_pool_id": (0, 0), "blocks": blocks}]
+    pathlib.Path(path).write_bytes(pickle.dumps({"segments": segments, "device_traces": [trace]}))
+    return path
+
+
 def diagnose_all(folder):
     explain_a_slower_device(folder)
     made = os.path.join(folder, "made.json")
@@ -138,6 +151,7 @@ def diagnose_all(folder):
         trace = os.path.join(folder, f"{scenario}.json.gz")
         run("exec", scenario, "--variant=before", f"--trace={trace}", "--step-time=0.002")
         diagnose(trace, "--timeline=1")
+    diagnose(made, snapshot(os.path.join(folder, "snapshot.pickle")))
     real = os.environ.get("CHOKEPOINT_TRACES") or str(source / "../shared/traces")
     for trace in sorted(glob.glob(os.path.join(real, "*.gz"))):
         diagnose(trace, "--timeline=1", "--what-if")

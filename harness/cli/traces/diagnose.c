@@ -14,6 +14,8 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
+#include "harness/desk/page/snapshot_join.h"
+#include "harness/desk/page/snapshot_page.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -63,36 +65,57 @@ static enum status find_rank(int *only, const struct diagnose *options,
 }
 
 /* As a check, whose lines follow the page; beside JSON they go to standard error. */
-static void check(const struct diagnose *options, const struct diagnosis *diagnosis, int only,
-                  int *exit_code)
+static void check(const struct diagnose *options, const struct diagnosis *diagnosis,
+                  const struct snapshots *snapshots, int only, int *exit_code)
 {
     struct page page = options->flags.format == FORMAT_JSON
                            ? page_console(stderr, options->flags.color)
                            : flags_page(&options->flags);
 
-    if (options->fail_on != SEVERITY_INFORMATION &&
-        !fail_on_passes(&page, diagnosis, only, options->fail_on))
+    if (options->fail_on == SEVERITY_INFORMATION)
+        return;
+    if (!fail_on_passes(&page, diagnosis, only, options->fail_on))
+        *exit_code = 1;
+    if (!snapshots_pass(&page, snapshots, diagnosis->joined, options->fail_on))
         *exit_code = 1;
 }
 
+/* Pages of snapshots come after those of traces. */
+static enum status print_pages(const struct diagnose *options, const struct diagnosis *diagnosis,
+                               const struct diagnosis_view *view)
+{
+    struct page page = flags_page(&options->flags);
+    bool first = diagnosis->count == 0;
+
+    TRY(diagnosis_page(&page, diagnosis, view));
+    for (int i = 0; i < diagnosis->snapshot_count; i++) {
+        const struct snapshot_file *file = &diagnosis->snapshots[i];
+        if (file == diagnosis->joined)
+            continue;
+        if (!first && !page.markdown)
+            fputc('\n', stdout);
+        first = false;
+        snapshot_page(&page, file, options->tables.rows, false);
+    }
+    return STATUS_OK;
+}
+
 static enum status print(const struct diagnose *options, const struct diagnosis *diagnosis,
-                         int *exit_code)
+                         const struct snapshots *snapshots, int *exit_code)
 {
     enum status status = STATUS_OK;
-    const struct flags *flags = &options->flags;
     struct diagnosis_view view = { .timeline = options->timeline,
                                    .thresholds = options->thresholds };
-    struct page page = flags_page(flags);
     char *text = NULL;
 
     TRY_OUT(find_rank(&view.only, options, diagnosis));
-    if (flags->format == FORMAT_JSON) {
+    if (options->flags.format == FORMAT_JSON) {
         TRY_OUT(diagnosis_json(diagnosis, view.only, options->timeline, &text));
         fputs(text, stdout);
     } else {
-        TRY_OUT(diagnosis_page(&page, diagnosis, &view));
+        TRY_OUT(print_pages(options, diagnosis, &view));
     }
-    check(options, diagnosis, view.only, exit_code);
+    check(options, diagnosis, snapshots, view.only, exit_code);
 
 out:
     free(text);
@@ -112,24 +135,15 @@ static enum status take_lines(struct diagnosis *diagnosis, const char ***stacks,
     return diagnosis_take_lines(diagnosis, *stacks, skip, skipped);
 }
 
-/* Pages of snapshots come after those of traces. */
-static enum status print_snapshots(const struct diagnose *options,
-                                   const struct snapshots *snapshots, bool alone, int *skipped,
-                                   int *exit_code)
+/* A trace and a snapshot are one run's. */
+static enum status take_snapshots(struct diagnosis *diagnosis, struct snapshots *snapshots,
+                                  bool alone, int *skipped)
 {
-    struct page page = flags_page(&options->flags);
-    bool json = options->flags.format == FORMAT_JSON, found = false;
-
-    if (snapshots->count == 0)
-        return STATUS_OK;
-    if (json && !alone)
-        FAIL(STATUS_BAD_USAGE, "--format=json: give traces and snapshots of memory apart");
-    if (!alone && !page.markdown)
-        fputc('\n', stdout);
-    TRY(snapshots_print(snapshots, json ? NULL : &page, options->tables.rows, options->fail_on,
-                        &found, alone && snapshots->count == 1 ? NULL : skip, skipped));
-    if (found)
-        *exit_code = 1;
+    TRY(snapshots_read(snapshots, alone ? NULL : skip, skipped));
+    diagnosis->snapshots = snapshots->files;
+    diagnosis->snapshot_count = snapshots->count;
+    if (diagnosis->count == 1 && snapshots->count == 1)
+        TRY(snapshot_join(diagnosis, &snapshots->files[0]));
 
     return STATUS_OK;
 }
@@ -160,12 +174,13 @@ static enum status run_diagnose(void *context, int *exit_code)
     diagnosis.what_if = options->what_if;
     count = diagnosis.count;
     TRY_OUT(take_lines(&diagnosis, &stacks, &skipped));
-    if (diagnosis.count > 0)
-        TRY_OUT(print(options, &diagnosis, exit_code));
-    TRY_OUT(print_snapshots(options, &snapshots, diagnosis.count == 0, &skipped, exit_code));
+    TRY_OUT(
+        take_snapshots(&diagnosis, &snapshots, paths.count + snapshots.path_count == 1, &skipped));
+    if (diagnosis.count + snapshots.count > 0)
+        TRY_OUT(print(options, &diagnosis, &snapshots, exit_code));
     if (skipped > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d files%s could not be read", skipped,
-                 paths.count + snapshots.count + paths.skipped,
+                 paths.count + snapshots.path_count + paths.skipped,
                  paths.skipped > 0 ? " and folders" : "");
 
 out:
@@ -300,7 +315,8 @@ const struct command command_diagnose = {
             "--trace` and `exec --trace`, or of PyTorch's profiler: JSON, plain or gzip, of any "
             "size. They may be exports of Nsight Systems too (nsys export --type=sqlite), or its "
             "reports, which nsys exports first if it is there. A snapshot of PyTorch's memory "
-            "(torch.cuda.memory._dump_snapshot()) has a page of its own. A folder stands for the "
+            "(torch.cuda.memory._dump_snapshot()) has a page of its own; beside one trace it is "
+            "taken for one of the same run, and both have one page. A folder stands for the "
             "traces in "
             "it, a result.json for those beside it, - for "
             "standard input. FOLDER/traces/NAME finds the trace of that name that the last run "
@@ -316,6 +332,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose ranks/ --rank=3\n"
             "  chokepoint diagnose report1.sqlite\n"
             "  chokepoint diagnose snapshot.pickle\n"
+            "  chokepoint diagnose worker0.pt.trace.json snapshot.pickle\n"
             "  chokepoint diagnose worker0.pt.trace.json --fail-on=major\n"
             "\n"
             "The exit code is 0 when the traces were read, whatever they show, even if one is "

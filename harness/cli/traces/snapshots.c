@@ -2,12 +2,9 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/system/own_file.h"
-#include "harness/desk/page/json/snapshot_json.h"
-#include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/read/foreign_file.h"
 #include "harness/desk/read/input/read_ahead.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Only a regular file can be looked into before it is read. */
@@ -30,7 +27,7 @@ enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *path
     TRY(rows_make(&snapshots->paths, paths->count));
     for (int i = 0; i < paths->count; i++)
         if (is_snapshot(paths->items[i]))
-            snapshots->paths[snapshots->count++] = paths->items[i];
+            snapshots->paths[snapshots->path_count++] = paths->items[i];
         else
             paths->items[kept++] = paths->items[i];
     paths->count = kept;
@@ -40,65 +37,58 @@ enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *path
 
 void snapshots_release(struct snapshots *snapshots)
 {
-    for (int i = 0; i < snapshots->count; i++) free((char *)snapshots->paths[i]);
+    for (int i = 0; i < snapshots->path_count; i++) free((char *)snapshots->paths[i]);
+    for (int i = 0; i < snapshots->count; i++) snapshot_release(&snapshots->files[i].snapshot);
     free(snapshots->paths);
+    free(snapshots->files);
     *snapshots = (struct snapshots){ .count = 0 };
 }
 
-static bool has_finding(const struct snapshot *snapshot, enum severity least)
+enum status snapshots_read(struct snapshots *snapshots, void (*skip)(void *context), void *context)
 {
-    for (int i = 0; i < snapshot->device_count; i++)
-        for (int j = 0; j < snapshot->devices[i].finding_count; j++)
-            if (least <=
-                (snapshot->devices[i].findings[j].is_critical ? SEVERITY_CRITICAL : SEVERITY_MAJOR))
-                return true;
-    return false;
+    TRY(rows_make(&snapshots->files, snapshots->path_count));
+    for (int i = 0; i < snapshots->path_count; i++) {
+        struct snapshot_file *file = &snapshots->files[snapshots->count];
+        enum status status = snapshot_read(&file->snapshot, snapshots->paths[i]);
+        file->path = snapshots->paths[i];
+        if (status == STATUS_OK) {
+            snapshots->count++;
+            continue;
+        }
+        snapshot_release(&file->snapshot);
+        if (skip == NULL)
+            return status;
+        skip(context);
+    }
+    return STATUS_OK;
 }
 
-static enum status print_one(const char *path, const struct page *page, int rows, struct json *json,
-                             cJSON *array, enum severity fail_on, bool *found)
+static bool passes(const struct page *page, const struct snapshot_file *file,
+                   const struct snapshot_device *device, enum severity level)
 {
-    struct snapshot snapshot;
-    enum status status = snapshot_read(&snapshot, path);
+    bool passes = true;
 
-    if (status == STATUS_OK && page != NULL)
-        snapshot_page(page, &snapshot, path, rows);
-    else if (status == STATUS_OK)
-        snapshot_json(json, array, &snapshot, path);
-    *found = *found || (status == STATUS_OK && fail_on != SEVERITY_INFORMATION &&
-                        has_finding(&snapshot, fail_on));
-    snapshot_release(&snapshot);
-    return status;
+    for (int i = 0; i < device->finding_count; i++) {
+        const struct snapshot_finding *finding = &device->findings[i];
+        enum severity severity = finding->is_critical ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
+        if (severity < level)
+            continue;
+        page_paragraph(page, INK_BAD, "Not passed: %s (%s) of device %lld in %s", finding->id,
+                       severity_name(severity), (long long)device->device, file->path);
+        passes = false;
+    }
+    return passes;
 }
 
-enum status snapshots_print(const struct snapshots *snapshots, const struct page *page, int rows,
-                            enum severity fail_on, bool *found, void (*skip)(void *context),
-                            void *context)
+bool snapshots_pass(const struct page *page, const struct snapshots *snapshots,
+                    const struct snapshot_file *joined, enum severity level)
 {
-    enum status status = STATUS_OK;
-    struct json json = { .out_of_memory = false };
-    cJSON *root = page == NULL ? json_object(&json, NULL, NULL) : NULL, *array = NULL;
-    char *text = NULL;
+    bool all = true;
 
-    if (page == NULL) {
-        json_integer(&json, root, "schema", 1);
-        array = json_array(&json, root, "snapshots");
-    }
-    for (int i = 0; i < snapshots->count; i++) {
-        status = print_one(snapshots->paths[i], page, rows, &json, array, fail_on, found);
-        if (status != STATUS_OK && skip == NULL)
-            goto out;
-        if (status != STATUS_OK)
-            skip(context);
-    }
-    status = STATUS_OK;
-    if (page == NULL) {
-        TRY_OUT(json_print(&json, root, &text));
-        fputs(text, stdout);
-    }
-
-out:
-    free(text);
-    cJSON_Delete(root);
-    return status;
+    for (int i = 0; i < snapshots->count; i++)
+        for (int j = 0; j < snapshots->files[i].snapshot.device_count; j++)
+            if (&snapshots->files[i] != joined)
+                all &= passes(page, &snapshots->files[i], &snapshots->files[i].snapshot.devices[j],
+                              level);
+    return all;
 }

@@ -4,10 +4,13 @@
 
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/diagnosis/rules/finding.h"
+#include "harness/desk/snapshot/snapshot.h"
 #include "harness/text/page.h"
 
 struct snapshots {
     const char **paths;
+    int path_count;
+    struct snapshot_file *files; /* those that were read */
     int count;
 };
 
@@ -15,10 +18,11 @@ struct snapshots {
 enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *paths);
 void snapshots_release(struct snapshots *snapshots);
 
-/* Prints a page for each, or all as one JSON document if `page` is NULL. *found: one has a finding of that severity or
- * above; SEVERITY_INFORMATION: nobody asks. A file that cannot be read is passed to `skip`, or if that is NULL ends it. */
-enum status snapshots_print(const struct snapshots *snapshots, const struct page *page, int rows,
-                            enum severity fail_on, bool *found, void (*skip)(void *context),
-                            void *context);
+/* Reads them. One that cannot be read is passed to `skip`, or if that is NULL ends it. */
+enum status snapshots_read(struct snapshots *snapshots, void (*skip)(void *context), void *context);
+
+/* Whether none but `joined` has a finding of that severity or above. A line names each that has. */
+bool snapshots_pass(const struct page *page, const struct snapshots *snapshots,
+                    const struct snapshot_file *joined, enum severity level);
 
 #endif

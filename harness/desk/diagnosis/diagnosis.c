@@ -335,6 +335,32 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     return STATUS_OK;
 }
 
+/* --- Findings of another file --- */
+
+struct joining {
+    struct diagnosis *diagnosis;
+    int which;
+    const struct finding *others;
+    int64_t count;
+};
+
+static void join(struct arena *arena, void *context)
+{
+    const struct joining *joining = context;
+    (void)arena;
+
+    findings_join(&joining->diagnosis->findings[joining->which], joining->others, joining->count,
+                  &joining->diagnosis->facts[joining->which]);
+}
+
+enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct finding *others,
+                           int64_t count)
+{
+    struct joining joining = { diagnosis, which, others, count };
+
+    return arena_run(diagnosis->arenas[which], join, &joining);
+}
+
 /* --- Lines from another trace --- */
 
 struct taking_lines {

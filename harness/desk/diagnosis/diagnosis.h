@@ -13,6 +13,7 @@
 
 struct arena;
 struct facts;
+struct snapshot_file;
 struct summary;
 struct trace_file;
 
@@ -34,6 +35,10 @@ struct diagnosis {
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     const char *
         *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
+    const struct snapshot_file *snapshots; /* [snapshot_count], of memory, the caller's */
+    int snapshot_count;
+    const struct snapshot_file
+        *joined;                   /* the one whose findings are among those of the only trace */
     struct table_choice tables;    /* the caller's, zeros at first */
     struct what_if_choice what_if; /* the caller sets it, too */
 
@@ -57,6 +62,10 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
  * `skip`. OUT_OF_MEMORY. */
 enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const *paths,
                                  diagnosis_skip *skip, void *context);
+
+/* findings_join() for trace number `which`. OUT_OF_MEMORY. */
+enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct finding *others,
+                           int64_t count);
 
 /* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
  * memsets (usage.h). NaN: the trace took no time. */

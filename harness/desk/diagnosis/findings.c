@@ -381,6 +381,41 @@ struct findings findings_of(const struct facts *facts)
     return findings;
 }
 
+/* --- Findings of another file --- */
+
+static void merge(struct finding *finding, const struct finding *other)
+{
+    size_t length = strlen(finding->evidence);
+
+    if (!isnan(finding->lost_ns_per_step)) {
+        snprintf(finding->evidence + length, sizeof finding->evidence - length, "; %s",
+                 other->evidence);
+        return;
+    }
+    memcpy(finding->evidence, other->evidence, sizeof finding->evidence);
+    finding->advice = other->advice;
+    finding->confidence = other->confidence;
+    finding->severity = other->severity > finding->severity ? other->severity : finding->severity;
+}
+
+void findings_join(struct findings *findings, const struct finding *others, int64_t count,
+                   const struct facts *facts)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = 0;
+        while (at < findings->count && findings->items[at].id != others[i].id) at++;
+        if (at < findings->count)
+            merge(&findings->items[at], &others[i]);
+        else
+            findings->items[findings->count++] = others[i];
+    }
+    order(findings, facts);
+    put_pace_last(findings, facts);
+    if (any_costs(findings))
+        findings->healthy[0] = '\0';
+    findings->headline = headline_of(findings, facts);
+}
+
 const struct finding *findings_first(const struct findings *findings)
 {
     for (int64_t i = 0; i < findings->count; i++)

@@ -13,6 +13,11 @@ struct facts;
 /* They lie in the memory of the trace that the facts are of. */
 struct findings findings_of(const struct facts *facts);
 
+/* Joins findings of another file of the same run, by rules each at most once, which cost no time that the trace shows. One
+ * that both have is one: what they say of memory counts, but for its time. Headline and health are set anew. */
+void findings_join(struct findings *findings, const struct finding *others, int64_t count,
+                   const struct facts *facts);
+
 /* The order of findings: what ends a run first, then by lost time; information last, but for a device that sets the
  * pace, if nothing that costs much comes before it. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,

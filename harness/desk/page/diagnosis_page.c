@@ -5,6 +5,7 @@
 #include "harness/desk/page/diagnosis_ranks.h"
 #include "harness/desk/page/diagnosis_thresholds.h"
 #include "harness/desk/page/longest_gaps.h"
+#include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/desk/page/what_if_page.h"
@@ -398,6 +399,8 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
     diagnosis_tables(page, summary, &diagnosis->tables);
+    if (diagnosis->joined != NULL && !view->unnamed)
+        snapshot_page(page, diagnosis->joined, diagnosis->tables.rows, true);
     if (!view->unnamed) {
         struct diagnosis_whole whole = diagnosis_whole(facts);
         diagnosis_answer(page, &diagnosis->findings[which], &whole);

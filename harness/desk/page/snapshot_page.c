@@ -117,10 +117,12 @@ static void print_findings(const struct page *page, const struct snapshot_device
     }
 }
 
-void snapshot_page(const struct page *page, const struct snapshot *snapshot, const char *path,
-                   int rows)
+void snapshot_page(const struct page *page, const struct snapshot_file *file, int rows,
+                   bool is_joined)
 {
-    page_title(page, path);
+    const struct snapshot *snapshot = &file->snapshot;
+
+    page_title(page, file->path);
     page_paragraph(page, INK_DIM, "a snapshot of PyTorch's memory, %s; %d device%s with memory",
                    quantity_bytes((double)snapshot->bytes).text, snapshot->device_count,
                    snapshot->device_count == 1 ? "" : "s");
@@ -130,7 +132,8 @@ void snapshot_page(const struct page *page, const struct snapshot *snapshot, con
         snprintf(heading, sizeof heading, "Device %lld", (long long)device->device);
         page_heading(page, heading);
         print_history(page, device);
-        print_findings(page, device);
+        if (!is_joined)
+            print_findings(page, device);
         print_sites(page, snapshot, device, rows);
         print_curve(page, device);
         print_reserved(page, device);

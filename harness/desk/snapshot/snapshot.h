@@ -97,6 +97,11 @@ struct snapshot {
     int64_t bytes;   /* of the file */
 };
 
+struct snapshot_file {
+    const char *path;
+    struct snapshot snapshot;
+};
+
 /* IO; BAD_INPUT: it is no snapshot, the sentence says what and where; OUT_OF_MEMORY. Release in every case. */
 enum status snapshot_read(struct snapshot *snapshot, const char *path);
 void snapshot_release(struct snapshot *snapshot);

@@ -269,6 +269,84 @@ def check_forms(folder):
     check(both.returncode == 0 and both.stdout.count("a snapshot of PyTorch's memory") == 2, f"two: {both.stderr}")
 
 
+def slow_trace(path, memory=80 << 30):
+    """Steps of 300 us: the host loads for 200, then launches a kernel of 60."""
+    events = []
+    for step in range(20):
+        at, host = 300 * step, {"pid": 9, "tid": 9, "ph": "X"}
+        events += [
+            {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 300},
+            {**host, "cat": "user_annotation", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+             "ts": at + 1, "dur": 200},
+            {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at + 285, "dur": 10,
+             "args": {"correlation": step + 1}},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 296, "dur": 60,
+             "args": {"correlation": step + 1}}]
+    path.write_text(json.dumps({"traceEvents": events, "deviceProperties": [
+        {"id": 0, "name": "NVIDIA A100", "computeMajor": 8, "computeMinor": 0, "numSms": 108, "totalGlobalMem": memory}]}))
+    return path
+
+
+def check_beside_a_trace(folder):
+    """One page for a trace and a snapshot, with the findings of both in one order."""
+    made = training(10)
+    for _ in range(100):
+        made.segment(20 * MIB, [(2 * MIB, 2 * MIB, "active_allocated"), (18 * MIB, 0, "inactive")])
+    pieces, leak = write(folder / "pieces.pickle", made.whole()), write(folder / "leak.pickle", training(10, leak=5 * MIB).whole())
+    trace, small = slow_trace(folder / "slow.json"), slow_trace(folder / "small.json", memory=4 << 30)
+    for files, first, wanted in (((trace, pieces), "data_loading", {"fragmentation": "minor"}),
+                                 ((pieces, small), "fragmentation", {"fragmentation": "major"}),
+                                 ((trace, leak), "memory_growth", {"memory_growth": "major"})):
+        result = run(*files, "--format=json")
+        said = json.loads(result.stdout)
+        of_trace, snapshot = said["traces"][0], said["snapshots"][0]
+        found = {one["id"]: one for one in of_trace["findings"]}
+        check(of_trace["findings"][0]["id"] == first and "data_loading" in found, f"{files}: {list(found)}")
+        for name, severity in wanted.items():
+            check(found[name]["severity"] == severity, f"{files}: {name} is {found[name]['severity']}")
+            check(found[name]["evidence"] == snapshot["devices"][0]["findings"][0]["evidence"], f"{files}: {found[name]}")
+        check(snapshot["is_joined"] and of_trace["bottleneck"] == {"memory_growth": "allocation"}.get(first, "loading"),
+              f"{files}: {of_trace['bottleneck']}")
+        text = run(*files).stdout
+        check(text.count("\nFindings") == 1 and "Live at the peak" in text and "In short:" in text.split("Reserved at the end")[1],
+              f"{files}: the page")
+    check(run(trace, pieces, "--fail-on=critical").returncode == 1, "the trace's critical finding")  # data_loading
+    several = json.loads(run(trace, pieces, leak, "--format=json").stdout)
+    check([one["is_joined"] for one in several["snapshots"]] == [False, False], "two snapshots are joined to one trace")
+    text = run(trace, pieces, leak, "--fail-on=major")
+    check(text.returncode == 1 and "Not passed: fragmentation (major) of device 0" in text.stdout, "what does not pass is not named")
+    alone = json.loads(run(pieces, "--format=json").stdout)
+    check(alone["traces"] == [] and alone["run"] is None and not alone["snapshots"][0]["is_joined"], "a snapshot alone")
+    (folder / "evil.pickle").write_bytes(pieces.read_bytes()[:-9])
+    result = run(trace, folder / "evil.pickle")
+    check(result.returncode == 2 and "slow.json" in result.stdout and "1 of 2 files" in result.stderr, f"half: {result.stderr}")
+
+
+def check_agreement(folder):
+    """A finding that both have is one, and costs what the trace says."""
+    events = json.loads(slow_trace(folder / "churn.json").read_text())
+    for step in range(20):
+        for name, at in (("cudaMalloc", 210), ("cudaMalloc", 230), ("cudaFree", 250)):
+            events["traceEvents"].append({"ph": "X", "pid": 9, "tid": 9, "cat": "cuda_runtime", "name": name,
+                                          "ts": 300 * step + at, "dur": 18})
+    (folder / "churn.json").write_text(json.dumps(events))
+    made = Made()
+    for _ in range(10):
+        made.mark()
+        for _ in range(3):
+            made.entry("segment_alloc", made.next, 20 * MIB)
+            made.free(made.alloc(20 * MIB, 5))
+            made.entry("segment_free", made.next, 20 * MIB)
+    said = json.loads(run(folder / "churn.json", write(folder / "churn.pickle", made.whole()), "--format=json").stdout)
+    alone = json.loads(run(folder / "churn.json", "--format=json").stdout)["traces"][0]["findings"]
+    found, wanted = ([one for one in findings if one["id"] == "allocation_churn"]
+                     for findings in (said["traces"][0]["findings"], alone))
+    check(len(found) == 1 and len(wanted) == 1 and found[0]["lost_ns_per_step"] == wanted[0]["lost_ns_per_step"]
+          and found[0]["severity"] == wanted[0]["severity"], f"churn of both: {found} {wanted}")
+    check(found[0]["evidence"] == wanted[0]["evidence"] + "; " + said["snapshots"][0]["devices"][0]["findings"][0]["evidence"],
+          f"churn of both: {found[0]['evidence']}")
+
+
 def refuses(path, *words):
     result = run(path)
     check(result.returncode == 2 and not result.stdout, f"{path.name}: exit code {result.returncode}")
@@ -328,7 +406,8 @@ def check_evil(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_fragmentation, check_churn, check_oom, check_forms, check_pipe, check_evil):
+    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_fragmentation, check_churn, check_oom, check_forms,
+                 check_beside_a_trace, check_agreement, check_pipe, check_evil):
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
         part(below)

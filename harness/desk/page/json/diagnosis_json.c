@@ -4,6 +4,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/json/memory_json.h"
 #include "harness/desk/page/json/ranks_json.h"
+#include "harness/desk/page/json/snapshot_json.h"
 #include "harness/desk/page/json/timeline_json.h"
 #include "harness/desk/page/json/what_if_json.h"
 #include "harness/text/catalogue.h"
@@ -438,6 +439,7 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
     for (writing.which = 0; writing.which < diagnosis->count; writing.which++)
         if (only < 0 || writing.which == only)
             TRY_OUT(arena_run(diagnosis->arenas[writing.which], add_trace, &writing));
+    snapshots_json(json, root, diagnosis->snapshots, diagnosis->snapshot_count, diagnosis->joined);
     TRY_OUT(json_print(json, root, text));
 
 out:

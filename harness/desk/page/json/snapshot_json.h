@@ -1,12 +1,13 @@
-/* Snapshots of PyTorch's memory for programs. docs/other-files.md describes the members. */
+/* Snapshots of PyTorch's memory for programs. docs/diagnosis.md describes the members. */
 #ifndef HARNESS_DESK_PAGE_JSON_SNAPSHOT_JSON_H
 #define HARNESS_DESK_PAGE_JSON_SNAPSHOT_JSON_H
 
 #include "harness/desk/snapshot/snapshot.h"
 #include "harness/text/json.h"
 
-/* An object for the file, added to an array. */
-void snapshot_json(struct json *json, cJSON *array, const struct snapshot *snapshot,
-                   const char *path);
+/* Adds an array of files as the member "snapshots". `joined`: the one whose findings stand among those of the trace; NULL: none
+ * is. */
+void snapshots_json(struct json *json, cJSON *to, const struct snapshot_file *files, int count,
+                    const struct snapshot_file *joined);
 
 #endif
