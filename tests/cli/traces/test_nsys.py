@@ -380,12 +380,12 @@ def check_damaged(folder):
     kept.execute("PRAGMA journal_mode=WAL")
     kept.execute("CREATE TABLE later (x INTEGER)")
     kept.commit()
-    refuses(whole, "-wal")
+    refuses(whole, "whole.sqlite-wal stands beside whole.sqlite: ")
     kept.execute("PRAGMA journal_mode=DELETE")
     kept.close()
     partial(whole, "Findings")
     (folder / "whole.sqlite-journal").write_bytes(b"\xd9\xd5")
-    refuses(whole, "-journal")
+    refuses(whole, "whole.sqlite-journal stands beside whole.sqlite: ")
 
 
 def check_layouts(folder):

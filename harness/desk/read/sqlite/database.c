@@ -515,6 +515,7 @@ static bool has_beside(const char *path, const char *ending)
 static enum status take_header(struct database *database, const char *path)
 {
     unsigned char header[HEADER_BYTES];
+    const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
 
     if (pread(database->file, header, sizeof header, 0) != (ssize_t)sizeof header ||
         !database_begins((const char *)header, sizeof header))
@@ -529,14 +530,14 @@ static enum status take_header(struct database *database, const char *path)
         FAIL(STATUS_BAD_INPUT, "the database %s is in UTF-16, and only UTF-8 is read", path);
     if (header[19] == WAL_VERSION && has_beside(path, "-wal"))
         FAIL(STATUS_BAD_INPUT,
-             "beside %s lies a -wal file with changes that are not in it: close the program that "
-             "has it open, or run: sqlite3 %s \"PRAGMA journal_mode=DELETE\"",
-             path, path);
+             "%s-wal stands beside %s: it has changes that are not in the database yet. Close the "
+             "program that has it open, or run: sqlite3 %s \"PRAGMA journal_mode=DELETE\"",
+             name, name, path);
     if (has_beside(path, "-journal"))
         FAIL(STATUS_BAD_INPUT,
-             "beside %s lies a -journal file: it is being written, or was not finished; export it "
-             "again",
-             path);
+             "%s-journal stands beside %s: the database is being written, or was not finished. "
+             "Export it again",
+             name, name);
     database->page_count = database->bytes / database->page;
     if (database->page_count > PAGES_MOST)
         FAIL(STATUS_BAD_INPUT, "the database %s has more than %lld pages", path,
