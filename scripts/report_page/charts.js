@@ -33,7 +33,9 @@ function variable(name) {
 
 // Black or white, whichever is easier to read on that colour.
 function inkOn(colour) {
-  const [r, g, b] = colour.match(/\d+/g) ? colour.match(/\d+/g).map(Number) : [255, 255, 255];
+  const numbers = colour.startsWith("#") ? colour.match(/[0-9a-f]{2}/gi).map((one) => parseInt(one, 16))
+    : (colour.match(/\d+/g) || [255, 255, 255]).map(Number);
+  const [r, g, b] = numbers;
   return 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#000" : "#fff";
 }
 
@@ -135,7 +137,8 @@ function drawMemory(container, traces) {
   const colour = new Map();
   for (const [, device] of shown)
     for (const one of stacksOf(device))
-      if (!colour.has(one.name)) colour.set(one.name, variable(MEMORY_COLOURS[colour.size % MEMORY_COLOURS.length]));
+      if (!colour.has(one.name))
+        colour.set(one.name, variable(one.name === "other" ? "--grey" : MEMORY_COLOURS[colour.size % MEMORY_COLOURS.length]));
   for (const [name, device] of shown) {
     const box = document.createElement("div");
     container.append(box);
@@ -145,6 +148,8 @@ function drawMemory(container, traces) {
   legend.className = "legend";
   legend.style.gridColumn = "1 / -1";
   for (const [name, value] of colour) legend.append(legendEntry(name, value));
+  if (shown.some(([, device]) => (device.marks || []).length > 0))
+    legend.append(legendEntry("memory ran out", variable("--bad")));
   container.append(legend);
 }
 
@@ -157,7 +162,8 @@ function legendEntry(name, colour) {
 }
 
 function drawMemoryOf(box, name, device, high, longest, colour) {
-  const label = `Memory${name === "trace" ? "" : ` ${name}`}: peak ${bytesText(device.peak_bytes)}`;
+  const label = `Memory${["trace", "snapshot"].includes(name) ? "" : ` ${name}`}: peak ${bytesText(device.peak_bytes)}`;
+  const moment = device.has_times === false ? (at) => `${at} events` : timeText;
   const [chart, width] = startChart(box, 170, label);
   const left = 62, right = width - 6, top = 20, bottom = 146, times = device.curve.at_ns;
   const x = (ns) => left + (right - left) * ns / longest, y = (bytes) => bottom - (bottom - top) * bytes / high;
@@ -168,7 +174,7 @@ function drawMemoryOf(box, name, device, high, longest, colour) {
     svg(chart, "text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, bytesText(value));
   }
   svg(chart, "text", { x: left, y: 163 }, "0");
-  svg(chart, "text", { x: right, y: 163, "text-anchor": "end" }, timeText(longest));
+  svg(chart, "text", { x: right, y: 163, "text-anchor": "end" }, moment(longest));
   const end = Math.max(times.at(-1), device.until_ns); // the last value holds that long
   let floor = times.map(() => 0);
   for (const one of stacksOf(device)) {
@@ -180,4 +186,13 @@ function drawMemoryOf(box, name, device, high, longest, colour) {
       fill: colour.get(one.name) }), "title", {}, one.name);
     floor = roof;
   }
+  for (const mark of device.marks || []) drawMark(chart, x(mark.at_ns), top, bottom, mark.text);
+}
+
+// A moment that matters: a line over the picture, with a head above it.
+function drawMark(chart, x, top, bottom, text) {
+  const mark = svg(chart, "g", { class: "mark" });
+  svg(mark, "line", { x1: x, x2: x, y1: top - 4, y2: bottom, stroke: variable("--bad"), "stroke-width": 1.5 });
+  svg(mark, "path", { d: `M${x - 5} ${top - 12}h10l-5 9z`, fill: variable("--bad") });
+  svg(mark, "title", {}, text);
 }

@@ -75,9 +75,21 @@ function unpack(section) {
   return JSON.parse(new TextDecoder().decode(inflate(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)))));
 }
 
+function drawSnapshot(section, drawn) {
+  const devices = [...section.querySelectorAll("section[data-device]")];
+  drawn.flames = drawn.flames || devices.map(() => null);
+  devices.forEach((one, i) => {
+    const chart = one.querySelector(".over-time"), figure = one.querySelector(".flame"), device = drawn.data.devices[i];
+    if (chart) drawMemory(chart, [["snapshot", { memory: [device] }]]);
+    if (drawn.flames[i]) drawn.flames[i].draw();
+    else if (figure) drawn.flames[i] = new Flame(figure, device);
+  });
+}
+
 function drawSection(section) {
   const drawn = sections.get(section);
   if (!drawn || !section.open || section.clientWidth === 0) return;
+  if (drawn.data.devices) { drawSnapshot(section, drawn); return; }
   const traces = ["before", "after", "trace"].filter((name) => drawn.data[name])
     .map((name) => [name, drawn.data[name]]);
   const figure = section.querySelector(".timeline"), memory = section.querySelector(".chart.memory");

@@ -15,7 +15,7 @@ from plots import effects
 from report_page.sources import VARIANTS, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
-SCRIPTS = ("inflate.js", "charts.js", "timeline.js", "page.js")
+SCRIPTS = ("inflate.js", "charts.js", "timeline.js", "flame.js", "page.js")
 ROWS_SHOWN = 10
 GAPS_SHOWN = 8
 STEPS_DRAWN = 200  # the first ones, a bar each
@@ -196,6 +196,37 @@ def view_scenario(gathered, scenario):
     }
 
 
+# --- A snapshot ---
+
+RESERVED = {"live": ("live", "end_bytes"), "rounding": ("lost to rounding", "rounding_bytes"),
+            "pieces": ("free in pieces", "free_pieces_bytes"), "whole": ("in segments that hold nothing", "free_whole_bytes")}
+
+
+def drawn_device(device):
+    """What the browser draws: memory as that of a trace, and the calls at the peak. Without times events stand for them."""
+    curve = device["curve"]
+    has_times = curve["has_times"]
+    at_ns = [1000 * at for at in curve["at_us"]] if has_times else curve["event"]
+    marks = [{"at_ns": 1000 * one["at_us"] if has_times else one["event"],
+              "text": f"{quantity.size(one['asked_bytes'])} were asked for, and the device had "
+                      f"{quantity.size(one['device_free_bytes'])} free"} for one in device["out_of_memory"]]
+    return {"peak_bytes": device["peak_bytes"], "device": device["device"], "has_times": has_times, "marks": marks,
+            "until_ns": 1000 * (curve["end_us"] - curve["start_us"]) if has_times else device["events"],
+            "categories": [{"name": site["line"], "bytes": site["bytes"]} for site in device["sites"] if site["bytes"]],
+            "curve": {"at_ns": at_ns, "allocated_bytes": curve["live_bytes"]}, "calls": device["calls"]}
+
+
+def view_snapshot(snapshot):
+    """A snapshot of memory, by device."""
+    devices = [{"raw": device, "sites": [site for site in device["sites"] if site["at_peak_bytes"]][:ROWS_SHOWN],
+                "reserved": [{"id": name, "name": text, "bytes": device[member],
+                              "share": ratio(device[member], device["reserved_bytes"])}
+                             for name, (text, member) in RESERVED.items() if device[member]]}
+               for device in snapshot["devices"]]
+    return {"raw": snapshot, "devices": devices,
+            "packed": packed({"devices": [drawn_device(device) for device in snapshot["devices"]]})}
+
+
 def view_run(run):
     """The ranks beside each other, with the longest step for the bars; None: there is no run."""
     if not run:
@@ -278,7 +309,8 @@ def page_of(gathered, scenarios):
     script = script_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment().get_template("page.html").render(
-        gathered=gathered, opened=opened, scenarios=scenarios, files=files, variants=VARIANTS, context=context,
+        gathered=gathered, opened=opened, scenarios=scenarios, files=files,
+        snapshots=[view_snapshot(one) for one in gathered.snapshots], variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
         utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
         packed_files=[packed({"trace": drawn_trace(one), "steps": one["steps"]["duration_ns"][:STEPS_DRAWN],

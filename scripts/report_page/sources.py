@@ -22,6 +22,7 @@ class Gathered:
     traces: dict = dataclasses.field(default_factory=dict)  # by (scenario, variant), as `diagnose` has them
     missing: dict = dataclasses.field(default_factory=dict)  # by the same: why there is none
     files: list = dataclasses.field(default_factory=list)  # diagnoses of traces without a result
+    snapshots: list = dataclasses.field(default_factory=list)  # of memory, as `diagnose` has them
     run: dict | None = None  # those are ranks of one run, as `diagnose` has it
     troubles: list = dataclasses.field(default_factory=list)  # sentences: what could not be read
     notes: list = dataclasses.field(default_factory=list)  # sentences: what is missing in the result
@@ -41,12 +42,10 @@ def ask(program, arguments):
 
 
 def diagnose(program, paths):
-    """The diagnoses of these files, the ranks of their run beside each other, and errors."""
+    """What diagnose says of these files, {} if it says nothing, and its errors."""
     said, errors = ask(program, ["diagnose", "--format=json", f"--timeline={TIMELINE_STEPS}", "--what-if",
                          "--", *paths])
-    if said is None:
-        return [], None, errors
-    return said["traces"], said["run"], errors
+    return said or {}, errors
 
 
 def read_json(path):
@@ -111,9 +110,9 @@ def gather_trace(gathered, program, folder, scenario, variant):
     key = scenario["name"], variant
     path, why = trace_path(folder, scenario, variant)
     if path:
-        traces, _, errors = diagnose(program, [path])
-        if traces:
-            gathered.traces[key] = traces[0]
+        said, errors = diagnose(program, [path])
+        if said.get("traces"):
+            gathered.traces[key] = said["traces"][0]
             return
         why = "; ".join(errors) or "it could not be read"
         gathered.troubles.append(why)
@@ -133,5 +132,7 @@ def gather(program, arguments):
         if argument != "-" and not os.path.exists(argument) and not is_of_run:
             raise Unreadable(f"{argument}: No such file or directory")
     gathered = Gathered(path=arguments[0])
-    gathered.files, gathered.run, gathered.troubles = diagnose(program, arguments)
+    said, gathered.troubles = diagnose(program, arguments)
+    gathered.files, gathered.run = said.get("traces", []), said.get("run")
+    gathered.snapshots = said.get("snapshots", [])
     return gathered

@@ -10,6 +10,7 @@ import html.parser
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,10 @@ import tempfile
 import unittest
 import zlib
 
+from nsys_export import Export
+
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+MIB = 1 << 20
 EVIL = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>"
 
 
@@ -96,6 +100,27 @@ def made_trace(name, rank=None, world=2, steps=4, last=100):
              "args": {"correlation": step + 1, "grid": [3, 2, 1], "block": [64, 1, 1]}}]
     head = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": world}}
     return {**head, "traceEvents": events}
+
+
+def made_snapshot(name, times=True, history=True):
+    """Ten steps that take 2 MiB each and give 1 back, on a line of that name, and then ask for too much."""
+    frames = [{"name": "linear", "filename": "/usr/lib/python3/dist-packages/torch/nn/functional.py", "line": 2},
+              {"name": name, "filename": "/home/me/train.py", "line": 34},
+              {"name": "<module>", "filename": "/home/me/train.py", "line": 90}]
+    entries, blocks = [], []
+    for step in range(10):
+        for number in range(2):
+            address = (1 << 30) + (2 * step + number << 20)
+            entries.append({"action": "alloc", "addr": address, "size": MIB, "stream": 0, "frames": frames})
+        entries.append({"action": "free_completed", "addr": address, "size": MIB, "stream": 0})
+        blocks.append({"address": address - MIB, "size": MIB, "requested_size": MIB, "state": "active_allocated",
+                       "frames": frames})
+    entries.append({"action": "oom", "device_free": 5 * MIB, "size": 900 * MIB, "stream": 0})
+    for number, entry in enumerate(entries if times else []):
+        entry["time_us"] = 10**15 + 50 * number
+    segments = [{"device": 0, "address": 1 << 30, "total_size": 40 * MIB, "segment_pool_id": (0, 0), "blocks":
+                 blocks + [{"address": 1 << 31, "size": 30 * MIB, "requested_size": 0, "state": "inactive", "frames": []}]}]
+    return pickle.dumps({"segments": segments, "device_traces": [entries if history else []]})
 
 
 class Report(unittest.TestCase):
@@ -251,6 +276,63 @@ class Report(unittest.TestCase):
         self.assertIn("plain.json", page.said())
         page, _ = self.report(self.folder / "plain.json", ranks[0])
         self.assertNotIn("Ranks", page.said())
+
+    def snapshot(self, name, *arguments):
+        path = self.folder / f"{name}.pickle"
+        path.write_bytes(made_snapshot(*arguments))
+        return path
+
+    def test_a_snapshot_of_memory(self):
+        path = self.snapshot("memory", "step")
+        page, _ = self.report(path)
+        device = json.loads(run("diagnose", path, "--format=json").stdout)["snapshots"][0]["devices"][0]
+        drawn = page.data()[0]["devices"][0]
+        self.assertEqual(drawn["calls"], device["calls"])
+        self.assertEqual([call["bytes"] for call in drawn["calls"]], 3 * [11 * MIB])
+        self.assertEqual(drawn["curve"]["allocated_bytes"], device["curve"]["live_bytes"])
+        self.assertEqual(drawn["categories"], [{"name": "me/train.py:34 step", "bytes": device["sites"][0]["bytes"]}])
+        self.assertEqual([mark["at_ns"] for mark in drawn["marks"]], [30 * 50_000])
+        self.assertEqual((drawn["has_times"], drawn["until_ns"]), (True, 30 * 50_000))
+        self.assertEqual(page.values("data-exact", data_line="me/train.py:34 step"), [str(11 * MIB)])
+        self.assertEqual(page.values("data-exact", data_oom="30"), [str(900 * MIB)])
+        self.assertEqual(page.values("data-exact", data_part="pieces"), [str(30 * MIB)])
+        self.assertEqual(page.values("data-finding"), [one["id"] for one in device["findings"]])
+        self.assertIn("activation_memory", page.values("data-finding"))
+        drawn = self.report(self.snapshot("bare", "step", False))[0].data()[0]["devices"][0]
+        self.assertEqual((drawn["has_times"], drawn["until_ns"], drawn["marks"][0]["at_ns"]), (False, 31, 30))
+        page, _ = self.report(self.snapshot("none", "step", False, False))
+        self.assertIn("It has no history", page.said())
+        page, _ = self.report(self.snapshot("evil", EVIL))
+        self.assertNotIn("img", [tag for tag, _, _ in page.elements])
+        self.assertIn(EVIL, page.said())
+
+    def test_a_snapshot_beside_a_trace_has_its_findings_there(self):
+        page, _ = self.report(self.write("plain.json", made_trace("gemm")), self.snapshot("memory", "step"))
+        self.assertEqual(len(page.data()), 2)
+        self.assertIn("activation_memory", page.values("data-finding", data_trace=str(self.folder / "plain.json")))
+        self.assertEqual(page.values("data-finding", data_snapshot=str(self.folder / "memory.pickle")), [])
+        self.assertIn("They stand among those of the trace", page.said())
+        (self.folder / "cut.pickle").write_bytes(made_snapshot("step")[:-20])
+        page, _ = self.report(self.folder / "plain.json", self.folder / "cut.pickle", expect=2)
+        self.assertEqual(len(page.data()), 1)
+        self.assertIn("the file is cut", page.said())
+
+    def test_an_export_of_nsight_systems_is_drawn_as_a_trace_is(self):
+        trace, export = made_trace("gemm"), Export()
+        trace["traceEvents"] = [event for event in trace["traceEvents"] if event["cat"] != "cpu_op"]
+        for event in trace["traceEvents"]:
+            start, end = 1000 * event["ts"], 1000 * (event["ts"] + event["dur"])
+            if event["cat"] == "kernel":
+                export.kernel("gemm", start, end, event["args"]["correlation"], 9, (3, 2, 1), (64, 1, 1))
+            elif event["cat"] == "cuda_runtime":
+                export.call("cudaLaunchKernel_v7000", start, end, event["args"]["correlation"], 9, 9)
+            else:
+                export.range(event["name"], start, end, 9, 9)
+        export.write(self.folder / "same.sqlite")
+        ours, theirs = (self.report(path)[0].data()[0]["trace"]["timeline"]
+                        for path in (self.write("same.json", trace), self.folder / "same.sqlite"))
+        self.assertEqual(ours, theirs)
+        self.assertGreater(len(ours["rows"]), 3)
 
     def test_the_slowest_of_many_steps_is_drawn(self):
         page, _ = self.report(self.write("long.json", made_trace("gemm", steps=1000, last=900)))

@@ -9,6 +9,7 @@ FOLDER keeps axe (axe-core-python, of PyPI) from run to run.
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,27 @@ def slow_trace():
     return {"traceEvents": events}
 
 
+MIB = 1 << 20
+
+
+def snapshot():
+    """Five lines that hold 1 to 5 MiB each, of two functions, and memory that runs out twice."""
+    entries, blocks = [], []
+    for number in range(5):
+        frames = [{"name": EVIL if number == 4 else "linear", "filename": f"/home/me/model_{number % 2}.py", "line": number},
+                  {"name": "main", "filename": "/home/me/train.py", "line": 90}]
+        entries.append({"action": "alloc", "addr": (1 << 30) + (number << 24), "size": (number + 1) * MIB, "stream": 0,
+                        "time_us": 10**15 + 100 * number, "frames": frames})
+        if number % 2 == 1:
+            entries.append({"action": "oom", "device_free": 5 * MIB, "size": 900 * MIB, "stream": 0,
+                            "time_us": 10**15 + 100 * number + 50})
+        blocks.append({"address": (1 << 30) + (number << 24), "size": (number + 1) * MIB, "requested_size": (number + 1) * MIB,
+                       "state": "active_allocated", "frames": frames})
+    blocks.append({"address": 1 << 31, "size": 30 * MIB, "requested_size": 0, "state": "inactive", "frames": []})
+    return {"segments": [{"device": 0, "address": 1 << 30, "total_size": 45 * MIB, "blocks": blocks}],
+            "device_traces": [entries]}
+
+
 def evil_trace():
     """Steps of 100 us; in each an operator and a kernel of 60 us, 10 us after its start, with a name like that."""
     events = []
@@ -109,7 +131,8 @@ class Browser(unittest.TestCase):
         assert made.returncode in (0, 1), made.stderr
         (cls.folder / "evil.json").write_text(json.dumps(evil_trace()))
         (cls.folder / "slow.json").write_text(json.dumps(slow_trace()))
-        for name, source in (("made", "made"), ("evil", "evil.json"), ("slow", "slow.json")):
+        (cls.folder / "memory.pickle").write_bytes(pickle.dumps(snapshot()))
+        for name, source in (("made", "made"), ("evil", "evil.json"), ("slow", "slow.json"), ("memory", "memory.pickle")):
             subprocess.run([PROGRAM, "report", cls.folder / source, "-o", cls.folder / f"{name}.html"],
                            capture_output=True, check=True)
 
@@ -228,6 +251,39 @@ class Browser(unittest.TestCase):
         ActionChains(self.browser).move_to_element(self.find("h1")).perform()
         self.assertFalse(self.find("#tip").is_displayed())
 
+    # --- A snapshot of memory ---
+
+    def test_memory_is_drawn_by_line_with_marks_where_it_ran_out(self):
+        self.show("memory")
+        names = [one.text for one in self.browser.find_elements(By.CSS_SELECTOR, ".over-time .legend span")]
+        self.assertEqual(len(names), 6)
+        self.assertEqual(names[-1], "memory ran out")
+        marks = self.browser.find_elements(By.CSS_SELECTOR, ".over-time .mark line")
+        self.assertEqual(len(marks), 2)
+        first, second = (float(one.get_attribute("x1")) for one in marks)
+        self.assertAlmostEqual((first - 62) / (second - 62), 150 / 350, delta=0.01)
+        tops = self.browser.execute_script("""
+            return [...document.querySelectorAll('.over-time polygon')].map((one) =>
+                Math.min(...one.getAttribute('points').split(' ').map((point) => Number(point.split(',')[1]))))""")
+        self.assertEqual(tops, sorted(tops, reverse=True))
+
+    def test_a_call_of_the_peak_tells_what_it_holds_and_is_enlarged(self):
+        self.show("memory")
+        calls = self.browser.find_elements(By.CSS_SELECTOR, ".flame .call")
+        self.assertEqual(len(calls), 6)
+        whole, largest = (one.find_element(By.TAG_NAME, "rect").size["width"] for one in calls[:2])
+        self.assertAlmostEqual(largest / whole, 5 / 15, delta=0.01)
+        ActionChains(self.browser).move_to_element(calls[1]).perform()
+        self.assertIn(f"me/model_0.py:4 {EVIL[:60]}", self.find("#tip").text)
+        self.assertIn("\n5 MiB, 33.3% of the peak", self.find("#tip").text)
+        calls[1].click()
+        self.wait("return document.querySelectorAll('.flame .call').length === 2")
+        widths = [one.size["width"] for one in self.browser.find_elements(By.CSS_SELECTOR, ".flame .call rect")]
+        self.assertEqual(widths[0], widths[1])
+        self.find(".flame .all").click()
+        self.wait("return document.querySelectorAll('.flame .call').length === 6")
+        self.assertIsNone(self.browser.execute_script("return window.evil"))
+
     # --- The page ---
 
     def test_switches_leave_causes_out(self):
@@ -267,7 +323,7 @@ class Browser(unittest.TestCase):
         self.assertEqual(seen[3], seen[0])
 
     def test_nothing_overflows_and_no_text_is_small(self):
-        for name in ("made", "evil"):
+        for name in ("made", "evil", "memory"):
             for width, height in SIZES:
                 self.show(name, width, height)
                 self.open_all()
@@ -298,7 +354,8 @@ class Browser(unittest.TestCase):
         axe = axe_source()
         if not axe:
             self.skipTest("pip could not install axe-core-python")
-        for name, width, dark in (("made", 1440, False), ("made", 360, True), ("evil", 1440, True)):
+        for name, width, dark in (("made", 1440, False), ("made", 360, True), ("evil", 1440, True),
+                                  ("memory", 1440, False), ("memory", 360, True)):
             self.show(name, width, dark=dark, fragment="#s-checkpointing")
             self.wait("return document.querySelector('[data-drawn]') !== null")
             self.browser.execute_script(axe)
