@@ -7,16 +7,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NO_VALUE = 0 }; /* the value of None, and of memo's holes */
 
 #define BYTES_MOST (INT64_C(8) << 30) /* values are numbered with 32 bits */
+
+/* A snapshot that is compressed inflates to ten times its size. Values take memory, so much more is made up to take it. */
+enum { INFLATES_MOST = 100, BYTES_LEAST = 1 << 20 };
 
 struct unpickler {
     struct pickle *pickle;
     struct read_ahead *input;
     const unsigned char *at, *end, *begin; /* in a window of the file */
     int64_t before;                        /* bytes of the file before the window */
+    int64_t bytes_most;                    /* that are read of it */
     uint32_t *stack, *memo;
     int64_t depth, stack_room, memo_count, memo_room;
     int64_t *marks; /* depths */
@@ -45,6 +50,10 @@ static enum status refill(struct unpickler *machine, bool *is_end)
     machine->before += machine->end - machine->begin;
     if (machine->before > BYTES_MOST)
         FAIL(STATUS_BAD_INPUT, "it is larger than 8 GiB");
+    if (machine->before > machine->bytes_most)
+        FAIL(STATUS_BAD_INPUT,
+             "it is compressed, and inflates to more than %d times its size, as no snapshot does",
+             INFLATES_MOST);
     machine->begin = machine->at = machine->end = NULL;
     TRY(read_ahead_next(machine->input, &bytes, &count));
     *is_end = count == 0;
@@ -411,7 +420,10 @@ enum status pickle_read(struct pickle *pickle, const char *path, const char *con
 {
     enum status status = STATUS_OK;
     struct unpickler machine = { .pickle = pickle };
+    struct stat about;
 
+    machine.bytes_most =
+        BYTES_LEAST + (stat(path, &about) == 0 ? INFLATES_MOST * about.st_size : 0);
     TRY_OUT(pickle_begin(pickle, words, word_count, members));
     TRY_OUT(read_ahead_open(&machine.input, path));
     TRY_OUT(run(&machine));

@@ -3,6 +3,7 @@
 
 usage: test_snapshot.py PROGRAM
 """
+import gzip
 import json
 import os
 import pathlib
@@ -210,6 +211,14 @@ def check_memory(folder):
     check(most < 3 * size + 16 * MIB, f"{most} bytes of memory for a file of {size}")
 
 
+def check_compressed(folder):
+    path = folder / "leak.pickle.gz"
+    path.write_bytes(gzip.compress(pickle.dumps(training(2000, leak=5 * MIB).whole())))
+    check(ids(device_of(path)) == ["memory_growth"], "a compressed snapshot")
+    path.write_bytes(gzip.compress(b"\x80\x04\x8c\x08segments" + b"]" * (64 << 20)))
+    refuses(path, "100 times its size")
+
+
 def check_fragmentation(folder):
     made = training(10)
     for _ in range(100):
@@ -406,7 +415,7 @@ def check_evil(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_fragmentation, check_churn, check_oom, check_forms,
+    for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_compressed, check_fragmentation, check_churn, check_oom, check_forms,
                  check_beside_a_trace, check_agreement, check_pipe, check_evil):
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
