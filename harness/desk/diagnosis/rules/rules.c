@@ -211,7 +211,7 @@ bool finding_replays(struct finding *finding, const struct facts *facts, double 
     if (finding_costs(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns))) {
         if (leaves_work(rule))
             finding->lost_ns_per_step =
-                fmin(finding->lost_ns_per_step, facts->step_ns - facts->busy_ns);
+                fmin(finding->lost_ns_per_step, fmax(0, facts->step_ns - facts->busy_ns));
         return true;
     }
     finding_informs(finding);
