@@ -9,27 +9,44 @@
 
 #include <cuda_fp16.h>
 
-enum { LENGTH = 1001, PADDED = 1008, EACH = 8, PACKS = PADDED / EACH };
+enum { LENGTH = 1001, PADDED = 1008, EACH = 8, PACKS = PADDED / EACH, LANES = 32 };
 
 static __device__ void write_sum(float *out, int row, float sum)
 {
 #pragma unroll
     for (int distance = 16; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(0xffffffff, sum, distance);
-    if (threadIdx.x % 32 == 0)
+    if (threadIdx.x % LANES == 0)
         out[row] = sum;
+}
+
+static __device__ float product(const __half *matrix, const __half *vector, int row, int i)
+{
+    return __half2float(matrix[row * LENGTH + i]) * __half2float(vector[i]);
+}
+
+static __device__ float pack_product(const uint4 *matrix, const uint4 *vector, int row, int i)
+{
+    uint4 x = matrix[row * PACKS + i], y = vector[i];
+    const __half *a = (const __half *)&x, *b = (const __half *)&y;
+    float sum = 0.0f;
+
+#pragma unroll
+    for (int n = 0; n < EACH; n++) sum += __half2float(a[n]) * __half2float(b[n]);
+    return sum;
 }
 
 extern "C" __global__ void tensor_core_shapes_before(const __half *__restrict__ matrix,
                                                      const __half *__restrict__ vector,
                                                      float *__restrict__ out)
 {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
     float sum = 0.0f;
 
-#pragma unroll 4
-    for (int i = threadIdx.x % 32; i < LENGTH; i += 32)
-        sum += __half2float(matrix[row * LENGTH + i]) * __half2float(vector[i]);
+#pragma unroll
+    for (int n = 0; n < LENGTH / LANES; n++) sum += product(matrix, vector, row, n * LANES + lane);
+    if (lane < LENGTH % LANES)
+        sum += product(matrix, vector, row, LENGTH / LANES * LANES + lane);
     write_sum(out, row, sum);
 }
 
@@ -37,15 +54,13 @@ extern "C" __global__ void tensor_core_shapes_after(const uint4 *__restrict__ ma
                                                     const uint4 *__restrict__ vector,
                                                     float *__restrict__ out)
 {
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
     float sum = 0.0f;
 
 #pragma unroll
-    for (int i = threadIdx.x % 32; i < PACKS; i += 32) {
-        uint4 x = matrix[row * PACKS + i], y = vector[i];
-        const __half *a = (const __half *)&x, *b = (const __half *)&y;
-#pragma unroll
-        for (int n = 0; n < EACH; n++) sum += __half2float(a[n]) * __half2float(b[n]);
-    }
+    for (int n = 0; n < PACKS / LANES; n++)
+        sum += pack_product(matrix, vector, row, n * LANES + lane);
+    if (lane < PACKS % LANES)
+        sum += pack_product(matrix, vector, row, PACKS / LANES * LANES + lane);
     write_sum(out, row, sum);
 }
