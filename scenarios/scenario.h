@@ -131,7 +131,7 @@ struct accepted_finding {
 };
 
 /* The part of training that is at fault: id, name, words. A name stands for all scenarios of its group
- * (`run memory`), so none is that of a scenario. */
+ * (`run memory`), so none is that of a scenario. Those of GROUP_GPU_KERNELS are no scenarios but kernel_lessons[]. */
 #define GROUPS(X)                                                                                  \
     X(GROUP_DATA, "data", "reading, decoding and batching the data")                               \
     X(GROUP_COPIES, "copies", "copies between host and device")                                    \
@@ -141,7 +141,8 @@ struct accepted_finding {
     X(GROUP_KERNELS, "kernels", "the work of the kernels")                                         \
     X(GROUP_MEMORY, "memory", "device memory")                                                     \
     X(GROUP_LOGGING, "logging", "logging and saving")                                              \
-    X(GROUP_RANKS, "ranks", "what many ranks do together")
+    X(GROUP_RANKS, "ranks", "what many ranks do together")                                         \
+    X(GROUP_GPU_KERNELS, "gpu_kernels", "single kernels, counted without a GPU")
 enum group {
     GROUP_NONE, /* not stated */
 #define GROUP_ID(id, name, text) id,
@@ -199,8 +200,8 @@ bool scenario_shows(const struct scenario *scenario, const char *finding);
 /* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none does. */
 const struct scenario *scenario_showing(const char *finding);
 
-/* Follows "there is no scenario NAME": one that is near, or a group (nearest_advice()), else where they
- * are listed. */
+/* Follows "there is no scenario NAME": one that is near, or a pair of kernels or a group (nearest_advice()), else where
+ * they are listed. */
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 const char *variant_name(enum variant variant); /* "before", "after" */

@@ -34,7 +34,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      scenarios/training/memory scenarios/training/model scenarios/training/step/parts scenarios/training/step
      harness/lab/bench benches/parts benches
      harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
-     scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
+     scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
 program='harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Draws the pictures of README.md and docs/catalogue/ from results/, writes docs/catalogue/README.md, and fills in the
-tables of README.md and docs/twins.md.
+tables of README.md, docs/twins.md and docs/gpu-kernels.md.
 
     scripts/pictures.py             draw what is older than its data
     scripts/pictures.py --check     draw nothing; exit with 1 where something is older than its data
@@ -58,13 +58,13 @@ def choose(checkout):
     return max(found, key=lambda one: one[:3])[2:]
 
 
-def listed(program):
-    """The scenarios as the program lists them."""
+def listed(program, what="scenarios"):
+    """The scenarios, or the pairs of kernels, as the program lists them."""
     try:
         done = subprocess.run([program, "list", "--format=json"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise read.MissingError(f"{program}: {error}; --program names a chokepoint that was built") from None
-    return json.loads(done.stdout)["scenarios"]
+    return json.loads(done.stdout)[what]
 
 
 def section(scenario, measured, found):
@@ -96,7 +96,7 @@ def wanted(checkout, program):
     return pictures, "".join(page)
 
 
-# --- The tables of README.md and docs/twins.md ---
+# --- The tables of README.md, docs/twins.md and docs/gpu-kernels.md ---
 
 
 def cell(text):
@@ -135,6 +135,11 @@ def groups_table(checkout, program):
         step, about = worth(best, measured)
         rows.append([f"`{group}`", ", ".join(f"`{one['name']}`" for one in scenarios),
                      f"`{best['name']}`: step {step}" + (f", {about}" if about else "")])
+    kernels = listed(program, "kernels")
+    shown = next(one for one in kernels if one["name"] == "bank_conflicts")
+    count = next(one for one in shown["foretold"] if one["arch"] == ARCH)
+    rows.append([f"`{shown['group']}`", ", ".join(f"`{one['name']}`" for one in kernels),
+                 f"`{shown['name']}`: {count['count']} {count['before']} -> {count['after']}, counted without a GPU"])
     return table(["group", "scenarios", "for example"], rows)
 
 
@@ -167,9 +172,37 @@ def twins_tables(checkout):
     return "".join(texts)
 
 
+ARCH = 90  # that the table of lessons has the counts of
+
+
+def count_cell(value, unit):
+    """As `run` prints it: whole numbers are written out."""
+    return f"{value:.0f}" if not unit and value == int(value) else quantity.quantity(value, unit)
+
+
+def lessons_table(program):
+    """A row per pair of kernels: what is wrong, the counts that are foretold, and where Nsight Compute shows it."""
+    rows = []
+    for one in listed(program, "kernels"):
+        counts = [f"`{count['count']}` {count_cell(count['before'], count['unit'])} -> "
+                  f"{count_cell(count['after'], count['unit'])}" for count in one["foretold"] if count["arch"] == ARCH]
+        rows.append([f"`{one['name']}`", cell(one["title"]), f"`{one['before']}` -> `{one['after']}`", "; ".join(counts),
+                     one["section"] + (f", {one['rule']}" if one["rule"] else "")])
+    return table(["lesson", "what is wrong", "before -> after", "foretold", "Nsight Compute"], rows)
+
+
+def counts_table(program):
+    """A row per count that a lesson foretells."""
+    counts = {count["count"]: count for one in listed(program, "kernels") for count in one["foretold"]}
+    return table(["member", "type", "unit", "meaning", "example"],
+                 [[f"`{name}`", "number", count["unit"], cell(f"{count['meaning']}; `{count['metric']}`"),
+                   f"`{json.dumps(count['before'])}`"] for name, count in counts.items()])
+
+
 def documents(options):
     """By document: its tables, by their names."""
-    return {"README.md": {"groups": groups_table(options.checkout, options.program),
+    return {"docs/gpu-kernels.md": {"lessons": lessons_table(options.program), "counts": counts_table(options.program)},
+            "README.md": {"groups": groups_table(options.checkout, options.program),
                           "machines": machines_table(options.checkout)},
             "docs/twins.md": {"twins": twins_tables(options.checkout)}}
 

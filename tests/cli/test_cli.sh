@@ -137,9 +137,11 @@ expect 0 "list as JSON" "$program" list --format=json
 says out '"schema":	1'
 if command -v python3 >/dev/null; then
     python3 -c 'import json, sys
-rows = {row["name"]: row for row in json.load(open(sys.argv[1]))["scenarios"]}
+listing = json.load(open(sys.argv[1]))
+rows = {row["name"]: row for row in listing["scenarios"]}
+names = [*rows, *(row["name"] for row in listing["kernels"])]
 listed = [line[2:].split()[0] for line in open(sys.argv[2]) if line[:2] in ("  ", "* ") and line[2].islower()]
-assert sorted(rows) == sorted(name for name in listed if name != "core:"), listed
+assert sorted(names) == sorted(name for name in listed if name != "core:"), listed
 row = rows["item_sync"]
 assert (row["group"], row["knob"], row["before"], row["after"]) == ("syncs", "loss_every", "1", "20")
 assert row["core"] and "loss.item()" in row["pytorch"]["before"]

@@ -178,7 +178,7 @@ def measure_all(folder):
     """run, bench, doctor and train, each as short as it can be."""
     result = os.path.join(folder, "result")
     # strict_fp32 is skipped without a GPU, and leak has no balance.
-    run("run", "item_sync", "leak", "strict_fp32", "--device=cpu", "--quick", f"--out={result}")
+    run("run", "item_sync", "leak", "strict_fp32", "tail_effect", "--device=cpu", "--quick", f"--out={result}")
     with open(os.path.join(result, "result.json"), encoding="utf-8") as file:
         walk(json.load(file), "", seen["results.md#json-of-run-resultjson"])
     see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json",

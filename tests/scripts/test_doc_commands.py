@@ -176,8 +176,9 @@ def check_conclusions(folder):
         failures.append(f"README.md: the trace of loss_every=1 shows {[one['id'] for one in traced['findings']]}")
 
 
-lessons = {scenario["name"]: scenario for scenario in json.loads(ask("list", "--format=json"))["scenarios"]}
-scenarios = [scenario["name"] for scenario in json.loads(ask("list", "--format=json"))["scenarios"]]
+listing = json.loads(ask("list", "--format=json"))
+lessons = {scenario["name"]: scenario for scenario in listing["scenarios"]}
+scenarios = [one[key] for one in [*listing["scenarios"], *listing["kernels"]] for key in ("name", "group")]
 checked = 0
 for document in documents:
     for words in calls(document.read_text()):

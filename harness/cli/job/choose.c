@@ -1,5 +1,7 @@
 #include "harness/cli/job/choose.h"
 
+#include "scenarios/gpu_kernels/kernel_lesson.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -28,6 +30,9 @@ enum status choose_only(const struct scenario **scenario, const struct flags *fl
     if (choice_is_several(flags->arguments[0]))
         FAIL(STATUS_BAD_USAGE, "%s takes one scenario; \"%s\" stands for several, which run takes",
              command, flags->arguments[0]);
+    if (kernel_lesson_find(flags->arguments[0]) != NULL)
+        FAIL(STATUS_BAD_USAGE, "%s takes a scenario; %s is a pair of kernels, which run takes",
+             command, flags->arguments[0]);
     TRY(choose_scenario(scenario, flags->arguments[0]));
 
     return STATUS_OK;
@@ -43,15 +48,27 @@ enum status choice_add(struct choice *choice, const char *name)
     bool all = strcmp(name, "all") == 0, core = strcmp(name, "core") == 0;
     enum group group = group_find(name);
     const struct scenario *scenario = NULL;
+    const struct kernel_lesson *lesson = kernel_lesson_find(name);
 
-    if (!choice_is_several(name))
+    if (!choice_is_several(name) && lesson == NULL)
         TRY(choose_scenario(&scenario, name));
     for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++)
         if (all || (core && i < scenarios_core) || scenarios[i] == scenario ||
             (group != GROUP_NONE && scenarios[i]->group == group))
             choice->chosen[i] = true;
+    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++)
+        if (all || group == GROUP_GPU_KERNELS || kernel_lessons[i] == lesson)
+            choice->lessons[i] = true;
 
     return STATUS_OK;
+}
+
+int choice_lessons(const struct choice *choice)
+{
+    int count = 0;
+
+    for (int i = 0; i < CHOICE_LESSONS_MAX; i++) count += choice->lessons[i];
+    return count;
 }
 
 int choice_count(const struct choice *choice)

@@ -5,6 +5,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/teach/hand_out.h"
+#include "harness/cli/teach/kernel_lesson_print.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/measured_before.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -108,6 +109,17 @@ static void print_scenarios(const struct page *page, const struct choice *choice
     }
 }
 
+static void print_kernel_lessons(const struct page *page, const struct choice *choice,
+                                 const struct measured_before *measured, bool *is_first)
+{
+    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++) {
+        if (!choice->lessons[i])
+            continue;
+        print_between(page, is_first);
+        kernel_lesson_print(page, kernel_lessons[i], measured);
+    }
+}
+
 static void print_findings(const struct page *page, bool *is_first)
 {
     const struct rule *rule;
@@ -131,6 +143,7 @@ static enum status print_several(const struct page *page, const char *name,
     if (page->markdown)
         hand_out_begin(page, &choice, findings);
     print_scenarios(page, &choice, measured, &is_first);
+    print_kernel_lessons(page, &choice, measured, &is_first);
     if (findings)
         print_findings(page, &is_first);
 
@@ -177,12 +190,15 @@ static enum status print_one(const struct page *page, const char *name,
                              const struct measured_before *measured)
 {
     const struct scenario *scenario = scenario_find(name);
+    const struct kernel_lesson *lesson = kernel_lesson_find(name);
     const struct rule *rule = rule_find(name);
 
-    if (scenario == NULL && rule == NULL)
+    if (scenario == NULL && lesson == NULL && rule == NULL)
         TRY(refuse_name(name));
     if (scenario != NULL)
         lesson_scenario(page, scenario, measured);
+    if (lesson != NULL)
+        kernel_lesson_print(page, lesson, measured);
     if (scenario != NULL && rule != NULL)
         fputs("\n\n", page->console.stream);
     if (rule != NULL)
@@ -243,12 +259,14 @@ const struct command command_explain = {
     .arguments = "[SCENARIO|FINDING|GROUP|core|findings|all]",
     .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
             "PyTorch, what is expected and was measured earlier, and the commands that run its two "
-            "variants by hand. Explains a finding of diagnose: symptom, meaning, fix, how its cost "
+            "variants by hand; of a pair of kernels, what is foretold, and where Nsight Compute "
+            "shows it. Explains a finding of diagnose: symptom, meaning, fix, how its cost "
             "is computed, the threshold with its source, and which scenarios show it. Lists "
             "scenarios and findings if none is named.\v"
             "Examples:\n"
             "  chokepoint explain item_sync\n"
             "  chokepoint explain host_sync    a finding\n"
+            "  chokepoint explain bank_conflicts\n"
             "  chokepoint explain findings     all of them\n"
             "  chokepoint explain all\n"
             "  chokepoint explain all --format=markdown >hand-out.md    for a class",

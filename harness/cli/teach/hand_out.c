@@ -2,6 +2,7 @@
 
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "scenarios/gpu_kernels/kernel_lesson.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,6 +62,20 @@ static void print_group(const struct page *page, const struct choice *choice, en
     }
 }
 
+static void print_kernels(const struct page *page, const struct choice *choice)
+{
+    char heading[128];
+
+    if (choice_lessons(choice) == 0)
+        return;
+    snprintf(heading, sizeof heading, "%s: %s", scenario_groups[GROUP_GPU_KERNELS].name,
+             scenario_groups[GROUP_GPU_KERNELS].text);
+    lesson_part(page, heading);
+    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++)
+        if (choice->lessons[i])
+            lesson_contents(page, kernel_lessons[i]->name, kernel_lessons[i]->title);
+}
+
 void hand_out_begin(const struct page *page, const struct choice *choice, bool findings)
 {
     const struct rule *rule;
@@ -69,6 +84,7 @@ void hand_out_begin(const struct page *page, const struct choice *choice, bool f
     print_title(page, "Contents");
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
         print_group(page, choice, (enum group)group);
+    print_kernels(page, choice);
     if (findings)
         lesson_part(page, "findings: what diagnose finds in traces");
     for (int i = 0; findings && (rule = rule_at(i)) != NULL; i++)

@@ -73,14 +73,14 @@ static void print_expectation(const struct page *page, const struct expectation 
     fputs(console->plain, console->stream);
 }
 
-/* Lines as they are, since Python counts their spaces. */
-static void print_lines(const struct page *page, const char *word, const char *lines)
+void lesson_lines_print(const struct page *page, const char *language, const char *comment,
+                        const char *word, const char *lines)
 {
     const struct console *console = &page->console;
     const char *indent = page->markdown ? "" : "  ";
 
-    page_code_begin(page, "python");
-    fprintf(console->stream, "%s%s# %s%s\n", indent, console->dim, word, console->plain);
+    page_code_begin(page, language);
+    fprintf(console->stream, "%s%s%s %s%s\n", indent, console->dim, comment, word, console->plain);
     while (*lines != '\0') {
         size_t length = strcspn(lines, "\n");
         fprintf(console->stream, "%s%.*s\n", length > 0 ? indent : "", (int)length, lines);
@@ -176,9 +176,9 @@ void lesson_scenario(const struct page *page, const struct scenario *scenario,
     page_paragraph(page, INK_PLAIN, "%s: %s before, %s after", scenario->knob, scenario->before,
                    scenario->after);
     page_summary(page, "The same in PyTorch");
-    print_lines(page, "before", scenario->pytorch.before);
+    lesson_lines_print(page, "python", "#", "before", scenario->pytorch.before);
     fputs(page->markdown ? "" : "\n", page->console.stream);
-    print_lines(page, "after", scenario->pytorch.after);
+    lesson_lines_print(page, "python", "#", "after", scenario->pytorch.after);
     lesson_part(page, "What is expected");
     for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++)
         print_expectation(page, &scenario->expect[i]);

@@ -22,6 +22,10 @@ void lesson_part(const struct page *page, const char *heading);
 /* "  Symptom  the device is idle ..." */
 void lesson_point(const struct page *page, const char *word, const char *text);
 
+/* Lines of code as they are, below a comment with the word: "# before". */
+void lesson_lines_print(const struct page *page, const char *language, const char *comment,
+                        const char *word, const char *lines);
+
 /* A heading, and a command that can be pasted. */
 void lesson_invocation(const struct page *page, const char *heading, const char *command,
                        const char *scenario);

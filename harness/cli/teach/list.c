@@ -3,6 +3,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/lab/result/scenario_json.h"
 #include "harness/text/wrap.h"
+#include "scenarios/gpu_kernels/kernel_lesson.h"
 #include "scenarios/scenario.h"
 
 #include <stdio.h>
@@ -53,6 +54,24 @@ static void print_group(const struct console *console, enum group group,
         fputc('\n', stdout);
 }
 
+static void print_lessons(const struct console *console)
+{
+    printf("%s%s%s: %s\n", console->bold, scenario_groups[GROUP_GPU_KERNELS].name, console->plain,
+           scenario_groups[GROUP_GPU_KERNELS].text);
+    for (int i = 0; kernel_lessons[i] != NULL; i++) {
+        const struct kernel_lesson *lesson = kernel_lessons[i];
+        char text[160];
+        printf("  %-*s", TEXT_COLUMN - 2, lesson->name);
+        wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, lesson->title);
+        snprintf(text, sizeof text, "%s -> %s", lesson->launches[0].words,
+                 lesson->launches[1].words);
+        printf("%*s%s", TEXT_COLUMN, "", console->dim);
+        wrap_print(stdout, TEXT_COLUMN, TEXT_COLUMN, console->width, text);
+        fputs(console->plain, stdout);
+    }
+    fputc('\n', stdout);
+}
+
 /* The list needs no device: without one nothing is marked. */
 static enum status run_list(void *context, int *exit_code)
 {
@@ -72,6 +91,7 @@ static enum status run_list(void *context, int *exit_code)
         device = NULL;
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
         print_group(&console, (enum group)group, device != NULL ? device_properties(device) : NULL);
+    print_lessons(&console);
     printf("* core: run measures these if none is named\n");
 
 out:
@@ -88,7 +108,8 @@ const struct command command_list = {
     .name = "list",
     .text = "the scenarios, by what is at fault",
     .help = "Lists the scenarios by what is at fault: each is one bottleneck, with the one setting "
-            "that differs between before and after. run and explain take the name of a group too.\v"
+            "that differs between before and after. run and explain take the name of a group too. "
+            "gpu_kernels are no trainings but pairs of kernels, one thing wrong in the first.\v"
             "Examples:\n"
             "  chokepoint list\n"
             "  chokepoint list --format=json   for programs, with what each expects\n"

@@ -1,4 +1,4 @@
-/* chokepoint run: scenarios one after the other, each in a child process.
+/* chokepoint run: scenarios one after the other, each in a child process, then pairs of kernels.
  *
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
  * result folder. The result file is written anew after each scenario, so an early end costs only the
@@ -9,11 +9,13 @@
 #include "harness/cli/job/run_data.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/train/rounds_of.h"
+#include "harness/cli/train/run_lessons.h"
 #include "harness/cli/train/run_like.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/experiment/parent/progress.h"
+#include "harness/lab/lessons/lesson_table.h"
 #include "harness/lab/result/result_file.h"
 #include "harness/lab/result/run_table.h"
 #include "harness/lab/result/utilisation.h"
@@ -32,6 +34,7 @@ struct run {
     struct like like;
     char traces[PATH_MAX + 64]; /* folder of the traces */
     struct choice choice;
+    struct run_lessons lessons;
 
     char device_name[16];
     struct device_properties device;
@@ -180,11 +183,11 @@ static enum status interrupted(const struct run *run, int wanted)
 static enum status run_scenarios(struct run *run)
 {
     enum status status = STATUS_OK;
-    int wanted = choice_count(&run->choice);
+    int wanted = choice_count(&run->choice) + choice_lessons(&run->choice);
     struct protocol protocol = run_protocol(run);
-    struct progress progress = progress_start(wanted);
+    struct progress progress = progress_start(choice_count(&run->choice));
 
-    TRY_OUT(rows_make(&run->results, wanted));
+    TRY_OUT(rows_make(&run->results, choice_count(&run->choice)));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;
@@ -195,6 +198,7 @@ static enum status run_scenarios(struct run *run)
         if (interrupt_signal())
             break;
     }
+    TRY_OUT(run_lessons_measure(&run->lessons, &run->choice, run->file));
 
 out:
     if (interrupt_signal() && (status == STATUS_OK || status == STATUS_INTERRUPTED))
@@ -246,11 +250,12 @@ static enum status print_results(const struct run *run)
     if (run->flags.format == FORMAT_JSON) {
         TRY_OUT(result_file_text(run->file, &text));
         fputs(text, stdout);
-    } else if (run->count > 0) {
+    } else if (run->count + run->lessons.count > 0) {
         run_table(&page, run->results, run->count);
         if (are_all_skipped(run))
             page_paragraph(&page, INK_PLAIN, "Nothing was %s: every scenario was skipped.",
                            run->flags.aa ? "compared" : "reproduced");
+        lesson_table(&page, run->lessons.results, run->lessons.count);
         run_data_print(&run->data, &protocol, &page);
         print_places(run, &page);
     }
@@ -283,7 +288,7 @@ static bool is_well(const struct run *run)
     for (int i = 0; i < run->count; i++)
         if (!well[run->results[i].verdict] || lacks_trace(&run->results[i]))
             return false;
-    return !are_all_skipped(run);
+    return run_lessons_are_well(&run->lessons) && (!are_all_skipped(run) || run->lessons.count > 0);
 }
 
 /* Goes to stderr, since it is not a result, and before anything is overwritten, so that the user can still stop. */
@@ -310,7 +315,7 @@ static void announce_kept(const struct run *run)
     const struct result_folder *folder = result_file_folder(run->file);
     char text[PATH_MAX + 256];
 
-    if (run->count == 0 || folder->date[0] == '\0')
+    if (run->count + run->lessons.count == 0 || folder->date[0] == '\0')
         return;
     snprintf(text, sizeof text, "Nothing was measured: %s keeps the results of %s.", folder->path,
              folder->date);
@@ -343,6 +348,7 @@ static enum status choose_scenarios(struct run *run)
         TRY(like_read(&run->like, run->like_path, &run->flags, &run->choice));
     else if (run->flags.argument_count == 0)
         TRY(choice_add(&run->choice, "core"));
+    TRY(run_lessons_check(&run->choice, &given));
     for (int i = 0; i < CHOICE_MAX; i++)
         if (run->choice.chosen[i])
             TRY(flags_check_ranks(&given, scenarios[i]));
@@ -395,6 +401,7 @@ static void release(void *context)
 
     for (int i = 0; i < run->count; i++) scenario_result_release(&run->results[i]);
     free(run->results);
+    run_lessons_release(&run->lessons);
     result_file_close(run->file);
     like_release(&run->like);
 }
@@ -409,6 +416,9 @@ static const struct option_row options[] = {
       "named, its images and their sizes, seed, device memory, and --quick",
       1, value_text, .offset = offsetof(struct run, like_path) },
     FLAG_RANKS,
+    { "arch", RUN_LESSONS_ARCHES,
+      "the architecture that pairs of kernels are counted for; 90 if not given", 2, value_choice,
+      .offset = offsetof(struct run, lessons.arch), .least = 1 },
     FLAG_PAIRS,
     FLAG_QUICK,
     FLAG_AA,
@@ -431,20 +441,23 @@ const struct command command_run = {
     .arguments = "[SCENARIO|GROUP...|core|all]\n--rounds-of OLD NEW [SCENARIO...]",
     .help =
         "Measures scenarios before and after their fix, and says whether each bottleneck "
-        "showed; the core scenarios if none is named. A group is what list shows them in. "
+        "showed; the core scenarios if none is named. A group is what list shows them in; "
+        "gpu_kernels are pairs of kernels, which are executed and counted, not timed, and need no "
+        "GPU. "
         "Results are in result.json, in Google Benchmark's format, rewritten after each "
         "scenario; older results in the folder stay until the first one is measured.\v"
         "Examples:\n"
         "  chokepoint run --quick\n"
         "  chokepoint run item_sync --device=cuda\n"
         "  chokepoint run memory           a group\n"
+        "  chokepoint run gpu_kernels --arch=80\n"
         "  chokepoint run all --out=results --format=markdown > results.md\n"
         "  compare.py filters chokepoint-result/result.json /before /after\n"
         "  chokepoint run item_sync --aa\n"
         "  chokepoint run --like=old-1 --out=new-1\n"
         "  chokepoint run --rounds-of old/chokepoint new/chokepoint item_sync --out=rounds\n"
         "\n" EXIT_CODES(
-            "all were reproduced or skipped, and one was reproduced",
+            "all were reproduced or skipped, and one was reproduced; counts moved as foretold",
             "one was not, or all were skipped, or a trace could not be written; "
             "with --aa, equal settings were "
             "called different, a scenario failed, or all were skipped; with --strict, one was "

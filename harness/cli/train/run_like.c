@@ -4,6 +4,7 @@
 #include "harness/lab/experiment/result.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
+#include "scenarios/gpu_kernels/kernel_lesson.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,20 @@ static bool was_measured(const cJSON *entry)
            strcmp(verdict, verdict_name(VERDICT_FAILED)) != 0;
 }
 
+/* Pairs of kernels that this version has. */
+static enum status choose_lessons(const struct like *like, struct choice *choice)
+{
+    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(like->result.root, "chokepoint"), *entry;
+
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(ours, "kernels"))
+    {
+        if (kernel_lesson_find(json_text_of(entry, "name")) != NULL)
+            TRY(choice_add(choice, json_text_of(entry, "name")));
+    }
+
+    return STATUS_OK;
+}
+
 /* Those that the file measured, where the command line names none. */
 static enum status choose_all(const struct like *like, struct choice *choice)
 {
@@ -35,7 +50,8 @@ static enum status choose_all(const struct like *like, struct choice *choice)
         if (was_measured(entry))
             TRY(choice_add(choice, json_text_of(entry, "name")));
     }
-    if (choice_count(choice) == 0)
+    TRY(choose_lessons(like, choice));
+    if (choice_count(choice) + choice_lessons(choice) == 0)
         FAIL(STATUS_BAD_INPUT,
              "it has no scenario that was measured: give a result of chokepoint run");
 
@@ -134,7 +150,7 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
         status_context("--like");
         return status;
     }
-    if (choice_count(choice) == 0)
+    if (choice_count(choice) + choice_lessons(choice) == 0)
         TRY_OUT(choose_all(like, choice));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!choice->chosen[i])

@@ -4,6 +4,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
 #include "harness/lab/bench/device_context.h"
+#include "harness/lab/lessons/lesson_json.h"
 #include "harness/lab/result/result_rows.h"
 #include "harness/lab/result/result_scenario.h"
 #include "harness/text/json.h"
@@ -15,9 +16,9 @@
 struct result_file {
     struct result_folder folder;
     char *path;
-    int written; /* scenarios in the file on disk */
+    int written; /* scenarios and pairs of kernels in the file on disk */
     struct json json;
-    cJSON *root, *benchmarks, *scenarios; /* the two belong to root */
+    cJSON *root, *benchmarks, *scenarios, *kernels; /* the others belong to root */
     int families;
 };
 
@@ -28,7 +29,7 @@ static enum status save(struct result_file *file)
 
     TRY_OUT(result_file_text(file, &text));
     TRY_OUT(atomic_file_write(file->path, text, strlen(text)));
-    file->written = cJSON_GetArraySize(file->scenarios);
+    file->written = cJSON_GetArraySize(file->scenarios) + cJSON_GetArraySize(file->kernels);
     result_folder_replaced(&file->folder);
 
 out:
@@ -72,6 +73,7 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
     ours = json_object(&opened->json, opened->root, "chokepoint");
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
     opened->scenarios = json_array(&opened->json, ours, "scenarios");
+    opened->kernels = json_array(&opened->json, ours, "kernels");
     TRY_OUT(try_to_save(opened));
     *file = opened;
 
@@ -106,6 +108,21 @@ enum status result_file_add(struct result_file *file, const struct scenario_resu
 out:
     if (status != STATUS_OK)
         status_context("the result file, with %s added", result->scenario->name);
+    return status;
+}
+
+enum status result_file_add_lesson(struct result_file *file, const struct lesson_result *result)
+{
+    enum status status = STATUS_OK;
+
+    lesson_rows_add(&file->json, file->benchmarks, result, file->families++);
+    lesson_result_add(&file->json, file->kernels, result);
+    if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
+        TRY_OUT(save(file));
+
+out:
+    if (status != STATUS_OK)
+        status_context("the result file, with %s added", result->lesson->name);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* result.json: what a run measured, as Google Benchmark 1.9 writes it, and all that it has no words for.
  *
- *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...]}}
+ *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...], "kernels": [...]}}
  *
  * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the mean,
  * median, stddev and cv, times always in us: Google Benchmark's own compare.py, with
@@ -11,6 +11,9 @@
  * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2": the
  * filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
  *
+ * `kernels` has the pairs of kernels (lesson_result.h). Their rows, "bank_conflicts/counts:before", have counters, and
+ * neither /before nor /after finds them: their times are the host's, to execute PTX.
+ *
  * From the first scenario on, or the first measured one where there are older results, there is a whole,
  * valid file at every moment: each version is written beside
  * the last one, forced to disk and renamed over it. result_folder.h says what else is in the folder. */
@@ -18,6 +21,7 @@
 #define HARNESS_LAB_RESULT_RESULT_FILE_H
 
 #include "harness/lab/experiment/result.h"
+#include "harness/lab/lessons/lesson_result.h"
 #include "harness/lab/result/result_folder.h"
 
 struct result_file;
@@ -37,13 +41,16 @@ void result_file_close(struct result_file *file);
 /* The folder of the file, whether or not it is written yet, with its traces and what it replaces. */
 const struct result_folder *result_file_folder(const struct result_file *file);
 
-/* Scenarios of this run that are in the file on disk. */
+/* Scenarios and pairs of kernels of this run that are in the file on disk. */
 int result_file_written(const struct result_file *file);
 
 /* Adds a scenario and writes the file anew. Results of an earlier run stay until a scenario was measured:
  * skipped and failed ones before it are written with it. IO when the disk is full or the folder is gone:
  * the file is then as it was before, and the next call tries to write this scenario too. */
 enum status result_file_add(struct result_file *file, const struct scenario_result *result);
+
+/* The same of a pair of kernels. */
+enum status result_file_add_lesson(struct result_file *file, const struct lesson_result *result);
 
 /* The path of the file: "chokepoint-result/result.json". */
 const char *result_file_path(const struct result_file *file);

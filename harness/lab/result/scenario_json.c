@@ -1,5 +1,7 @@
 #include "harness/lab/result/scenario_json.h"
 
+#include "harness/lab/lessons/lesson_json.h"
+
 #include <math.h>
 
 enum { SCENARIOS_SCHEMA = 1, MOST_CORES = 1024 };
@@ -99,6 +101,7 @@ enum status scenarios_json(char **text)
     array = json_array(&json, root, "scenarios");
     for (int i = 0; scenarios[i] != NULL; i++)
         add_scenario(&json, array, scenarios[i], i < scenarios_core);
+    lessons_json(&json, json_array(&json, root, "kernels"));
     status = json_print(&json, root, text);
     cJSON_Delete(root);
     return status;

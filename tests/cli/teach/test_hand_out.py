@@ -122,6 +122,27 @@ def check_lesson(text, scenario, result):
     return bool(measured and measured[0]["expectations"])
 
 
+def check_kernels(text, kernel):
+    """The words of a pair of kernels, the lines in each language that has some, and each count with its metric."""
+    title = f"{kernel['name']}: {kernel['title']}"
+    outside, blocks = split(part(text, title))
+    words = [unescaped(line) for line in outside]
+    for name, member in (("Symptom", "symptom"), ("Cause", "cause"), ("Fix", "fix"), ("Look for", "look"),
+                         ("Cost", "cost")):
+        check(f"- **{name}**: {kernel[member]}" in words, f"{title}: no {name}")
+    for language, members, comment in (("cuda", ["cuda"], "//"), ("python", ["triton", "pytorch"], "#")):
+        lines = [f"{comment} {side}\n{kernel[member][side]}" for member in members for side in ("before", "after")
+                 if kernel[member][side] is not None]
+        check([code for fence, code in blocks if fence == language] == lines, f"{title}: the lines of {language} differ")
+    for member in ("triton", "pytorch"):
+        check(kernel[member]["instead"] is None or any(kernel[member]["instead"] in line for line in words),
+              f"{title}: it does not say why there is no {member}")
+    for row in kernel["foretold"]:
+        check(any(line.startswith(f"- **{row['count']}**: {row['meaning']}: ") and row["metric"] in line
+                  for line in words), f"{title}: no {row['count']}")
+    check(f" run {kernel['name']}\n" in "".join(code for fence, code in blocks if fence == "sh"), f"{title}: no command")
+
+
 def check_whole(folder):
     odd = pathlib.Path(folder) / ODD
     shutil.copytree(source / RESULT, odd)
@@ -129,14 +150,16 @@ def check_whole(folder):
     outside, _ = split(text)
     lessons = check_links(outside)
     check_spacing(text)
-    scenarios = json.loads(subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE,
-                                          check=True).stdout)["scenarios"]
+    listing = json.loads(subprocess.run([program, "list", "--format=json"], stdout=subprocess.PIPE, check=True).stdout)
+    scenarios, kernels = listing["scenarios"], listing["kernels"]
     result = json.loads((odd / "result.json").read_text())
     effects = sum(check_lesson(text, scenario, result) for scenario in scenarios)
     check(effects > 20, f"only {effects} effects are quoted")
     check(sum(str(odd) in unescaped(line) for line in outside) == effects, "the result is not named with each effect")
-    check(len(lessons) > len(scenarios) + 30, f"only {len(lessons)} lessons")
-    for lesson in lessons[len(scenarios):]:
+    for kernel in kernels:
+        check_kernels(text, kernel)
+    check(len(lessons) > len(scenarios) + len(kernels) + 30, f"only {len(lessons)} lessons")
+    for lesson in lessons[len(scenarios) + len(kernels):]:
         check("- **Threshold**: " in part(text, lesson), f"{lesson}: no threshold")
 
 

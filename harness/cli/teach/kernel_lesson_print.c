@@ -1,0 +1,161 @@
+#include "harness/cli/teach/kernel_lesson_print.h"
+
+#include "harness/base/words/text.h"
+#include "harness/cli/teach/lesson_print.h"
+#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/lessons/lesson_table.h"
+#include "harness/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 48 };
+
+/* A language that has no such thing says why. */
+static void print_language(const struct page *page, const char *heading, const char *language,
+                           const char *comment, const struct lesson_lines *lines)
+{
+    page_summary(page, "%s", heading);
+    if (lines->before == NULL) {
+        page_paragraph(page, INK_PLAIN, "Not there: %s.", lines->instead);
+        return;
+    }
+    lesson_lines_print(page, language, comment, "before", lines->before);
+    fputs(page->markdown ? "" : "\n", page->console.stream);
+    lesson_lines_print(page, language, comment, "after", lines->after);
+}
+
+static bool is_same_everywhere(const struct foretold *foretold)
+{
+    for (int arch = 1; arch < LESSON_ARCH_COUNT; arch++)
+        if (foretold->before[arch] != foretold->before[0] ||
+            foretold->after[arch] != foretold->after[0])
+            return false;
+    return true;
+}
+
+/* "32 before, 4 after", or that for each architecture. */
+static void print_values(char *text, size_t size, const struct foretold *foretold)
+{
+    bool same = is_same_everywhere(foretold);
+
+    text[0] = '\0';
+    for (int arch = 0; arch < (same ? 1 : LESSON_ARCH_COUNT); arch++) {
+        char values[LESSON_VARIANTS][CELL];
+        for (int v = 0; v < LESSON_VARIANTS; v++)
+            lesson_count_print(values[v], CELL, foretold_value(foretold, v, arch),
+                               kernel_counts[foretold->count].unit);
+        text_join(text, size, "; ", "%s before, %s after", values[0], values[1]);
+        if (!same)
+            text_append(text, size, " on sm_%d", lesson_arches[arch]);
+    }
+    if (foretold->within > 0)
+        text_append(text, size, ", within %.0f%%", 100 * foretold->within);
+}
+
+static void print_foretold(const struct page *page, const struct foretold *foretold)
+{
+    const struct kernel_count_row *count = &kernel_counts[foretold->count];
+    char values[256], sentence[512];
+
+    print_values(values, sizeof values, foretold);
+    snprintf(sentence, sizeof sentence, "%s: %s. In Nsight Compute: %s", count->meaning, values,
+             count->metric);
+    page_note(page, count->name, sentence);
+}
+
+static double number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static const cJSON *find_measured(const struct measured_before *measured, const char *name)
+{
+    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(measured->result.root, "chokepoint");
+    const cJSON *entry;
+
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(ours, "kernels"))
+    {
+        if (strcmp(json_text_of(entry, "name"), name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+static void print_measured(const struct page *page, const struct kernel_lesson *lesson,
+                           const struct measured_before *measured)
+{
+    const cJSON *entry = find_measured(measured, lesson->name), *count;
+
+    if (entry == NULL)
+        return;
+    lesson_part(page, "Counted earlier");
+    cJSON_ArrayForEach(count, cJSON_GetObjectItemCaseSensitive(entry, "counts"))
+    {
+        char before[CELL], after[CELL], sentence[160];
+        lesson_count_print(before, CELL, number(count, "before"), json_text_of(count, "unit"));
+        lesson_count_print(after, CELL, number(count, "after"), json_text_of(count, "unit"));
+        snprintf(sentence, sizeof sentence, "%s before, %s after, on sm_%.0f", before, after,
+                 number(entry, "arch"));
+        page_note(page, json_text_of(count, "count"), sentence);
+    }
+}
+
+void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,
+                         const struct measured_before *measured)
+{
+    char place[192];
+
+    lesson_title(page, lesson->name, lesson->title);
+    lesson_point(page, "Symptom", lesson->symptom);
+    lesson_point(page, "Cause", lesson->cause);
+    lesson_point(page, "Fix", lesson->fix);
+    lesson_point(page, "Look for", lesson->look);
+    lesson_point(page, "Cost", lesson->cost);
+    snprintf(place, sizeof place, "section %s%s%s%s", lesson->section,
+             lesson->rule != NULL ? ", rule " : ", no rule",
+             lesson->rule != NULL ? lesson->rule : "", " of Nsight Compute");
+    lesson_point(page, "In ncu", place);
+    page_summary(page, "The one difference");
+    page_paragraph(page, INK_PLAIN, "%s before, %s after; kernels/lessons/%s.cu has both kernels",
+                   lesson->launches[0].words, lesson->launches[1].words, lesson->name);
+    print_language(page, "In CUDA C", "cuda", "//", &lesson->cuda);
+    print_language(page, "In Triton", "python", "#", &lesson->triton);
+    print_language(page, "In PyTorch", "python", "#", &lesson->pytorch);
+    lesson_part(page, "What is foretold");
+    for (int i = 0; i < foretold_count(lesson); i++) print_foretold(page, &lesson->foretold[i]);
+    page_paragraph(
+        page, INK_PLAIN,
+        "Counts of PTX. Requests, sectors and passes are those of the GPU's instructions; "
+        "the number of instructions is not, as ptxas makes others. No time follows from "
+        "a count alone.");
+    print_measured(page, lesson, measured);
+    lesson_invocation(page, "Count it", "run", lesson->name);
+}
+
+void kernel_counts_print(const struct page *page, const struct kernel_lesson *lesson, int variant,
+                         const struct lesson_counts *counts)
+{
+    static const struct column columns[] = { { "count", -22, 0 },
+                                             { "value", 10, 0 },
+                                             { "meaning", PAGE_WRAP, 0 } };
+    const struct lesson_launch *launch = &lesson->launches[variant];
+    unsigned blocks =
+        launch->blocks[LESSON_ARCH_90] * (launch->blocks_y > 0 ? launch->blocks_y : 1);
+
+    page_paragraph(page, INK_PLAIN, "A kernel of %u blocks of %u threads, counted for sm_%d.",
+                   blocks, launch->threads * (launch->threads_y > 0 ? launch->threads_y : 1),
+                   lesson_arches[LESSON_ARCH_90]);
+    page_table(page, columns, ARRAY_SIZE(columns));
+    for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++) {
+        char value[CELL];
+        const char *const cells[] = { kernel_counts[i].name, value, kernel_counts[i].meaning };
+        if (isnan(counts->of[i]))
+            continue;
+        lesson_count_print(value, sizeof value, counts->of[i], kernel_counts[i].unit);
+        page_row(page, columns, ARRAY_SIZE(columns), cells);
+    }
+}

@@ -1,0 +1,56 @@
+#include "harness/cli/train/run_lessons.h"
+
+#include "harness/base/rows.h"
+#include "harness/lab/bench/interrupt.h"
+#include "harness/lab/lessons/lesson_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARCH_ASSUMED = LESSON_ARCH_90 };
+
+enum status run_lessons_check(struct choice *choice, const struct flags *flags)
+{
+    if (choice_lessons(choice) == 0)
+        return STATUS_OK;
+    if (flags->aa && choice_count(choice) == 0)
+        FAIL(STATUS_BAD_USAGE, "--aa compares times, and pairs of kernels are counted, not timed");
+    if (flags->ranks > 0 && choice_count(choice) == 0)
+        FAIL(STATUS_BAD_USAGE, "--ranks=%d: pairs of kernels have no ranks", flags->ranks);
+    if (flags->aa)
+        memset(choice->lessons, 0, sizeof choice->lessons);
+
+    return STATUS_OK;
+}
+
+enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
+                                struct result_file *file)
+{
+    enum status status = STATUS_OK;
+    int arch = lessons->arch > 0 ? lessons->arch - 1 : ARCH_ASSUMED;
+
+    TRY_OUT(rows_make(&lessons->results, choice_lessons(choice)));
+    for (int i = 0; i < CHOICE_LESSONS_MAX && !interrupt_signal(); i++) {
+        if (!choice->lessons[i])
+            continue;
+        TRY_OUT(lesson_run(&lessons->results[lessons->count], kernel_lessons[i], arch));
+        lessons->count++;
+        TRY_OUT(result_file_add_lesson(file, &lessons->results[lessons->count - 1]));
+    }
+
+out:
+    return status;
+}
+
+bool run_lessons_are_well(const struct run_lessons *lessons)
+{
+    for (int i = 0; i < lessons->count; i++)
+        if (lessons->results[i].verdict != LESSON_AS_FORETOLD)
+            return false;
+    return true;
+}
+
+void run_lessons_release(struct run_lessons *lessons)
+{
+    free(lessons->results);
+}

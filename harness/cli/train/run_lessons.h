@@ -1,0 +1,27 @@
+/* The pairs of kernels of a run: executed in this process, after the scenarios. */
+#ifndef HARNESS_CLI_TRAIN_RUN_LESSONS_H
+#define HARNESS_CLI_TRAIN_RUN_LESSONS_H
+
+#include "harness/cli/job/choose.h"
+#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/result/result_file.h"
+
+struct run_lessons {
+    int arch; /* 1 more than a place in lesson_arches; 0: not given */
+    struct lesson_result *results;
+    int count;
+};
+
+/* The words of --arch, in the order of lesson_arches. */
+#define RUN_LESSONS_ARCHES "80|90|100"
+
+/* BAD_USAGE for options that ask for times or ranks of what has neither. With --aa, `all` leaves the kernels out. */
+enum status run_lessons_check(struct choice *choice, const struct flags *flags);
+
+/* Adds each result to the file. Ends early, with OK, when the run is to stop. */
+enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
+                                struct result_file *file);
+bool run_lessons_are_well(const struct run_lessons *lessons);
+void run_lessons_release(struct run_lessons *lessons);
+
+#endif

@@ -1,0 +1,24 @@
+/* One variant of a kernel lesson, executed by the machine of harness/simt: its counts and its results. */
+#ifndef HARNESS_LAB_LESSONS_LESSON_MEASURE_H
+#define HARNESS_LAB_LESSONS_LESSON_MEASURE_H
+
+#include "harness/base/status.h"
+#include "harness/lab/lessons/lesson_result.h"
+
+#include <stdint.h>
+
+/* What a variant wrote to its arrays of results, without what lies between rows: in the order of its arguments. */
+struct lesson_output {
+    float *values;
+    int64_t count;
+};
+
+/* BAD_USAGE: the machine found something wrong in the kernel; BAD_INPUT: there is no such kernel. free() releases the
+ * values, whatever the status is. */
+enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *output,
+                           const struct kernel_lesson *lesson, int variant, int arch);
+
+/* The registers of a thread of a kernel, as ptxas gave them (kernels/lessons/registers.txt); -1: the table has none. */
+int lesson_registers(const char *kernel, int arch);
+
+#endif

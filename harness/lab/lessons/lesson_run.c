@@ -1,0 +1,88 @@
+#include "harness/lab/lessons/lesson_run.h"
+
+#include "harness/base/clock.h"
+#include "harness/lab/lessons/lesson_measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(struct lesson_result *result, const char *reason)
+{
+    result->verdict = LESSON_FAILED;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+    for (int v = 0; v < LESSON_VARIANTS; v++)
+        for (int i = 0; i < KERNEL_COUNT_COUNT; i++) result->counts[v].of[i] = NAN;
+}
+
+/* Bit for bit: the pairs are made so that rounding is the same, or does not occur. */
+static void compare(struct lesson_result *result, const struct lesson_output *outputs)
+{
+    char reason[160];
+    int64_t count = outputs[0].count, i = 0;
+
+    if (count != outputs[1].count) {
+        fail(result, "before and after have results of different sizes");
+        return;
+    }
+    while (i < count && memcmp(&outputs[0].values[i], &outputs[1].values[i], sizeof(float)) == 0)
+        i++;
+    if (i == count)
+        return;
+    snprintf(reason, sizeof reason,
+             "before and after do not compute the same: result %lld is %.9g before, %.9g after",
+             (long long)i, (double)outputs[0].values[i], (double)outputs[1].values[i]);
+    fail(result, reason);
+}
+
+/* The machine gives the same counts each time, or something is wrong. */
+static bool is_again(const struct lesson_counts *first, const struct lesson_counts *again)
+{
+    for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++)
+        if (!(first->of[i] == again->of[i] || (isnan(first->of[i]) && isnan(again->of[i]))))
+            return false;
+    return true;
+}
+
+/* Measures a variant LESSON_REPETITIONS times; *again: the counts were always the same. */
+static enum status measure(struct lesson_result *result, struct lesson_output *output, int variant,
+                           bool *again)
+{
+    struct lesson_counts counts;
+
+    for (int i = 0; i < LESSON_REPETITIONS; i++) {
+        int64_t begin_ns = clock_ns();
+        free(output->values);
+        TRY(lesson_measure(&counts, output, result->lesson, variant, result->arch));
+        *again = *again && (i == 0 || is_again(&result->counts[variant], &counts));
+        result->counts[variant] = counts;
+        result->host_us[variant][i] = (double)(clock_ns() - begin_ns) * 1e-3;
+    }
+
+    return STATUS_OK;
+}
+
+enum status lesson_run(struct lesson_result *result, const struct kernel_lesson *lesson, int arch)
+{
+    struct lesson_output outputs[LESSON_VARIANTS] = { { NULL, 0 } };
+    enum status status = STATUS_OK;
+    int64_t begin_ns = clock_ns();
+    bool again = true;
+
+    *result = (struct lesson_result){ .lesson = lesson, .arch = arch };
+    for (int v = 0; v < LESSON_VARIANTS && status == STATUS_OK; v++)
+        status = measure(result, &outputs[v], v, &again);
+    if (status == STATUS_OK) {
+        lesson_judge(result);
+        compare(result, outputs);
+        if (!again)
+            fail(result, "the counts of two executions of one kernel differ");
+    } else if (status != STATUS_OUT_OF_MEMORY) {
+        fail(result, status_last()->text);
+        status = STATUS_OK;
+    }
+    for (int v = 0; v < LESSON_VARIANTS; v++) free(outputs[v].values);
+    result->seconds = (double)(clock_ns() - begin_ns) * 1e-9;
+    return status;
+}

@@ -1,0 +1,135 @@
+#include "harness/lab/lessons/lesson_table.h"
+
+#include "harness/base/figures/change_text.h"
+#include "harness/base/words/text.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { COLUMNS = 5, WHOLE_MOST = 1000000, CELL = 48 };
+
+void lesson_count_print(char *text, size_t size, double value, const char *unit)
+{
+    char quantity[QUANTITY_SIZE];
+
+    quantity_print(quantity, value, unit);
+    if (unit[0] == '\0' && value == floor(value) && fabs(value) < WHOLE_MOST)
+        snprintf(text, size, "%.0f", value);
+    else
+        snprintf(text, size, "%s", quantity);
+}
+
+static struct page_rows *open_rows(void)
+{
+    const struct column columns[COLUMNS] = {
+        { "", -22, 0 },       { "before", 9, 0 },     { "after", 9, 0 },
+        { "change", -12, 0 }, { "foretold", -12, 0 },
+    };
+
+    return page_rows_open(columns, COLUMNS);
+}
+
+static void print_change(char *text, size_t size, double before, double after)
+{
+    double factor = before / after;
+    const struct change_figures figures = { before, after, factor, factor, factor, 1 };
+
+    if (before == after)
+        snprintf(text, size, "the same");
+    else
+        snprintf(text, size, "%s", change_text(&figures, false).effect);
+}
+
+static void add_row(struct page_rows *rows, const struct lesson_result *result,
+                    const struct foretold *foretold)
+{
+    const struct kernel_count_row *count = &kernel_counts[foretold->count];
+    char values[LESSON_VARIANTS][CELL], change[CELL], told[2 * CELL + 16] = "";
+    const char *const cells[COLUMNS] = { count->name, values[0], values[1], change, told };
+    enum ink inks[COLUMNS] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_DIM };
+    bool holds = true;
+
+    for (int v = 0; v < LESSON_VARIANTS; v++) {
+        double measured = result->counts[v].of[foretold->count];
+        char value[CELL];
+        holds = holds && foretold_holds(foretold, measured, v, result->arch);
+        lesson_count_print(values[v], CELL, measured, count->unit);
+        lesson_count_print(value, CELL, foretold_value(foretold, v, result->arch), count->unit);
+        text_join(told, sizeof told, ", ", "%s", value);
+    }
+    print_change(change, sizeof change, result->counts[0].of[foretold->count],
+                 result->counts[1].of[foretold->count]);
+    if (holds)
+        snprintf(told, sizeof told, foretold->within > 0 ? "within %.0f%%" : "exactly",
+                 100 * foretold->within);
+    inks[COLUMNS - 1] = holds ? INK_DIM : INK_BAD;
+    page_rows_add(rows, cells, inks);
+}
+
+static int count_verdict(const struct lesson_result *results, int count,
+                         enum lesson_verdict verdict)
+{
+    int of_it = 0;
+
+    for (int i = 0; i < count; i++) of_it += results[i].verdict == verdict;
+    return of_it;
+}
+
+static void print_counts(const struct page *page, const struct lesson_result *results, int count)
+{
+    char text[160];
+
+    snprintf(text, sizeof text, "%d pair%s of kernels", count, count == 1 ? "" : "s");
+    for (int verdict = LESSON_AS_FORETOLD; verdict <= LESSON_FAILED; verdict++) {
+        int of_it = count_verdict(results, count, (enum lesson_verdict)verdict);
+        if (of_it > 0)
+            text_append(text, sizeof text, "%s %d %s", verdict == LESSON_AS_FORETOLD ? ":" : ",",
+                        of_it, lesson_verdict_name((enum lesson_verdict)verdict));
+    }
+    page_summary(page, "%s", text);
+    page_paragraph(
+        page, INK_DIM,
+        "Counted by executing the kernels' PTX, for sm_%d; nothing was timed, and no GPU "
+        "took part.",
+        lesson_arches[results[0].arch]);
+}
+
+static void add_rows(struct page_rows *rows, const struct lesson_result *result)
+{
+    for (int i = 0; i < foretold_count(result->lesson) && result->verdict != LESSON_FAILED; i++)
+        add_row(rows, result, &result->lesson->foretold[i]);
+}
+
+void lesson_table(const struct page *page, const struct lesson_result *results, int count)
+{
+    struct page_rows *rows = open_rows();
+    int row = 0;
+
+    if (count == 0) {
+        page_rows_close(rows);
+        return;
+    }
+    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    page_rows_fit(page, rows);
+    if (!page->markdown)
+        page_rows_heading(page, rows);
+    for (int i = 0; i < count; i++) {
+        const struct kernel_lesson *lesson = results[i].lesson;
+        int end = row + (results[i].verdict != LESSON_FAILED ? foretold_count(lesson) : 0);
+        bool well = results[i].verdict == LESSON_AS_FORETOLD;
+        char change[160];
+        snprintf(change, sizeof change, "%s -> %s", lesson->launches[0].words,
+                 lesson->launches[1].words);
+        page_entry(page, lesson->name, change, well ? INK_GOOD : INK_BAD,
+                   well ? "counts moved as foretold" : lesson_verdict_name(results[i].verdict));
+        if (page->markdown && end > row)
+            page_rows_heading(page, rows);
+        page_rows_range(page, rows, row, end);
+        if (!well)
+            page_paragraph(page, INK_PLAIN, "%s", results[i].reason);
+        row = end;
+    }
+    page_rows_close(rows);
+    print_counts(page, results, count);
+}

@@ -1,0 +1,34 @@
+/* An atomic addition by every thread to one address. */
+#include "scenarios/gpu_kernels/kernel_lesson.h"
+
+enum { LANES = 32, THREADS = 256, BLOCKS = 64 };
+
+#define LAUNCH(how)                                                                                \
+    {                                                                                              \
+        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
+            { LESSON_FLOATS, .rows = BLOCKS, .columns = THREADS },                                 \
+            { LESSON_RESULT, .rows = 1, .columns = 1 }                                             \
+        }                                                                                          \
+    }
+
+const struct kernel_lesson kernel_lesson_contended_atomics = {
+    .name = "contended_atomics",
+    .title = "Every thread adds to one address",
+    .symptom = "the kernel takes longer the more threads it has, and L2 has one busy slice",
+    .cause = "atomic operations on one address are done one after the other, and each thread has one",
+    .fix = "add up in a warp (__shfl_xor_sync), then in the block (shared memory), and let a block add once",
+    .look = "atomic operations on one word: as many as threads, where as many as blocks would do",
+    .cost = "some shared memory and a barrier; sums of floats depend on the order in either case",
+    .section = "MemoryWorkloadAnalysis_Tables",
+    .cuda = { "atomicAdd(total, in[i]);\n",
+              "float sum = block_sum(in[i]);\n"
+              "if (threadIdx.x == 0)\n"
+              "    atomicAdd(total, sum);\n" },
+    .triton = { "tl.atomic_add(total + tl.zeros_like(i), x)\n", "tl.atomic_add(total, tl.sum(x))\n" },
+    .pytorch = { "total.index_add_(0, torch.zeros_like(i), x)\n", "total += x.sum()\n" },
+    .launches = { LAUNCH("each thread adds"), LAUNCH("each block adds") },
+    .foretold = {
+        { KERNEL_COUNT_ATOMICS_ON_A_WORD, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS) },
+        { KERNEL_COUNT_ATOMIC_REQUESTS, ON_ALL(BLOCKS * THREADS / LANES), ON_ALL(BLOCKS) },
+    },
+};

@@ -1,0 +1,48 @@
+/* One thread that adds up what the whole block has. */
+#include "scenarios/gpu_kernels/kernel_lesson.h"
+
+enum { LANES = 32, THREADS = 256, BLOCKS = 64, UNROLLED = 32 };
+
+/* A load and an addition for each number, and four instructions for each round of the loop, which nvcc unrolls. After, a
+ * lane of each warp finds its place and stores its sum, in 5 instructions, and one stores the block's. */
+enum { LONE = THREADS * 2 + THREADS / UNROLLED * 4, LONE_AFTER = THREADS / LANES * 5 + 4 };
+
+#define LAUNCH(how)                                                                                \
+    {                                                                                              \
+        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
+            { LESSON_FLOATS, .rows = BLOCKS, .columns = THREADS },                                 \
+            { LESSON_RESULT, .rows = 1, .columns = BLOCKS }                                        \
+        }                                                                                          \
+    }
+
+const struct kernel_lesson kernel_lesson_serial_reduction = {
+    .name = "serial_reduction",
+    .title = "One thread that adds up what the block has",
+    .symptom = "the block's other warps wait or have ended, while one lane goes round a loop",
+    .cause = "thread 0 adds the block's numbers one after the other",
+    .fix = "exchanges between lanes (__shfl_xor_sync: 5 steps for 32 numbers), then a word per warp in shared memory; "
+           "or cub::BlockReduce",
+    .look = "active threads per warp: 1 in the loop",
+    .cost = "the numbers are added in another order, so that sums of floats may differ in the last digits",
+    .section = "WarpStateStats",
+    .rule = "ThreadDivergence",
+    .cuda = { "if (threadIdx.x == 0)\n"
+              "    for (int i = 0; i < 256; i++)\n"
+              "        sum += values[i];\n",
+              "for (int d = 16; d > 0; d /= 2)\n"
+              "    sum += __shfl_xor_sync(0xffffffff, sum, d);\n" },
+    .triton = { "for i in range(BLOCK):\n"
+                "    total += tl.load(x + i)\n",
+                "total = tl.sum(tl.load(x + tl.arange(0, BLOCK)))\n" },
+    .pytorch = { "total = 0\n"
+                 "for value in x:\n"
+                 "    total = total + value\n",
+                 "total = x.sum()\n" },
+    .launches = { LAUNCH("thread 0 adds all"), LAUNCH("lanes exchange") },
+    .foretold = {
+        /* A load per number; after, one load of the first warp has the sums of all 8. */
+        { KERNEL_COUNT_SHARED_LOADS, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS) },
+        { KERNEL_COUNT_LONE_INSTRUCTIONS, ON_ALL(BLOCKS *LONE), ON_ALL(BLOCKS *LONE_AFTER),
+          .within = 0.05 },
+    },
+};

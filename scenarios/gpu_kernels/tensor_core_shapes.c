@@ -1,0 +1,42 @@
+/* 16-bit rows whose length is no multiple of 8. */
+#include "scenarios/gpu_kernels/kernel_lesson.h"
+
+enum { LANES = 32, ROWS = 256, LENGTH = 1001, EACH = 8, THREADS = 256, ROWS_PER_BLOCK = 8 };
+enum { PACKS = (LENGTH + EACH - 1) / EACH, PADDED = PACKS * EACH };
+
+/* Rounded up: the last load of a row is for fewer lanes. */
+#define LOADS_OF_A_ROW(count) ((count + LANES - 1) / LANES)
+
+#define LAUNCH(how, stride)                                                                        \
+    {                                                                                              \
+        how, ON_ALL(ROWS / ROWS_PER_BLOCK), .threads = THREADS, .arguments = {                     \
+            { LESSON_HALVES, .rows = ROWS, .columns = LENGTH, .pitch = stride },                   \
+            { LESSON_HALVES, .rows = 1, .columns = LENGTH, .pitch = stride },                      \
+            { LESSON_RESULT, .rows = 1, .columns = ROWS }                                          \
+        }                                                                                          \
+    }
+
+const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
+    .name = "tensor_core_shapes",
+    .title = "16-bit rows whose length is no multiple of 8",
+    .symptom = "a product in 16 bits is far from the peak, and the tensor cores' pipe is hardly used",
+    .cause = "rows begin at any even address, so that the library's kernels for tensor cores, which load 16 bytes at a "
+             "time, do not fit",
+    .fix = "pad sizes to multiples of 8, better 64: the vocabulary, the hidden size, the batch of a last step",
+    .look = "the name of the kernel (align1 or align2 in it, or no tensor cores), and loads of 2 bytes per lane",
+    .cost = "the padding's memory and arithmetic: 7 columns of 1001 here",
+    .section = "ComputeWorkloadAnalysis",
+    .rule = "HighPipeUtilization",
+    .cuda = { "sum += __half2float(row[i]) * __half2float(v[i]);\n",
+              "uint4 x = ((const uint4 *)row)[i];  // 8 numbers\n" },
+    .triton = { "x = tl.load(matrix + row * 1001 + k, mask=k < 1001)\n",
+                "x = tl.load(matrix + row * 1008 + k, mask=k < 1008)\n" },
+    .pytorch = { "head = torch.nn.Linear(768, 50257)\n",
+                 "head = torch.nn.Linear(768, 50304)  # 64 * 786\n" },
+    .launches = { LAUNCH("rows of 1001", LENGTH), LAUNCH("padded to 1008", PADDED) },
+    .foretold = {
+        /* For each row, those of the matrix and those of the vector. */
+        { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(ROWS * 2 * LOADS_OF_A_ROW(LENGTH)),
+          ON_ALL(ROWS * 2 * LOADS_OF_A_ROW(PACKS)) },
+    },
+};

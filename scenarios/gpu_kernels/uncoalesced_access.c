@@ -1,0 +1,52 @@
+/* A warp whose lanes read down a column. */
+#include "scenarios/gpu_kernels/kernel_lesson.h"
+
+enum { LANES = 32, SECTOR = 32, FLOAT = 4, SIZE = 256, THREADS = 256 };
+
+#define MATRIX(is)                                                                                 \
+    {                                                                                              \
+        is, .rows = SIZE, .columns = SIZE                                                          \
+    }
+#define SIZE_GIVEN                                                                                 \
+    {                                                                                              \
+        LESSON_INTEGER, .value = SIZE                                                              \
+    }
+#define LAUNCH(how)                                                                                \
+    {                                                                                              \
+        how, ON_ALL(SIZE *SIZE / THREADS), .threads = THREADS, .arguments = {                      \
+            MATRIX(LESSON_FLOATS),                                                                 \
+            MATRIX(LESSON_RESULT),                                                                 \
+            SIZE_GIVEN,                                                                            \
+            SIZE_GIVEN                                                                             \
+        }                                                                                          \
+    }
+
+const struct kernel_lesson kernel_lesson_uncoalesced_access = {
+    .name = "uncoalesced_access",
+    .title = "Lanes that read down a column",
+    .symptom = "memory is busy, and an eighth of the bytes that it moves are used",
+    .cause = "neighbouring lanes are a row apart, so that each one's number is in a sector of its own",
+    .fix = "let neighbouring lanes have neighbouring addresses: the fastest index is the thread's x; "
+           "or turn the matrix round in shared memory",
+    .look = "sectors per request: 32, where 4 hold what a warp of floats wants",
+    .cost = "none where only the order of the threads changes; a layout that suits one kernel may "
+            "not suit the next",
+    .section = "SourceCounters",
+    .rule = "UncoalescedGlobalAccess",
+    .cuda = { "int row = i % rows, column = i / rows;\n",
+              "int row = i / columns, column = i % columns;\n" },
+    .triton = { "offsets = tl.arange(0, BLOCK) * columns + column\n"
+                "x = tl.load(matrix + offsets)\n",
+                "offsets = row * columns + tl.arange(0, BLOCK)\n"
+                "x = tl.load(matrix + offsets)\n" },
+    .pytorch = { "y = x.t() * 2 + 1  # a view: rows are not contiguous\n",
+                 "y = x.t().contiguous() * 2 + 1  # if it is used often\n" },
+    .launches = { LAUNCH("lanes down a column"), LAUNCH("lanes along a row") },
+    .foretold = {
+        /* Each lane's float is in a sector of its own; in a row, 8 floats share one. */
+        { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(LANES), ON_ALL(LANES * FLOAT / SECTOR) },
+        { KERNEL_COUNT_SECTORS_PER_STORE, ON_ALL(LANES), ON_ALL(LANES * FLOAT / SECTOR) },
+        /* The number of requests is the same. */
+        { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(SIZE * SIZE / LANES), ON_ALL(SIZE * SIZE / LANES) },
+    },
+};
