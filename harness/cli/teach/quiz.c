@@ -3,6 +3,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
+#include "harness/cli/teach/kernel_lesson_print.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/quiz_answer.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -24,19 +25,24 @@ struct quiz {
     const char *from, *answers, *folder; /* NULL: not given */
     int sheet;                           /* 0: none */
     int page;                            /* of the sheet, to ask about; 0: the first */
+    bool kernels;                        /* asks about kernels, not traces */
     struct measured_before measured;
     struct quiz_sets sets;
 };
 
 /* --- The page --- */
 
-static enum status print_trace(const struct page *page, const struct quiz_set *set)
+static enum status print_set(const struct page *page, const struct quiz_set *set)
 {
     enum status status = STATUS_OK;
     const struct diagnosis_view view = { .only = 0, .unnamed = true };
     struct diagnosis diagnosis = { .count = 0 };
     const char *const paths[] = { set->trace };
 
+    if (set->lesson != NULL) {
+        kernel_counts_print(page, set->lesson, (int)set->variant, &set->counts);
+        return STATUS_OK;
+    }
     TRY_OUT(diagnosis_make(&diagnosis, paths, 1, NULL, NULL));
     TRY_OUT(diagnosis_page(page, &diagnosis, &view));
 
@@ -50,11 +56,15 @@ static void print_question(const struct page *page, const struct quiz_set *set,
 {
     char heading[96];
 
-    snprintf(heading, sizeof heading, "Question %d: %s", question + 1, quiz_questions[question]);
+    snprintf(heading, sizeof heading, "Question %d: %s", question + 1,
+             quiz_question_text(set, question));
     page_heading(page, heading);
     if (question == QUIZ_FACTOR) {
-        page_paragraph(page, INK_PLAIN,
-                       "A number: 2 if a step would take half as long, 1 if as long as now.");
+        page_paragraph(
+            page, INK_PLAIN,
+            set->lesson != NULL
+                ? "A number: 2 if there would be half or twice as much, 1 if as much as now."
+                : "A number: 2 if a step would take half as long, 1 if as long as now.");
         return;
     }
     for (int i = 0; i < QUIZ_CHOICES; i++)
@@ -126,7 +136,7 @@ static void print_marks(const struct page *page, const struct quiz_set *set,
         points += mark.points;
     }
     page_summary(page, "Score: %g of %d", points, (int)QUIZ_QUESTIONS);
-    page_paragraph(page, INK_PLAIN, "It was %s, %s.", set->scenario->name,
+    page_paragraph(page, INK_PLAIN, "It was %s, %s.", quiz_set_name(set),
                    variant_name(set->variant));
 }
 
@@ -137,7 +147,7 @@ static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
 
     if (quiz->answers != NULL)
         TRY(split_answers(answers, quiz->answers));
-    TRY(print_trace(&page, set));
+    TRY(print_set(&page, set));
     for (int question = 0; question < QUIZ_QUESTIONS; question++) {
         print_question(&page, set, (enum quiz_question)question);
         if (quiz->answers == NULL)
@@ -145,7 +155,10 @@ static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
     }
     print_marks(&page, set, answers);
     putchar('\n');
-    lesson_scenario(&page, set->scenario, &quiz->measured);
+    if (set->lesson != NULL)
+        kernel_lesson_print(&page, set->lesson, &quiz->measured);
+    else
+        lesson_scenario(&page, set->scenario, &quiz->measured);
 
     return STATUS_OK;
 }
@@ -182,12 +195,12 @@ static enum status write_set(const struct quiz *quiz, int number)
     struct page page;
 
     page_name(name, number);
-    snprintf(title, sizeof title, "Trace %d", number + 1);
+    snprintf(title, sizeof title, "%s %d", set->lesson != NULL ? "Kernel" : "Trace", number + 1);
     if (stream == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of %s", name);
     page = page_markdown(stream);
     page_title(&page, title);
-    status = print_trace(&page, set);
+    status = print_set(&page, set);
     for (int question = 0; question < QUIZ_QUESTIONS; question++)
         print_question(&page, set, (enum quiz_question)question);
     if (status == STATUS_OK)
@@ -207,7 +220,7 @@ static void add_key(struct json *json, cJSON *to, const struct quiz_set *set, in
 
     page_name(text, number);
     json_text(json, object, "page", text);
-    json_text(json, object, "scenario", set->scenario->name);
+    json_text(json, object, "scenario", quiz_set_name(set));
     json_text(json, object, "variant", variant_name(set->variant));
     json_text(json, object, "finding", set->finding);
     answers = json_array(json, object, "answers");
@@ -275,10 +288,9 @@ static enum status write_key(const struct quiz *quiz, int count)
     for (int i = 0; i < count; i++) {
         const struct quiz_set *set = &quiz->sets.items[i];
         char name[16], right[QUIZ_QUESTIONS][16], effect[128];
-        const char *const cells[] = {
-            name,  set->scenario->name, variant_name(set->variant), right[0], right[1], right[2],
-            effect
-        };
+        const char *const cells[] = { name,     quiz_set_name(set), variant_name(set->variant),
+                                      right[0], right[1],           right[2],
+                                      effect };
         page_name(name, i);
         quiz_effect(effect, sizeof effect, set);
         for (int question = 0; question < QUIZ_QUESTIONS; question++)
@@ -302,33 +314,48 @@ static enum status write_sheet(const struct quiz *quiz)
     TRY(write_key(quiz, count));
     printf("%s: %d page%s, key.json and key.md\n", quiz->folder, count, count == 1 ? "" : "s");
     if (count < quiz->sheet)
-        printf("The result has no more than %d traces to ask about; %d were asked for.\n", count,
-               quiz->sheet);
+        printf("%s no more than %d %s to ask about; %d were asked for.\n",
+               quiz->kernels ? "There are" : "The result has", count,
+               quiz->kernels ? "kernels" : "traces", quiz->sheet);
 
     return STATUS_OK;
 }
 
 /* --- The command --- */
 
+static enum status make_sets(struct quiz *quiz)
+{
+    const char *path = quiz->from != NULL ? quiz->from : quiz->flags.out;
+
+    if (quiz->kernels && quiz->from != NULL)
+        FAIL(STATUS_BAD_USAGE, "--kernels takes no result: it counts for itself");
+    if (quiz->kernels) {
+        TRY(quiz_kernel_sets_make(&quiz->sets, flags_seed(&quiz->flags)));
+        return STATUS_OK;
+    }
+    if (access(path, F_OK) != 0)
+        FAIL(STATUS_BAD_INPUT, "there is no result %s to ask about: %s run writes one, with traces",
+             path, program_invocation_name);
+    TRY(measured_before_read(&quiz->measured, path));
+    TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
+
+    return STATUS_OK;
+}
+
 static enum status run_quiz(void *context, int *exit_code)
 {
     struct quiz *quiz = context;
-    const char *path = quiz->from != NULL ? quiz->from : quiz->flags.out;
-
     (void)exit_code;
     if ((quiz->sheet > 0) != (quiz->folder != NULL))
         FAIL(STATUS_BAD_USAGE,
              "--sheet=N and --out=DIR belong together: how many pages, and where");
     if (quiz->sheet > 0 && quiz->answers != NULL)
         FAIL(STATUS_BAD_USAGE, "--answers answers one trace; --sheet asks about several");
-    if (access(path, F_OK) != 0)
-        FAIL(STATUS_BAD_INPUT, "there is no result %s to ask about: %s run writes one, with traces",
-             path, program_invocation_name);
-    TRY(measured_before_read(&quiz->measured, path));
-    TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
+    TRY(make_sets(quiz));
     if (quiz->page > quiz->sets.count)
-        FAIL(STATUS_BAD_USAGE, "--page=%d: the result has %d traces to ask about", quiz->page,
-             quiz->sets.count);
+        FAIL(STATUS_BAD_USAGE, "--page=%d: %s %d %s to ask about", quiz->page,
+             quiz->kernels ? "there are" : "the result has", quiz->sets.count,
+             quiz->kernels ? "kernels" : "traces");
     TRY(quiz->sheet > 0 ? write_sheet(quiz)
                         : ask(quiz, &quiz->sets.items[quiz->page > 0 ? quiz->page - 1 : 0]));
 
@@ -346,6 +373,8 @@ static void release(void *context)
 static const struct option_row options[] = {
     { "from", "PATH", "result of run, with its traces; chokepoint-result if not given", 1,
       value_text, .offset = offsetof(struct quiz, from) },
+    { "kernels", NULL, "ask about kernels of gpu_kernels by their counts; no result is needed", 1,
+      value_boolean, .offset = offsetof(struct quiz, kernels) },
     { "seed", "N", "which trace, and the order of choices", 2, flags_take_seed, .offset = 0 },
     { "page", "N", "ask about page N of the sheet with this seed; 1 if not given", 2, value_count,
       .offset = offsetof(struct quiz, page), .least = 1, .most = 1000 },
@@ -370,11 +399,14 @@ const struct command command_quiz = {
         "findings and names. Asks what holds it back, where one sees that, and by which factor "
         "the fix would shorten the step. Answers are marked by what the run found and measured; a "
         "factor is right inside the measured interval or within 15%, half right within 35%. Then "
-        "comes the lesson. The same seed draws the same.\v"
+        "comes the lesson. The same seed draws the same. With --kernels it is a kernel of "
+        "gpu_kernels, "
+        "before or after, of which the counts are shown.\v"
         "Examples:\n"
         "  chokepoint run all; chokepoint quiz --seed=7\n"
         "  chokepoint quiz --seed=7 --answers=b,c,1.8\n"
         "  chokepoint quiz --from=chokepoint-result --sheet=12 --out=class\n"
+        "  chokepoint quiz --kernels --seed=7\n"
         "\n"
         "The exit code is 0 whatever the score; 2 for bad usage or a result without traces.",
     .options = options,

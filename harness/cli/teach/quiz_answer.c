@@ -69,6 +69,26 @@ static double points_of_factor(const struct quiz_set *set, double factor)
     return inside || off <= QUIZ_RIGHT_WITHIN ? 1 : off <= QUIZ_HALF_WITHIN ? 0.5 : 0;
 }
 
+/* Of a kernel. */
+static void explain_kernel(char *text, size_t size, const struct quiz_set *set,
+                           enum quiz_question question, const char *right)
+{
+    bool before = set->variant == VARIANT_BEFORE;
+    char effect[QUANTITY_SIZE];
+
+    quantity_factor(effect, set->effect);
+    if (question == QUIZ_FACTOR && before)
+        snprintf(text, size, "counted: what the fix changes most, it changes by %s", effect);
+    else if (question == QUIZ_FACTOR)
+        snprintf(text, size,
+                 "it is the kernel after the fix, so the factor is 1; the fix changed %s", effect);
+    else if (!before)
+        snprintf(text, size, "the answer is %s: it is the kernel after the fix", right);
+    else
+        snprintf(text, size, "the answer is %s: %s", right,
+                 set->choices[question][set->right[question]]);
+}
+
 /* Why the right answer is right. */
 static void explain(char *text, size_t size, const struct quiz_set *set,
                     enum quiz_question question)
@@ -78,7 +98,9 @@ static void explain(char *text, size_t size, const struct quiz_set *set,
 
     quiz_answer_right(right, sizeof right, set, question);
     quiz_effect(effect, sizeof effect, set);
-    if (question == QUIZ_FACTOR && before && isfinite(set->predicted)) {
+    if (set->lesson != NULL)
+        explain_kernel(text, size, set, question, right);
+    else if (question == QUIZ_FACTOR && before && isfinite(set->predicted)) {
         quantity_factor(predicted, set->predicted);
         snprintf(
             text, size,

@@ -1,6 +1,5 @@
-#include "harness/lab/quiz/quiz_set.h"
+#include "harness/lab/quiz/quiz_draw.h"
 
-#include "harness/base/random.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -14,20 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POOL_MOST = 256, NOTHING = QUIZ_CHOICES - 1 };
-enum { ORDER_STREAM, ARRANGE_STREAM, FIRST_STREAM };
-
-const char *const quiz_questions[QUIZ_QUESTIONS] = {
-    [QUIZ_CAUSE] = "What holds it back?",
-    [QUIZ_PLACE] = "Where does one see it in a timeline?",
-    [QUIZ_FACTOR] = "By which factor would the fix shorten the step?",
-};
-
-/* Choices that may be wrong answers. */
-struct pool {
-    const char *items[POOL_MOST];
-    uint32_t count;
-};
+enum { NOTHING = QUIZ_CHOICES - 1 };
 
 static const cJSON *member(const cJSON *object, const char *key)
 {
@@ -37,6 +23,23 @@ static const cJSON *member(const cJSON *object, const char *key)
 static double number(const cJSON *item)
 {
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+const char *quiz_question_text(const struct quiz_set *set, enum quiz_question question)
+{
+    static const char *const texts[][QUIZ_QUESTIONS] = {
+        { "What holds it back?", "Where does one see it in a timeline?",
+          "By which factor would the fix shorten the step?" },
+        { "What is wrong with it?", "What does one look for in a profile?",
+          "By which factor would the fix change the count that shows it?" },
+    };
+
+    return texts[set->lesson != NULL][question];
+}
+
+const char *quiz_set_name(const struct quiz_set *set)
+{
+    return set->lesson != NULL ? set->lesson->name : set->scenario->name;
 }
 
 double quiz_factor(const struct quiz_set *set)
@@ -73,18 +76,10 @@ static bool is_wrong(const struct quiz_set *set, const cJSON *findings, const ch
            !(set->variant == VARIANT_BEFORE && is_listed(set->scenario->accept, id));
 }
 
-static void pool_add(struct pool *pool, const char *text)
-{
-    for (uint32_t i = 0; i < pool->count; i++)
-        if (strcmp(pool->items[i], text) == 0)
-            return;
-    if (pool->count < POOL_MOST)
-        pool->items[pool->count++] = text;
-}
-
 /* Adds a scenario's findings that are wrong to `causes`, and its place to `places` if all of them are. */
-static void add_wrong(struct pool *causes, struct pool *places, const struct quiz_set *set,
-                      const cJSON *findings, const struct scenario *other)
+static void add_wrong(struct quiz_pool *causes, struct quiz_pool *places,
+                      const struct quiz_set *set, const cJSON *findings,
+                      const struct scenario *other)
 {
     bool all = true;
 
@@ -93,40 +88,16 @@ static void add_wrong(struct pool *causes, struct pool *places, const struct qui
         bool wrong = is_wrong(set, findings, other->accept[i].id);
         all = all && wrong;
         if (wrong && rule != NULL)
-            pool_add(causes, rule->title);
+            quiz_pool_add(causes, rule->title);
     }
     if (all && (other != set->scenario || set->variant == VARIANT_AFTER))
-        pool_add(places, other->look);
-}
-
-/* Puts `right` and wrong ones in any order, and "nothing" last. Where nothing is right, `right` is NULL, and
- * the first of the pool, the scenario's own, is among the wrong ones. */
-static void fill(struct quiz_set *set, enum quiz_question question, struct random *random,
-                 struct pool *pool, const char *right, const char *nothing)
-{
-    const char **choices = set->choices[question];
-    uint32_t order[NOTHING];
-
-    for (uint32_t i = 0; i < NOTHING; i++) order[i] = i;
-    random_shuffle(random, order, NOTHING);
-    for (uint32_t i = 0; i < NOTHING; i++) {
-        bool own = i == 0 && right == NULL;
-        uint32_t which = own ? 0 : random_below(random, pool->count);
-        if (i == 0 && right != NULL) {
-            choices[order[i]] = right;
-            continue;
-        }
-        choices[order[i]] = pool->items[which];
-        pool->items[which] = pool->items[--pool->count];
-    }
-    choices[NOTHING] = nothing;
-    set->right[question] = right != NULL ? (int)order[0] : NOTHING;
+        quiz_pool_add(places, other->look);
 }
 
 /* False: there are too few wrong answers for a choice. */
 static bool draw_choices(struct quiz_set *set, const cJSON *findings, struct random random)
 {
-    struct pool causes = { .count = 0 }, places = { .count = 0 };
+    struct quiz_pool causes = { .count = 0 }, places = { .count = 0 };
     bool before = set->variant == VARIANT_BEFORE;
     const struct rule *rule = before ? rule_find(set->finding) : NULL;
 
@@ -135,9 +106,10 @@ static bool draw_choices(struct quiz_set *set, const cJSON *findings, struct ran
         add_wrong(&causes, &places, set, findings, scenarios[i]);
     if (causes.count < NOTHING || places.count < NOTHING || (before && rule == NULL))
         return false;
-    fill(set, QUIZ_CAUSE, &random, &causes, rule != NULL ? rule->title : NULL, "nothing of these");
-    fill(set, QUIZ_PLACE, &random, &places, before ? set->scenario->look : NULL,
-         "nowhere: nothing of these is there");
+    quiz_fill(set, QUIZ_CAUSE, &random, &causes, rule != NULL ? rule->title : NULL,
+              "nothing of these");
+    quiz_fill(set, QUIZ_PLACE, &random, &places, before ? set->scenario->look : NULL,
+              "nowhere: nothing of these is there");
     return true;
 }
 
@@ -179,7 +151,7 @@ static bool make_set(struct quiz_set *set, const cJSON *entry, const char *path,
     const char *name = variant_name(set->variant);
     const cJSON *findings = member(member(entry, "findings"), name);
     const cJSON *interval = member(entry, "interval");
-    uint64_t stream = FIRST_STREAM + (uint64_t)set->variant;
+    uint64_t stream = QUIZ_FIRST_STREAM + (uint64_t)set->variant;
 
     for (const struct scenario *const *each = scenarios; *each != set->scenario; each++)
         stream += VARIANT_COUNT;
@@ -189,55 +161,6 @@ static bool make_set(struct quiz_set *set, const cJSON *entry, const char *path,
     return set->effect > 0 && cJSON_IsArray(findings) && !cJSON_IsTrue(member(entry, "aa")) &&
            find_trace(set->trace, path, json_text_of(member(entry, "traces"), name)) &&
            find_cause(set, findings) && draw_choices(set, findings, random_seed(seed, stream));
-}
-
-static void shuffle(struct quiz_sets *sets, uint64_t seed)
-{
-    struct random random = random_seed(seed, ORDER_STREAM);
-
-    for (int i = sets->count - 1; i > 0; i--) {
-        int other = (int)random_below(&random, (uint32_t)i + 1);
-        struct quiz_set set = sets->items[i];
-        sets->items[i] = sets->items[other];
-        sets->items[other] = set;
-    }
-}
-
-/* The next set from `from` on that is of the variant; the count where there is none. */
-static int next_of(const struct quiz_sets *sets, int from, enum variant variant)
-{
-    while (from < sets->count && sets->items[from].variant != variant) from++;
-    return from;
-}
-
-/* Puts the sets into an order of which every beginning has at most a third after the fix; those that would be more
- * are dropped. Where one may come, half the time it does, so that no place tells what it is. */
-static enum status arrange(struct quiz_sets *sets, uint64_t seed)
-{
-    struct random random = random_seed(seed, ARRANGE_STREAM);
-    struct quiz_set *items;
-    int before = next_of(sets, 0, VARIANT_BEFORE), after = next_of(sets, 0, VARIANT_AFTER);
-    int count = 0, afters = 0;
-
-    TRY(rows_make(&items, sets->count + 1));
-    while (before < sets->count || after < sets->count) {
-        bool may_be_after = after < sets->count && QUIZ_AFTER_ONE_IN * (afters + 1) <= count + 1;
-        if (before == sets->count && !may_be_after)
-            break;
-        if (may_be_after && (before == sets->count || random_below(&random, 2) == 0)) {
-            items[count++] = sets->items[after];
-            after = next_of(sets, after + 1, VARIANT_AFTER);
-            afters++;
-        } else {
-            items[count++] = sets->items[before];
-            before = next_of(sets, before + 1, VARIANT_BEFORE);
-        }
-    }
-    free(sets->items);
-    sets->items = items;
-    sets->count = count;
-
-    return STATUS_OK;
 }
 
 enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *result,
@@ -265,8 +188,7 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
             "%s has no scenario with traces and findings to ask about: chokepoint run makes some, "
             "without --no-trace or --aa",
             path);
-    shuffle(sets, seed);
-    TRY_OUT(arrange(sets, seed));
+    TRY_OUT(quiz_arrange(sets, seed));
     if (sets->count == 0)
         FAIL_OUT(STATUS_BAD_INPUT,
                  "%s has no trace before a fix that shows a finding of its scenario", path);

@@ -1,9 +1,10 @@
 /* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and their
- * right answers, which come from that result. */
+ * right answers, which come from that result; or the counts of a kernel of a lesson, which are counted for the quiz. */
 #ifndef HARNESS_LAB_QUIZ_QUIZ_SET_H
 #define HARNESS_LAB_QUIZ_QUIZ_SET_H
 
 #include "harness/desk/compare/file/benchmark_file.h"
+#include "harness/lab/lessons/lesson_result.h"
 #include "scenarios/scenario.h"
 
 #include <limits.h>
@@ -19,15 +20,19 @@ enum quiz_question {
 enum { QUIZ_CHOICES = 5, QUIZ_AFTER_ONE_IN = 3 };
 
 struct quiz_set {
-    const struct scenario *scenario;
+    const struct scenario *scenario;    /* NULL: it is a kernel's */
+    const struct kernel_lesson *lesson; /* NULL: it is a trace's */
     enum variant variant;
-    char trace[PATH_MAX];
+    char trace[PATH_MAX];                           /* of a scenario */
+    struct lesson_counts counts;                    /* of a kernel's variant */
     const char *choices[QUIZ_CHOSEN][QUIZ_CHOICES]; /* constants */
     int right[QUIZ_CHOSEN];
-    const char *finding;      /* the right one's id; NULL: nothing is wrong */
-    const char *evidence;     /* the result's; NULL likewise */
-    double predicted;         /* its gain, from the trace; NaN: of no time, or nothing is wrong */
-    double effect, low, high; /* step time before / after, as measured; the interval may be NaN */
+    const char *finding;  /* the right one's id; NULL: nothing is wrong */
+    const char *evidence; /* the result's; NULL likewise */
+    double predicted;     /* its gain, from the trace; NaN: of no time, or nothing is wrong */
+    double effect, low,
+        high; /* step time before / after, as measured; the interval may be NaN. Of a kernel: the count
+                               * that shows it most, the larger over the smaller */
 };
 
 /* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios of this
@@ -43,11 +48,16 @@ struct quiz_sets {
  * trace. OUT_OF_MEMORY. Release in every case. */
 enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *result,
                            const char *path, uint64_t seed);
+
+/* The same of all kernel lessons, which are executed for it. Lessons whose fix leaves none of what they count are left
+ * out, as no factor says that. */
+enum status quiz_kernel_sets_make(struct quiz_sets *sets, uint64_t seed);
 void quiz_sets_release(struct quiz_sets *sets);
 
 /* The right factor: the measured one before the fix, 1 after it. */
 double quiz_factor(const struct quiz_set *set);
 
-extern const char *const quiz_questions[QUIZ_QUESTIONS];
+const char *quiz_question_text(const struct quiz_set *set, enum quiz_question question);
+const char *quiz_set_name(const struct quiz_set *set); /* of the scenario, or of the lesson */
 
 #endif
