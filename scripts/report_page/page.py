@@ -12,7 +12,7 @@ import markupsafe
 
 from common import change_text, colours, quantity
 from plots import effects
-from report_page.sources import VARIANTS, scenarios_of
+from report_page.sources import VARIANTS, kernels_of, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
 SCRIPTS = ("inflate.js", "charts.js", "timeline.js", "flame.js", "page.js")
@@ -261,11 +261,17 @@ def effect_scale(scenarios):
 
 # --- The page ---
 
+def counted(value, unit):
+    """A count of a kernel: whole numbers are written out."""
+    whole = isinstance(value, (int, float)) and not unit and value == int(value)
+    return quantity.count(value) if whole else quantity.quantity(value, unit)
+
+
 def environment():
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=jinja2.ChainableUndefined)
     made.filters.update(time=quantity.time, bytes=quantity.size, share=quantity.share, factor=quantity.factor,
-                        count=quantity.count, quantity=quantity.quantity,
+                        count=quantity.count, quantity=quantity.quantity, counted=counted,
                         label=lambda name: name.replace("_", " "))
     return made
 
@@ -309,7 +315,7 @@ def page_of(gathered, scenarios):
     script = script_text()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment().get_template("page.html").render(
-        gathered=gathered, opened=opened, scenarios=scenarios, files=files,
+        gathered=gathered, opened=opened, scenarios=scenarios, files=files, kernels=kernels_of(gathered.result),
         snapshots=[view_snapshot(one) for one in gathered.snapshots], variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
         utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,

@@ -77,6 +77,13 @@ def scenarios_of(result):
         if isinstance(scenarios, list) else None
 
 
+def kernels_of(result):
+    """The pairs of kernels of a result."""
+    kernels = member(result, "chokepoint", "kernels")
+    return [one for one in kernels if isinstance(one, dict) and isinstance(one.get("name"), str)] \
+        if isinstance(kernels, list) else []
+
+
 def trace_path(folder, scenario, variant):
     """Where a variant's trace is, and why there is none."""
     name = member(scenario, "traces", variant)
@@ -101,7 +108,7 @@ def gather_result(program, path):
     for scenario in scenarios:
         for variant in VARIANTS:
             gather_trace(gathered, program, folder, scenario, variant)
-    if not scenarios:
+    if not scenarios and not kernels_of(gathered.result):
         gathered.notes.append("The result holds no scenario: the run ended before one was measured.")
     return gathered
 

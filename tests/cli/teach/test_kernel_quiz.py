@@ -65,6 +65,18 @@ def check_quiz(folder, lessons):
         check(part in call("quiz", "--kernels", *arguments, code=2), f"{arguments}: {part}")
 
 
+def check_report(folder, kernels):
+    """A row per count; not where the page cannot be made (test_report says when)."""
+    done = subprocess.run([program, "report", "all", "--out=page.html"], capture_output=True, text=True, check=False,
+                          cwd=folder)
+    if done.returncode != 0:
+        print(f"no page: {done.stderr}")
+        return
+    page = pathlib.Path(folder, "page.html").read_text()
+    check(page.count("data-kernel=") == sum(len(one["counts"]) for one in kernels), "the page lacks a count")
+    check("ended before one was measured" not in page, "the page says that nothing was measured")
+
+
 def check_run(folder, lessons):
     text = call("run", "gpu_kernels", "--arch=100", "--out=all", folder=folder)
     result = json.loads(pathlib.Path(folder, "all/result.json").read_text())
@@ -81,6 +93,7 @@ def check_run(folder, lessons):
     call("run", "--like=all", "--out=again", folder=folder)
     again = json.loads(pathlib.Path(folder, "again/result.json").read_text())["chokepoint"]["kernels"]
     check(len(again) == len(lessons), "--like takes no kernels")
+    check_report(folder, kernels)
     for arguments, part in ((["run", "bank_conflicts", "--aa"], "--aa compares times"),
                             (["run", "bank_conflicts", "--ranks=2"], "no ranks"),
                             (["run", "bank_conflicts", "--arch=70"], "80, 90 or 100"),
