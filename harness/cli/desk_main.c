@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 static const struct command *const commands[] = {
-    &command_record,  &command_diagnose, &command_report,
+    &command_record,  &command_diagnose, &command_digest, &command_report,
     &command_compare, &command_history,  &command_fleet,
 };
 

@@ -1,13 +1,12 @@
 /* chokepoint diagnose: what a trace shows, ours or other profilers', and what to do about it. */
 #include "harness/base/figures/number.h"
-#include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/fail_on.h"
-#include "harness/cli/traces/record_folder.h"
 #include "harness/cli/traces/snapshots.h"
+#include "harness/cli/traces/stack_lines.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -16,6 +15,7 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/desk/page/snapshot_join.h"
 #include "harness/desk/page/snapshot_page.h"
+#include "harness/desk/trace/trace_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -122,17 +122,16 @@ out:
     return status;
 }
 
-/* Takes lines of code from the traces with stacks that `record` writes beside the others. *stacks: their paths, which
- * the diagnosis keeps. */
-static enum status take_lines(struct diagnosis *diagnosis, const char ***stacks, int *skipped)
+/* A digest has no events to draw or to replay. */
+static enum status refuse_digests(const struct diagnose *options, const struct diagnosis *diagnosis)
 {
-    char path[PATH_MAX];
-
-    TRY(rows_make(stacks, diagnosis->count));
     for (int i = 0; i < diagnosis->count; i++)
-        if (record_folder_stacks(path, diagnosis->paths[i]))
-            TRY(text_make((char **)&(*stacks)[i], "%s", path));
-    return diagnosis_take_lines(diagnosis, *stacks, skip, skipped);
+        if (diagnosis->traces[i]->digest != NULL &&
+            (options->timeline > 0 || options->what_if.asked))
+            FAIL(STATUS_BAD_USAGE, "--%s: %s is a digest, which holds no events: give the trace",
+                 options->timeline > 0 ? "timeline" : "what-if", diagnosis->paths[i]);
+
+    return STATUS_OK;
 }
 
 /* A trace and a snapshot are one run's. */
@@ -156,8 +155,8 @@ static enum status run_diagnose(void *context, int *exit_code)
     struct trace_paths paths = { .count = 0 };
     struct diagnosis diagnosis = { .count = 0 };
     struct snapshots snapshots = { .count = 0 };
-    const char **stacks = NULL;
-    int skipped = 0, count = 0;
+    struct stack_lines lines = { .count = 0 };
+    int skipped = 0;
 
     if (flags->argument_count == 0)
         FAIL_OUT(STATUS_BAD_USAGE,
@@ -172,8 +171,8 @@ static enum status run_diagnose(void *context, int *exit_code)
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
     diagnosis.what_if = options->what_if;
-    count = diagnosis.count;
-    TRY_OUT(take_lines(&diagnosis, &stacks, &skipped));
+    TRY_OUT(stack_lines_take(&lines, &diagnosis, skip, &skipped));
+    TRY_OUT(refuse_digests(options, &diagnosis));
     TRY_OUT(
         take_snapshots(&diagnosis, &snapshots, paths.count + snapshots.path_count == 1, &skipped));
     if (diagnosis.count + snapshots.count > 0)
@@ -184,8 +183,7 @@ static enum status run_diagnose(void *context, int *exit_code)
                  paths.skipped > 0 ? " and folders" : "");
 
 out:
-    for (int i = 0; stacks != NULL && i < count; i++) free((char *)stacks[i]);
-    free(stacks);
+    stack_lines_release(&lines);
     diagnosis_release(&diagnosis);
     snapshots_release(&snapshots);
     trace_paths_release(&paths);

@@ -23,6 +23,8 @@
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
 
+struct held; /* (diagnosis/rules/held.h) */
+
 struct summary {
     struct arena *arena; /* in which all of it lies */
     const struct trace_file *trace;
@@ -48,6 +50,8 @@ struct summary {
         operators; /* in the window of `idle`; zeros unless the host computes itself */
     double
         product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
+    /* The rest of a digest, which has no tables of events: counts say how many there were. NULL: it is of a trace. */
+    const struct held *held;
 };
 
 /* `trace` must live longer; what is wrong in it is mended first (soundness.h). */

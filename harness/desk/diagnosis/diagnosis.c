@@ -2,9 +2,11 @@
 
 #include "harness/base/system/tasks.h"
 #include "harness/desk/analysis/soundness/processes.h"
+#include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/read/digest_lines.h"
 #include "harness/desk/read/reader.h"
 
 #include <math.h>
@@ -101,10 +103,17 @@ static bool is_stream(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
+static enum status read_trace(struct trace_file **trace, const char *path)
+{
+    const struct trace_file_limits limits = { .digests = true };
+
+    return trace_file_read(trace, path, &limits);
+}
+
 static enum status read_if(const struct diagnosis *diagnosis, int number, bool stream)
 {
     return is_stream(diagnosis->paths[number]) == stream
-               ? trace_file_read(&diagnosis->traces[number], diagnosis->paths[number], NULL)
+               ? read_trace(&diagnosis->traces[number], diagnosis->paths[number])
                : STATUS_OK;
 }
 
@@ -130,18 +139,25 @@ struct trace_task {
     int number;
 };
 
+/* Errors of a trace's work have no path yet. */
+static enum status named(const struct diagnosis *diagnosis, int number, enum status status)
+{
+    struct status_error error;
+
+    if (status == STATUS_OK)
+        return status;
+    error = *status_last();
+    return status_fail(error.status, error.file, error.line, "%s: %s", diagnosis->paths[number],
+                       error.text);
+}
+
 /* The one place where a trace's lack of memory arrives. */
 static enum status run_task(const struct diagnosis *diagnosis, int number,
                             void (*work)(struct arena *arena, void *context))
 {
     struct trace_task task = { diagnosis, number };
-    struct status_error error;
 
-    if (arena_run(diagnosis->arenas[number], work, &task) == STATUS_OK)
-        return STATUS_OK;
-    error = *status_last();
-    return status_fail(error.status, error.file, error.line, "%s: %s", diagnosis->paths[number],
-                       error.text);
+    return named(diagnosis, number, arena_run(diagnosis->arenas[number], work, &task));
 }
 
 static void find_summary(struct arena *arena, void *context)
@@ -152,11 +168,28 @@ static void find_summary(struct arena *arena, void *context)
         summary_of(arena, task->diagnosis->traces[task->number]);
 }
 
+static enum status take_head(void *context, int number)
+{
+    const struct diagnosis *diagnosis = context;
+    struct trace_file *trace = diagnosis->traces[number];
+
+    return trace->digest == NULL ? STATUS_OK : named(diagnosis, number, digest_take_head(trace));
+}
+
+static enum status take_digest(const struct diagnosis *diagnosis, int number)
+{
+    return named(diagnosis, number,
+                 digest_take(diagnosis->arenas[number], diagnosis->traces[number],
+                             &diagnosis->summaries[number], NULL));
+}
+
 static enum status summarise(void *context, int number)
 {
     const struct diagnosis *diagnosis = context;
 
     diagnosis->arenas[number] = arena_open();
+    if (diagnosis->traces[number]->digest != NULL)
+        return take_digest(diagnosis, number);
     return run_task(diagnosis, number, find_summary);
 }
 
@@ -225,7 +258,10 @@ static void find_parts(struct arena *arena, void *context)
 {
     struct splitting *splitting = context;
 
-    splitting->processes = processes_of(arena, splitting->trace);
+    if (splitting->trace->digest != NULL)
+        splitting->processes.count = digest_lines_count(splitting->trace);
+    else
+        splitting->processes = processes_of(arena, splitting->trace);
     splitting->parts = ARENA_NEW(arena, struct trace_file *, splitting->processes.count);
 }
 
@@ -239,7 +275,12 @@ static void name_parts(struct arena *arena, void *context)
     splitting->names = ARENA_NEW(arena, const char *, processes->count);
     for (int64_t i = 0; i < processes->count; i++) {
         char *name = arena_alloc(arena, (int64_t)size, 1);
-        snprintf(name, size, "%s, process %lld", splitting->path, (long long)processes->ids[i]);
+        if (splitting->trace->digest == NULL)
+            snprintf(name, size, "%s, process %lld", splitting->path, (long long)processes->ids[i]);
+        else if (processes->count == 1)
+            snprintf(name, size, "%s", splitting->path);
+        else
+            snprintf(name, size, "%s, digest %lld", splitting->path, (long long)i + 1);
         splitting->names[i] = name;
     }
 }
@@ -258,6 +299,16 @@ static enum status make_more_room(struct making *making, int more)
     return STATUS_OK;
 }
 
+static enum status split(const struct splitting *splitting)
+{
+    const struct processes *processes = &splitting->processes;
+
+    if (splitting->trace->digest != NULL)
+        return digest_lines_split(splitting->trace, splitting->parts, processes->count);
+    return trace_file_split(splitting->trace, processes->ids, processes->count,
+                            processes->event_part, processes->frame_part, splitting->parts);
+}
+
 /* Puts the traces of the file's processes in its place, if they are several. Returns by how many there are more. */
 static enum status split_file(struct making *making, int which, int *more)
 {
@@ -274,8 +325,7 @@ static enum status split_file(struct making *making, int which, int *more)
         goto out;
     TRY_OUT(make_more_room(making, (int)processes->count - 1));
     TRY_OUT(arena_run(diagnosis->arena, name_parts, &splitting));
-    TRY_OUT(trace_file_split(splitting.trace, processes->ids, processes->count,
-                             processes->event_part, processes->frame_part, splitting.parts));
+    TRY_OUT(split(&splitting));
     *more = (int)processes->count - 1;
     memmove(diagnosis->traces + which + 1 + *more, diagnosis->traces + which + 1,
             (size_t)(diagnosis->count - which - 1) * sizeof *diagnosis->traces);
@@ -326,6 +376,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
     memcpy(diagnosis->paths, paths, (size_t)count * sizeof *paths);
     TRY(read_all(&making));
     TRY(split_all(&making));
+    TRY(for_all(&making, take_head));
     put_ranks_first(diagnosis);
     TRY(for_all(&making, summarise));
     TRY(judge_all(&making));

@@ -2,7 +2,7 @@
 #include "harness/desk/diagnosis/findings.h"
 
 #include "harness/desk/diagnosis/finding_place.h"
-#include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/diagnosis/rules/held.h"
 #include "harness/desk/diagnosis/what_if.h"
 
 #include <math.h>
@@ -201,14 +201,6 @@ static void explain_health(struct findings *findings, const struct facts *facts)
         100 * RULE_SHARE_LEAST, 100 * copies, 100 * communication);
 }
 
-static int rule_count(void)
-{
-    int count = 0;
-
-    while (rule_at(count) != NULL) count++;
-    return count;
-}
-
 /* A host that is alone is the device of rules about what one computes. */
 static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts *facts)
 {
@@ -240,13 +232,32 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
     return true;
 }
 
-static void take(struct findings *findings, struct finding *finding, enum finding_site site,
+/* Whether the answer to a rule is that of a digest. */
+static bool is_held(const struct rule *rule, const struct facts *facts)
+{
+    return facts->summary->held != NULL && !rule->asks_ranks;
+}
+
+/* The answer to rule number `number`; a digest's is what take() made of it. */
+static bool answer(struct finding *finding, const struct rule *rule, int number,
+                   const struct facts *facts)
+{
+    if (!is_held(rule, facts))
+        return ask(finding, rule, facts);
+    *finding = facts->summary->held->asked[number];
+    finding->judged = facts->summary->held->judged[number];
+    return finding->id != NULL;
+}
+
+static void take(struct findings *findings, struct finding *finding, const struct rule *rule,
                  const struct facts *facts)
 {
-    untrace(finding, facts);
-    doubt(finding, facts);
-    moderate(finding);
-    finding_place_of(finding, site, facts);
+    if (!is_held(rule, facts)) {
+        untrace(finding, facts);
+        doubt(finding, facts);
+        moderate(finding);
+        finding_place_of(finding, rule->site, facts);
+    }
     insert(findings, finding, facts);
 }
 
@@ -286,24 +297,65 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
     const double spread = 0.02; /* of rounding, and of what is counted at the ends of the window */
     double idle_ns = facts_whole_ns(facts) * (1 - facts_busy_share(facts)), taken_ns = 0;
     struct what_if_taken taken = { .facts = facts };
+    const struct held *held = facts->summary->held;
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
         size_t length = strlen(finding->evidence);
         if (!takes_idle_time(finding))
             continue;
-        if (taken_ns == 0 || (taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns &&
-                              what_if_own_share(&taken, finding) >= 1 - spread)) {
+        if (held != NULL ? !held->shares[rule_number(finding->id)]
+                         : taken_ns == 0 ||
+                               (taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns &&
+                                what_if_own_share(&taken, finding) >= 1 - spread)) {
             what_if_take(&taken, finding);
             taken_ns += finding->lost_ns_per_step;
             continue;
         }
+        if (facts->keep != NULL)
+            facts->keep->shares[rule_number(finding->id)] = true;
         finding->shares_time = true;
         finding->severity = SEVERITY_MINOR;
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
                  "; another finding has this time, too, or some of it");
     }
     order(findings, facts);
+}
+
+/* Sets the step that is left without the first finding. False: a digest that had another first finding does not tell
+ * what this one hides. */
+static bool leave_step(struct facts *left, const struct finding *first, const struct facts *facts)
+{
+    const struct held *held = facts->summary->held;
+
+    if (held != NULL) {
+        left->step_ns = held->left_step_ns;
+        return held->hidden_by != NULL && strcmp(held->hidden_by, first->id) == 0 &&
+               held->hidden_by_ns == first->lost_ns_per_step;
+    }
+    if (first->is_replayed)
+        facts_fix(left, rule_find(first->id)->alter);
+    else
+        left->step_ns /= first->predicted_gain;
+    if (facts->keep != NULL) {
+        facts->keep->hidden_by = first->id;
+        facts->keep->hidden_by_ns = first->lost_ns_per_step;
+        facts->keep->left_step_ns = left->step_ns;
+    }
+    return true;
+}
+
+/* A digest's. */
+static void take_hidden(struct findings *findings, const struct rule *rule,
+                        const struct facts *facts)
+{
+    const struct held *held = facts->summary->held;
+
+    for (int64_t i = 0; i < held->hidden_count; i++)
+        if (held->hidden[i].id == rule->id) {
+            struct finding finding = held->hidden[i];
+            take(findings, &finding, rule, facts);
+        }
 }
 
 /* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
@@ -319,16 +371,19 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
         !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
         return;
     id = first->id; /* `first` moves as findings are inserted */
-    if (first->is_replayed)
-        facts_fix(&left, rule_find(id)->alter);
-    else
-        left.step_ns /= first->predicted_gain;
+    if (!leave_step(&left, first, facts))
+        return;
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct finding finding;
         size_t length;
-        if (findings_find(findings, rule->id) != NULL || !ask(&finding, rule, &left) ||
-            finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
-            finding.confidence == CONFIDENCE_LOW)
+        if (findings_find(findings, rule->id) != NULL)
+            continue;
+        if (is_held(rule, facts)) {
+            take_hidden(findings, rule, facts);
+            continue;
+        }
+        if (!ask(&finding, rule, &left) || finding.severity == SEVERITY_INFORMATION ||
+            !(finding.predicted_gain > 1) || finding.confidence == CONFIDENCE_LOW)
             continue;
         finding.severity = SEVERITY_MINOR;
         finding.confidence = CONFIDENCE_MEDIUM;
@@ -337,7 +392,9 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
         snprintf(finding.evidence + length, sizeof finding.evidence - length,
                  "; once %s is fixed, that is %.0f%% of what is left of the step", id,
                  100 * (1 - 1 / finding.predicted_gain));
-        take(findings, &finding, rule->site, facts);
+        take(findings, &finding, rule, facts);
+        if (facts->keep != NULL && !rule->asks_ranks)
+            facts->keep->hidden[facts->keep->hidden_count++] = finding;
     }
 }
 
@@ -365,11 +422,16 @@ struct findings findings_of(const struct facts *facts)
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct finding finding;
-        bool found = ask(&finding, rule, facts);
+        bool found = answer(&finding, rule, i, facts);
         findings.thresholds[findings.threshold_count++] =
             (struct threshold){ rule->id, rule->threshold, found, finding.judged };
         if (found)
-            take(&findings, &finding, rule->site, facts);
+            take(&findings, &finding, rule, facts);
+        if (facts->keep != NULL && !rule->asks_ranks) {
+            facts->keep->judged[i] = finding.judged;
+            if (found)
+                facts->keep->asked[i] = finding;
+        }
     }
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
@@ -379,6 +441,23 @@ struct findings findings_of(const struct facts *facts)
     findings.headline = headline_of(&findings, facts);
     findings.next = next_fix_of(&findings, facts);
     return findings;
+}
+
+struct held *findings_held(const struct facts *facts)
+{
+    struct arena *arena = facts->summary->arena;
+    struct facts alone = facts_of(facts->summary, 1, 0);
+    struct held *held = ARENA_NEW(arena, struct held, 1);
+    int count = rule_count();
+
+    *held = (struct held){ .facts = alone,
+                           .asked = ARENA_NEW(arena, struct finding, count),
+                           .judged = ARENA_NEW(arena, struct judged, count),
+                           .shares = ARENA_NEW(arena, bool, count),
+                           .hidden = ARENA_NEW(arena, struct finding, count) };
+    alone.keep = held;
+    findings_of(&alone);
+    return held;
 }
 
 /* --- Findings of another file --- */

@@ -9,6 +9,7 @@
 #include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
+struct held;
 
 /* They lie in the memory of the trace that the facts are of. */
 struct findings findings_of(const struct facts *facts);
@@ -17,6 +18,9 @@ struct findings findings_of(const struct facts *facts);
  * that both have is one: what they say of memory counts, but for its time. Headline and health are set anew. */
 void findings_join(struct findings *findings, const struct finding *others, int64_t count,
                    const struct facts *facts);
+
+/* The answers of the rules to that trace alone, as a digest holds them, in the same memory. */
+struct held *findings_held(const struct facts *facts);
 
 /* The order of findings: what ends a run first, then by lost time; information last, but for a device that sets the
  * pace, if nothing that costs much comes before it. */

@@ -60,7 +60,8 @@ static void print_origin(const struct page *page, const struct summary *summary)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
     page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of %s%s",
-                   device_name(&summary->timeline), devices, (long long)trace->event_count,
+                   device_name(&summary->timeline), devices,
+                   (long long)(trace->digest != NULL ? trace->digest_events : trace->event_count),
                    quantity_bytes((double)trace->text_bytes).text,
                    trace->recorder != NULL ? trace->recorder : "text", rank);
 }
@@ -379,6 +380,14 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
         diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
 
+static void print_digest(const struct page *page)
+{
+    page_heading(page, "Digest");
+    page_paragraph(page, INK_DIM,
+                   "A digest has no tables of gaps, kernels, operators and memory, nor a timeline "
+                   "or replays: the trace has.");
+}
+
 static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
                                int which, const struct diagnosis_view *view)
 {
@@ -395,10 +404,14 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         print_findings(page, facts, &diagnosis->findings[which]);
     if (diagnosis->what_if.asked && !view->unnamed)
         what_if_page(page, diagnosis, which);
-    longest_gaps_print(page, summary);
+    if (diagnosis->traces[which]->digest == NULL)
+        longest_gaps_print(page, summary);
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
-    diagnosis_tables(page, summary, &diagnosis->tables);
+    if (diagnosis->traces[which]->digest == NULL)
+        diagnosis_tables(page, summary, &diagnosis->tables);
+    else
+        print_digest(page);
     if (diagnosis->joined != NULL && !view->unnamed)
         snapshot_page(page, diagnosis->joined, diagnosis->tables.rows, true);
     if (!view->unnamed) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* names: those with the surest signs first; the last gets what nobody recognises */
-#define FORMATS(X) X(nsys) X(nsys_report) X(kineto)
+#define FORMATS(X) X(nsys) X(nsys_report) X(digest) X(kineto)
 
 #define DECLARE(name) extern const struct trace_format name##_format;
 FORMATS(DECLARE)

@@ -40,6 +40,9 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
         FAIL_OUT(STATUS_BAD_INPUT, "this is %s", foreign);
     TRY_OUT(status);
     TRY_OUT(trace_rows_settle(&rows));
+    if (rows.file->digest != NULL && (limits == NULL || !limits->digests))
+        FAIL_OUT(STATUS_BAD_INPUT,
+                 "%s is a digest, which holds no events: diagnose and job read it", path);
     if (is_none(rows.file))
         FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
                  path, (long long)rows.file->bad_offset, rows.file->bad_reason);

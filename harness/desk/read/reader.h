@@ -14,6 +14,7 @@
 
 struct trace_file_limits {
     int64_t events; /* kept at most; 0: 50 million, about 3 GB */
+    bool digests;   /* are read, too: files of digests, whose text is kept (trace_file.digest) */
 };
 
 /* Reads all of it. IO: it cannot be read. BAD_INPUT: it is not a trace; the sentence says what and where.

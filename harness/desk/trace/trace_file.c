@@ -1,6 +1,7 @@
 #include "harness/desk/trace/trace_file.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/system/arena.h"
 #include "harness/base/words/intern.h"
 
 #include <math.h>
@@ -32,6 +33,8 @@ void trace_file_close(struct trace_file *trace)
     release_tables(trace);
     free(trace->events);
     free(trace->frames);
+    free(trace->digest);
+    arena_close(trace->digest_arena);
     free(trace);
 }
 

@@ -56,7 +56,10 @@ struct event_kernel {
     uint32_t registers, shared_bytes;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
     uint32_t collective; /* "allreduce"; trace_file_name(); 0, "": unknown */
-    int64_t graph;       /* 0: of none */
+    /* Its process group: the name, the description ("default_pg") and the ranks ("[0, 1]"), likewise; 0: unknown. */
+    uint32_t group_name, group_about, group_ranks;
+    int64_t group_size;
+    int64_t graph; /* 0: of none */
 };
 
 struct event_block { /* of memory */
@@ -125,6 +128,8 @@ struct event_device {
         fused_attention; /* 1: yes, 0: no, -1: unknown */
 };
 
+struct arena;
+
 struct trace_metadata {
     char *key, *json;
 };
@@ -191,6 +196,12 @@ struct trace_file {
     int64_t part_process; /* the number of this one */
     int *
         part_owners; /* traces that share all tables but events and frames; NULL: this one has its own */
+
+    /* The line of a digest that stands for a trace (diagnosis/digest/digest.h): then there are no rows, but so many
+     * events were there. Texts of the file lie in the arena. NULL: it is a trace. */
+    char *digest;
+    int64_t digest_events;
+    struct arena *digest_arena;
 
     struct intern *names;
 };

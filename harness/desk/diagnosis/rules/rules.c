@@ -1,5 +1,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
+#include "harness/desk/diagnosis/rules/held.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +30,24 @@ const struct rule *rule_find(const char *id)
         if (strcmp(rule->id, id) == 0)
             break;
     return rule;
+}
+
+int rule_count(void)
+{
+    int count = 0;
+
+    while (rule_at(count) != NULL) count++;
+    return count;
+}
+
+int rule_number(const char *id)
+{
+    const struct rule *rule;
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (strcmp(rule->id, id) == 0)
+            return i;
+    return -1;
 }
 
 bool rule_costs_time(const struct rule *rule)
@@ -64,6 +84,18 @@ static void find_turn(struct facts *facts)
         time.turn_ns > 0 && fabs(time.first_ns - recorded_ns) <= spread * recorded_ns;
 }
 
+static struct facts held_facts(const struct summary *ranks, int64_t count, int64_t which)
+{
+    struct facts facts = ranks[which].held->facts;
+
+    facts.summary = &ranks[which];
+    facts.ranks = ranks;
+    facts.rank_count = count;
+    if (ranks[which].timeline.work_count > 0)
+        facts.device = timeline_device(&ranks[which].timeline);
+    return facts;
+}
+
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -72,6 +104,8 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
     struct facts facts = { .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
 
+    if (summary->held != NULL)
+        return held_facts(ranks, count, which);
     if (summary->timeline.work_count > 0)
         facts.device = timeline_device(&summary->timeline);
     facts.has_steps = summary->steps.count > 0;

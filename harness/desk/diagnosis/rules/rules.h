@@ -58,6 +58,8 @@ struct facts {
     int fixed_count;
     double turn_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
+    struct held
+        *keep; /* takes the answers of the rules (held.h); NULL, mostly: nobody wants them */
 };
 
 /* Gathered to find the place in the program that a cost comes from (finding_place.h). */
@@ -97,6 +99,7 @@ struct rule {
     bool (*judge)(struct finding *finding, const struct facts *facts);
 
     enum finding_site site;
+    bool asks_ranks; /* it looks at other ranks of the run */
 
     /* Makes the change of its advice in the trace's graph, whose gain is the predicted gain. The context is the facts. NULL:
      * nothing that a replay knows, and the gain is the lost time. */

@@ -372,6 +372,7 @@ const struct rule rules_of_ranks[] = {
         .threshold = "10% of a step",
         .bottleneck = BOTTLENECK_COMMUNICATION,
         .judge = judge_straggler,
+        .asks_ranks = true,
         .site = SITE_NONE, /* the place is on another rank */
     },
     {
@@ -387,6 +388,7 @@ const struct rule rules_of_ranks[] = {
                      "is good, over 30% bad",
         .bottleneck = BOTTLENECK_COMMUNICATION,
         .judge = judge_exposed_communication,
+        .asks_ranks = true,
         .site = SITE_NONE, /* it is sent in backward, by hooks that are not in the loop */
     },
     {

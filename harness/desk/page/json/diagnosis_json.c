@@ -82,7 +82,8 @@ static void add_origin(struct json *json, cJSON *object, const struct facts *fac
     cJSON *to;
 
     json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
-    json_integer(json, object, "events", trace->event_count);
+    json_integer(json, object, "events",
+                 trace->digest != NULL ? trace->digest_events : trace->event_count);
     json_integer(json, object, "text_bytes", trace->text_bytes);
     json_integer(json, object, "damaged_events", trace->bad_count);
     json_number(json, object, "damaged_at_byte",
@@ -378,6 +379,18 @@ static void add_thresholds(struct json *json, cJSON *to, const struct findings *
     }
 }
 
+/* Members of a digest that are empty because it does not hold them. */
+static void add_not_held(struct json *json, cJSON *to)
+{
+    static const char *const names[] = { "kernels", "operators", "annotations", "operator_kinds",
+                                         "memory",  "gaps",      "timeline",    "what_if" };
+    cJSON *array;
+
+    json_array(json, to, "gaps");
+    array = json_array(json, to, "not_held");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) json_text(json, array, NULL, names[i]);
+}
+
 struct writing {
     struct json json;
     cJSON *traces;
@@ -412,7 +425,10 @@ static void add_trace(struct arena *arena, void *context)
     add_spans(json, object, scratch, summary, true, &diagnosis->tables);
     add_kinds(json, object, summary, &diagnosis->tables);
     memory_json(json, object, scratch, summary);
-    gaps_json(json, object, scratch, summary);
+    if (summary->held == NULL)
+        gaps_json(json, object, scratch, summary);
+    else
+        add_not_held(json, object);
     if (writing->timeline_steps > 0)
         timeline_json(json, object, scratch, summary, writing->timeline_steps);
     headline_json(json, object, &findings->headline);

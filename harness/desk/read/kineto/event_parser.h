@@ -42,7 +42,8 @@ struct event_text {
     X(SEQUENCE, "Sequence number")                                                                 \
     X(FORWARD_THREAD, "Fwd thread id")                                                             \
     X(MESSAGE_IN, "In msg nelems")                                                                 \
-    X(MESSAGE_OUT, "Out msg nelems")
+    X(MESSAGE_OUT, "Out msg nelems")                                                               \
+    X(GROUP_SIZE, "Group size")
 
 enum event_number {
 #define EVENT_NUMBER(id, name) EVENT_##id,
@@ -70,7 +71,8 @@ struct event_fields {
     struct event_text dims;                  /* "Input Dims", a list, as JSON without strings */
     struct event_text call_from, call_stack; /* "CallFrom", "Call stack" */
     struct event_text collective, data_type; /* "Collective name", "dtype" */
-    int64_t numbers[EVENT_NUMBER_COUNT];     /* of those that are present */
+    struct event_text group_name, group_about, group_ranks; /* "Process Group Name", and so on */
+    int64_t numbers[EVENT_NUMBER_COUNT];                    /* of those that are present */
 };
 
 struct event_parser;

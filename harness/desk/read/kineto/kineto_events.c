@@ -131,6 +131,7 @@ static enum status add_kernel(struct kineto_events *events, const struct event_f
                                    .blocks_per_sm = fields->blocks_per_sm,
                                    .warps_per_sm = fields->warps_per_sm,
                                    .occupancy_percent = fields->occupancy_percent,
+                                   .group_size = number_or(fields, EVENT_GROUP_SIZE, 0),
                                    .graph = number_or(fields, EVENT_GRAPH, 0) };
 
     if (fields->grid.known && fields->block.known) {
@@ -139,6 +140,12 @@ static enum status add_kernel(struct kineto_events *events, const struct event_f
     }
     if (fields->collective.bytes != NULL)
         TRY(add_name(events, fields->collective, &kernel.collective));
+    if (fields->group_name.bytes != NULL)
+        TRY(add_name(events, fields->group_name, &kernel.group_name));
+    if (fields->group_about.bytes != NULL)
+        TRY(add_name(events, fields->group_about, &kernel.group_about));
+    if (fields->group_ranks.bytes != NULL)
+        TRY(add_name(events, fields->group_ranks, &kernel.group_ranks));
     TRY(trace_rows_kernel(events->rows, &kernel, detail));
 
     return STATUS_OK;

@@ -1,0 +1,204 @@
+#include "harness/desk/diagnosis/digest/digest.h"
+
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
+#include "harness/desk/diagnosis/digest/digest_fields.h"
+#include "harness/desk/trace/trace_rows.h"
+
+#include <isa-l/igzip_lib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char SCHEMA_NAME[] = "chokepoint_digest";
+
+/* --- Writing --- */
+
+static void put(struct fields *fields, struct digest *digest)
+{
+    const char *range = digest->trace->step_range != 0
+                            ? trace_file_name(digest->trace, digest->trace->step_range)
+                            : NULL;
+    cJSON *root;
+
+    json_integer(&fields->json, fields->object, SCHEMA_NAME, DIGEST_SCHEMA);
+    field_begin(fields, "head", &root);
+    trace_head_fields(fields, digest->trace, &range);
+    field_end(fields, root);
+    field_begin(fields, "record", &root);
+    record_fields(fields, &digest->record);
+    field_end(fields, root);
+    field_begin(fields, "summary", &root);
+    summary_fields(fields, digest->summary);
+    field_end(fields, root);
+    field_begin(fields, "held", &root);
+    held_fields(fields, digest->held);
+    field_end(fields, root);
+}
+
+enum status digest_write(char **line, struct digest *digest)
+{
+    enum status status = STATUS_OK;
+    struct fields fields = { .reading = false };
+    char *text = NULL;
+
+    *line = NULL;
+    fields.object = json_object(&fields.json, NULL, NULL);
+    cJSON *root = fields.object;
+    put(&fields, digest);
+    if (!fields.json.out_of_memory)
+        text = cJSON_PrintUnformatted(root);
+    if (text == NULL)
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left to write a digest");
+    TRY_OUT(text_make(line, "%s\n", text));
+
+out:
+    free(text);
+    cJSON_Delete(root);
+    return status;
+}
+
+enum status digest_compress(char **bytes, size_t *count, const char *text, size_t length)
+{
+    enum status status = STATUS_OK;
+    size_t room = length + length / 8 + 4096;
+    struct isal_zstream stream;
+    uint8_t *work = NULL;
+
+    *bytes = NULL;
+    TRY_OUT(rows_make(bytes, room));
+    TRY_OUT(rows_make(&work, ISAL_DEF_LVL3_DEFAULT));
+    isal_deflate_stateless_init(&stream);
+    stream.gzip_flag = IGZIP_GZIP;
+    stream.level = 3;
+    stream.level_buf = work;
+    stream.level_buf_size = ISAL_DEF_LVL3_DEFAULT;
+    stream.end_of_stream = 1;
+    stream.flush = NO_FLUSH;
+    stream.next_in = (uint8_t *)(uintptr_t)text;
+    stream.avail_in = (uint32_t)length;
+    stream.next_out = (uint8_t *)*bytes;
+    stream.avail_out = (uint32_t)room;
+    if (isal_deflate_stateless(&stream) != COMP_OK)
+        FAIL_OUT(STATUS_BAD_INPUT, "a digest of %zu bytes cannot be compressed", length);
+    *count = stream.total_out;
+
+out:
+    free(work);
+    if (status != STATUS_OK) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}
+
+/* --- Reading --- */
+
+/* BAD_INPUT: the line is no digest of this schema. */
+static enum status parse(cJSON **root, const char *line)
+{
+    const cJSON *schema;
+
+    *root = cJSON_Parse(line);
+    if (*root == NULL)
+        FAIL(STATUS_BAD_INPUT, "its digest is damaged: it is no JSON");
+    schema = cJSON_GetObjectItemCaseSensitive(*root, SCHEMA_NAME);
+    if (!cJSON_IsNumber(schema))
+        FAIL(STATUS_BAD_INPUT, "its digest is damaged: it states no schema");
+    if (schema->valuedouble != DIGEST_SCHEMA)
+        FAIL(STATUS_BAD_INPUT,
+             "its digest has schema %.0f, and this program reads schema %d: make it again from the "
+             "trace",
+             schema->valuedouble, DIGEST_SCHEMA);
+
+    return STATUS_OK;
+}
+
+static enum status take_range(struct trace_file *trace, const char *range)
+{
+    if (range != NULL && range[0] != '\0')
+        TRY(intern_add(trace->names, range, strlen(range), &trace->step_range));
+
+    return STATUS_OK;
+}
+
+/* What is read, and into what. */
+struct taking {
+    struct fields fields;
+    struct trace_file *trace;
+    const char *range;
+    struct summary *summary;
+    struct rank_record *record;
+};
+
+static void take_members(struct arena *arena, void *context)
+{
+    struct taking *taking = context;
+    struct fields *fields = &taking->fields;
+    struct held *held;
+    cJSON *root;
+
+    fields->arena = arena;
+    if (taking->summary == NULL && taking->record == NULL && field_begin(fields, "head", &root)) {
+        trace_head_fields(fields, taking->trace, &taking->range);
+        field_end(fields, root);
+    }
+    if (taking->record != NULL && field_begin(fields, "record", &root)) {
+        record_fields(fields, taking->record);
+        field_end(fields, root);
+    }
+    if (taking->summary == NULL)
+        return;
+    held = ARENA_NEW(arena, struct held, 1);
+    taking->summary->held = held;
+    if (field_begin(fields, "summary", &root)) {
+        summary_fields(fields, taking->summary);
+        field_end(fields, root);
+    }
+    if (field_begin(fields, "held", &root)) {
+        held_fields(fields, held);
+        field_end(fields, root);
+    }
+}
+
+static enum status take(struct arena *arena, struct taking *taking)
+{
+    enum status status = STATUS_OK;
+    cJSON *root = NULL;
+
+    TRY_OUT(parse(&root, taking->trace->digest));
+    taking->fields = (struct fields){ .reading = true, .object = root };
+    TRY_OUT(arena_run(arena, take_members, taking));
+    if (taking->fields.fault[0] != '\0')
+        FAIL_OUT(STATUS_BAD_INPUT, "its digest is damaged: %s", taking->fields.fault);
+
+out:
+    cJSON_Delete(root);
+    return status;
+}
+
+enum status digest_take_head(struct trace_file *trace)
+{
+    enum status status = STATUS_OK;
+    struct taking taking = { .trace = trace };
+
+    trace->digest_arena = arena_open();
+    TRY_OUT(take(trace->digest_arena, &taking));
+    TRY_OUT(take_range(trace, taking.range));
+
+out:
+    return status;
+}
+
+enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
+                        struct rank_record *record)
+{
+    struct taking taking = { .trace = trace, .summary = summary, .record = record };
+
+    if (summary != NULL)
+        *summary = (struct summary){ .arena = arena, .trace = trace, .timeline.trace = trace };
+    if (record != NULL)
+        *record = (struct rank_record){ .source = NULL };
+
+    return take(arena, &taking);
+}

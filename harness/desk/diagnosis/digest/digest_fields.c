@@ -1,0 +1,486 @@
+#include "harness/desk/diagnosis/digest/digest_fields.h"
+
+#include <string.h>
+
+enum { STEPS_MOST = 1 << 20, TRACKS_MOST = 4096, COLLECTIVES_MOST = 1 << 16 };
+
+/* --- The file --- */
+
+static void device_fields(struct fields *fields, struct trace_file *trace)
+{
+    cJSON *array, *row = NULL, *outer;
+    int64_t count = field_rows(fields, "devices", trace->device_count, TRACE_FILE_DEVICES, &array);
+
+    trace->device_count = (int)count;
+    for (int64_t i = 0; i < count; i++) {
+        struct event_device *device = &trace->devices[i];
+        field_row_begin(fields, array, &row, &outer);
+        field_integer(fields, "id", &device->id);
+        field_text(fields, "name", device->name, sizeof device->name);
+        field_integer(fields, "memory", &device->memory_bytes);
+        field_integer(fields, "budget", &device->memory_budget_bytes);
+        field_int(fields, "host_cores", &device->host_cores, -1, 1 << 20);
+        field_int(fields, "shares_host_cores", &device->shares_host_cores, -1, 1);
+        field_end(fields, outer);
+    }
+}
+
+static void damage_fields(struct fields *fields, struct trace_file *trace)
+{
+    bool foreign = trace->event_count == 0 && trace->frame_count == 0 &&
+                   trace->other_count > trace->name_count;
+
+    field_integer(fields, "dropped", &trace->dropped_count);
+    field_integer(fields, "stray", &trace->stray_count);
+    field_integer(fields, "bad", &trace->bad_count);
+    field_integer(fields, "bad_at", &trace->bad_offset);
+    field_text(fields, "bad_reason", trace->bad_reason, sizeof trace->bad_reason);
+    field_bool(fields, "partial", &trace->partial);
+    field_text(fields, "partial_reason", trace->partial_reason, sizeof trace->partial_reason);
+    field_bool(fields, "foreign", &foreign);
+    if (fields->reading)
+        trace->other_count = trace->name_count + foreign;
+}
+
+void trace_head_fields(struct fields *fields, struct trace_file *trace, const char **step_range)
+{
+    int64_t *events = fields->reading ? &trace->digest_events : &trace->event_count;
+
+    field_integer(fields, "rank", &trace->rank);
+    field_integer(fields, "world_size", &trace->world_size);
+    field_integer(fields, "events", events);
+    field_integer(fields, "text_bytes", &trace->text_bytes);
+    field_integer(fields, "base_ns", &trace->base_ns);
+    field_integer(fields, "cost_steps", &trace->cost.steps);
+    field_integer(fields, "cost_windows", &trace->cost.windows);
+    field_number(fields, "cost_step_ns", &trace->cost.step_ns);
+    field_number(fields, "cost_traced_step_ns", &trace->cost.traced_step_ns);
+    field_number(fields, "cost_spread", &trace->cost.spread);
+    field_number(fields, "cost_other_cores", &trace->cost.other_cores);
+    field_string(fields, "recorder", &trace->recorder);
+    field_string(fields, "unread_device", &trace->unread_device);
+    field_string(fields, "step_range", step_range);
+    damage_fields(fields, trace);
+    device_fields(fields, trace);
+}
+
+/* --- The summary --- */
+
+static void sound_fields(struct fields *fields, struct soundness *soundness)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, "soundness", &outer))
+        return;
+    FIELD_ENUM(fields, "trust", &soundness->trust, enum trust, TRUST_LITTLE + 1);
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
+        struct sound_row *row = &soundness->rows[i];
+        cJSON *all;
+        if (!field_begin(fields, sound_check_name((enum sound_check)i), &all))
+            continue;
+        field_integer(fields, "count", &row->count);
+        FIELD_ENUM(fields, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
+        field_text(fields, "found", row->found, sizeof row->found);
+        field_text(fields, "mended", row->mended, sizeof row->mended);
+        field_end(fields, all);
+    }
+    field_end(fields, outer);
+}
+
+static void usage_fields(struct fields *fields, const char *name, struct usage *usage)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, name, &outer))
+        return;
+    field_integer(fields, "work", &usage->work_count);
+    field_integer(fields, "start_ns", &usage->start_ns);
+    field_integer(fields, "end_ns", &usage->end_ns);
+    field_integer(fields, "span_ns", &usage->span_ns);
+    field_integer(fields, "busy_ns", &usage->busy_ns);
+    field_integer(fields, "idle_ns", &usage->idle_ns);
+    field_integers(fields, "causes_ns", usage->idle_cause_ns, IDLE_CAUSE_COUNT);
+    field_integer(fields, "kernel_ns", &usage->kernel_ns);
+    field_integers(fields, "kinds_ns", usage->kind_ns, WORK_KIND_COUNT);
+    field_integer(fields, "memory_ns", &usage->memory_ns);
+    field_integer(fields, "overlap_ns", &usage->communication_overlap_ns);
+    field_integer(fields, "exposed_ns", &usage->communication_exposed_ns);
+    field_integer(fields, "copy_exposed_ns", &usage->copy_exposed_ns);
+    field_integer(fields, "memory_exposed_ns", &usage->memory_exposed_ns);
+    field_end(fields, outer);
+}
+
+static void timeline_fields(struct fields *fields, struct timeline *timeline)
+{
+    cJSON *array, *row = NULL, *outer;
+    int64_t count;
+
+    field_integer(fields, "work", &timeline->work_count);
+    field_bool(fields, "host_alone", &timeline->host_alone);
+    usage_fields(fields, "all", &timeline->all);
+    count = field_rows(fields, "devices", timeline->device_count, TRACKS_MOST, &array);
+    if (fields->reading)
+        timeline->devices = ARENA_NEW(fields->arena, struct track_usage, count);
+    timeline->device_count = count;
+    for (int64_t i = 0; i < count; i++) {
+        struct track_usage *device = &timeline->devices[i];
+        field_row_begin(fields, array, &row, &outer);
+        field_integer(fields, "device", &device->device);
+        field_integer(fields, "stream", &device->stream);
+        usage_fields(fields, "usage", &device->usage);
+        field_end(fields, outer);
+    }
+}
+
+static void steps_fields(struct fields *fields, struct steps *steps)
+{
+    cJSON *array, *row = NULL, *outer, *all;
+    int64_t count;
+
+    if (!field_begin(fields, "steps", &all))
+        return;
+    field_number(fields, "mean_ns", &steps->mean_ns);
+    field_number(fields, "median_ns", &steps->median_ns);
+    field_numbers(fields, "part_ns", steps->mean_part_ns, STEP_PART_COUNT);
+    field_integer(fields, "min_ns", &steps->min_ns);
+    field_integer(fields, "max_ns", &steps->max_ns);
+    field_string(fields, "region", &steps->region);
+    field_string(fields, "anchor", &steps->anchor);
+    count = field_rows(fields, "items", steps->count, STEPS_MOST, &array);
+    if (fields->reading)
+        steps->items = ARENA_NEW(fields->arena, struct step, count);
+    steps->count = count;
+    for (int64_t i = 0; i < count; i++) {
+        field_row_begin(fields, array, &row, &outer);
+        field_integer(fields, "n", &steps->items[i].number);
+        field_integer(fields, "ns", &steps->items[i].duration_ns);
+        field_end(fields, outer);
+    }
+    field_end(fields, all);
+}
+
+static void launches_fields(struct fields *fields, struct launches *launches)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, "launches", &outer))
+        return;
+    field_integer(fields, "count", &launches->count);
+    field_integer(fields, "host_ns", &launches->host_ns);
+    field_integer(fields, "delay_ns", &launches->delay_ns);
+    field_integer(fields, "delay_max_ns", &launches->delay_max_ns);
+    field_integer(fields, "short", &launches->short_count);
+    field_integer(fields, "queue_max", &launches->queue_max);
+    field_end(fields, outer);
+}
+
+static void phases_fields(struct fields *fields, struct phases *phases)
+{
+    cJSON *outer, *all;
+
+    if (!field_begin(fields, "phases", &all))
+        return;
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        struct phase_mean *mean = &phases->means[i];
+        if (!field_begin(fields, phase_name((enum phase)i), &outer))
+            continue;
+        field_bool(fields, "seen", &phases->seen[i]);
+        field_number(fields, "host_ns", &mean->host_ns);
+        field_number(fields, "device_ns", &mean->device_ns);
+        field_number(fields, "work", &mean->work_count);
+        field_end(fields, outer);
+    }
+    field_end(fields, all);
+}
+
+static void messages_fields(struct fields *fields, struct messages *messages)
+{
+    enum { SUM = 3 };
+    struct message_sum *sums[] = { messages->backward, messages->elsewhere };
+    static const char *const names[] = { "backward", "elsewhere" };
+    cJSON *outer;
+
+    if (!field_begin(fields, "messages", &outer))
+        return;
+    for (int which = 0; which < 2; which++) {
+        int64_t numbers[MESSAGE_COUNT * SUM];
+        for (int i = 0; i < MESSAGE_COUNT; i++) {
+            numbers[i * SUM] = sums[which][i].count;
+            numbers[i * SUM + 1] = sums[which][i].sized_count;
+            numbers[i * SUM + 2] = sums[which][i].bytes;
+        }
+        field_integers(fields, names[which], numbers, MESSAGE_COUNT * SUM);
+        for (int i = 0; i < MESSAGE_COUNT; i++)
+            sums[which][i] = (struct message_sum){ numbers[i * SUM], numbers[i * SUM + 1],
+                                                   numbers[i * SUM + 2] };
+    }
+    field_integer(fields, "backward_ns", &messages->backward_ns);
+    field_number(fields, "fixed_ns", &messages->fixed_ns);
+    field_number(fields, "shortest_ns", &messages->shortest_ns);
+    field_end(fields, outer);
+}
+
+static void idle_fields(struct fields *fields, struct idle *idle)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, "idle", &outer))
+        return;
+    field_integer(fields, "start_ns", &idle->start_ns);
+    field_integer(fields, "end_ns", &idle->end_ns);
+    field_integer(fields, "busy_ns", &idle->busy_ns);
+    field_number(fields, "paced_ns", &idle->paced_ns);
+    field_integer(fields, "late_ns", &idle->late_ns);
+    field_integer(fields, "idle_ns", &idle->all.idle_ns);
+    field_integer(fields, "queued_ns", &idle->all.queued_ns);
+    field_integer(fields, "stalled_ns", &idle->all.stalled_ns);
+    field_integer(fields, "unknown_ns", &idle->all.unknown_ns);
+    field_integers(fields, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
+    field_integers(fields, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
+    field_integer(fields, "drained", &idle->all.drained_count);
+    field_integer(fields, "longest_ns", &idle->all.longest_ns);
+    field_end(fields, outer);
+}
+
+void summary_fields(struct fields *fields, struct summary *summary)
+{
+    sound_fields(fields, &summary->soundness);
+    timeline_fields(fields, &summary->timeline);
+    usage_fields(fields, "usage", &summary->usage);
+    steps_fields(fields, &summary->steps);
+    launches_fields(fields, &summary->launches);
+    phases_fields(fields, &summary->phases);
+    messages_fields(fields, &summary->messages);
+    idle_fields(fields, &summary->idle);
+    field_integer(fields, "operators", &summary->operators.count);
+}
+
+/* --- The answers of the rules --- */
+
+static void facts_fields(struct fields *fields, struct facts *facts)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, "facts", &outer))
+        return;
+    field_bool(fields, "has_steps", &facts->has_steps);
+    field_number(fields, "steps", &facts->steps);
+    field_number(fields, "window_ns", &facts->window_ns);
+    field_number(fields, "step_ns", &facts->step_ns);
+    field_number(fields, "busy_ns", &facts->busy_ns);
+    field_number(fields, "launches", &facts->launches);
+    field_bool(fields, "lacks_work", &facts->lacks_work);
+    field_number(fields, "passes", &facts->passes);
+    field_number(fields, "median_step_ns", &facts->median_step_ns);
+    field_number(fields, "turn_ns", &facts->turn_ns);
+    field_end(fields, outer);
+}
+
+static void judged_fields(struct fields *fields, struct judged *judged)
+{
+    field_string(fields, "figure", &judged->what);
+    field_number(fields, "value", &judged->value);
+    field_number(fields, "good", &judged->good);
+    field_number(fields, "bad", &judged->bad);
+}
+
+/* The id of a rule, which is a constant. */
+static void id_field(struct fields *fields, const char *name, const char **id)
+{
+    const char *text = *id;
+    const struct rule *rule;
+
+    field_string(fields, name, &text);
+    rule = text != NULL ? rule_find(text) : NULL;
+    *id = rule != NULL ? rule->id : NULL;
+}
+
+static void place_fields(struct fields *fields, struct call_place *place)
+{
+    cJSON *outer;
+
+    if (!field_begin(fields, "where", &outer))
+        return;
+    FIELD_ENUM(fields, "kind", &place->kind, enum call_place_kind, PLACE_OPERATOR + 1);
+    field_text(fields, "file", place->file, sizeof place->file);
+    field_integer(fields, "line", &place->line);
+    field_integer(fields, "last_line", &place->last_line);
+    field_text(fields, "function", place->function, sizeof place->function);
+    field_text(fields, "call", place->call, sizeof place->call);
+    field_number(fields, "share", &place->share);
+    field_end(fields, outer);
+}
+
+static void finding_fields(struct fields *fields, struct finding *finding)
+{
+    id_field(fields, "id", &finding->id);
+    field_string(fields, "title", &finding->title);
+    field_string(fields, "advice", &finding->advice);
+    FIELD_ENUM(fields, "bottleneck", &finding->bottleneck, enum bottleneck,
+               BOTTLENECK_FIRST_USE + 1);
+    FIELD_ENUM(fields, "severity", &finding->severity, enum severity, SEVERITY_CRITICAL + 1);
+    FIELD_ENUM(fields, "confidence", &finding->confidence, enum confidence, CONFIDENCE_HIGH + 1);
+    field_number(fields, "lost_ns", &finding->lost_ns_per_step);
+    field_number(fields, "gain", &finding->predicted_gain);
+    field_bool(fields, "of_whole", &finding->of_whole);
+    field_bool(fields, "gain_is_least", &finding->gain_is_least);
+    field_bool(fields, "gain_is_most", &finding->gain_is_most);
+    field_bool(fields, "is_replayed", &finding->is_replayed);
+    field_number(fields, "replayed_share", &finding->replayed_share);
+    id_field(fields, "behind", &finding->behind);
+    field_number(fields, "least_step_ns", &finding->least_step_ns);
+    id_field(fields, "once_fixed", &finding->once_fixed);
+    field_text(fields, "evidence", finding->evidence, sizeof finding->evidence);
+    place_fields(fields, &finding->where);
+}
+
+static void found_fields(struct fields *fields, struct held *held)
+{
+    const struct rule *rule;
+    cJSON *outer, *all;
+
+    if (!field_begin(fields, "rules", &all))
+        return;
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        bool found = held->asked[i].id != NULL;
+        if (rule->asks_ranks || !field_begin(fields, rule->id, &outer))
+            continue;
+        judged_fields(fields, &held->judged[i]);
+        field_bool(fields, "found", &found);
+        if (found) {
+            held->asked[i].id = rule->id;
+            field_bool(fields, "shares", &held->shares[i]);
+            finding_fields(fields, &held->asked[i]);
+            held->asked[i].id = rule->id;
+        }
+        field_end(fields, outer);
+    }
+    field_end(fields, all);
+}
+
+static void hidden_fields(struct fields *fields, struct held *held)
+{
+    cJSON *array, *row = NULL, *outer;
+    int64_t count, kept = 0;
+
+    id_field(fields, "hidden_by", &held->hidden_by);
+    field_number(fields, "hidden_by_ns", &held->hidden_by_ns);
+    field_number(fields, "left_step_ns", &held->left_step_ns);
+    count = field_rows(fields, "hidden", held->hidden_count, rule_count(), &array);
+    for (int64_t i = 0; i < count; i++) {
+        field_row_begin(fields, array, &row, &outer);
+        finding_fields(fields, &held->hidden[kept]);
+        field_end(fields, outer);
+        kept += held->hidden[kept].id != NULL;
+    }
+    held->hidden_count = kept;
+}
+
+static void next_fields(struct fields *fields, struct next_fix *next)
+{
+    id_field(fields, "next_first", &next->first);
+    id_field(fields, "next_second", &next->second);
+    field_number(fields, "next_gain", &next->gain);
+    id_field(fields, "next_pair0", &next->pair[0]);
+    id_field(fields, "next_pair1", &next->pair[1]);
+    field_number(fields, "next_pair_gain", &next->pair_gain);
+    if (next->second == NULL || next->pair[0] == NULL || next->pair[1] == NULL)
+        next->first = NULL;
+}
+
+void held_fields(struct fields *fields, struct held *held)
+{
+    int count = rule_count();
+
+    if (fields->reading) {
+        held->asked = ARENA_NEW(fields->arena, struct finding, count);
+        held->judged = ARENA_NEW(fields->arena, struct judged, count);
+        held->shares = ARENA_NEW(fields->arena, bool, count);
+        held->hidden = ARENA_NEW(fields->arena, struct finding, count);
+    }
+    facts_fields(fields, &held->facts);
+    found_fields(fields, held);
+    hidden_fields(fields, held);
+    next_fields(fields, &held->next);
+}
+
+/* --- Steps and collectives --- */
+
+/* An array whose length is that of the first one. */
+static void column(struct fields *fields, const char *name, int64_t **values, int64_t count)
+{
+    if (fields->reading)
+        *values = ARENA_NEW(fields->arena, int64_t, count);
+    field_integers(fields, name, *values, count);
+}
+
+static void length_field(struct fields *fields, const char *name, int64_t *count, int64_t most)
+{
+    int number = (int)*count;
+
+    field_int(fields, name, &number, 0, (int)most);
+    *count = number;
+}
+
+/* Starts are stored as differences, which are short. */
+static void starts_column(struct fields *fields, const char *name, int64_t **starts, int64_t count)
+{
+    if (!fields->reading)
+        for (int64_t i = count; i-- > 1;) (*starts)[i] -= (*starts)[i - 1];
+    column(fields, name, starts, count);
+    for (int64_t i = 1; i < count; i++)
+        if (__builtin_add_overflow((*starts)[i], (*starts)[i - 1], &(*starts)[i]))
+            (*starts)[i] = 0;
+}
+
+static void group_fields(struct fields *fields, struct record_group *group, int64_t steps)
+{
+    field_string(fields, "name", &group->name);
+    field_string(fields, "about", &group->about);
+    field_string(fields, "ranks", &group->ranks);
+    field_string(fields, "kind", &group->kind);
+    field_integer(fields, "size", &group->size);
+    field_integer(fields, "total", &group->total);
+    field_integer(fields, "every", &group->every);
+    length_field(fields, "count", &group->count, COLLECTIVES_MOST);
+    column(fields, "step", &group->step, group->count);
+    starts_column(fields, "start_ns", &group->start_ns, group->count);
+    column(fields, "ns", &group->ns, group->count);
+    column(fields, "own_ns", &group->own_ns, group->count);
+    column(fields, "bytes", &group->bytes, group->count);
+    for (int64_t i = 0; i < group->count; i++)
+        if (group->step[i] < 0 || group->step[i] >= steps)
+            group->step[i] = 0;
+    if (fields->reading && (group->name == NULL || group->about == NULL || group->ranks == NULL ||
+                            group->kind == NULL))
+        group->name = group->about = group->ranks = group->kind = "";
+}
+
+void record_fields(struct fields *fields, struct rank_record *record)
+{
+    cJSON *array, *row = NULL, *outer;
+    int64_t count;
+
+    field_string(fields, "source", &record->source);
+    field_string(fields, "node", &record->node);
+    field_string(fields, "job", &record->job);
+    field_integer(fields, "clock_ns", &record->clock_ns);
+    field_integer(fields, "steps", &record->step_total);
+    length_field(fields, "step_count", &record->step_count, RECORD_STEPS);
+    column(fields, "number", &record->number, record->step_count);
+    starts_column(fields, "start_ns", &record->start_ns, record->step_count);
+    column(fields, "ns", &record->ns, record->step_count);
+    column(fields, "tokens", &record->tokens, record->step_count);
+    column(fields, "part_ns", &record->part_ns, record->step_count * STEP_PART_COUNT);
+    count = field_rows(fields, "groups", record->group_count, RECORD_GROUPS, &array);
+    if (fields->reading)
+        record->groups = ARENA_NEW(fields->arena, struct record_group, count);
+    record->group_count = count;
+    for (int64_t i = 0; i < count; i++) {
+        field_row_begin(fields, array, &row, &outer);
+        group_fields(fields, &record->groups[i], record->step_count);
+        field_end(fields, outer);
+    }
+    if (fields->reading && (record->source == NULL || record->node == NULL || record->job == NULL))
+        record->source = record->node = record->job = "";
+}

@@ -1,0 +1,132 @@
+/* Digests that are damaged are refused with a reason, whatever is wrong, and a whole one gives back what it was made of. */
+#include "harness/base/random.h"
+#include "harness/desk/diagnosis/digest/digest.h"
+#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct found make(char **line)
+{
+    struct found found = found_judge(&(struct made_loop){
+        .steps = 10, .launches = 20, .call = 2, .kernel = 50, .communication = 100 });
+    struct facts facts = facts_of(&found.summary, 1, 0);
+    struct digest digest = { .trace = found.analysed.trace,
+                             .summary = &found.summary,
+                             .held = findings_held(&facts),
+                             .record = rank_record_of(found.analysed.arena, &found.summary, 100) };
+
+    digest.record.source = "trace.json";
+    assert_int_equal(digest_write(line, &digest), STATUS_OK);
+    return found;
+}
+
+/* Reads a line in the place of a trace's rows, and judges it if it can be read. */
+static enum status read_line(struct found *found, const char *line, struct rank_record *record,
+                             struct findings *findings)
+{
+    struct trace_file *trace = found->analysed.trace;
+    struct summary *summary = ARENA_NEW(found->analysed.arena, struct summary, 1);
+    enum status status;
+
+    free(trace->digest);
+    trace->digest = strdup(line);
+    arena_close(trace->digest_arena);
+    trace->digest_arena = NULL;
+    status = digest_take_head(trace);
+    if (status == STATUS_OK)
+        status = digest_take(found->analysed.arena, trace, summary, record);
+    if (status == STATUS_OK) {
+        struct facts facts = facts_of(summary, 1, 0);
+        *findings = findings_of(&facts);
+    }
+    return status;
+}
+
+static void a_digest_gives_back_what_it_was_made_of(void **state)
+{
+    char *line;
+    struct found found = make(&line);
+    struct rank_record record;
+    struct findings findings;
+    (void)state;
+
+    assert_int_equal(read_line(&found, line, &record, &findings), STATUS_OK);
+    assert_int_equal(findings.count, found.findings.count);
+    for (int64_t i = 0; i < findings.count; i++) {
+        assert_ptr_equal(findings.items[i].id, found.findings.items[i].id);
+        assert_string_equal(findings.items[i].evidence, found.findings.items[i].evidence);
+    }
+    assert_string_equal(findings.headline.text, found.findings.headline.text);
+    assert_int_equal(record.step_count, 10);
+    assert_int_equal(record.group_count, 1);
+    assert_int_equal(record.groups[0].count, 10);
+    for (int64_t i = 1; i < 10; i++)
+        assert_int_equal(record.start_ns[i] - record.start_ns[i - 1],
+                         found.summary.steps.items[i].event->start_ns -
+                             found.summary.steps.items[i - 1].event->start_ns);
+    free(line);
+    found_forget(&found);
+}
+
+static void every_collective_that_is_left_out_is_counted(void **state)
+{
+    char *line;
+    struct found found = make(&line);
+    struct rank_record record = rank_record_of(found.analysed.arena, &found.summary, 4);
+    (void)state;
+
+    assert_int_equal(record.groups[0].total, 10);
+    assert_int_equal(record.groups[0].every, 3);
+    assert_int_equal(record.groups[0].count, 10); /* the first of each step */
+    free(line);
+    found_forget(&found);
+}
+
+/* Bytes are changed, taken out and doubled, and texts cut: it is refused, or read as something whole. */
+static void damage_is_refused_or_harmless(void **state)
+{
+    char *line;
+    struct found found = make(&line);
+    size_t length = strlen(line);
+    char *damaged = calloc(2 * length + 1, 1);
+    struct random random = random_seed(7, 0);
+    int refused = 0;
+    (void)state;
+
+    for (uint64_t i = 0; i < 3000; i++) {
+        uint64_t draw = random_bits(&random);
+        size_t at = (size_t)(draw % length), some = (size_t)(draw >> 40) % 40;
+        struct rank_record record;
+        struct findings findings;
+        memcpy(damaged, line, length + 1);
+        if (i % 3 == 0)
+            damaged[at] = (char)(32 + (draw >> 50) % 95);
+        else if (i % 3 == 1)
+            memmove(damaged + at, damaged + at + (some < length - at ? some : 0),
+                    length + 1 - at - (some < length - at ? some : 0));
+        else
+            damaged[at] = '\0';
+        if (read_line(&found, damaged, &record, &findings) == STATUS_OK)
+            continue;
+        refused++;
+        assert_int_equal(status_last()->status, STATUS_BAD_INPUT);
+    }
+    assert_true(refused > 1500);
+    free(damaged);
+    free(line);
+    found_forget(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_digest_gives_back_what_it_was_made_of),
+        cmocka_unit_test(every_collective_that_is_left_out_is_counted),
+        cmocka_unit_test(damage_is_refused_or_harmless),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
