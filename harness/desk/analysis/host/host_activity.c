@@ -14,19 +14,13 @@ struct open_event {
     enum host_doing doing;
 };
 
-/* The doing of calls and of spans of one name. */
-struct named {
-    bool is_copy;
-    enum host_doing call, span;
-};
-
 struct sweep {
     const struct trace_file *trace;
     struct host_activity *activity;
     const struct timeline *timeline;
     uint32_t
         *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
-    struct named *named;
+    struct host_names names;
     bool *awaits; /* by event: a copy's call that lasted while the device did other work */
     struct open_event stack[DEPTH];
     int depth;
@@ -42,9 +36,9 @@ const char *host_doing_name(enum host_doing doing)
     return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
 }
 
-static struct named by_name(const char *name)
+static struct host_name by_name(const char *name)
 {
-    struct named named = { .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
+    struct host_name named = { .is_known = true, .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
 
     named.is_copy = strstr(name, "Memcpy") != NULL || strstr(name, "memcpy") != NULL;
     if (named.is_copy)
@@ -64,9 +58,22 @@ static struct named by_name(const char *name)
 
 enum host_doing host_doing_of_name(const char *name, bool is_call)
 {
-    struct named named = by_name(name);
+    struct host_name named = by_name(name);
 
     return is_call ? named.call : named.span;
+}
+
+struct host_names host_names_open(struct arena *arena, const struct trace_file *trace)
+{
+    return (struct host_names){ trace,
+                                ARENA_NEW(arena, struct host_name, trace_file_name_count(trace)) };
+}
+
+const struct host_name *host_name_of(const struct host_names *names, uint32_t name)
+{
+    if (!names->items[name].is_known)
+        names->items[name] = by_name(trace_file_name(names->trace, name));
+    return &names->items[name];
 }
 
 /* --- Copies that wait --- */
@@ -164,7 +171,7 @@ static enum host_doing doing_around(const struct sweep *sweep)
 /* A save reads the whole state, in many copies that wait: all of that is the save's time. */
 static enum host_doing doing_of_call(const struct sweep *sweep, const struct trace_event *event)
 {
-    const struct named *named = &sweep->named[event->name];
+    const struct host_name *named = host_name_of(&sweep->names, event->name);
 
     if (doing_around(sweep) == HOST_SAVING)
         return HOST_SAVING;
@@ -180,7 +187,7 @@ static enum host_doing doing_of_span(const struct sweep *sweep, const struct tra
 
     if (around == HOST_LOADING || around == HOST_LOGGING || around == HOST_SAVING)
         return around;
-    return sweep->named[event->name].span;
+    return host_name_of(&sweep->names, event->name)->span;
 }
 
 /* Adds the time from the cursor to `until_ns`; a segment of the same doing that ends there grows instead. */
@@ -293,7 +300,6 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
                                       const struct captures *captures)
 {
     const struct trace_file *trace = timeline->trace;
-    uint32_t names = trace_file_name_count(trace);
     struct arena *scratch = arena_scratch(arena);
     /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
      * memory. */
@@ -311,9 +317,8 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
                            .activity = &activity,
                            .work_of = ARENA_NEW(scratch, uint32_t, trace->event_count),
                            .awaits = ARENA_NEW(scratch, bool, trace->event_count),
-                           .named = ARENA_NEW(scratch, struct named, names) };
+                           .names = host_names_open(scratch, trace) };
 
-    for (uint32_t i = 0; i < names; i++) sweep.named[i] = by_name(trace_file_name(trace, i));
     for (int64_t i = timeline->work_count; i-- > 0;)
         if (timeline->work[i].call != NULL)
             sweep.work_of[timeline->work[i].call - trace->events] = (uint32_t)i + 1;

@@ -82,6 +82,18 @@ struct host_segment host_activity_at(const struct host_activity *activity, uint3
 /* The doing of calls, or of operators and annotations, of that name, wherever they are. */
 enum host_doing host_doing_of_name(const char *name, bool is_call);
 
+/* The same for each name of a trace, worked out when it is asked for first. */
+struct host_name {
+    bool is_known, is_copy;
+    uint8_t call, span; /* enum host_doing */
+};
+struct host_names {
+    const struct trace_file *trace;
+    struct host_name *items; /* [names of the trace] */
+};
+struct host_names host_names_open(struct arena *arena, const struct trace_file *trace);
+const struct host_name *host_name_of(const struct host_names *names, uint32_t name);
+
 const char *host_doing_name(enum host_doing doing); /* "launching" */
 
 #endif

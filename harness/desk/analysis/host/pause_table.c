@@ -11,6 +11,7 @@ struct open_event {
 
 struct sweep {
     const struct timeline *timeline;
+    struct host_names names;
     struct pause_table *table;
     int64_t *row_of; /* by name, from 1 on; 0: none */
     bool *asked;     /* by thread */
@@ -22,8 +23,8 @@ struct sweep {
 /* Whether an event is launching overhead or other work; its name tells of what else it may be. */
 static bool is_of_no_other_cause(const struct sweep *sweep, const struct trace_event *event)
 {
-    enum host_doing doing = host_doing_of_name(trace_file_name(sweep->timeline->trace, event->name),
-                                               trace_event_is_call(event));
+    const struct host_name *name = host_name_of(&sweep->names, event->name);
+    enum host_doing doing = trace_event_is_call(event) ? name->call : name->span;
 
     return doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
 }
@@ -114,6 +115,7 @@ struct pause_table pause_table_of(struct arena *arena, const struct timeline *ti
     scratch = arena_scratch(arena);
     table.times = timeline_idle_within(arena, timeline, &host->pauses);
     table.rows = ARENA_NEW(arena, struct pause_row, names);
+    sweep.names = host_names_open(scratch, timeline->trace);
     sweep.row_of = ARENA_NEW(scratch, int64_t, names);
     sweep.asked = ARENA_NEW(scratch, bool, timeline->trace->track_count);
     if (host->has_loop)

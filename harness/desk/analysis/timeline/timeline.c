@@ -105,9 +105,8 @@ static const struct trace_event *find_call(struct calls *calls, int64_t correlat
 }
 
 /* Copies and memsets that a profiler files under kernels keep their names: "Memcpy", "hipMemcpy". */
-static enum work_kind kind_of(const struct trace_file *trace, const struct trace_event *event)
+static enum work_kind kind_of(const struct trace_event *event, const char *name)
 {
-    const char *name = trace_file_name(trace, event->name);
     const char *plain = strncmp(name, "hip", 3) == 0 ? name + 3 : name;
 
     if (event->kind == EVENT_KIND_MEMCPY || strncmp(plain, "Memcpy", 6) == 0)
@@ -150,6 +149,8 @@ static void collect(struct timeline *timeline, struct arena *arena)
 {
     const struct trace_file *trace = timeline->trace;
     struct arena *scratch = arena_scratch(arena);
+    enum work_kind *kinds = ARENA_NEW(scratch, enum work_kind, trace_file_name_count(trace));
+    bool *is_known = ARENA_NEW(scratch, bool, trace_file_name_count(trace));
     struct calls calls;
     int64_t work_count = 0;
     bool called = false;
@@ -167,11 +168,15 @@ static void collect(struct timeline *timeline, struct arena *arena)
     timeline->work = ARENA_NEW(arena, struct work, work_count);
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (trace_event_is_device_work(event))
-            timeline->work[timeline->work_count++] = (struct work){
-                event, event->correlation != 0 ? find_call(&calls, event->correlation) : NULL,
-                kind_of(trace, event)
-            };
+        if (!trace_event_is_device_work(event))
+            continue;
+        if (event->kind != EVENT_KIND_KERNEL || !is_known[event->name])
+            kinds[event->name] = kind_of(event, trace_file_name(trace, event->name));
+        is_known[event->name] = event->kind == EVENT_KIND_KERNEL;
+        timeline->work[timeline->work_count++] =
+            (struct work){ event,
+                           event->correlation != 0 ? find_call(&calls, event->correlation) : NULL,
+                           kinds[event->name] };
     }
     sort_items(timeline->work, timeline->work_count, sizeof *timeline->work, by_time);
     arena_close(scratch);
