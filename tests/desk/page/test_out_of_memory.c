@@ -4,6 +4,7 @@
 #include "harness/base/system/arena.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
+#include "harness/desk/page/snapshot_join.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <errno.h>
@@ -291,12 +292,50 @@ static void json_is_whole_or_not_there(void **state)
     }
 }
 
+/* Reads a snapshot and joins it to a trace, while allocation `number` of both fails; false: it was not reached. */
+static bool snapshot_fails_once(struct diagnosis *diagnosis, long number)
+{
+    struct snapshot_file file = { .path = SEEDS "_snapshots/leak.pickle" };
+    int before = live_count;
+    enum status status;
+    bool any;
+
+    fail_at(number);
+    status = snapshot_read(&file.snapshot, file.path);
+    if (status == STATUS_OK)
+        status = snapshot_join(diagnosis, &file);
+    any = failed;
+    fail_at(0);
+    assert_int_equal(status, any ? STATUS_OUT_OF_MEMORY : STATUS_OK);
+    if (any)
+        check_sentence(status_last());
+    snapshot_release(&file.snapshot);
+    assert_int_equal(live_count, before);
+    return any;
+}
+
+static void a_snapshot_that_lacks_memory_leaves_nothing(void **state)
+{
+    struct diagnosis diagnosis;
+    int before = live_count;
+    long number = 1;
+    (void)state;
+
+    assert_int_equal(diagnosis_make(&diagnosis, &traces[0], 1, NULL, NULL), STATUS_OK);
+    while (snapshot_fails_once(&diagnosis, number)) number++;
+    assert_true(number > 50);
+    assert_non_null(findings_find(&diagnosis.findings[0], "memory_growth"));
+    diagnosis_release(&diagnosis);
+    assert_int_equal(live_count, before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lack_is_one_sentence_and_the_other_trace_is_judged),
         cmocka_unit_test(a_page_that_lacks_memory_says_so),
         cmocka_unit_test(json_is_whole_or_not_there),
+        cmocka_unit_test(a_snapshot_that_lacks_memory_leaves_nothing),
     };
 
     return cmocka_run_group_tests_name("out of memory", tests, NULL, NULL);
