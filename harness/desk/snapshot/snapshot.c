@@ -66,7 +66,6 @@ static enum status take_segment(struct snapshot_reading *reading, struct snapsho
     uint32_t pool = pickle_member(pickle, segment, WORD_SEGMENT_POOL_ID);
     int64_t size = snapshot_size(pickle, segment, WORD_TOTAL_SIZE);
 
-    /* The same list may be in many places of a made-up file. */
     reading->blocks_left -= 1 + pickle_length(pickle, blocks);
     if (reading->blocks_left < 0)
         FAIL(STATUS_BAD_INPUT, "it has more blocks of memory than the file has room for");
@@ -88,6 +87,8 @@ static bool has_anything(const struct snapshot_device *device)
 {
     return device->segment_count > 0 || device->event_count > 0;
 }
+
+enum { EVENT_BYTES_LEAST = 8 }; /* PyTorch's take 40 and more */
 
 static void release_device(struct snapshot_device *device)
 {
@@ -149,6 +150,7 @@ static enum status take_snapshot(struct snapshot_reading *reading)
     snapshot->bytes = pickle->bytes;
     reading->blocks_left =
         snapshot->bytes < SNAPSHOT_COUNT_MOST ? snapshot->bytes : SNAPSHOT_COUNT_MOST;
+    reading->events_left = snapshot->bytes / EVENT_BYTES_LEAST;
     TRY(intern_open(&snapshot->names, SNAPSHOT_LABEL));
     TRY(snapshot_stack_number(reading, 0, &number));
     snapshot->expandable =

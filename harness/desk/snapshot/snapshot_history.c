@@ -223,8 +223,11 @@ static enum status take_events(struct memory_history *history, uint32_t trace)
     struct snapshot_device *device = history->device;
     int64_t count = pickle_length(pickle, trace);
 
+    history->reading->events_left -= count;
     if (count > SNAPSHOT_COUNT_MOST)
         FAIL(STATUS_BAD_INPUT, "its history has more than %d events", SNAPSHOT_COUNT_MOST);
+    if (history->reading->events_left < 0)
+        FAIL(STATUS_BAD_INPUT, "it has more events than the file has room for");
     TRY(rows_make(&history->events, count));
     for (int64_t i = 0; i < count; i++) TRY(take_event(history, pickle_item(pickle, trace, i)));
     device->event_count = count;

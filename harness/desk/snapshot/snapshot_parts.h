@@ -64,7 +64,7 @@ struct snapshot_stack {
 struct snapshot_reading {
     struct snapshot *snapshot;
     struct pickle pickle;
-    int64_t blocks_left; /* that the file has room for */
+    int64_t blocks_left, events_left; /* that the file has room for: a list may be in many places */
     struct snapshot_stack *stacks;
     int64_t stack_count, stack_room;
 };

@@ -412,6 +412,9 @@ def check_evil(folder):
     begin = time.monotonic()
     refuses(path, "more blocks")
     check(time.monotonic() - begin < 20, "lists of lists take long")
+    made = training(1000).whole()
+    write(path, {**made, "device_traces": 60 * made["device_traces"][:1]})
+    refuses(path, "more events than the file has room for")
 
 
 with tempfile.TemporaryDirectory() as name:
