@@ -10,6 +10,7 @@ import fcntl
 import glob
 import json
 import os
+import pickle
 import pty
 import re
 import struct
@@ -118,6 +119,22 @@ def made_trace(path, rank):
         json.dump(trace, file)
 
 
+def made_snapshot(path):
+    """Memory that a line with a long name takes in pieces, until it runs out."""
+    frames = [{"name": "a_function_with_a_name_that_goes_on_" + "and_on_" * 6, "filename": "/a/folder/of/model.py", "line": 7}]
+    trace, blocks = [], []
+    for step in range(20):
+        at = 1 + step << 24
+        trace += [{"action": "alloc", "addr": at, "size": 3 << 20, "time_us": 10**15 + step, "frames": frames},
+                  {"action": "segment_alloc", "addr": at, "size": 1 << 24, "time_us": 10**15 + step}]
+        blocks += [{"address": at, "size": 3 << 20, "requested_size": 3 << 20, "state": "active_allocated", "frames": frames},
+                   {"address": at + (3 << 20), "size": 13 << 20, "requested_size": 0, "state": "inactive", "frames": []}]
+    trace.append({"action": "oom", "device_free": 5, "size": 1 << 30, "time_us": 10**15 + 99})
+    segment = {"device": 0, "address": 1 << 24, "total_size": 320 << 20, "segment_pool_id": (0, 1), "blocks": blocks}
+    with open(path, "wb") as file:
+        pickle.dump({"segments": [segment], "device_traces": [trace]}, file)
+
+
 def made_result(path, factor):
     """A file of Google Benchmark."""
     rows = []
@@ -145,6 +162,9 @@ def check_all(folder):
     check(["diagnose", "rank0.json"])
     check(["diagnose", "rank0.json", "--thresholds"])
     check(["diagnose", "rank0.json", "--timeline=2"], draws=True)
+    made_snapshot("memory.pickle")
+    check(["diagnose", "memory.pickle"])
+    check(["diagnose", "rank0.json", "memory.pickle"])
     check(["diagnose", *(f"rank{rank}.json" for rank in range(4))])
     check(["diagnose", *(f"rank{rank}.json" for rank in range(4)), "--rank=2"])
     for index, factor in enumerate((1.0, 1.01, 1.3)):
