@@ -152,7 +152,7 @@ static enum status run_diagnose(void *context, int *exit_code)
     enum status status = STATUS_OK;
     const struct diagnose *options = context;
     const struct flags *flags = &options->flags;
-    struct trace_paths paths = { .count = 0 };
+    struct trace_paths paths = { .takes_snapshots = true };
     struct diagnosis diagnosis = { .count = 0 };
     struct snapshots snapshots = { .count = 0 };
     struct stack_lines lines = { .count = 0 };

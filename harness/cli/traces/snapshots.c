@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* Only a regular file can be looked into before it is read. */
-static bool is_snapshot(const char *path)
+bool snapshot_is(const char *path)
 {
     struct read_ahead *text = NULL;
     const char *bytes;
@@ -26,7 +26,7 @@ enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *path
 
     TRY(rows_make(&snapshots->paths, paths->count));
     for (int i = 0; i < paths->count; i++)
-        if (is_snapshot(paths->items[i]))
+        if (snapshot_is(paths->items[i]))
             snapshots->paths[snapshots->path_count++] = paths->items[i];
         else
             paths->items[kept++] = paths->items[i];

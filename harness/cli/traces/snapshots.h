@@ -7,6 +7,9 @@
 #include "harness/desk/snapshot/snapshot.h"
 #include "harness/text/page.h"
 
+/* Whether a file is one, by its first bytes; only a regular file can be. */
+bool snapshot_is(const char *path);
+
 struct snapshots {
     const char **paths;
     int path_count;

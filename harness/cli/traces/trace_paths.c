@@ -5,6 +5,7 @@
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/traces/record_folder.h"
+#include "harness/cli/traces/snapshots.h"
 #include "harness/desk/read/formats.h"
 #include "harness/text/result_traces.h"
 
@@ -38,11 +39,20 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+#define PICKLE ".pickle"
+
+/* Pickles hold anything: those that are snapshots count. */
+static bool is_wanted(const struct trace_paths *paths, const char *path)
+{
+    return is_regular_file(path) &&
+           (!ends_in(path, PICKLE) || (paths->takes_snapshots && snapshot_is(path)));
+}
+
 static int is_trace_name(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, RESULT) != 0 &&
            strcmp(entry->d_name, RECORD_FOLDER_FILE) != 0 &&
-           formats_have_ending(trace_formats, entry->d_name);
+           (formats_have_ending(trace_formats, entry->d_name) || ends_in(entry->d_name, PICKLE));
 }
 
 /* The name by which a file is sorted: numbers count as numbers, and the variant before the fix comes first. */
@@ -87,7 +97,7 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
         FAIL_OUT(STATUS_BAD_INPUT, "the folder %s cannot be read: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
         TRY_OUT(join(path, folder, entries[i]->d_name));
-        if (is_regular_file(path))
+        if (is_wanted(paths, path))
             TRY_OUT(add(paths, path));
     }
     formats_endings(endings, trace_formats);
@@ -167,7 +177,6 @@ enum status trace_paths_make(struct trace_paths *paths, const char *const *argum
 {
     enum status status = STATUS_OK;
 
-    *paths = (struct trace_paths){ .count = 0 };
     for (int i = 0; i < count; i++) {
         status = add_argument(paths, arguments[i]);
         if (status == STATUS_BAD_INPUT && skip != NULL) {

@@ -4,6 +4,7 @@
 
 #include "harness/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct trace_paths {
@@ -12,10 +13,11 @@ struct trace_paths {
     const char **items;
     int count;
     int64_t room;
-    int skipped; /* arguments that gave none */
+    int skipped;          /* arguments that gave none */
+    bool takes_snapshots; /* the caller's: of memory, in folders */
 };
 
-/* A folder stands for its files that end as a trace format does (formats.h); one with a result.json, or that file
+/* `paths` has zeros but for what the caller sets. A folder stands for its files that end as a trace format does (formats.h); one with a result.json, or that file
  * itself, for the traces beside it. "-" is standard input. FOLDER/traces/NAME that is not there stands for
  * the trace of that name which FOLDER/result.json has, in traces-2 say. Others are taken as they are.
  * BAD_INPUT: a folder cannot be read or has no trace; with `skip`, which may be NULL, it is called for each

@@ -331,6 +331,20 @@ def check_beside_a_trace(folder):
     check(result.returncode == 2 and "slow.json" in result.stdout and "1 of 2 files" in result.stderr, f"half: {result.stderr}")
 
 
+def check_folder(folder):
+    """Of a folder's pickles those count that are snapshots."""
+    slow_trace(folder / "slow.json")
+    write(folder / "leak.pickle", training(10, leak=5 * MIB).whole())
+    write(folder / "weights.pickle", {"weights": [1, 2]})
+    said = json.loads(run(folder, "--format=json").stdout)
+    check([one["file"] for one in said["snapshots"]] == [str(folder / "leak.pickle")] and said["snapshots"][0]["is_joined"],
+          f"a folder: {said['snapshots']}")
+    (folder / "slow.json").unlink()
+    check(run(folder).stdout.count("a snapshot of PyTorch's memory") == 1, "a folder of snapshots alone")
+    (folder / "leak.pickle").unlink()
+    check("has no traces" in run(folder).stderr, "a folder without either")
+
+
 def check_agreement(folder):
     """A finding that both have is one, and costs what the trace says."""
     events = json.loads(slow_trace(folder / "churn.json").read_text())
@@ -419,7 +433,7 @@ def check_evil(folder):
 
 with tempfile.TemporaryDirectory() as name:
     for part in (check_leak, check_ring, check_named_in_segments, check_curve, check_calls, check_memory, check_compressed, check_fragmentation, check_churn, check_oom, check_forms,
-                 check_beside_a_trace, check_agreement, check_pipe, check_evil):
+                 check_beside_a_trace, check_folder, check_agreement, check_pipe, check_evil):
         below = pathlib.Path(name) / part.__name__
         below.mkdir()
         part(below)
