@@ -425,6 +425,7 @@ enum status pickle_read(struct pickle *pickle, const char *path, const char *con
     machine.bytes_most =
         BYTES_LEAST + (stat(path, &about) == 0 ? INFLATES_MOST * about.st_size : 0);
     TRY_OUT(pickle_begin(pickle, words, word_count, members));
+    TRY_OUT(rows_grow(&machine.stack, 1, &machine.stack_room)); /* operations point into it */
     TRY_OUT(read_ahead_open(&machine.input, path));
     TRY_OUT(run(&machine));
 
