@@ -10,19 +10,20 @@
 
 /* Each also with an s at its end. */
 static const char *const costs[] = {
-    "time",    "latency",   "latencies", "duration", "delay",      "wait",     "pause",
-    "ns",      "us",        "ms",        "cycle",    "byte",       "memory",   "rss",
-    "heap",    "alloc",     "malloc",    "launch",   "allocation", "launches", "sync",
-    "copy",    "copies",    "capture",   "miss",     "misses",     "fault",    "failure",
-    "error",   "overhead",  "stall",     "padding",  "late",       "reserved", "skipped",
-    "syscall", "variation", "dropped",   "retries",  "collective", "retry",    "instruction",
+    "time",     "latency",   "latencies", "duration", "delay",      "wait",     "pause",
+    "ns",       "us",        "ms",        "cycle",    "byte",       "memory",   "rss",
+    "heap",     "alloc",     "malloc",    "launch",   "allocation", "launches", "sync",
+    "copy",     "copies",    "capture",   "miss",     "misses",     "fault",    "failure",
+    "error",    "overhead",  "stall",     "padding",  "late",       "reserved", "skipped",
+    "syscall",  "variation", "dropped",   "retries",  "collective", "retry",    "instruction",
+    "conflict", "barrier",
 };
 
 /* With one of these, a word of a cost says nothing: "memory_bandwidth", "bytes_saved", "miss_rate". */
 static const char *const turns[] = {
     "rate",        "throughput", "bandwidth",  "speed", "speedup", "efficiency",
     "utilization", "occupancy",  "hit",        "saved", "free",    "reuse",
-    "available",   "headroom",   "throughput", "score", "overlap", "ratio",
+    "available",   "headroom",   "flight",     "score", "overlap", "ratio",
 };
 
 /* After "per", these make a rate: "instructions_per_cycle". */
