@@ -24,6 +24,7 @@ import statistics
 import sys
 import threading
 import time
+import types
 
 SCHEMA = 1
 OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
@@ -124,7 +125,7 @@ class Recorder:
     @harmless
     def fetching(self):
         """A DataLoader is about to be asked for a batch."""
-        if not self.is_ours() or self.phase == "done":
+        if not self.is_ours():
             return
         self.fetches_at_all += 1
         if self.optimizer_steps == 0:
@@ -422,6 +423,7 @@ def wrap_optimizer(recorder, module):
     optimizer_class = module.Optimizer
     hook = optimizer_class.profile_hook_step
     stepped = without_dynamo(lambda optimizer: recorder.stepped(optimizer))
+    wrapped = {}  # what we have made of a step: that step
 
     def seen(function, optimizer=None):
         @functools.wraps(function)
@@ -435,17 +437,32 @@ def wrap_optimizer(recorder, module):
                 stepped(optimizer or args[0])
             return result
 
+        wrapped[step] = function
         return step
 
     def profile_hook_step(function):
         recorder.optimizer_made = True
         return seen(hook(function))
 
+    def give_steps_back():
+        """Classes have our step, and schedulers of the learning rate keep it in their closures."""
+        for kind in subclasses(optimizer_class):
+            function = wrapped.get(kind.__dict__.get("step"))
+            if function is not None:
+                kind.step = function
+                function.hooked = True
+        if os.getpid() != recorder.pid:
+            return  # a child ends soon, and looking at all of its objects takes time
+        for holder in gc.get_referrers(*wrapped):
+            if isinstance(holder, types.CellType):
+                holder.cell_contents = wrapped[holder.cell_contents]
+
+    recorder.undo.append(give_steps_back)
     replace(recorder, optimizer_class, "profile_hook_step", staticmethod(profile_hook_step))
     made = [kind for kind in subclasses(optimizer_class) if getattr(kind.__dict__.get("step"), "hooked", False)]
     for kind in made:
         recorder.optimizer_made = True
-        replace(recorder, kind, "step", seen(kind.step))
+        kind.step = seen(kind.step)
     # Schedulers of the learning rate put a step of their own into an optimizer, which goes past that of its class.
     for each in gc.get_objects() if made else []:
         if issubclass(type(each), optimizer_class) and "step" in each.__dict__:
@@ -458,7 +475,8 @@ def wrap_loader(recorder, module):
 
     @functools.wraps(fetch)
     def __next__(self):
-        recorder.fetching()
+        if recorder.phase != "done":  # of inference the loader stays wrapped: a training may come
+            recorder.fetching()
         return fetch(self)
 
     replace(recorder, iterator, "__next__", __next__)

@@ -102,6 +102,24 @@ if len(sys.argv) == 1:
     for i in range(2): subprocess.run([sys.executable, sys.argv[0], "x"], check=True)
     sys.exit()
 """ + PLAIN
+# As schedulers of the learning rate do, which keep the step in a closure.
+CALLS = HEAD + """
+def schedule_of(o):
+    function = o.step.__func__
+    o.step = lambda *words: function(o, *words)
+def count(frame, event, argument):
+    global calls
+    calls += event == "call" and frame.f_code.co_filename.endswith("chokepoint_recorder.py")
+a, b, s = torch.optim.SGD(), torch.optim.Adam(), torch.GradScaler()
+schedule_of(a)
+for i, x in enumerate(DataLoader(range(60))):
+    if i in (1, 40):
+        calls = 0; sys.setprofile(count)
+    a.step(); s.step(b); b.zero_grad()
+    if i in (5, 55):
+        sys.setprofile(None); print(calls > 0)
+print(type(a).step.hooked, type(a).step.__qualname__)
+"""
 THREAD = HEAD + """
 import threading
 o = torch.optim.SGD()
@@ -169,6 +187,13 @@ def check_kinds(new):
     done = run(folder, EVALUATION_FIRST)
     check_steps("evaluation first", done.plain["trace"], 8, fetch=1, step=1, zero=1)
     check(list(done.plain) == ["trace"], f"evaluation first: {list(done.plain)}")
+
+
+def check_calls(new):
+    """Once all is recorded, a step calls nothing of the recorder."""
+    before, done = plainly(new("calls before"), CALLS), run(new("calls"), CALLS)
+    check(done.out == before.stdout.replace("False", "True", 1), f"calls: {done.out}, without record {before.stdout}")
+    check(list(done.plain) == ["trace"], f"calls: {list(done.plain)} {done.said}")
 
 
 def check_early_ends(new):
@@ -302,7 +327,7 @@ def main():
             folder.mkdir()
             return folder
 
-        for part in (check_kinds, check_early_ends, check_others, check_processes, check_sitecustomize, check_folder,
+        for part in (check_kinds, check_calls, check_early_ends, check_others, check_processes, check_sitecustomize, check_folder,
                      check_lost_folder, check_signals):
             part(new)
     for failure in failures:

@@ -30,6 +30,7 @@ CASES = [
     ("inference.py compile", {"fetch": 1, "step": 0}, None, 1),
     ("evaluation_first.py", ONE, None, 1),
     ("forks.py", ONE, None, 1),
+    ("scheduled.py", ONE, None, 1),
     ("annotated.py", ONE, None, 1),
     ("compiled.py", ONE, None, 1),
     ("ranks.py spawn", ONE, None, 2),
