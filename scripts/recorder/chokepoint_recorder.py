@@ -2,12 +2,13 @@
 
 `chokepoint record` brings this module into the program (sitecustomize.py); `chokepoint.recording()` uses it from a
 notebook. It imports nothing of torch: it waits until the program does, and then wraps four functions: an optimizer's
-step, a fetch of a DataLoader, a step of GradScaler, and the start of another profiler.
+step, a fetch of a DataLoader, a step of GradScaler, and the start of another profiler. With `by_forward` it is the call of
+the model instead of the first three.
 
 A step ends when the optimizer has stepped, and the next one begins where the loader is asked for its first batch after
 that; if the step fetched nothing, right after the optimizer. So no annotation of PyTorch crosses the mark. With several
 optimizers the one that steps least often ends a step, and of equals the last. A program without an optimizer is
-inference: each fetch begins a step.
+inference: each fetch begins a step. With `by_forward` each call of the model begins one.
 
 The parts of a recording: some steps are only timed; then `steps` are recorded plainly, whose times are little
 disturbed; then `stack_steps` with stacks and shapes, which tell the lines; then a few are timed again. Each part
@@ -18,6 +19,7 @@ import functools
 import gc
 import gzip
 import importlib.machinery
+import inspect
 import json
 import os
 import statistics
@@ -25,6 +27,7 @@ import sys
 import threading
 import time
 import types
+import weakref
 
 SCHEMA = 1
 OWN_KEY = "chokepoint"  # the member of a trace that states untraced times (harness/desk/read/kineto)
@@ -57,8 +60,9 @@ class Recorder:
     """One per process. Its phase: "watching" (no step so far), "waiting" (steps are timed), "recording", "timing"
     (steps are timed again), and then "done", "ended early", "own profiler" or "failed"."""
 
-    def __init__(self, folder, wait, steps, stack_steps, stop=False):
+    def __init__(self, folder, wait, steps, stack_steps, stop=False, by_forward=False):
         self.folder, self.wait, self.stop = os.path.abspath(folder), wait, stop
+        self.by_forward = by_forward
         self.parts = [Part("plain", "", 2, steps)]
         if stack_steps > 0:
             self.parts.append(Part("stacks", "stacks", 1, stack_steps, with_stack=True, record_shapes=True))
@@ -76,6 +80,7 @@ class Recorder:
         self.depth = 0           # of steps within steps
         self.fetches = 0         # since the last mark
         self.fetches_at_all = 0
+        self.calls = 0           # of the model
         self.pending = False     # a step has ended, and the next has not begun
         self.counts = {}         # of the first steps, by optimizer, in the order in which those stepped first
         self.optimizer_steps = 0
@@ -135,6 +140,13 @@ class Recorder:
         if self.pending:
             self.mark()
         self.fetches += 1
+
+    @harmless
+    def called(self):
+        """The model is about to be called."""
+        if self.is_ours():
+            self.calls += 1
+            self.mark()
 
     def start_over(self):
         """What was taken for inference was an evaluation before the training."""
@@ -326,11 +338,14 @@ class Recorder:
         if self.files:
             return "the program ended during the recording: %d of %d steps are there" % (
                 self.files[0]["steps"], self.parts[0].steps)
-        if self.optimizer_steps == 0 and self.fetches_at_all == 0:
-            return ("the program ended before an optimizer stepped or a DataLoader was asked for a batch, so no step is "
-                    "known")
+        steps = self.optimizer_steps or self.fetches_at_all or self.calls
+        if steps == 0:
+            return "the program ended before " + (
+                "a module with parameters was called, so no step is known" if self.by_forward else
+                "an optimizer stepped or a DataLoader was asked for a batch, so no step is known: --step=forward takes "
+                "each call of the model for one")
         return "the program ended after %d steps, before the recording started: --wait=%d starts it earlier" % (
-            self.optimizer_steps or self.fetches_at_all, 2 if len(self.before_ns) > 6 else 1)
+            steps, 2 if len(self.before_ns) > 6 else 1)
 
     def write_note(self):
         """What this process did, in notes/PID.json of the folder; `chokepoint record` puts the notes of all processes
@@ -348,7 +363,7 @@ class Recorder:
                 "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
                 "inference": self.inference, "steps": len(self.before_ns), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
-                "fetches": self.fetches_at_all, "own_trace": self.foreign, "parts": self.files,
+                "fetches": self.fetches_at_all, "calls": self.calls, "own_trace": self.foreign, "parts": self.files,
                 "before_us": [each / 1e3 for each in self.untraced_ns()],
                 "recorded_us": {name: [each / 1e3 for each in times] for name, times in self.recorded_ns.items()},
                 "after_us": [each / 1e3 for each in self.after_ns]}
@@ -401,11 +416,15 @@ def without_dynamo(function):
 
 def replace(recorder, owner, name, new):
     """Sets owner.name, until the recorder leaves."""
-    old = owner.__dict__[name]
+    old = owner.__dict__.get(name)  # else inherited
     setattr(owner, name, new)
 
     def give_back():
-        if owner.__dict__.get(name) is new:
+        if owner.__dict__.get(name) is not new:
+            return
+        if old is None:
+            delattr(owner, name)
+        else:
             setattr(owner, name, old)
 
     recorder.undo.append(give_back)
@@ -500,6 +519,44 @@ def wrap_scaler(recorder, module):
     replace(recorder, scaler, "step", step)
 
 
+def wrap_forward(recorder, module):
+    """The module with parameters that is called first is the model. From then on only its class is wrapped, so calls of
+    others cost nothing."""
+    base = module.Module
+    call = base.__call__
+    called = without_dynamo(lambda: recorder.called())
+
+    def watch(_, model):
+        if next(iter(model.parameters()), None) is None:
+            return
+        base.__call__ = call
+        kind, model = type(model), weakref.ref(model)
+        call_model = kind.__call__
+
+        @functools.wraps(call_model)
+        def __call__(self, *args, **kwargs):
+            if self is model():
+                called()
+            return call_model(self, *args, **kwargs)
+
+        replace(recorder, kind, "__call__", __call__)
+        called()
+
+    begin = without_dynamo(lambda model: guarded(recorder, watch, model))
+
+    @functools.wraps(call)
+    def first(self, *args, **kwargs):
+        begin(self)
+        return call(self, *args, **kwargs)
+
+    replace(recorder, base, "__call__", first)
+
+
+def mend_dynamo(recorder, module):
+    """torch.compile keeps the call of a module, to see whether somebody has changed it."""
+    module.unpatched_nn_module_call = inspect.unwrap(module.unpatched_nn_module_call)
+
+
 def wrap_profiler(recorder, module):
     profile = module.profile
     prepare = profile._prepare_trace
@@ -535,13 +592,21 @@ def wrap_own_profiler(recorder, module):
     kineto.export_chrome_trace = export_chrome_trace
 
 
-WRAPPED = {
+PROFILERS = {
+    "torch.autograd.profiler": wrap_profiler,
+    "torch.profiler.profiler": wrap_own_profiler,
+}
+BY_OPTIMIZER = {
+    **PROFILERS,
     "torch.optim.optimizer": wrap_optimizer,
     "torch.utils.data.dataloader": wrap_loader,
     "torch.amp.grad_scaler": wrap_scaler,
     "torch.cuda.amp.grad_scaler": wrap_scaler,
-    "torch.autograd.profiler": wrap_profiler,
-    "torch.profiler.profiler": wrap_own_profiler,
+}
+BY_FORWARD = {
+    **PROFILERS,
+    "torch.nn.modules.module": wrap_forward,
+    "torch._dynamo.utils": mend_dynamo,
 }
 
 
@@ -549,7 +614,7 @@ class Finder:
     """Wraps functions of modules right after they are imported."""
 
     def __init__(self, recorder):
-        self.recorder, self.left = recorder, dict(WRAPPED)
+        self.recorder, self.left = recorder, dict(BY_FORWARD if recorder.by_forward else BY_OPTIMIZER)
 
     def find_spec(self, name, path=None, target=None):
         wrap = self.left.pop(name, None)
@@ -579,7 +644,7 @@ def guarded(recorder, wrap, module):
 def start(recorder):
     """Waits for the program to import PyTorch, or wraps what it has imported already."""
     finder = Finder(recorder)
-    for name, wrap in WRAPPED.items():
+    for name, wrap in list(finder.left.items()):
         if name in sys.modules:
             del finder.left[name]
             guarded(recorder, wrap, sys.modules[name])
@@ -602,4 +667,4 @@ def start_from_environment():
         return int(os.environ["CHOKEPOINT_RECORD_" + name])
 
     start(Recorder(os.environ["CHOKEPOINT_RECORD"], number("WAIT"), number("STEPS"), number("STACK_STEPS"),
-                   number("STOP") != 0))
+                   number("STOP") != 0, number("FORWARD") != 0))

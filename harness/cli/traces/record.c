@@ -17,10 +17,13 @@
 
 extern char **environ;
 
+enum step_begin { BY_OPTIMIZER, BY_FORWARD };
+
 struct record_options {
     struct flags flags;
     int wait, steps, stack_steps;
     const char *traces; /* the folder */
+    enum step_begin step;
     bool stop;
     bool no_page;
 };
@@ -78,6 +81,7 @@ static enum status set_environment(const struct record_options *options)
     TRY(set_number("CHOKEPOINT_RECORD_STEPS", options->steps));
     TRY(set_number("CHOKEPOINT_RECORD_STACK_STEPS", options->stack_steps));
     TRY(set_number("CHOKEPOINT_RECORD_STOP", options->stop));
+    TRY(set_number("CHOKEPOINT_RECORD_FORWARD", options->step == BY_FORWARD));
     /* Kineto would print lines of its own among those of the program. */
     if (getenv("KINETO_LOG_LEVEL") == NULL)
         TRY(set("KINETO_LOG_LEVEL", "99"));
@@ -260,6 +264,9 @@ static const struct option_row options[] = {
     NUMBER("steps", "steps that are recorded plainly: 8", steps, 1, 1000),
     NUMBER("stack-steps", "steps that are recorded with stacks, for the lines: 2", stack_steps, 0,
            100),
+    { "step", "optimizer|forward",
+      "where steps begin: after the optimizer, or forward: at each call of the model", 1,
+      value_choice, .offset = offsetof(struct record_options, step) },
     { "stop", NULL, "end the program once its steps are recorded", 2, value_boolean,
       .offset = offsetof(struct record_options, stop) },
     { "traces", "DIR",
@@ -283,7 +290,8 @@ const struct command command_record = {
         "Runs the program as it is, records a few of its training steps with PyTorch's profiler, "
         "and prints what `diagnose` says of them to standard error. The program needs no change: "
         "a step ends when the optimizer has stepped, and begins when a DataLoader is asked for the "
-        "next batch. First some steps are only timed, then some are recorded plainly, which "
+        "next batch; --step=forward is for programs that have neither. First some steps are only "
+        "timed, then some are recorded plainly, which "
         "tells times, and some with stacks, which tells lines. After that the program goes on as "
         "without a recorder. Its output, exit code and results are its own.\v"
         "Examples:\n"

@@ -118,7 +118,7 @@ static bool used_torch(const cJSON *note)
 static bool trained(const cJSON *note)
 {
     return int_of(note, "optimizer_steps") > 0 || int_of(note, "fetches") > 0 ||
-           is_phase(note, "failed") || is_phase(note, "own profiler");
+           int_of(note, "calls") > 0 || is_phase(note, "failed") || is_phase(note, "own profiler");
 }
 
 static int count_parts(const cJSON *note)
@@ -191,7 +191,7 @@ static void print_nothing(FILE *to, const cJSON *processes, const struct recorde
     if (any_note && cJSON_GetArraySize(processes) == 0)
         fputs("the program imported no PyTorch", to);
     else if (any_note)
-        fputs("no optimizer stepped, and no DataLoader was asked for batches", to);
+        fputs(json_text_of(cJSON_GetArrayItem(processes, 0), "why"), to);
     else
         fprintf(to,
                 "%s ran without the recorder: it is no Python of 3.8 or later, or Python was "

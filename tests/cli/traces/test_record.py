@@ -120,6 +120,21 @@ for i, x in enumerate(DataLoader(range(60))):
         sys.setprofile(None); print(calls > 0)
 print(type(a).step.hooked, type(a).step.__qualname__)
 """
+# The program knows neither optimizers nor, as far as its steps go, loaders. The model has a layer; another has none.
+FORWARD = HEAD + """
+class Transform(torch.nn.Module):
+    def forward(self): pass
+class Layer(torch.nn.Module):
+    def __init__(self): self.weight = 1
+    def forward(self): next(batches)
+class Model(torch.nn.Module):
+    def __init__(self): self.layer = Layer()
+    def forward(self): self.layer(); self.layer()
+batches, transform, model = iter(DataLoader(range(170))), Transform(), Model()
+for i in range(40):
+    transform(); next(batches); model(); model.layer()
+print("__call__" in vars(Model), torch.nn.Module.__call__.__name__)
+"""
 THREAD = HEAD + """
 import threading
 o = torch.optim.SGD()
@@ -183,6 +198,11 @@ def check_kinds(new):
         process, = done.record["processes"]
         check(process["phase"] == "done" and len(process["after_us"]) == 8, f"{name}: {process}")
         check(not (done.folder / "notes").exists(), f"{name}: notes are left")
+    before, done = plainly(new("forward before"), FORWARD), run(new("forward"), FORWARD, "--step=forward")
+    check((done.out, done.said) == (before.stdout, ""), f"forward: {done.out!r} {done.said!r}, not {before}")
+    check_steps("forward", done.plain["trace"], 8, fetch=4)
+    done = run(new("no module"), PLAIN, "--step=forward")
+    check("before a module with parameters was called" in done.said, f"no module: {done.said}")
     folder = new("evaluation first")
     done = run(folder, EVALUATION_FIRST)
     check_steps("evaluation first", done.plain["trace"], 8, fetch=1, step=1, zero=1)
@@ -251,7 +271,8 @@ def check_others(new):
     done = run(new("no program"), "", command=["./nothing"])
     check(done.code == 2 and "./nothing cannot be started: No such file" in done.said, f"no program: {done.said}")
     done = run(new("only imports"), HEAD)
-    check("no optimizer stepped" in done.said or "before an optimizer stepped" in done.said, f"imports: {done.said}")
+    check("before an optimizer stepped or a DataLoader was asked for a batch, so no step is known: --step=forward" in
+          done.said, f"imports: {done.said}")
 
 
 def check_processes(new):

@@ -29,6 +29,8 @@ CASES = [
     ("inference.py", {"fetch": 1, "step": 0}, None, 1),
     ("inference.py compile", {"fetch": 1, "step": 0}, None, 1),
     ("evaluation_first.py", ONE, None, 1),
+    ("forward.py", {"fetch": 0, "step": 0}, None, 1),
+    ("forward.py compile", {"fetch": 0, "step": 0}, None, 1),
     ("forks.py", ONE, None, 1),
     ("scheduled.py", ONE, None, 1),
     ("annotated.py", ONE, None, 1),
@@ -49,7 +51,8 @@ failures = []
 def run(words, record=None):
     command = [sys.executable, *words]
     if record is not None:
-        command = [program, "record", "--no-page", f"--traces={record}", "--", *command]
+        how = "--step=forward" if words[0] == "forward.py" else "--step=optimizer"
+        command = [program, "record", "--no-page", how, f"--traces={record}", "--", *command]
     done = subprocess.run(command, cwd=TRAININGS, capture_output=True, text=True, check=False, timeout=600,
                           env={**os.environ, "OMP_NUM_THREADS": "1"})
     return done if record is None else Recorded(done, record)
