@@ -9,6 +9,7 @@ test_record_torch.py does the same with PyTorch.
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -286,6 +287,18 @@ def check_processes(new):
     check_steps("fork", done.plain["trace"], 8, step=1)
 
 
+def check_pythons(new):
+    """Virtual environments of this Python, and of others that are here."""
+    for version in range(8, 16):
+        python = shutil.which(f"python3.{version}")
+        if python is None or subprocess.run([python, "-m", "venv", "--without-pip", new(f"venv {version}")],
+                                            capture_output=True, check=False).returncode != 0:
+            continue
+        folder = new(f"python 3.{version}")
+        done = run(folder, PLAIN, python=(str(folder.parent / f"venv-{version}/bin/python"),))
+        check(done.out == "done\n" and "trace" in done.plain, f"python3.{version}: {done.out} {done.said}")
+
+
 def check_sitecustomize(new):
     """One of the program's own runs, as without the recorder."""
     folder = new("sitecustomize")
@@ -348,8 +361,8 @@ def main():
             folder.mkdir()
             return folder
 
-        for part in (check_kinds, check_calls, check_early_ends, check_others, check_processes, check_sitecustomize, check_folder,
-                     check_lost_folder, check_signals):
+        for part in (check_kinds, check_calls, check_early_ends, check_others, check_processes, check_pythons,
+                     check_sitecustomize, check_folder, check_lost_folder, check_signals):
             part(new)
     for failure in failures:
         print(failure)

@@ -37,9 +37,11 @@ CASES = [
     ("compiled.py", ONE, None, 1),
     ("ranks.py spawn", ONE, None, 2),
     ("-m torch.distributed.run --nproc-per-node=2 --master-port=29618 ranks.py", ONE, None, 2),
+    ("-m torch.distributed.run --nproc-per-node=2 --master-port=29619 ranks.py sharded", ONE, None, 2),
     ("with_lightning.py", {"step": 1}, "lightning", 1),
     ("with_accelerate.py", {"step": 1}, "accelerate", 1),
     ("with_trainer.py", {"step": 1}, "transformers", 1),
+    ("notebook.py", ONE, "nbclient", 1),
 ]
 # Finding and line of what is slow on purpose.
 SLOW = [("slow_loading.py", "data_loading", "slow_loading.py:"), ("saving.py", "host_work", "saving.py:8")]
