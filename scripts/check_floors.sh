@@ -23,7 +23,7 @@ desk='harness/desk/trace
       harness/desk/analysis/host harness/desk/analysis/replay harness/desk/analysis
       harness/desk/read/input harness/desk/read/kineto harness/desk/read/sqlite harness/desk/read/nsys harness/desk/read harness/desk/snapshot
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
-      harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet
+      harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet harness/desk/job
       harness/desk/page/tables harness/desk/page harness/desk/page/json'
 lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/kernel_run harness/lab/device/types harness/lab/device harness/lab/device/plugin
      harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu

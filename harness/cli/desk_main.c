@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 static const struct command *const commands[] = {
-    &command_record,  &command_diagnose, &command_digest, &command_report,
-    &command_compare, &command_history,  &command_fleet,
+    &command_record, &command_diagnose, &command_digest,  &command_job,
+    &command_report, &command_compare,  &command_history, &command_fleet,
 };
 
 static const struct command_word examples[] = {

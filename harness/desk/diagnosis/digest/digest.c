@@ -139,7 +139,7 @@ static void take_members(struct arena *arena, void *context)
     cJSON *root;
 
     fields->arena = arena;
-    if (taking->summary == NULL && taking->record == NULL && field_begin(fields, "head", &root)) {
+    if (taking->summary == NULL && field_begin(fields, "head", &root)) {
         trace_head_fields(fields, taking->trace, &taking->range);
         field_end(fields, root);
     }

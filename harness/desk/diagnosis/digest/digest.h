@@ -31,8 +31,9 @@ enum status digest_compress(char **bytes, size_t *count, const char *text, size_
 /* The numbers of the file itself: rank, world, what is missing. BAD_INPUT: it is no digest of this schema, or damaged. */
 enum status digest_take_head(struct trace_file *trace);
 
-/* All of it, in the memory of `arena`; `trace` must live longer. `summary` and `record` may be NULL. BAD_INPUT,
- * OUT_OF_MEMORY: as an error that has to be kept, because the caller is in arena_run(). */
+/* All of it, in the memory of `arena`; `trace` must live longer. `summary` and `record` may be NULL; without
+ * `summary` the head is read, too. BAD_INPUT,
+ * OUT_OF_MEMORY. Not within arena_run(). */
 enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
                         struct rank_record *record);
 

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""`job` names the rank that was planted in a simulated job, and leaves out what is broken, missing or of another job.
+
+usage: tests/cli/traces/test_job_cli.py PROGRAM MAKE_JOB"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import made_ranks
+
+PROGRAM, MAKE_JOB = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+LATE_RANK, DRIFTING_NODE, HEALTHY = 0, 2, 7
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, "job", *arguments], capture_output=True, text=True, check=False)
+
+
+def make(folder, ranks, kind, which):
+    os.makedirs(folder)
+    done = subprocess.run([MAKE_JOB, folder, str(ranks), str(kind), str(which)], check=True, capture_output=True, text=True)
+    return float(done.stdout.split("costs ")[1].split()[0])
+
+
+with tempfile.TemporaryDirectory() as here:
+    for kind, which, name, value in ((LATE_RANK, 21, "rank", 21), (DRIFTING_NODE, 3, "node", "node003")):
+        folder = os.path.join(here, str(kind))
+        lost = make(folder, 64, kind, which)
+        done = run(folder, "--format=json")
+        assert done.returncode == 0, done
+        found = json.loads(done.stdout)["findings"]
+        assert len(found) == 1 and found[0][name] == value, found
+        assert abs(found[0]["lost_ns_per_step"] / lost - 1) < 0.1, (found, lost)
+    folder = os.path.join(here, str(LATE_RANK))
+    assert "Rank 21 on node002 is late" in run(folder).stdout
+    assert run(folder, "--format=markdown").returncode == 0
+
+    # Healthy.
+    healthy = os.path.join(here, "healthy")
+    make(healthy, 64, HEALTHY, 0)
+    assert "None: nothing" in run(healthy).stdout
+
+    # A digest that is cut, one that is missing, one of another job, one that comes twice.
+    with open(os.path.join(folder, "rank5.digest"), "r+b") as file:
+        file.truncate(900)
+    os.remove(os.path.join(folder, "rank40.digest"))
+    make(os.path.join(here, "small"), 8, HEALTHY, 0)
+    shutil.copy(os.path.join(here, "small", "rank1.digest"), os.path.join(folder, "small.digest"))
+    shutil.copy(os.path.join(folder, "rank7.digest"), os.path.join(folder, "seven.digest"))
+    done = run(folder, "--format=json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == 2 and "rank5.digest" in done.stderr, done
+    assert (answer["ranks"], answer["missing"], answer["findings"][0]["rank"]) == (62, 2, 21), answer
+    reasons = {os.path.basename(row["file"]): row["reason"] for row in answer["left_out"]}
+    assert "8 ranks" in reasons["small.digest"] and "same rank" in reasons["seven.digest"], reasons
+
+    # Digests of traces.
+    paths = made_ranks.write(here, 8, computes_us=[1000] * 5 + [1500] + [1000] * 2)
+    digests = os.path.join(here, "all.digest")
+    subprocess.run([PROGRAM, "digest", *paths, "-o", digests], check=True, capture_output=True)
+    found = json.loads(run(digests, "--format=json").stdout)["findings"]
+    assert found and (found[0]["id"], found[0]["rank"]) == ("late_rank", 5), found
+    assert abs(found[0]["lost_ns_per_step"] - 500e3) < 50e3, found
+    for arguments in ([], [os.path.join(here, "nothing")], [paths[0]]):
+        assert run(*arguments).returncode == 2, arguments
