@@ -406,6 +406,17 @@ def large_pictures(folder):
           "a file of a gigabyte", done.stdout[-500:], done.stderr)
 
 
+@promises("A line of a file of digests")
+def digests_are_checked(folder):
+    file = folder / "long.digest"
+    for text in (b" " * (1 << 21), b",\"head\":7}\n"):
+        file.write_bytes(gzip.compress(b'{"chokepoint_digest":1' + text, 1))
+        for command in ("diagnose", "job"):
+            done = call(command, file)
+            check(done.returncode == 2 and "long.digest" in done.stderr, f"{command} of a digest that is no digest",
+                  done.stdout, done.stderr)
+
+
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 page = (source / "docs/security.md").read_text()
 items = re.findall(r"^- ((?:.|\n  )+)", page, re.MULTILINE)

@@ -11,7 +11,7 @@ enum {
     LONGEST = 63,
     FARTHEST_SHARE = 3, /* a third of the name */
     PART_LEAST = 4,
-    FEW = 16, /* names that one message lists */
+    FEW = 20, /* names that one message lists */
 };
 
 static int least(int a, int b)

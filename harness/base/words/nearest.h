@@ -12,7 +12,7 @@ int nearest_distance(const char *a, const char *b);
  * contains `name`, if that has four letters or more ("filter": benchmark_filter). NULL: neither. */
 const char *nearest_name(const char *name, const char *const *names, int count);
 
-enum { NEAREST_ADVICE = 192 };
+enum { NEAREST_ADVICE = 256 };
 
 /* Follows "there is no NAME": "; did you mean workers?", or, where none is near and they are at most
  * 16, "; there are item_sync, precision and small_batch". "" where neither helps. */
