@@ -17,11 +17,14 @@ import sys
 
 import plot
 from common import change_text, quantity, whole_file
-from plots import effects, lesson, read
+from plots import effects, lesson, read, timeline
 
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 CATALOGUE = "docs/catalogue"
-OVERVIEW = {theme: f"{CATALOGUE}/effects.{theme}.svg" for theme in ("light", "dark")}
+THEMES = ("light", "dark")
+OVERVIEW = {theme: f"{CATALOGUE}/effects.{theme}.svg" for theme in THEMES}
+# The only result that is kept with its traces: those of README.md's picture.
+TOUR = "results/tour", "item_sync"
 
 PAGE = """\
 # The catalogue, measured
@@ -78,6 +81,16 @@ def section(scenario, measured, found):
     return "\n".join(lines) + "\n"
 
 
+def tour_pictures(checkout, program):
+    """The timeline of README.md, in both themes."""
+    folder, scenario = TOUR
+    if not (checkout / folder).exists():
+        return {}
+    options = argparse.Namespace(inputs=[str(checkout / folder)], scenario=[scenario], steps=3, program=program)
+    found = timeline.data(options)
+    return {f"{CATALOGUE}/timeline.{theme}.svg": (timeline, found, theme) for theme in THEMES}
+
+
 def wanted(checkout, program):
     """By path: the kind of a picture, its figures and theme; and the text of the page."""
     result, loaded = choose(checkout)
@@ -93,6 +106,7 @@ def wanted(checkout, program):
     rows = effects.all_rows(loaded, [scenario["name"] for scenario in shown])
     for theme, path in OVERVIEW.items():
         pictures[path] = effects, rows, theme
+    pictures |= tour_pictures(checkout, program)
     return pictures, "".join(page)
 
 

@@ -44,8 +44,8 @@ class Committed(unittest.TestCase):
     def test_readme_shows_one_and_the_page_each(self):
         readme = (checkout / "README.md").read_text()
         page = (checkout / "docs/catalogue/README.md").read_text()
-        self.assertIn("docs/catalogue/item_sync.svg", readme)
         for theme in ("light", "dark"):
+            self.assertIn(f"docs/catalogue/timeline.{theme}.svg", readme)
             self.assertIn(f"effects.{theme}.svg", page)
         shown = re.findall(r"\]\((\w+)\.svg\)", page)
         self.assertGreaterEqual(len(shown), 6)
