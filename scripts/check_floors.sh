@@ -37,7 +37,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
-program='harness/cli/job harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
+program='harness/cli/job harness/cli/kernel harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
 # The folders that may be full: a file of each is a thing of the same kind.
 full='scenarios'
 most=20

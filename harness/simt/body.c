@@ -23,6 +23,9 @@ enum status reader_register(struct reader *reader, struct simt_register row, int
 {
     struct simt_kernel *kernel = reader->kernel;
 
+    *number = -1;
+    if (kernel->register_count == SIMT_MOST_REGISTERS)
+        READER_FAIL(reader, "more than %d registers", SIMT_MOST_REGISTERS);
     TRY(rows_grow(&kernel->registers, kernel->register_count + 1, &kernel->register_room));
     row.place = -1;
     *number = (int32_t)kernel->register_count;
@@ -131,6 +134,8 @@ static enum status emit(struct reader *reader, const struct instruction *row)
 {
     struct simt_kernel *kernel = reader->kernel;
 
+    if (kernel->count == SIMT_MOST_INSTRUCTIONS)
+        READER_FAIL(reader, "more than %d instructions", SIMT_MOST_INSTRUCTIONS);
     TRY(rows_grow(&kernel->code, kernel->count + 1, &kernel->room));
     kernel->code[kernel->count++] = *row;
     return STATUS_OK;
@@ -393,7 +398,8 @@ static enum status load(struct reader *reader, const struct statement *statement
     row.run = row.space == SPACE_PARAM && row.s[SIMT_BASE] < 0 ? lanes_parameter : lanes_load;
     row.read_only = has(statement, "nc");
     if (row.run == lanes_parameter &&
-        (row.offset < 0 || row.offset + row.width * row.vector > reader->kernel->parameter_bytes))
+        (row.offset < 0 || row.offset > SIMT_MOST_PARAMETERS ||
+         row.offset + row.width * row.vector > reader->kernel->parameter_bytes))
         READER_FAIL(reader, "%s reads beyond the parameters", statement->name);
     TRY(emit(reader, &row));
     for (int i = 0; i < row.vector; i++)
@@ -633,7 +639,8 @@ static enum status operands(struct reader *reader, struct statement *statement)
     if (strcmp(statement->name, "activemask.b32") == 0)
         return active_mask(reader, statement);
     if (strcmp(first, "mov") == 0)
-        for (int64_t i = reader->at; !braces && !word_is(reader->words[i], ";"); i++)
+        for (int64_t i = reader->at;
+             !braces && i < reader->count && !word_is(reader->words[i], ";"); i++)
             braces = word_is(reader->words[i], "{");
     if (braces)
         return pair(reader, statement, !word_is(reader_peek(reader), "{"));
@@ -691,6 +698,8 @@ static enum status registers(struct reader *reader)
             row.count = (int32_t)count;
         }
         for (uint64_t i = 0; i < count; i++) TRY(temporary(reader, bits, &number));
+        if (reader->declared_count == SIMT_MOST_NAMES)
+            READER_FAIL(reader, "more than %d declarations of registers", SIMT_MOST_NAMES);
         TRY(rows_grow(&reader->declared, reader->declared_count + 1, &reader->declared_room));
         reader->declared[reader->declared_count++] = row;
     } while (reader_accept(reader, ","));
@@ -740,6 +749,8 @@ static enum status label(struct reader *reader)
     struct ptx_word name = reader_take(reader);
 
     TRY(reader_want(reader, ":"));
+    if (reader->label_count == SIMT_MOST_NAMES)
+        READER_FAIL(reader, "more than %d labels", SIMT_MOST_NAMES);
     TRY(rows_grow(&reader->labels, reader->label_count + 1, &reader->label_room));
     reader->labels[reader->label_count++] = (struct label){ name, (int32_t)reader->kernel->count };
     return STATUS_OK;

@@ -18,6 +18,8 @@ static void add(struct simt_accesses *to, const struct simt_accesses *of)
     to->touched += of->touched;
     to->wanted += of->wanted;
     to->shifted += of->shifted;
+    to->holes += of->holes;
+    to->fresh += of->fresh;
     to->conflicts += of->conflicts;
 }
 

@@ -79,8 +79,12 @@ static bool refine(struct flow_graph *graph, int32_t block)
 
 static enum status find_after(struct flow_graph *graph)
 {
+    int64_t steps = 0;
     bool changed = true;
 
+    if (graph->count > SIMT_MOST_RUNS)
+        FAIL(STATUS_BAD_INPUT, "%s has more than %d straight runs of instructions",
+             graph->kernel->name, SIMT_MOST_RUNS);
     graph->words = (size_t)graph->count / 64 + 1;
     TRY(rows_make(&graph->after, (int64_t)(graph->count + 1) * (int64_t)graph->words));
     for (size_t i = 0; i < (size_t)graph->count * graph->words; i++) graph->after[i] = UINT64_MAX;
@@ -89,6 +93,9 @@ static enum status find_after(struct flow_graph *graph)
     while (changed) {
         changed = false;
         for (int32_t block = graph->count - 1; block >= 0; block--) changed |= refine(graph, block);
+        steps += (int64_t)graph->count * (int64_t)graph->words;
+        if (steps > SIMT_MOST_STEPS)
+            FAIL(STATUS_BAD_INPUT, "the branches of %s are too tangled", graph->kernel->name);
     }
     return STATUS_OK;
 }

@@ -107,12 +107,15 @@ static void take_sample(struct simt_sample *sample, const struct simt_kernel *ke
 {
     const struct access_counts *counts = &kernel->accesses[row->slot];
 
-    *sample = (struct simt_sample){ .access = access_of(row),
-                                    .shared = counts->sample.shared,
-                                    .mask = counts->sample.mask,
-                                    .bytes = counts->sample.bytes,
-                                    .touched = counts->sample.touched,
-                                    .wanted = counts->sample.wanted };
+    *sample = (struct simt_sample){
+        .access = access_of(row),
+        .shared = counts->sample.shared,
+        .counts = counts->of[counts->sample.shared ? COUNTED_SHARED : COUNTED_GLOBAL],
+        .mask = counts->sample.mask,
+        .bytes = counts->sample.bytes,
+        .touched = counts->sample.touched,
+        .wanted = counts->sample.wanted
+    };
     memcpy(sample->address, counts->sample.address, sizeof sample->address);
     instruction_text(row, sample->instruction, sizeof sample->instruction);
     line_of(kernel, row, &sample->file, &sample->line);

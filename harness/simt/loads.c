@@ -46,7 +46,7 @@ static void follow(struct chain *chain, struct instruction *row)
         row->waits = chain->seen[depth] != chain->run;
         chain->seen[depth] = chain->run;
         depth++;
-    } else if (row->slot >= 0 && row->run != lanes_load && depth > chain->floor) {
+    } else if (is_global(row) && row->run != lanes_load && depth > chain->floor) {
         chain->floor = depth;
     }
     for (int d = 0; d < SIMT_DESTINATIONS; d++)

@@ -66,6 +66,7 @@ static enum status find_live(struct liveness *liveness)
 {
     enum status status = STATUS_OK;
     uint64_t *set = NULL;
+    int64_t steps = 0;
     bool changed = true;
 
     liveness->words = (size_t)liveness->kernel->register_count / 64 + 1;
@@ -75,6 +76,10 @@ static enum status find_live(struct liveness *liveness)
         changed = false;
         for (int64_t i = liveness->kernel->count - 1; i >= 0; i--)
             changed |= refine(liveness, i, set);
+        steps += liveness->kernel->count * (int64_t)liveness->words;
+        if (steps > SIMT_MOST_STEPS)
+            FAIL_OUT(STATUS_BAD_INPUT, "the branches of %s are too tangled",
+                     liveness->kernel->name);
     }
 
 out:

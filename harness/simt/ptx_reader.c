@@ -85,6 +85,8 @@ int reader_type_bits(struct ptx_word type)
 static enum status add_symbol(struct reader *reader, struct ptx_word name, enum simt_space space,
                               uint64_t value)
 {
+    if (reader->symbol_count == SIMT_MOST_NAMES)
+        READER_FAIL(reader, "more than %d names", SIMT_MOST_NAMES);
     TRY(rows_grow(&reader->symbols, reader->symbol_count + 1, &reader->symbol_room));
     reader->symbols[reader->symbol_count++] = (struct symbol){ name, space, value };
     return STATUS_OK;
@@ -115,11 +117,16 @@ static enum status declarator(struct reader *reader, uint64_t *align, int *eleme
         if (!word_is(reader_peek(reader), "]"))
             TRY(reader_number(reader, &dimension));
         TRY(reader_want(reader, "]"));
-        count *= dimension;
+        if (dimension > SIMT_MOST_TABLE || (count *= dimension) > SIMT_MOST_TABLE)
+            READER_FAIL(reader, "more than %d elements", SIMT_MOST_TABLE);
     }
     *bytes = (uint64_t)*element * count;
     if (*align == 0)
         *align = (uint64_t)*element;
+    if (*align > 4096)
+        READER_FAIL(reader, "an alignment of more than 4096 bytes");
+    if (*bytes > SIMT_MOST_TABLE)
+        READER_FAIL(reader, "more than %d bytes", SIMT_MOST_TABLE);
     return STATUS_OK;
 }
 
@@ -138,6 +145,9 @@ enum status reader_variable(struct reader *reader)
     TRY(declarator(reader, &align, &element, &bytes, &name));
     TRY(reader_want(reader, ";"));
     *used = aligned(*used, align);
+    if (bytes + (uint64_t)*used > (shared ? SIMT_MOST_SHARED : SIMT_MOST_LOCAL))
+        READER_FAIL(reader, "more than %d bytes of %s memory",
+                    shared ? SIMT_MOST_SHARED : SIMT_MOST_LOCAL, shared ? "shared" : "local");
     TRY(add_symbol(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, (uint64_t)*used));
     *used += (int)bytes;
     return STATUS_OK;
@@ -147,11 +157,16 @@ enum status reader_variable(struct reader *reader)
 static enum status global_variable(struct reader *reader)
 {
     struct module_variable *variable;
-    uint64_t align, bytes, value;
+    uint64_t align, bytes, value, all;
     int element;
     struct ptx_word name;
 
     TRY(declarator(reader, &align, &element, &bytes, &name));
+    all = bytes;
+    for (variable = reader->module->variables; variable != NULL; variable = variable->next)
+        all += variable->bytes;
+    if (all > SIMT_MOST_TABLE)
+        READER_FAIL(reader, "variables of more than %d bytes", SIMT_MOST_TABLE);
     TRY(rows_make(&variable, 1));
     variable->next = reader->module->variables;
     reader->module->variables = variable;
@@ -193,6 +208,8 @@ static enum status parameters(struct reader *reader)
         if (kernel->parameters == SIMT_PARAMETERS)
             READER_FAIL(reader, "more than %d parameters", SIMT_PARAMETERS);
         kernel->parameter_bytes = aligned(kernel->parameter_bytes, align);
+        if (bytes + (uint64_t)kernel->parameter_bytes > SIMT_MOST_PARAMETERS)
+            READER_FAIL(reader, "more than %d bytes of parameters", SIMT_MOST_PARAMETERS);
         TRY(add_symbol(reader, name, SPACE_PARAM, (uint64_t)kernel->parameter_bytes));
         kernel->parameter_offset[kernel->parameters] = kernel->parameter_bytes;
         kernel->parameter_size[kernel->parameters++] = (int)bytes;

@@ -341,13 +341,13 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
     for (unsigned n = 0; n < launch->warps; n++) begin(&warps[n], group, block, n);
     while (ended < launch->warps && launch->finding->kind == SIMT_NONE) {
         unsigned before = ended;
-        for (unsigned n = 0; n < launch->warps; n++) {
+        for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
             bool ran = warps[n].depth > 0;
             warps[n].waits = false;
             warp_run(&warps[n]);
             ended += ran && warps[n].depth == 0;
         }
-        if (ended < launch->warps && ended > before)
+        if (ended < launch->warps && ended > before && launch->finding->kind == SIMT_NONE)
             launch_find(launch, SIMT_BARRIER,
                         "block (%u, %u, %u): %u of its %u warps have ended without it",
                         group->number[0], group->number[1], group->number[2], ended, launch->warps);
@@ -367,6 +367,7 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
         group->number[0] = (uint32_t)(block % blocks[0]);
         group->number[1] = (uint32_t)(block / blocks[0] % blocks[1]);
         group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
+        group->place = (uint32_t)block + 1;
         group->phase = group->needed = 0;
         if (group->shared_bytes > 0) {
             memset(group->written, 0, words);

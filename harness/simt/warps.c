@@ -127,6 +127,8 @@ static void give_up(struct warp *warp, int32_t pc)
     warp_find(warp, &warp->launch->kernel->code[pc], SIMT_ENDLESS, first_lane(warp->exec),
               "after %llu instructions of warps",
               (unsigned long long)warp->launch->grid->most_instructions);
+    warp->live = 0;
+    warp_take(warp, 0);
 }
 
 void warp_run(struct warp *warp)

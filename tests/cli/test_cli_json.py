@@ -174,6 +174,15 @@ def bench_all(folder):
             break
 
 
+def kernels():
+    """One that computes, one that is wrong."""
+    samples = source / "tests/lab/kernel_run/samples"
+    see("kernels.md#json-of-kernel", "kernel", samples / "ptx/gemv.ptx", "--grid=2", "--block=128", "--registers=32",
+        "--args=f32[200*96]:random,f32[96]:random,f32[200],i32:200,i32:96", "--format=json")
+    see("kernels.md#json-of-kernel", "kernel", samples / "broken/ptx/broken.ptx", "--kernel=odd_float4",
+        "--args=f32[256]:iota,f32[128]", "--format=json")
+
+
 def measure_all(folder):
     """run, bench, doctor and train, each as short as it can be."""
     result = os.path.join(folder, "result")
@@ -184,6 +193,7 @@ def measure_all(folder):
     see("compare.md#json-of-compare---explain", "compare", "--explain", "--format=json",
         *(f"{result}/traces/item_sync.{side}.json.gz" for side in ("before", "after")))
     see("results.md#json-of-list", "list", "--format=json")
+    kernels()
     see("league.md#json-of-corpus-truthjson", "corpus", "--device=cpu", "--count=4", "--repetitions=1", "--format=json",
         f"--out={folder}/corpus")
     bench_all(folder)

@@ -104,13 +104,45 @@ def no_shell(folder):
     check(not (folder / "OWNED").exists(), "a command in a trace's name was run")
 
 
-@promises("Only four programs are started")
-def four_programs(folder):
+@promises("Only six programs are started")
+def six_programs(folder):
     found = {str(path.relative_to(source)) for place in ("harness", "scenarios", "benches")
              for path in (source / place).rglob("*.c") if re.search(r"\b(exec[vl][pe]*|posix_spawnp?)\(", path.read_text())}
     check(found == {"harness/base/programs/side_program.c", "harness/cli/job/rank_job.c", "harness/cli/traces/record.c",
                     "harness/cli/traces/report.c", "harness/lab/experiment/parent/launcher.c", "harness/lab/experiment/parent/process.c"},
           "programs are started in other files", found)
+
+
+@promises("A kernel of `kernel` reaches nothing")
+def kernels(folder):
+    head = (".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+            ".reg .b64 %rd<4>; .reg .b32 %r<4>;\nld.param.u64 %rd1, [p];\n")
+    own = ("--args=f32[64]:zero", "--registers=32")
+
+    def written(name, body, text=head):
+        path = folder / name
+        path.write_text(text + body + "\nret;\n}\n")
+        return path
+
+    for begin, place in (("", "[%rd1+256]"), ("", "[%rd1+-4]"), ("", "[%rd1+9223372036854775804]"),
+                         ("mov.u64 %rd3, 4096;", "[%rd3]"), ("mov.u64 %rd3, -4;", "[%rd3]")):
+        for body in (f"ld.global.u32 %r1, {place};", f"st.global.u32 {place}, 1;", f"st.u32 {place}, 1;",
+                     f"red.global.add.u32 {place}, 1;", f"st.shared.u32 {place}, 1;", f"ld.local.u32 %r1, {place};"):
+            call("kernel", written("far.ptx", begin + body), *own, code=1)
+    # lanes on both sides of the last address
+    call("kernel", written("last.ptx", "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd2, -8;"
+                           "st.global.u32 [%rd3], 1;"), *own, code=1)
+    begun = time.monotonic()
+    done = call("kernel", written("endless.ptx", "L: bra L;"), *own, code=1)
+    check("more instructions than" in done.stdout and time.monotonic() - begun < 30, "a loop without end", done.stdout)
+    large = folder / "large.ptx"
+    large.write_bytes(b"/" * (4 << 20) + b"//")
+    check("4 MiB" in call("kernel", large, *own, code=2).stderr, "a large file")
+    for body in (".reg .b32 %q<4000000000>;", ".shared .b8 s[4000000000];", ".local .align 0 .b8 s[18446744073709551615];",
+                 "".join(f"L{i}: " for i in range(9000)), "ld.param.u64 %rd2, [p+9223372036854775807];"):
+        call("kernel", written("much.ptx", body), *own, code=2)
+    names = written("names.ptx", "", head.replace(" k(", f" k{ESCAPE}("))
+    check(ESCAPE not in "".join((done := call("kernel", names, *own)).stdout + done.stderr), "an escape in a name")
 
 
 @promises("Libraries of devices")

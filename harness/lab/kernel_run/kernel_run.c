@@ -36,6 +36,10 @@ static enum status check_arguments(const struct kernel_run *run,
     const struct simt_shape *shape = &outcome->shape;
     uint64_t bytes = 0;
 
+    if ((uint64_t)run->blocks[0] * run->blocks[1] > KERNEL_RUN_MOST_BLOCKS ||
+        (uint64_t)run->blocks[0] * run->blocks[1] * run->blocks[2] > KERNEL_RUN_MOST_BLOCKS)
+        FAIL(STATUS_BAD_USAGE, "the grid has more than %llu blocks, which is the limit",
+             (unsigned long long)KERNEL_RUN_MOST_BLOCKS);
     if (run->argument_count != shape->parameters)
         FAIL(STATUS_BAD_USAGE, "%s takes %d arguments, not %d", outcome->kernel_name,
              shape->parameters, run->argument_count);
@@ -76,6 +80,7 @@ static enum status launch(const struct kernel_run *run, struct kernel_outcome *o
     const void *arguments[KERNEL_ARGUMENTS_MOST];
     size_t sizes[KERNEL_ARGUMENTS_MOST];
     struct simt_grid grid = { .shared_bytes = run->shared_bytes,
+                              .counts_fresh = true,
                               .most_instructions = run->most_instructions != 0
                                                        ? run->most_instructions
                                                        : KERNEL_RUN_MOST_INSTRUCTIONS };

@@ -16,7 +16,8 @@
 
 /* A run that goes beyond these ends: some ten seconds, and the memory of a laptop. */
 #define KERNEL_RUN_MOST_INSTRUCTIONS UINT64_C(200000000) /* of warps */
-#define KERNEL_RUN_MOST_BYTES        (UINT64_C(1) << 29) /* of all arrays */
+#define KERNEL_RUN_MOST_BYTES        (UINT64_C(1) << 28) /* of all arrays */
+#define KERNEL_RUN_MOST_BLOCKS       (UINT64_C(1) << 20) /* of the grid */
 
 struct kernel_run {
     const char *ptx;

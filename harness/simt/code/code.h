@@ -110,6 +110,20 @@ struct barrier_counts {
 
 enum { SIMT_PARAMETERS = 16 };
 
+/* The most that a kernel may have: what works on all pairs of them still ends, whoever wrote the text. */
+enum {
+    SIMT_MOST_INSTRUCTIONS = 32768,
+    SIMT_MOST_REGISTERS = 32768,
+    SIMT_MOST_NAMES = 4096, /* declarations, labels, variables */
+    SIMT_MOST_RUNS = 4096,  /* straight runs of instructions */
+    SIMT_MOST_SHARED = 1 << 20,
+    SIMT_MOST_LOCAL = 1 << 17,  /* bytes of a thread */
+    SIMT_MOST_TABLE = 1 << 26,  /* bytes of a variable in global memory */
+    SIMT_MOST_PARAMETERS = 4096 /* bytes */
+};
+#define SIMT_MOST_STEPS                                                                            \
+    INT64_C(4000000000) /* of an analysis that goes round until nothing changes */
+
 struct simt_kernel {
     char *name;
     const struct module *module;

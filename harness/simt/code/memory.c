@@ -15,6 +15,7 @@ static void block_free(struct memory_block *block)
     free(block->writer);
     free(block->reader);
     free(block->atomics);
+    free(block->sectors);
     free(block);
 }
 
@@ -112,6 +113,8 @@ static void block_begin(struct memory_block *block, const struct memory *memory)
     }
     if (block->atomics != NULL)
         memset(block->atomics, 0, words * sizeof *block->atomics);
+    if (block->sectors != NULL)
+        memset(block->sectors, 0, (words / 8 + 2) * sizeof *block->sectors);
     block->number = number << MEMORY_STAMP_BITS;
     block->launch = memory->launch;
     block->unordered = false;
@@ -301,6 +304,21 @@ enum status memory_add_atomic(struct memory_block *block, uint64_t address)
         TRY(rows_make(&block->atomics, (block->end - block->first) / 4 + 1));
     block->atomics[(address - block->first) / 4]++;
     return STATUS_OK;
+}
+
+unsigned memory_fresh(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t number)
+{
+    uint64_t base = block->first / 32;
+    unsigned count = 0;
+
+    if (block->sectors == NULL &&
+        rows_make(&block->sectors, ((block->end - block->first) / 4 + 1) / 8 + 2) != STATUS_OK)
+        return 0;
+    for (uint64_t sector = from / 32 - base; sector <= (from + bytes - 1) / 32 - base; sector++) {
+        count += block->sectors[sector] != number;
+        block->sectors[sector] = number;
+    }
+    return count;
 }
 
 struct simt_footprint memory_footprint(const struct memory *memory,

@@ -15,6 +15,8 @@ struct memory_block {
     uint64_t first, end;
     uint8_t *written, *closed; /* bits; closed: NULL where nothing is */
     uint32_t *writer, *reader;
+    uint32_t *
+        sectors; /* [sectors]: the last block of the grid that loaded it, from 1 on; NULL: not asked for */
     uint32_t *atomics; /* [words]: atomic operations of this launch; NULL: there never was one */
     uint64_t launch;   /* the last one that touched it */
     uint32_t number;   /* of that launch, shifted to its place in a stamp */
@@ -73,6 +75,10 @@ bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t by
 
 /* Notes an atomic operation of `bytes` at an address. OUT_OF_MEMORY: at the block's first. */
 enum status memory_add_atomic(struct memory_block *block, uint64_t address);
+
+/* How many of the sectors of [from, from + bytes) block `number` of the grid, from 1 on, loads for the first time. 0 if there
+ * is no memory to tell. */
+unsigned memory_fresh(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t number);
 
 /* What the last launch did to the block. */
 struct simt_footprint memory_footprint(const struct memory *memory,

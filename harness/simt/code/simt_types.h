@@ -54,9 +54,12 @@ struct simt_accesses {
     uint64_t touched; /* sectors; of shared memory passes */
     uint64_t
         wanted; /* sectors that would hold the bytes, of which each counts once; passes without conflicts */
+    /* What is touched beyond that, in part: */
     uint64_t
-        shifted; /* of what is touched beyond that: what bytes cost that lie next to each other, but not from a
-                           multiple of 32 on */
+        shifted; /* what bytes cost that lie next to each other, but not from a multiple of 32 on */
+    uint64_t holes; /* what lies between lanes because those in between take no part */
+    uint64_t
+        fresh; /* of loads: sectors that the block had not touched; 0 unless the launch asks for it */
     uint64_t conflicts; /* of atomic operations: lanes whose address a lane before them has too */
 };
 
@@ -83,15 +86,17 @@ struct simt_line {
     struct simt_counts counts;
 };
 
-/* One request of an instruction: the one that touched most beyond what it wanted, or the first. */
+/* An instruction that accessed global or shared memory: what its requests came to, and one of them, the one that touched
+ * most beyond what it wanted, or the first. */
 struct simt_sample {
     const char *file;
     int line;
     char instruction[128];
     enum simt_access access;
     bool shared;    /* not global memory */
-    uint32_t mask;  /* lanes that took part */
     unsigned bytes; /* of a lane */
+    struct simt_accesses counts;
+    uint32_t mask; /* the request: lanes that took part */
     uint64_t address[32];
     unsigned touched, wanted;
 };
@@ -125,6 +130,7 @@ struct simt_grid {
     size_t shared_bytes;            /* dynamic */
     const struct simt_order *order; /* NULL: after all that was before */
     uint64_t most_instructions;     /* of warps; 0: no limit */
+    bool counts_fresh;              /* see struct simt_accesses */
 };
 
 #endif

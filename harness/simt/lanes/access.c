@@ -50,6 +50,8 @@ void access_find(struct access *access, const struct warp *warp,
         access->shape = ACCESS_RANGE;
         access->from = start;
         access->to = start + (uint64_t)(end - first) * bytes;
+        if (access->to < start) /* beyond the last address, where nothing is */
+            access->to = UINT64_MAX;
         return;
     }
     access->shape = differ == 0 ? ACCESS_ONE : ACCESS_SCATTERED;
@@ -59,7 +61,7 @@ void access_find(struct access *access, const struct warp *warp,
             most = larger(most, access->address[l]);
         }
     access->from = least;
-    access->to = most + bytes;
+    access->to = most + bytes > most ? most + bytes : UINT64_MAX;
 }
 
 /* Registers of 32 bits hold elements of 1, 2 and 4 bytes, those of 64 hold 8. */

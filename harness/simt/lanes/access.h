@@ -27,7 +27,7 @@ void access_store(const struct access *access, const struct warp *warp,
 
 /* Of one request, as in struct simt_accesses. */
 struct access_cost {
-    unsigned touched, wanted, shifted;
+    unsigned touched, wanted, shifted, holes;
 };
 
 /* Counts a request of global memory, or of local memory, whose addresses are those of a lane's own. */

@@ -18,6 +18,7 @@ struct warp_group {
     uint32_t needed;    /* the last of them that ordered accesses */
     int32_t opener;     /* the instruction of the last one */
     uint32_t number[3]; /* in the grid */
+    uint32_t place;     /* among the blocks of the grid, from 1 on */
 };
 
 struct grid_launch {

@@ -84,6 +84,16 @@ static unsigned settled_sectors(const struct access *access, const struct warp *
     return sectors + (unsigned)((to - from + SECTOR - 1) / SECTOR);
 }
 
+/* Whether the lanes that take part would lie next to each other if all between them took part. */
+static bool has_holes(const struct access *access, const struct warp *warp)
+{
+    for (int l = access->first; l < access->end; l++)
+        if (warp->lane[l] &&
+            access->address[l] != access->from + (uint64_t)(l - access->first) * access->bytes)
+            return false;
+    return __builtin_popcount(warp->exec) < access->end - access->first;
+}
+
 void access_count_global(const struct access *access, const struct warp *warp,
                          const struct instruction *instruction)
 {
@@ -97,7 +107,13 @@ void access_count_global(const struct access *access, const struct warp *warp,
     } else {
         cost.touched = scattered_sectors(access, warp);
         cost.wanted = (access_distinct(access, warp) * access->bytes + SECTOR - 1) / SECTOR;
-        settled = cost.touched > cost.wanted ? settled_sectors(access, warp) : cost.touched;
+        if (cost.touched > cost.wanted && has_holes(access, warp)) {
+            settled = (unsigned)((access->to - access->from + SECTOR - 1) / SECTOR);
+            cost.holes = settled < cost.touched ? settled : cost.touched;
+            cost.holes -= cost.holes > cost.wanted ? cost.wanted : cost.holes;
+        } else {
+            settled = cost.touched > cost.wanted ? settled_sectors(access, warp) : cost.touched;
+        }
         cost.shifted = cost.touched > settled ? cost.touched - settled : 0;
     }
     access_count(access, warp, instruction, COUNTED_GLOBAL, &cost);
@@ -151,6 +167,7 @@ void access_count(const struct access *access, const struct warp *warp,
     of->touched += cost->touched;
     of->wanted += cost->wanted;
     of->shifted += cost->shifted;
+    of->holes += cost->holes;
     if (instruction->run == lanes_atomic)
         of->conflicts += lanes - access_distinct(access, warp);
     if (space != COUNTED_LOCAL)

@@ -1,0 +1,239 @@
+/* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes, at which line. */
+#include "harness/cli/kernel/kernel_output.h"
+#include "harness/cli/kernel/kernel_source.h"
+#include "harness/cli/line/commands.h"
+#include "harness/cli/line/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel_command {
+    struct flags flags;
+    const char *kernel, *grid, *block, *arguments;
+    int64_t shared_bytes;
+    int architecture, registers, elements;
+    uint64_t most_instructions;
+
+    struct kernel_source source;
+    char *argument_text; /* of a file */
+    char *source_text;
+    char source_path[PATH_MAX];
+    struct kernel_argument values[KERNEL_ARGUMENTS_MOST];
+    struct kernel_run run;
+    struct kernel_outcome outcome;
+};
+
+/* "64", "64,4" or "64,4,2". */
+static enum status take_dimensions(unsigned sizes[3], const char *option, const char *text)
+{
+    int count = 0;
+
+    sizes[0] = sizes[1] = sizes[2] = 1;
+    for (const char *at = text; count < 3; at++) {
+        char *end;
+        unsigned long size = strtoul(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || size < 1 || size > 2147483647)
+            break;
+        sizes[count++] = (unsigned)size;
+        if (*end == '\0')
+            return STATUS_OK;
+        at = end;
+        if (*end != ',')
+            break;
+    }
+    FAIL(STATUS_BAD_USAGE, "--%s=%s: give one to three numbers, as in --%s=64,4", option, text,
+         option);
+}
+
+/* Lines of a file become a list: spaces are left out, and what follows a '#'. */
+static void join_lines(char *text)
+{
+    char *to = text;
+    bool comment = false;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        comment = *from != '\n' && (comment || *from == '#');
+        if (*from == '\n' || *from == ',') {
+            if (to > text && to[-1] != ',')
+                *to++ = ',';
+        } else if (!comment && *from != ' ' && *from != '\t' && *from != '\r') {
+            *to++ = *from;
+        }
+    }
+    while (to > text && to[-1] == ',') to--;
+    *to = '\0';
+}
+
+static enum status take_arguments(struct kernel_command *command)
+{
+    const char *text = command->arguments;
+    size_t bytes;
+
+    if (text[0] == '@') {
+        TRY(kernel_text_read(&command->argument_text, &bytes, text + 1));
+        join_lines(command->argument_text);
+        text = command->argument_text;
+    }
+    command->run.arguments = command->values;
+    return kernel_arguments_parse(command->values, &command->run.argument_count, text);
+}
+
+/* The text of the file that most lines are of, if it is at hand. */
+static enum status find_source(struct kernel_command *command)
+{
+    const struct kernel_outcome *outcome = &command->outcome;
+    size_t bytes;
+
+    for (int i = 0; i < outcome->line_count; i++)
+        if (kernel_source_find(command->source_path, command->flags.arguments[0],
+                               outcome->lines[i].file))
+            return kernel_text_read(&command->source_text, &bytes, command->source_path);
+    command->source_path[0] = '\0';
+    return STATUS_OK;
+}
+
+static enum status print(const struct kernel_command *command, const struct kernel_output *output)
+{
+    struct page page = flags_page(&command->flags);
+    char *text;
+
+    if (command->flags.format != FORMAT_JSON) {
+        kernel_page(&page, output);
+        return STATUS_OK;
+    }
+    TRY(kernel_json(&text, output));
+    fputs(text, stdout);
+    free(text);
+    return STATUS_OK;
+}
+
+static enum status show(struct kernel_command *command)
+{
+    struct kernel_finding findings[KERNEL_FINDINGS_MOST];
+    struct kernel_ptxas ptxas = { .registers = command->registers };
+    const struct architecture *architecture = architecture_find(command->architecture);
+    struct kernel_output output = { .file = command->flags.arguments[0],
+                                    .findings = findings,
+                                    .elements = command->elements };
+
+    if (ptxas.registers == 0)
+        ptxas = kernel_source_ptxas(&command->source, command->outcome.kernel_name,
+                                    architecture->number);
+    TRY(find_source(command));
+    if (command->source_text != NULL) {
+        output.source_path = command->source_path;
+        output.source = command->source_text;
+    }
+    output.facts = kernel_facts_of(&command->run, &command->outcome, architecture, ptxas.registers,
+                                   ptxas.spilled_bytes);
+    output.is_from_ptxas = ptxas.registers > 0;
+    output.finding_count = kernel_findings(&output.facts, findings);
+    return print(command, &output);
+}
+
+static enum status run_kernel(void *context, int *exit_code)
+{
+    struct kernel_command *command = context;
+    struct kernel_run *run = &command->run;
+
+    if (command->flags.argument_count != 1)
+        FAIL(STATUS_BAD_USAGE, "give one file of PTX, or of CUDA C");
+    if (architecture_find(command->architecture) == NULL)
+        FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
+             ARCHITECTURES);
+    TRY(take_dimensions(run->blocks, "grid", command->grid));
+    TRY(take_dimensions(run->threads, "block", command->block));
+    TRY(take_arguments(command));
+    TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
+    run->ptx = command->source.ptx;
+    run->ptx_bytes = command->source.bytes;
+    run->name = command->flags.arguments[0];
+    run->kernel = command->kernel;
+    run->shared_bytes = (size_t)command->shared_bytes;
+    run->most_instructions = command->most_instructions;
+    TRY(kernel_run(run, &command->outcome));
+    *exit_code = command->outcome.finding.kind != SIMT_NONE;
+    return show(command);
+}
+
+static void prepare(void *context)
+{
+    struct kernel_command *command = context;
+
+    command->grid = "1";
+    command->block = "32";
+    command->arguments = "";
+    command->architecture = 90;
+    command->elements = 8;
+    command->most_instructions = KERNEL_RUN_MOST_INSTRUCTIONS;
+}
+
+static void release(void *context)
+{
+    struct kernel_command *command = context;
+
+    kernel_outcome_release(&command->outcome);
+    kernel_source_release(&command->source);
+    free(command->argument_text);
+    free(command->source_text);
+}
+
+#define ROW(name, value, text, group, take, member)                                                \
+    {                                                                                              \
+        name, value, text, group, take, .offset = offsetof(struct kernel_command, member)          \
+    }
+
+static const struct option_row options[] = {
+    ROW("kernel", "NAME", "as the PTX has it; the only one if not given", 1, value_text, kernel),
+    ROW("grid", "X[,Y[,Z]]", "blocks; 1 if not given", 1, value_text, grid),
+    ROW("block", "X[,Y[,Z]]", "threads of a block; 32 if not given", 1, value_text, block),
+    ROW("args", "LIST|@FILE", "arguments, in order: f32[1024]:random,i32:1024", 1, value_text,
+        arguments),
+    ROW("shared", "BYTES", "dynamic shared memory of a block", 1, value_bytes, shared_bytes),
+    { "arch", "80|90|100", "for how many warps fit; 90 if not given", 2, value_count,
+      .offset = offsetof(struct kernel_command, architecture), .least = 1, .most = 999 },
+    { "registers", "N", "of a thread, instead of what ptxas or the PTX says", 2, value_count,
+      .offset = offsetof(struct kernel_command, registers), .least = 1, .most = 255 },
+    ROW("most-instructions", "N", "of warps, before the run ends as one without end; 2e8", 2,
+        value_unsigned, most_instructions),
+    { "elements", "N", "of each array, that are printed; 8 if not given", 3, value_count,
+      .offset = offsetof(struct kernel_command, elements), .least = 0, .most = 1048576 },
+    FLAG_FORMAT("console|json|markdown"),
+    FLAG_COLOR,
+    FLAG_VERBOSE,
+    OPTIONS_END,
+};
+
+const struct command command_kernel = {
+    .name = "kernel",
+    .text = "one kernel of CUDA without a GPU: what is wrong in it, and what it wastes",
+    .arguments = "FILE.ptx|FILE.cu",
+    .help =
+        "Executes a kernel of your own warp by warp, on this machine's processor: PTX as nvcc -ptx "
+        "-lineinfo writes it, or CUDA C if nvcc is at hand. Every access is checked (bounds, "
+        "races, "
+        "alignment, what nobody wrote, barriers), and what a profiler counts on a GPU is counted "
+        "by "
+        "line of the source: sectors, passes of shared memory, active lanes, atomic operations, "
+        "barriers. It takes no GPU, and says no times.\v"
+        "Arguments are a list: a type (f32, f64, f16, bf16, i8 to i64, u8 to u64), [elements] for "
+        "an array, and how it is filled: zero, iota (0, 1, 2, ...), random (floats of [0, 1), "
+        "integers; random<256 bounds them, random@7 gives the seed), a number, or nothing: "
+        "unwritten. 4k is 4096, and 512*512 a product. @FILE has an argument per line; # begins a "
+        "comment.\n"
+        "\n"
+        "Examples:\n"
+        "  chokepoint kernel sum.ptx --grid=64 --block=256 "
+        "--args=f32[16k]:random,f32[64],i32:16384\n"
+        "  chokepoint kernel transpose.cu --kernel=naive --grid=8,8 --block=32,32 "
+        "--args=f32[256*256]:iota,f32[256*256],i32:256\n"
+        "\n" EXIT_CODES("the kernel ran to its end, whatever it wastes",
+                        "something in it is wrong: a race, an access out of bounds, a barrier that "
+                        "not all threads reach, no end"),
+    .options = options,
+    .context_size = sizeof(struct kernel_command),
+    .prepare = prepare,
+    .run = run_kernel,
+    .release = release,
+};

@@ -1,0 +1,37 @@
+/* The file that `kernel` is given: PTX, or CUDA C that nvcc makes PTX of; and what ptxas says of it. */
+#ifndef HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
+#define HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
+
+#include "harness/base/status.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { KERNEL_SOURCE_MOST = 4 << 20 }; /* bytes of a file */
+
+struct kernel_source {
+    char *ptx; /* ends with '\0' */
+    size_t bytes;
+    char ptxas[PATH_MAX]; /* "": not found */
+};
+
+/* BAD_INPUT: not a file that can be read, too large, or CUDA C that nvcc refuses. NO_LIBRARY: CUDA C without nvcc. Release it
+ * whatever the status is. */
+enum status kernel_source_read(struct kernel_source *source, const char *path);
+void kernel_source_release(struct kernel_source *source);
+
+/* What ptxas makes of a kernel; registers 0: it was not found, or refuses the PTX. */
+struct kernel_ptxas {
+    int registers, spilled_bytes;
+};
+struct kernel_ptxas kernel_source_ptxas(const struct kernel_source *source, const char *kernel,
+                                        int architecture);
+
+/* The whole file, which ends with '\0' and is for free(). */
+enum status kernel_text_read(char **text, size_t *bytes, const char *path);
+
+/* A source that lines are of: FILE beside the PTX or in the folder above it. Whether one is there. */
+bool kernel_source_find(char path[PATH_MAX], const char *ptx_path, const char *file);
+
+#endif

@@ -1,0 +1,588 @@
+#include "harness/lab/kernel_run/kernel_findings.h"
+
+#include "harness/base/words/text.h"
+
+#include <stddef.h>
+
+/* Bounds, of shares. What is below costs little beside the rest of the kernel. */
+#define WASTE_LEAST     0.25 /* of sectors, of passes, of lanes */
+#define SCATTERED_LEAST 0.5  /* of the worst instruction: every other word */
+#define SHIFTED_LEAST   0.10 /* of sectors: a fifth one for each four is the most that can be */
+#define ACCESSES_LEAST  0.05 /* of the instructions, where accesses are at fault */
+#define REUSE_LEAST                                                                                \
+    5 /* times that a block fetches a sector; neighbours of a grid in two dimensions: 4 */
+#define OCCUPANCY_LEAST 0.5
+#define FILLED_LEAST    0.75
+#define COMBINED_LEAST  4   /* atomic operations of a block on one address */
+#define ALONE_LEAST     0.2 /* of the instructions */
+#define BARRIERS_NEEDED 0.1
+#define WAITS_LEAST     8 /* of a warp, one after the other */
+#define IN_FLIGHT_LEAST 2 /* loads of a warp */
+#define SCALARS_LEAST   4 /* requests of a warp that could be one */
+#define LOCAL_LEAST     0.02
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static double number(uint64_t count)
+{
+    return (double)count;
+}
+
+static double instructions(const struct kernel_facts *facts)
+{
+    return number(facts->outcome->counts.instructions);
+}
+
+static double warps(const struct kernel_facts *facts)
+{
+    return number(facts->outcome->counts.warps);
+}
+
+static struct simt_accesses all_global(const struct kernel_facts *facts)
+{
+    return simt_accesses_sum(facts->outcome->counts.global);
+}
+
+/* What an instruction wastes, as a rule sees it. */
+typedef double waste_of(const struct simt_sample *sample);
+
+/* The instruction that wastes most; NULL: none wastes any. *all is what all waste. */
+static const struct simt_sample *worst(const struct kernel_facts *facts, waste_of *waste,
+                                       double *all)
+{
+    const struct simt_sample *found = NULL;
+    double most = 0;
+
+    *all = 0;
+    for (int i = 0; i < facts->outcome->sample_count; i++) {
+        const struct simt_sample *sample = &facts->outcome->samples[i];
+        double own = waste(sample);
+        *all += own;
+        if (own > most) {
+            most = own;
+            found = sample;
+        }
+    }
+    return found;
+}
+
+static void at_sample(struct kernel_finding *finding, const struct simt_sample *sample)
+{
+    finding->file = sample->file;
+    finding->line = sample->line;
+}
+
+static const char *verb(const struct simt_sample *sample)
+{
+    return sample->access == SIMT_LOADS ? "load" : sample->access == SIMT_STORES ? "store" : "add";
+}
+
+/* --- Global memory --- */
+
+/* 16-bit rows that do not begin at multiples of 16 bytes are tensor_core_shapes. */
+static bool is_half_row(const struct simt_sample *sample)
+{
+    return !sample->shared && sample->access == SIMT_LOADS && sample->bytes == 2 &&
+           sample->counts.shifted > 0;
+}
+
+static double scattered(const struct simt_sample *sample)
+{
+    const struct simt_accesses *of = &sample->counts;
+
+    return sample->shared ? 0 : number(of->touched - of->wanted - of->shifted - of->holes);
+}
+
+static bool uncoalesced(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all;
+    const struct simt_sample *sample = worst(facts, scattered, &all);
+    struct simt_accesses global = all_global(facts);
+
+    finding->share = share(all, number(global.touched));
+    if (sample == NULL || finding->share < WASTE_LEAST ||
+        scattered(sample) < SCATTERED_LEAST * number(sample->counts.touched))
+        return false;
+    at_sample(finding, sample);
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d touches %.3g sectors per request where %.3g would do; of all sectors, %.0f%% "
+        "are in excess",
+        sample->line, share(number(sample->counts.touched), number(sample->counts.requests)),
+        share(number(sample->counts.wanted), number(sample->counts.requests)),
+        100 * finding->share);
+    return true;
+}
+
+static double shifted(const struct simt_sample *sample)
+{
+    return sample->shared || is_half_row(sample) ? 0 : number(sample->counts.shifted);
+}
+
+static bool misaligned(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all;
+    const struct simt_sample *sample = worst(facts, shifted, &all);
+
+    finding->share = share(all, number(all_global(facts).touched));
+    if (sample == NULL || finding->share < SHIFTED_LEAST)
+        return false;
+    at_sample(finding, sample);
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d touches %.3g sectors per request where %.3g would do if its rows began at a "
+        "multiple of 32 bytes",
+        sample->line, share(number(sample->counts.touched), number(sample->counts.requests)),
+        share(number(sample->counts.touched - sample->counts.shifted),
+              number(sample->counts.requests)));
+    return true;
+}
+
+/* Of up to 4 bytes a lane, next to each other, and where a wider access could begin. */
+static double scalar_bytes(const struct simt_sample *sample)
+{
+    const struct simt_accesses *of = &sample->counts;
+    bool dense = 32 * of->wanted <= of->bytes + 31 * of->requests && of->bytes <= 32 * of->wanted;
+
+    if (sample->shared || sample->access == SIMT_ATOMICS || sample->bytes > 4 || !dense ||
+        of->touched != of->wanted)
+        return 0;
+    return number(of->bytes);
+}
+
+static double scalar_loads(const struct simt_sample *sample)
+{
+    return sample->access == SIMT_LOADS && scalar_bytes(sample) > 0
+               ? number(sample->counts.requests)
+               : 0;
+}
+
+static double scalar_stores(const struct simt_sample *sample)
+{
+    return sample->access == SIMT_STORES && scalar_bytes(sample) > 0
+               ? number(sample->counts.requests)
+               : 0;
+}
+
+static bool scalar(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double bytes, loads, stores;
+    const struct simt_sample *sample = worst(facts, scalar_bytes, &bytes);
+    struct simt_accesses global = all_global(facts);
+
+    worst(facts, scalar_loads, &loads);
+    worst(facts, scalar_stores, &stores);
+    finding->share = share(loads + stores, instructions(facts));
+    if (sample == NULL || bytes < 0.5 * number(global.bytes) || finding->share < ACCESSES_LEAST ||
+        (loads > stores ? loads : stores) < SCALARS_LEAST * warps(facts))
+        return false;
+    at_sample(finding, sample);
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d %ss %u bytes a lane, in %.3g requests of each warp that could be a quarter as "
+        "many of 16 bytes",
+        sample->line, verb(sample), sample->bytes, share(loads + stores, warps(facts)));
+    return true;
+}
+
+static double half_rows(const struct simt_sample *sample)
+{
+    return is_half_row(sample) ? number(sample->counts.bytes) : 0;
+}
+
+static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all;
+    const struct simt_sample *sample = worst(facts, half_rows, &all);
+
+    finding->share = share(all, number(facts->outcome->counts.global[SIMT_LOADS].bytes));
+    if (sample == NULL || finding->share < WASTE_LEAST)
+        return false;
+    at_sample(finding, sample);
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d loads 2 bytes a lane, from rows that do not begin at multiples of 16 bytes: "
+        "tensor cores and loads of 16 bytes are out of reach",
+        sample->line);
+    return true;
+}
+
+/* Of sectors that requests want: lanes that are scattered fetch a sector in parts, which is another finding. */
+static double fetched_again(const struct simt_sample *sample)
+{
+    const struct simt_accesses *of = &sample->counts;
+
+    if (sample->shared || sample->access != SIMT_LOADS || of->wanted < of->fresh)
+        return 0;
+    return number(of->wanted - of->fresh);
+}
+
+static bool no_reuse(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all, times;
+    const struct simt_sample *sample = worst(facts, fetched_again, &all);
+    const struct simt_accesses *loads = &facts->outcome->counts.global[SIMT_LOADS];
+
+    times = share(number(loads->wanted), number(loads->fresh));
+    finding->share = share(all, number(loads->wanted));
+    if (sample == NULL || times < REUSE_LEAST ||
+        share(number(loads->requests), instructions(facts)) < ACCESSES_LEAST)
+        return false;
+    at_sample(finding, sample);
+    text_append(finding->text, sizeof finding->text,
+                "blocks load each sector %.3g times from global memory, most of them at line %d",
+                times, sample->line);
+    return true;
+}
+
+static bool few_loads(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct simt_counts *counts = &facts->outcome->counts;
+    const struct simt_accesses *loads = &counts->global[SIMT_LOADS];
+    double ahead = share(number(loads->requests), number(counts->waits)),
+           waits = share(number(counts->waits), warps(facts));
+    const struct simt_line *line = NULL;
+
+    finding->share = share(number(loads->requests), instructions(facts));
+    if (waits < WAITS_LEAST || ahead >= IN_FLIGHT_LEAST || finding->share < ACCESSES_LEAST)
+        return false;
+    for (int i = 0; i < facts->outcome->line_count; i++)
+        if (line == NULL || facts->outcome->lines[i].counts.waits > line->counts.waits)
+            line = &facts->outcome->lines[i];
+    finding->file = line->file;
+    finding->line = line->line;
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d: a warp waits %.3g times, one after the other, each time for %.3g loads: %.0f "
+        "bytes in flight",
+        line->line, waits, ahead, share(number(loads->bytes), number(counts->waits)));
+    return true;
+}
+
+/* --- Shared memory --- */
+
+/* Atomic operations meet in banks as their data have it. */
+static double conflicts(const struct simt_sample *sample)
+{
+    if (!sample->shared || sample->access == SIMT_ATOMICS)
+        return 0;
+    return number(sample->counts.touched - sample->counts.wanted);
+}
+
+static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all;
+    const struct simt_sample *sample = worst(facts, conflicts, &all);
+    struct simt_accesses shared = simt_accesses_sum(facts->outcome->counts.shared);
+
+    finding->share = share(all, number(shared.touched));
+    if (sample == NULL || finding->share < WASTE_LEAST ||
+        all < ACCESSES_LEAST * instructions(facts))
+        return false;
+    at_sample(finding, sample);
+    text_append(finding->text, sizeof finding->text,
+                "line %d takes %.3g passes of shared memory per request where %.3g would do",
+                sample->line,
+                share(number(sample->counts.touched), number(sample->counts.requests)),
+                share(number(sample->counts.wanted), number(sample->counts.requests)));
+    return true;
+}
+
+/* A barrier that orders nothing in most of its passes. */
+static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    uint64_t passed = 0, needless = 0, most = 0;
+
+    if (facts->run->threads[0] * facts->run->threads[1] * facts->run->threads[2] <= 32)
+        return false;
+    for (int i = 0; i < facts->outcome->line_count; i++) {
+        const struct simt_line *line = &facts->outcome->lines[i];
+        uint64_t own = line->counts.passed - line->counts.needed;
+        passed += line->counts.passed;
+        if (number(line->counts.needed) >= BARRIERS_NEEDED * number(line->counts.passed))
+            continue;
+        needless += own;
+        if (own <= most)
+            continue;
+        most = own;
+        finding->file = line->file;
+        finding->line = line->line;
+    }
+    finding->share = share(number(needless), number(passed));
+    if (needless == 0)
+        return false;
+    text_append(
+        finding->text, sizeof finding->text,
+        "the barrier of line %d orders no accesses of different warps: %.0f%% of the passed "
+        "barriers of this launch could be left out, or be __syncwarp()",
+        finding->line, 100 * finding->share);
+    return true;
+}
+
+/* --- Lanes --- */
+
+static bool by_lanes(const struct simt_line *line, uint64_t *idle)
+{
+    *idle = 32 * (line->counts.instructions - line->counts.alone) -
+            (line->counts.lanes - line->counts.alone);
+    return line->counts.instructions > 0;
+}
+
+static void at_idle_line(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    uint64_t idle, most = 0;
+
+    for (int i = 0; i < facts->outcome->line_count; i++)
+        if (by_lanes(&facts->outcome->lines[i], &idle) && idle > most) {
+            most = idle;
+            finding->file = facts->outcome->lines[i].file;
+            finding->line = facts->outcome->lines[i].line;
+        }
+}
+
+static bool divergent(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct simt_counts *counts = &facts->outcome->counts;
+    double several = number(counts->instructions - counts->alone),
+           lanes = share(number(counts->lanes - counts->alone), several);
+
+    finding->share =
+        share(32 * several - number(counts->lanes - counts->alone), 32 * instructions(facts));
+    if (counts->diverged == 0 || finding->share < WASTE_LEAST ||
+        (facts->run->threads[0] * facts->run->threads[1] * facts->run->threads[2]) % 32 != 0)
+        return false;
+    at_idle_line(facts, finding);
+    text_append(finding->text, sizeof finding->text,
+                "%.0f%% of the branches part the lanes of a warp: %.3g lanes of 32 are active on "
+                "average; line %d has most idle ones",
+                100 * share(number(counts->diverged), number(counts->branches)), lanes,
+                finding->line);
+    return true;
+}
+
+static bool serial(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct simt_counts *counts = &facts->outcome->counts;
+    const struct simt_line *found = NULL;
+
+    finding->share = share(number(counts->alone), instructions(facts));
+    if (finding->share < ALONE_LEAST)
+        return false;
+    for (int i = 0; i < facts->outcome->line_count; i++)
+        if (found == NULL || facts->outcome->lines[i].counts.alone > found->counts.alone)
+            found = &facts->outcome->lines[i];
+    finding->file = found->file;
+    finding->line = found->line;
+    text_append(
+        finding->text, sizeof finding->text,
+        "one lane of a warp does %.0f%% of the instructions, most of them at line %d, while 31 "
+        "wait",
+        100 * finding->share, found->line);
+    return true;
+}
+
+/* --- Atomic operations --- */
+
+static double contended_lanes(const struct simt_sample *sample)
+{
+    return sample->access == SIMT_ATOMICS ? number(sample->counts.conflicts) : 0;
+}
+
+static double atomic_lanes(const struct simt_sample *sample)
+{
+    return sample->access == SIMT_ATOMICS ? number(sample->counts.lanes) : 0;
+}
+
+/* Atomic operations that each block does on each address. */
+static double by_block(const struct kernel_facts *facts)
+{
+    const unsigned *blocks = facts->run->blocks;
+    uint64_t words = 0;
+
+    for (int i = 0; i < facts->outcome->array_count; i++)
+        words += facts->outcome->arrays[i].footprint.atomic_words;
+    return share(number(facts->outcome->counts.global[SIMT_ATOMICS].lanes),
+                 number(words) * blocks[0] * blocks[1] * blocks[2]);
+}
+
+static bool contended(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double conflicting, lanes, each = by_block(facts);
+    const struct simt_sample *sample;
+
+    worst(facts, contended_lanes, &conflicting);
+    sample = worst(facts, atomic_lanes, &lanes);
+    finding->share = share(conflicting, lanes);
+    if (sample == NULL || share(lanes, 32 * instructions(facts)) < 0.01 ||
+        (finding->share < 0.5 && each < COMBINED_LEAST))
+        return false;
+    at_sample(finding, sample);
+    if (each >= COMBINED_LEAST && 1 - 1 / each > finding->share)
+        finding->share = 1 - 1 / each;
+    text_append(finding->text, sizeof finding->text,
+                "line %d: %.0f%% of the lanes of a request meet another one at their address",
+                sample->line, 100 * share(conflicting, lanes));
+    if (each >= COMBINED_LEAST)
+        text_append(finding->text, sizeof finding->text,
+                    "; a block changes an address in global memory %.3g times", each);
+    return true;
+}
+
+/* --- Registers, residency --- */
+
+static bool spills(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    struct simt_accesses local = simt_accesses_sum(facts->outcome->counts.local);
+    const struct simt_line *found = NULL;
+    uint64_t most = 0;
+
+    finding->share = share(number(local.requests), instructions(facts));
+    if (finding->share < LOCAL_LEAST && facts->spilled_bytes == 0)
+        return false;
+    for (int i = 0; i < facts->outcome->line_count; i++) {
+        uint64_t own = simt_accesses_sum(facts->outcome->lines[i].counts.local).requests;
+        if (own <= most)
+            continue;
+        most = own;
+        found = &facts->outcome->lines[i];
+    }
+    if (found != NULL) {
+        finding->file = found->file;
+        finding->line = found->line;
+        text_append(
+            finding->text, sizeof finding->text,
+            "line %d uses local memory, %d bytes of each thread: %.0f%% of the instructions",
+            found->line, facts->outcome->shape.local_bytes, 100 * finding->share);
+    }
+    if (facts->spilled_bytes > 0)
+        text_append(finding->text, sizeof finding->text, "%sptxas spills %d bytes of each thread",
+                    found != NULL ? "; " : "", facts->spilled_bytes);
+    return true;
+}
+
+static bool low_occupancy(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct residency *residency = &facts->residency;
+    double occupied = share(residency->warps, residency->most_warps);
+
+    finding->share = 1 - occupied;
+    if (residency->warps == 0 || occupied >= OCCUPANCY_LEAST)
+        return false;
+    text_append(finding->text, sizeof finding->text,
+                "%d of %d warps fit on a multiprocessor of sm_%d: %s allows %d blocks",
+                residency->warps, residency->most_warps, facts->architecture->number,
+                residency_limit_text(residency->limit), residency->blocks);
+    return true;
+}
+
+static bool tail(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct residency *residency = &facts->residency;
+
+    if (residency->warps == 0 || residency->waves < 2 ||
+        residency_filled(residency) >= FILLED_LEAST)
+        return false;
+    finding->share = 1 - residency_filled(residency);
+    text_append(
+        finding->text, sizeof finding->text,
+        "%lld waves of %lld blocks, and the last one has %lld: %.0f%% of the time of the waves "
+        "is empty on sm_%d",
+        (long long)residency->waves, (long long)residency->wave, (long long)residency->last,
+        100 * finding->share, facts->architecture->number);
+    return true;
+}
+
+/* --- All --- */
+
+static const struct kernel_rule rules[] = {
+    { "uncoalesced_access", "lanes of a request are far from each other",
+      "let neighbouring lanes access neighbouring elements; pass through shared memory if they "
+      "cannot",
+      uncoalesced },
+    { "scalar_access", "4 bytes a lane where 16 would do",
+      "load and store float4, or the like: a quarter of the requests", scalar },
+    { "misaligned_rows", "rows do not begin where sectors do",
+      "pad rows to a multiple of 32 bytes: cudaMallocPitch(), or a leading dimension of your own",
+      misaligned },
+    { "bank_conflicts", "lanes of a request meet in banks of shared memory",
+      "pad rows of the tile by a word, or permute its columns", bank_conflicts },
+    { "divergent_branches", "lanes of a warp go different ways",
+      "let whole warps decide alike: order the work by kind, or give each thread both kinds",
+      divergent },
+    { "serial_reduction", "one thread works for its block",
+      "reduce by exchanges between lanes, then between warps", serial },
+    { "contended_atomics", "atomic operations meet at one address",
+      "combine within the warp, then within the block, and change global memory once per block",
+      contended },
+    { "no_reuse", "a block fetches the same sectors again and again",
+      "fetch a tile into shared memory or registers once, and use it from there", no_reuse },
+    { "register_spills", "threads keep values in local memory",
+      "index arrays by constants only (unroll), or give threads fewer values at a time", spills },
+    { "low_occupancy", "few warps fit on a multiprocessor",
+      "use less of what limits the blocks: shared memory, registers, or too large a block",
+      low_occupancy },
+    { "few_loads_in_flight", "a warp waits for each load before it asks for the next",
+      "ask for several before the first is used: unroll, or load ahead", few_loads },
+    { "tail_effect", "the grid is slightly larger than what the GPU holds",
+      "choose more and smaller blocks, or as many as fit and a loop in each", tail },
+    { "tensor_core_shapes", "16-bit rows whose length is no multiple of 8",
+      "pad rows to a multiple of 8 elements", tensor_core_shapes },
+    { "redundant_barriers", "barriers of the block that order nothing",
+      "leave it out, or use __syncwarp() if a warp exchanges with itself", redundant_barriers },
+};
+
+const struct kernel_rule *kernel_rule_at(int at)
+{
+    return at >= 0 && at < (int)ARRAY_SIZE(rules) ? &rules[at] : NULL;
+}
+
+static struct residency residency_in(const struct kernel_facts *facts)
+{
+    const struct kernel_run *run = facts->run;
+    const unsigned *blocks = run->blocks, *threads = run->threads;
+    struct residency residency;
+
+    if (residency_of(&residency, facts->architecture, (uint64_t)blocks[0] * blocks[1] * blocks[2],
+                     (int)(threads[0] * threads[1] * threads[2]), facts->registers,
+                     facts->outcome->shape.shared_bytes + (int)run->shared_bytes) != STATUS_OK)
+        residency.warps = 0;
+    return residency;
+}
+
+struct kernel_facts kernel_facts_of(const struct kernel_run *run,
+                                    const struct kernel_outcome *outcome,
+                                    const struct architecture *architecture, int registers,
+                                    int spilled_bytes)
+{
+    struct kernel_facts facts = { .run = run,
+                                  .outcome = outcome,
+                                  .architecture = architecture,
+                                  .registers = registers > 0 ? registers : outcome->shape.registers,
+                                  .spilled_bytes = spilled_bytes };
+
+    facts.residency = residency_in(&facts);
+    return facts;
+}
+
+int kernel_findings(const struct kernel_facts *facts,
+                    struct kernel_finding findings[KERNEL_FINDINGS_MOST])
+{
+    int count = 0;
+
+    if (facts->outcome->finding.kind != SIMT_NONE)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        struct kernel_finding finding = { .rule = &rules[i] };
+        int at = count;
+        if (!rules[i].finds(facts, &finding))
+            continue;
+        for (; at > 0 && findings[at - 1].share < finding.share; at--)
+            findings[at] = findings[at - 1];
+        findings[at] = finding;
+        count++;
+    }
+    return count;
+}
