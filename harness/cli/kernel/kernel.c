@@ -1,6 +1,7 @@
 /* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes, at which line. */
 #include "harness/cli/kernel/kernel_output.h"
 #include "harness/cli/kernel/kernel_source.h"
+#include "harness/cli/kernel/kernel_web_page.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 
@@ -10,7 +11,7 @@
 
 struct kernel_command {
     struct flags flags;
-    const char *kernel, *grid, *block, *arguments;
+    const char *kernel, *grid, *block, *arguments, *beside;
     int64_t shared_bytes;
     int architecture, registers, elements;
     uint64_t most_instructions;
@@ -142,9 +143,15 @@ static enum status run_kernel(void *context, int *exit_code)
     if (architecture_find(command->architecture) == NULL)
         FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
              ARCHITECTURES);
+    if (command->flags.out != NULL && command->flags.format != FORMAT_CONSOLE)
+        FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", command->flags.out);
+    if (command->beside != NULL && command->flags.out == NULL)
+        FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
     TRY(take_dimensions(run->blocks, "grid", command->grid));
     TRY(take_dimensions(run->threads, "block", command->block));
     TRY(take_arguments(command));
+    if (command->flags.out != NULL)
+        return kernel_web_page(&command->flags, command->beside);
     TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
     run->ptx = command->source.ptx;
     run->ptx_bytes = command->source.bytes;
@@ -161,6 +168,7 @@ static void prepare(void *context)
 {
     struct kernel_command *command = context;
 
+    command->flags.out = NULL;
     command->grid = "1";
     command->block = "32";
     command->arguments = "";
@@ -199,6 +207,9 @@ static const struct option_row options[] = {
         value_unsigned, most_instructions),
     { "elements", "N", "of each array, that are printed; 8 if not given", 3, value_count,
       .offset = offsetof(struct kernel_command, elements), .least = 0, .most = 1048576 },
+    FLAG("out", "FILE", "a page of HTML, with pictures of the accesses; -o FILE does the same", 3,
+         value_text, out),
+    ROW("beside", "JSON", "another run, which the page shows as before", 3, value_text, beside),
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -228,6 +239,8 @@ const struct command command_kernel = {
         "--args=f32[16k]:random,f32[64],i32:16384\n"
         "  chokepoint kernel transpose.cu --kernel=naive --grid=8,8 --block=32,32 "
         "--args=f32[256*256]:iota,f32[256*256],i32:256\n"
+        "  chokepoint kernel transpose.cu --kernel=tiled --grid=8,8 --block=32,32 "
+        "--args=f32[256*256]:iota,f32[256*256],i32:256 -o transpose.html\n"
         "\n" EXIT_CODES("the kernel ran to its end, whatever it wastes",
                         "something in it is wrong: a race, an access out of bounds, a barrier that "
                         "not all threads reach, no end"),

@@ -263,6 +263,8 @@ DOUBLED = samples / "ptx" / "scan.ptx"
 WRONG = [
     ((), "one file"),
     (("nowhere.ptx",), "cannot be read"),
+    ((DOUBLED, "--format=json", "-o", "x.html"), "has no --format"),
+    ((DOUBLED, "--beside=x.json"), "is for a page"),
     ((DOUBLED, "--args=i32[1k]"), "takes 2 arguments, not 1"),
     ((DOUBLED, "--args=i32[1k],x7[2]"), "has no type that is known"),
     ((DOUBLED, "--grid=0"), "--grid=0"),

@@ -22,47 +22,14 @@ EVIL = "</script><script>window.evil = 1</script><!--<img src=x onerror='window.
 SIZES = ((360, 740), (1440, 900))
 
 
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(77)
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from browser import axe_source, open_browser, serious_faults  # noqa: E402
 
-
-try:
-    import jinja2  # noqa: F401
-    from selenium import webdriver
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import Select, WebDriverWait
-except ImportError as error:
-    skip(f"{sys.executable} has no {error.name} (scripts/setup.sh --tests installs it)")
-
-
-def axe_source():
-    """The text of axe; "" where it cannot be had."""
-    venv = FOLDER / "axe-venv"
-    if not venv.exists():
-        new = FOLDER / "axe-venv.new"
-        shutil.rmtree(new, ignore_errors=True)
-        for command in ([sys.executable, "-m", "venv", new],
-                        [new / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--retries", "1",
-                         "--timeout", "10", "axe-core-python==0.1.0"]):
-            if subprocess.run(command, capture_output=True, check=False).returncode != 0:
-                return ""
-        os.replace(new, venv)
-    found = list(venv.glob("lib/python*/site-packages/axe_core_python/axe.min.js"))
-    return found[0].read_text(encoding="utf-8") if found else ""
-
-
-def open_browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or skip("there is no chromium")
-    driver = shutil.which("chromedriver") or skip("there is no chromedriver (chromium-driver)")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     "--force-prefers-reduced-motion"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
+from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 
 def slow_trace():
@@ -351,20 +318,14 @@ class Browser(unittest.TestCase):
         self.assertEqual(self.browser.execute_script(closed), before)
 
     def test_axe_finds_no_serious_fault(self):
-        axe = axe_source()
+        axe = axe_source(FOLDER)
         if not axe:
             self.skipTest("pip could not install axe-core-python")
         for name, width, dark in (("made", 1440, False), ("made", 360, True), ("evil", 1440, True),
                                   ("memory", 1440, False), ("memory", 360, True)):
             self.show(name, width, dark=dark, fragment="#s-checkpointing")
             self.wait("return document.querySelector('[data-drawn]') !== null")
-            self.browser.execute_script(axe)
-            self.browser.set_script_timeout(120)
-            found = self.browser.execute_async_script("axe.run().then(arguments[0])")
-            self.assertGreater(len(found["passes"]), 10)
-            serious = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]], one["nodes"][0]["failureSummary"])
-                       for one in found["violations"] if one["impact"] in ("serious", "critical")]
-            self.assertEqual(serious, [], (name, width, dark))
+            self.assertEqual(serious_faults(self.browser, axe), [], (name, width, dark))
 
 
 unittest.main()

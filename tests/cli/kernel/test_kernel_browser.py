@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""The page of `chokepoint kernel --out` in a browser: it fits a phone and a desk in both themes, shows lanes against sectors
+and banks, and the source beside its counts; names in a file are text; it has no serious fault for those who use a keyboard
+or a reader.
+
+usage: test_kernel_browser.py PROGRAM SOURCE FOLDER
+
+FOLDER keeps axe (axe-core-python, of PyPI) from run to run.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = pathlib.Path(sys.argv.pop(3))
+SOURCE = pathlib.Path(sys.argv.pop(2)).resolve()
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from browser import axe_source, open_browser, serious_faults  # noqa: E402
+
+from selenium.webdriver.common.by import By  # noqa: E402
+
+LESSONS = SOURCE / "kernels/lessons/ptx"
+EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
+RUNS = {
+    "uncoalesced_access": ["--grid=64", "--block=256", "--args=f32[16k]:random,f32[16k],i32:128,i32:128"],
+    "bank_conflicts": ["--grid=8,8", "--block=32,32", "--args=f32[256*256]:random,f32[256*256],i32:256"],
+}
+
+
+def kernel(*arguments, code=0):
+    done = subprocess.run([PROGRAM, "kernel", *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+class Browser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = open_browser()
+        cls.addClassCleanup(cls.browser.quit)
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        for name, launch in RUNS.items():
+            file = LESSONS / f"{name}.ptx"
+            (cls.folder / f"{name}.json").write_text(
+                kernel(file, f"--kernel={name}_before", *launch, "--format=json"))
+            kernel(file, f"--kernel={name}_after", *launch, f"--beside={cls.folder / name}.json", "-o",
+                   cls.folder / f"{name}.html")
+        broken = SOURCE / "tests/lab/kernel_run/samples/broken/ptx/broken.ptx"
+        kernel(broken, "--kernel=odd_float4", "--args=f32[256]:iota,f32[128]", f"--out={cls.folder}/broken.html", code=1)
+        before = json.loads((cls.folder / "bank_conflicts.json").read_text())
+        before["kernel"] = before["file"] = before["findings"][0]["text"] = before["samples"][0]["instruction"] = EVIL
+        (cls.folder / "evil.json").write_text(json.dumps(before))
+        kernel(LESSONS / "bank_conflicts.ptx", "--kernel=bank_conflicts_after", *RUNS["bank_conflicts"],
+               f"--beside={cls.folder}/evil.json", f"--out={cls.folder}/evil.html")
+
+    def show(self, name, width=1440, dark=False):
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                     {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.browser.get(f"file://{self.folder / name}.html")
+
+    def count(self, selector):
+        return len(self.browser.find_elements(By.CSS_SELECTOR, selector))
+
+    def tearDown(self):
+        severe = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
+        self.assertEqual(severe, [])
+
+    def test_lanes_stand_against_sectors(self):
+        self.show("uncoalesced_access")
+        before, after = self.browser.find_elements(By.CSS_SELECTOR, ".pair:last-of-type > section")[-2:]
+        for side, sectors in ((before, 32), (after, 4)):
+            first = side.find_element(By.CSS_SELECTOR, "figure")
+            self.assertEqual(len(first.find_elements(By.CSS_SELECTOR, "rect.waste")), sectors)
+            self.assertEqual(len(first.find_elements(By.CSS_SELECTOR, "rect.lane")), 32)
+            self.assertIn(f"{sectors} sectors where 4 would do", first.text)
+            self.assertIn(f"{32 * sectors} bytes moved, 128 wanted", first.text)
+
+    def test_lanes_stand_against_banks(self):
+        self.show("bank_conflicts")
+        figures = [one for one in self.browser.find_elements(By.CSS_SELECTOR, "figure") if "shared memory" in one.text]
+        self.assertIn("32 passes where 1 would do", figures[0].text)
+        self.assertEqual(len(figures[0].find_elements(By.CSS_SELECTOR, "rect.waste")), 1)
+
+    def test_the_source_is_beside_its_counts(self):
+        self.show("uncoalesced_access")
+        self.assertEqual(self.count(".code"), 2)
+        hot = self.browser.find_element(By.CSS_SELECTOR, ".heat4")
+        row = hot.find_element(By.XPATH, "..")
+        self.assertIn("32 / 4", hot.text)
+        self.assertIn("out[row * columns + column]", row.text)
+
+    def test_what_is_wrong_is_said(self):
+        self.show("broken")
+        self.assertIn("a misaligned access at broken.cu:", self.browser.find_element(By.TAG_NAME, "main").text)
+
+    def test_names_are_text(self):
+        self.show("evil")
+        self.assertIsNone(self.browser.execute_script("return window.evil || null"))
+        self.assertIn("<script>", self.browser.find_element(By.TAG_NAME, "main").text)
+
+    def test_a_page_fits_its_screen(self):
+        for name in (*RUNS, "broken"):
+            for width in (360, 1440):
+                for dark in (False, True):
+                    self.show(name, width, dark)
+                    wide = self.browser.execute_script("return document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, (name, width))
+
+    def test_the_theme_has_a_button(self):
+        self.show("uncoalesced_access")
+        paper = "return getComputedStyle(document.body).backgroundColor"
+        light = self.browser.execute_script(paper)
+        button = self.browser.find_element(By.ID, "theme")
+        button.click()
+        button.click()
+        self.assertEqual(button.text, "Theme: dark")
+        self.assertNotEqual(self.browser.execute_script(paper), light)
+
+    def test_axe_finds_no_serious_fault(self):
+        axe = axe_source(FOLDER)
+        if not axe:
+            self.skipTest("pip could not install axe-core-python")
+        for name, width, dark in (("uncoalesced_access", 1440, False), ("uncoalesced_access", 360, True),
+                                  ("bank_conflicts", 1440, True), ("broken", 360, False)):
+            self.show(name, width, dark)
+            self.assertEqual(serious_faults(self.browser, axe), [], (name, width, dark))
+
+
+unittest.main()
