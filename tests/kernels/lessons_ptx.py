@@ -54,12 +54,15 @@ def run(*command):
 
 
 def plain(ptx):
-    """Without the folders of this machine, and without blanks at the ends of lines."""
+    """Without the folders of this machine, and without blanks at the ends of lines. A mangled name of an anonymous
+    namespace, "_INTERNAL_" and eight digits, has a hash of the folder; in the PTX it is bytes of debugging information."""
     def name(found):
         path = pathlib.PurePath(found[2])
         return f'{found[1]}"{FOLDER / path.name if path.suffix == ".cu" else path.name}"'
 
     ptx = re.sub(r'(\.file\s+\d+ )"([^"]+)"', name, ptx)
+    internal = ",".join(str(byte) for byte in b"_INTERNAL_")
+    ptx = re.sub(rf"({internal})(,\d+){{8}}", r"\1" + 8 * ",48", ptx)
     return "".join(line.rstrip() + "\n" for line in ptx.strip().splitlines())
 
 

@@ -141,6 +141,28 @@ static bool misaligned(const struct kernel_facts *facts, struct kernel_finding *
     return true;
 }
 
+static double half_rows(const struct simt_sample *sample)
+{
+    return is_half_row(sample) ? number(sample->counts.bytes) : 0;
+}
+
+static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    double all;
+    const struct simt_sample *sample = worst(facts, half_rows, &all);
+
+    finding->share = share(all, number(facts->outcome->counts.global[SIMT_LOADS].bytes));
+    if (sample == NULL || finding->share < WASTE_LEAST)
+        return false;
+    at_sample(finding, sample);
+    text_append(
+        finding->text, sizeof finding->text,
+        "line %d loads 2 bytes a lane, from rows that do not begin at multiples of 16 bytes: "
+        "tensor cores and loads of 16 bytes are out of reach",
+        sample->line);
+    return true;
+}
+
 /* Of up to 4 bytes a lane, next to each other, and where a wider access could begin. */
 static double scalar_bytes(const struct simt_sample *sample)
 {
@@ -179,34 +201,15 @@ static bool scalar(const struct kernel_facts *facts, struct kernel_finding *find
     if (sample == NULL || bytes < 0.5 * number(global.bytes) || finding->share < ACCESSES_LEAST ||
         (loads > stores ? loads : stores) < SCALARS_LEAST * warps(facts))
         return false;
+    /* What is read beside rows that begin anywhere is read in 2 bytes as they are. */
+    if (sample->bytes == 2 && tensor_core_shapes(facts, finding))
+        return false;
     at_sample(finding, sample);
     text_append(
         finding->text, sizeof finding->text,
         "line %d %ss %u bytes a lane, in %.3g requests of each warp that could be a quarter as "
         "many of 16 bytes",
         sample->line, verb(sample), sample->bytes, share(loads + stores, warps(facts)));
-    return true;
-}
-
-static double half_rows(const struct simt_sample *sample)
-{
-    return is_half_row(sample) ? number(sample->counts.bytes) : 0;
-}
-
-static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
-{
-    double all;
-    const struct simt_sample *sample = worst(facts, half_rows, &all);
-
-    finding->share = share(all, number(facts->outcome->counts.global[SIMT_LOADS].bytes));
-    if (sample == NULL || finding->share < WASTE_LEAST)
-        return false;
-    at_sample(finding, sample);
-    text_append(
-        finding->text, sizeof finding->text,
-        "line %d loads 2 bytes a lane, from rows that do not begin at multiples of 16 bytes: "
-        "tensor cores and loads of 16 bytes are out of reach",
-        sample->line);
     return true;
 }
 

@@ -21,9 +21,9 @@ static const char *const costs[] = {
 
 /* With one of these, a word of a cost says nothing: "memory_bandwidth", "bytes_saved", "miss_rate". */
 static const char *const turns[] = {
-    "rate",        "throughput", "bandwidth",  "speed", "speedup", "efficiency",
-    "utilization", "occupancy",  "hit",        "saved", "free",    "reuse",
-    "available",   "headroom",   "flight",     "score", "overlap", "ratio",
+    "rate",        "throughput", "bandwidth", "speed", "speedup", "efficiency",
+    "utilization", "occupancy",  "hit",       "saved", "free",    "reuse",
+    "available",   "headroom",   "flight",    "score", "overlap", "ratio",
 };
 
 /* After "per", these make a rate: "instructions_per_cycle". */
