@@ -1,7 +1,8 @@
 // c = a b, square, by tiles of 16 in shared memory. Block: 16 by 16.
 enum { SIDE = 16 };
 
-extern "C" __global__ void matmul(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, int n)
+extern "C" __global__ void matmul(const float *__restrict__ a, const float *__restrict__ b,
+                                  float *__restrict__ c, int n)
 {
     __shared__ float left[SIDE][SIDE], right[SIDE][SIDE];
     int x = blockIdx.x * SIDE + threadIdx.x, y = blockIdx.y * SIDE + threadIdx.y;

@@ -1,5 +1,6 @@
 // The accelerations of bodies (x, y, z, mass) by all others, each thread by itself. Block: 128.
-extern "C" __global__ void nbody(const float4 *__restrict__ bodies, float4 *__restrict__ out, int count)
+extern "C" __global__ void nbody(const float4 *__restrict__ bodies, float4 *__restrict__ out,
+                                 int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float4 own = bodies[i];

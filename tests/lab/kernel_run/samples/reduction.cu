@@ -4,7 +4,8 @@ extern "C" __global__ void reduction(const int *in, int *out, int count)
     __shared__ int part[256];
     int sum = 0;
 
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) sum += in[i];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+        sum += in[i];
     part[threadIdx.x] = sum;
     for (int half = blockDim.x / 2; half > 0; half /= 2) {
         __syncthreads();

@@ -1,7 +1,9 @@
 // The mean of a point and its four neighbours; the edge stays. Block: 32 by 8.
-extern "C" __global__ void stencil(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+extern "C" __global__ void stencil(const float *__restrict__ in, float *__restrict__ out, int width,
+                                   int height)
 {
-    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * width + x;
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y,
+        i = y * width + x;
 
     if (x >= width || y >= height)
         return;
