@@ -89,7 +89,7 @@ enum status simt_counts_samples(struct simt *simt, const struct simt_kernel *ker
 /* All accesses to a space: of counts->global, shared or local. */
 struct simt_accesses simt_accesses_sum(const struct simt_accesses *of);
 
-/* Of the block of memory that has the address; zero if there is none, or the last launch did not touch it. */
+/* The use of the block of memory that has the address; zero if there is none, or the last launch did not touch it. */
 struct simt_footprint simt_footprint_of(struct simt *simt, const void *address);
 
 struct simt_shape simt_shape_of(const struct simt_kernel *kernel);

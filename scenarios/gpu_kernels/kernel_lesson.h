@@ -89,7 +89,7 @@ struct kernel_count_row {
 };
 extern const struct kernel_count_row kernel_counts[]; /* by enum kernel_count */
 
-/* What a kernel is given. Arrays are rows of `columns` elements, `pitch` elements apart; what lies between them is zero
+/* The arguments of a kernel. Arrays are rows of `columns` elements, `pitch` elements apart; what lies between them is zero
  * in an input, and nobody's in an output. */
 enum lesson_argument_kind {
     LESSON_NOTHING, /* the end of the list */

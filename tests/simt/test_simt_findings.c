@@ -1,4 +1,4 @@
-/* What the machine reports, beside the same kernel made right; how lanes part and meet; what it counts. Each thread of a
+/* The machine's reports, beside the same kernel made right; how lanes part and meet; what it counts. Each thread of a
  * kernel has its number in %r1, the address of its word in %rd2, and that of word 0 in %rd1. */
 #include "tests/simt/ptx_machine.h"
 

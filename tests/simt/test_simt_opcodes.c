@@ -269,7 +269,7 @@ TEST(conversions)
 TEST(halves)
 TEST(moves)
 
-/* What the machine does not know is an error with its line, and the machine is as before. */
+/* Anything that the machine does not know is an error with its line, and the machine is as before. */
 static void what_is_unknown_is_refused_with_its_line(void **state)
 {
     static const char *const bodies[] = {

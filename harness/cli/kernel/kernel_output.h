@@ -1,4 +1,4 @@
-/* What `kernel` prints: a page, or JSON. */
+/* The output of `kernel`: a page, or JSON. */
 #ifndef HARNESS_CLI_KERNEL_KERNEL_OUTPUT_H
 #define HARNESS_CLI_KERNEL_KERNEL_OUTPUT_H
 

@@ -21,7 +21,7 @@ struct kernel_source {
 enum status kernel_source_read(struct kernel_source *source, const char *path);
 void kernel_source_release(struct kernel_source *source);
 
-/* What ptxas makes of a kernel; registers 0: it was not found, or refuses the PTX. */
+/* The needs of a kernel, as ptxas states them; registers 0: it was not found, or refuses the PTX. */
 struct kernel_ptxas {
     int registers, spilled_bytes;
 };

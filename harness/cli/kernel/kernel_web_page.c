@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the page itself; the rest is the run's. */
+/* The options of the page itself; the rest is the run's. */
 static bool is_of_page(const char *option)
 {
     return strcmp(option, "out") == 0 || strcmp(option, "beside") == 0 ||

@@ -69,7 +69,7 @@ static double points_of_factor(const struct quiz_set *set, double factor)
     return inside || off <= QUIZ_RIGHT_WITHIN ? 1 : off <= QUIZ_HALF_WITHIN ? 0.5 : 0;
 }
 
-/* Of a kernel. */
+/* The same for a kernel. */
 static void explain_kernel(char *text, size_t size, const struct quiz_set *set,
                            enum quiz_question question, const char *right)
 {

@@ -28,7 +28,7 @@ struct job_rank {
         late_ns; /* per step: own time beyond the others' (the median); what it does not wait for */
 };
 
-/* What ranks do at the same point of each step: a collective of groups of one kind and size. */
+/* The same point of each step for all ranks: a collective of groups of one kind and size. */
 struct job_group {
     const char *name, *ranks; /* of the process group, as the trace states them */
     const char *kind;         /* "data", "tensor", "pipeline", "expert", or "group" */

@@ -32,7 +32,7 @@ struct finding_causes {
     struct job_late late;
 };
 
-/* What the step gains by a change, which is made for good if `keep`. */
+/* The gain of a step by a change, which is made for good if `keep`. */
 static double try(struct finding_causes *finding, const struct job_change *change, bool keep)
 {
     double gained_ns;
@@ -75,7 +75,7 @@ static bool find_next(struct finding_causes *finding)
     return best >= 0;
 }
 
-/* What goes with tokens, and what does not, after all that stays. */
+/* Time that goes with tokens and time that does not, after all that stays. */
 static void find_uneven(struct finding_causes *finding)
 {
     struct arena *scratch = arena_scratch(finding->arena);

@@ -1,4 +1,4 @@
-/* What holds a job back that only its ranks together show: who or what is late, and what that costs.
+/* Causes that hold a job back and that only its ranks together show: who or what is late, and what that costs.
  *
  * A rank is late by its own time beyond that of the others at the same point of the step (the median). Its peers in a
  * small group wait for it and so come late to the next collective themselves, but their own time is like the others'.

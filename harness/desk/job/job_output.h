@@ -1,4 +1,4 @@
-/* What the ranks of a job show together, for people and for programs. */
+/* The findings of a job's ranks together, for people and for programs. */
 #ifndef HARNESS_DESK_JOB_JOB_OUTPUT_H
 #define HARNESS_DESK_JOB_JOB_OUTPUT_H
 

@@ -1,4 +1,4 @@
-/* What is live at the peak as a tree of calls: stacks that begin with the same calls share them. */
+/* The memory that is live at the peak, as a tree of calls: stacks that begin with the same calls share them. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"

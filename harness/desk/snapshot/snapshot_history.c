@@ -82,7 +82,7 @@ static void take_counts(struct snapshot_device *device, const struct memory_even
     device->segment_free_count += event->action == SEGMENT_FREE;
 }
 
-/* What was live and reserved at the start, from what is at the end. */
+/* Live and reserved memory at the start, from that at the end. */
 static void find_start(const struct memory_history *history, int64_t *live, int64_t *reserved)
 {
     *live = history->device->live_end;

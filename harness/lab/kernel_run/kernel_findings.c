@@ -46,7 +46,7 @@ static struct simt_accesses all_global(const struct kernel_facts *facts)
     return simt_accesses_sum(facts->outcome->counts.global);
 }
 
-/* What an instruction wastes, as a rule sees it. */
+/* The waste of an instruction, as a rule sees it. */
 typedef double waste_of(const struct simt_sample *sample);
 
 /* The instruction that wastes most; NULL: none wastes any. *all is what all waste. */
@@ -163,7 +163,7 @@ static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_f
     return true;
 }
 
-/* Of up to 4 bytes a lane, next to each other, and where a wider access could begin. */
+/* Accesses of up to 4 bytes per lane, next to each other, and where a wider access could begin. */
 static double scalar_bytes(const struct simt_sample *sample)
 {
     const struct simt_accesses *of = &sample->counts;
@@ -201,7 +201,7 @@ static bool scalar(const struct kernel_facts *facts, struct kernel_finding *find
     if (sample == NULL || bytes < 0.5 * number(global.bytes) || finding->share < ACCESSES_LEAST ||
         (loads > stores ? loads : stores) < SCALARS_LEAST * warps(facts))
         return false;
-    /* What is read beside rows that begin anywhere is read in 2 bytes as they are. */
+    /* Operands of rows that begin anywhere are read 2 bytes at a time, as the rows are. */
     if (sample->bytes == 2 && tensor_core_shapes(facts, finding))
         return false;
     at_sample(finding, sample);
@@ -213,7 +213,7 @@ static bool scalar(const struct kernel_facts *facts, struct kernel_finding *find
     return true;
 }
 
-/* Of sectors that requests want: lanes that are scattered fetch a sector in parts, which is another finding. */
+/* Only sectors that requests want count: lanes that are scattered fetch a sector in parts, which is another finding. */
 static double fetched_again(const struct simt_sample *sample)
 {
     const struct simt_accesses *of = &sample->counts;

@@ -1,4 +1,4 @@
-/* What the counts of a kernel say is wrong with it: a table of rules, a row for each, named as the scenarios of the group
+/* The faults of a kernel that its counts show: a table of rules, a row for each, named as the scenarios of the group
  * gpu_kernels that teach them. No rule knows a time: a finding says what is wasted, and where. */
 #ifndef HARNESS_LAB_KERNEL_RUN_KERNEL_FINDINGS_H
 #define HARNESS_LAB_KERNEL_RUN_KERNEL_FINDINGS_H
@@ -6,7 +6,7 @@
 #include "harness/lab/kernel_run/kernel_run.h"
 #include "harness/lab/kernel_run/residency.h"
 
-/* What rules look at. */
+/* The facts that rules look at. */
 struct kernel_facts {
     const struct kernel_run *run;
     const struct kernel_outcome *outcome;

@@ -23,7 +23,7 @@ struct architecture {
 #define ARCHITECTURES "80, 90, 100"
 const struct architecture *architecture_find(int number);
 
-/* What the number of resident blocks is limited by: name, text */
+/* The limits of the number of resident blocks: name, text */
 #define RESIDENCY_LIMITS(X)                                                                        \
     X(WARPS, "warps")                                                                              \
     X(BLOCKS, "blocks")                                                                            \
@@ -51,7 +51,7 @@ struct residency {
 enum status residency_of(struct residency *residency, const struct architecture *architecture,
                          uint64_t grid_blocks, int threads, int registers, int shared_bytes);
 
-/* Of the time of the waves, the share in which blocks were there, if each took as long: 1 if the last one is full. */
+/* The share of the waves' time in which blocks were there, if each took as long: 1 if the last one is full. */
 double residency_filled(const struct residency *residency);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What a variant wrote to its arrays of results, without what lies between rows: in the order of its arguments. */
+/* The values that a variant wrote to its result arrays, without what lies between rows, in the order of its arguments. */
 struct lesson_output {
     float *values;
     int64_t count;

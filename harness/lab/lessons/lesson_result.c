@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Of what is exact: sums and ratios of whole numbers. */
+/* Tolerance of exact counts, which are sums and ratios of whole numbers. */
 #define EXACT_WITHIN 1e-9
 
 const char *lesson_verdict_name(enum lesson_verdict verdict)

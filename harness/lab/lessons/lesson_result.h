@@ -25,7 +25,7 @@ struct lesson_result {
     double seconds;                                      /* of all */
 };
 
-/* What is foretold of a count in a variant. */
+/* The value that is foretold of a count in a variant. */
 double foretold_value(const struct foretold *foretold, int variant, int arch);
 
 /* Whether a count is what was foretold; a count that is NaN is not. */

@@ -1,4 +1,4 @@
-/* What `run` prints of kernel lessons. */
+/* The output of `run` for kernel lessons. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_TABLE_H
 #define HARNESS_LAB_LESSONS_LESSON_TABLE_H
 

@@ -1,4 +1,4 @@
-/* What the makers of a quiz's sets share: choices, and the order of the sets. */
+/* The parts that the makers of a quiz's sets share: choices, and the order of the sets. */
 #ifndef HARNESS_LAB_QUIZ_QUIZ_DRAW_H
 #define HARNESS_LAB_QUIZ_QUIZ_DRAW_H
 

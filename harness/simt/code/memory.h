@@ -80,7 +80,7 @@ enum status memory_add_atomic(struct memory_block *block, uint64_t address);
  * is no memory to tell. */
 unsigned memory_fresh(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t number);
 
-/* What the last launch did to the block. */
+/* The use of the block by the last launch. */
 struct simt_footprint memory_footprint(const struct memory *memory,
                                        const struct memory_block *block);
 

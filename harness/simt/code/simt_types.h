@@ -54,7 +54,7 @@ struct simt_accesses {
     uint64_t touched; /* sectors; of shared memory passes */
     uint64_t
         wanted; /* sectors that would hold the bytes, of which each counts once; passes without conflicts */
-    /* What is touched beyond that, in part: */
+    /* Sectors touched beyond that, by cause: */
     uint64_t
         shifted; /* what bytes cost that lie next to each other, but not from a multiple of 32 on */
     uint64_t holes; /* what lies between lanes because those in between take no part */
@@ -101,7 +101,7 @@ struct simt_sample {
     unsigned touched, wanted;
 };
 
-/* What is known of a kernel without running it. */
+/* Facts of a kernel that are known without running it. */
 struct simt_shape {
     int parameters, parameter_size[16]; /* in bytes */
     int shared_bytes, local_bytes;      /* static; local: of a thread, without spills */

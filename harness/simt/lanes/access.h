@@ -25,7 +25,7 @@ void access_load(const struct access *access, const struct warp *warp,
 void access_store(const struct access *access, const struct warp *warp,
                   const struct instruction *instruction, uint64_t base);
 
-/* Of one request, as in struct simt_accesses. */
+/* Counts of one request, as in struct simt_accesses. */
 struct access_cost {
     unsigned touched, wanted, shifted, holes;
 };

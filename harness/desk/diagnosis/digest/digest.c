@@ -122,7 +122,7 @@ static enum status take_range(struct trace_file *trace, const char *range)
     return STATUS_OK;
 }
 
-/* What is read, and into what. */
+/* The text that is read, and its destination. */
 struct taking {
     struct fields fields;
     struct trace_file *trace;
