@@ -152,6 +152,9 @@ def diagnose_all(folder):
         run("exec", scenario, "--variant=before", f"--trace={trace}", "--step-time=0.002")
         diagnose(trace, "--timeline=1")
     diagnose(made, snapshot(os.path.join(folder, "snapshot.pickle")))
+    digest = os.path.join(folder, "made.digest")
+    run("digest", made, "-o", digest)
+    diagnose(digest)
     real = os.environ.get("CHOKEPOINT_TRACES") or str(source / "../shared/traces")
     for trace in sorted(glob.glob(os.path.join(real, "*.gz"))):
         diagnose(trace, "--timeline=1", "--what-if")

@@ -27,6 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from browser import axe_source, open_browser, serious_faults  # noqa: E402
 
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
+from selenium.webdriver.common.actions.wheel_input import ScrollOrigin  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
@@ -192,8 +193,7 @@ class Browser(unittest.TestCase):
         self.assertGreater(at[0], before[0])
         before = at
         ActionChains(self.browser).key_down(Keys.CONTROL).scroll_from_origin(
-            webdriver.common.actions.wheel_input.ScrollOrigin.from_element(canvas), 0, -100).key_up(
-            Keys.CONTROL).perform()
+            ScrollOrigin.from_element(canvas), 0, -100).key_up(Keys.CONTROL).perform()
         at = self.zoomed(canvas, at)
         self.assertLess(at[1] - at[0], before[1] - before[0])
         picture = self.browser.execute_script("return arguments[0].toDataURL()", canvas)
