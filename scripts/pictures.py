@@ -88,7 +88,7 @@ def tour_pictures(checkout, program):
         return {}
     options = argparse.Namespace(inputs=[str(checkout / folder)], scenario=[scenario], steps=3, program=program)
     found = timeline.data(options)
-    return {f"{CATALOGUE}/timeline.{theme}.svg": (timeline, found, theme) for theme in THEMES}
+    return {f"docs/timeline.{theme}.svg": (timeline, found, theme) for theme in THEMES}
 
 
 def wanted(checkout, program):

@@ -19,6 +19,7 @@ COLORS = {kind: {name: colours.colour(name) for name in names}
                               ("idle", DOING))}
 LEGENDS = (("phases", "phases"), ("calls", "calls"), ("work", "streams"), ("idle", "device idle"))
 MOST_WORKERS = 4
+SEEN = 1500  # of the whole width: closer bars of one color are one in a picture
 LANE = 0.36  # inches
 
 
@@ -77,12 +78,25 @@ def data(options):
     return made
 
 
-def draw_lane(axes, colors, y, lane, unit, height=0.8, alpha=1.0):
+def joined(bars, least):
+    """Bars of one color, in order; those that are closer together than can be seen are one."""
+    made = []
+    for start, duration in sorted(bars):
+        if made and start - sum(made[-1]) < least:
+            first, length = made[-1]
+            made[-1] = first, max(length, start + duration - first)
+        else:
+            made.append((start, duration))
+    return made
+
+
+def draw_lane(axes, y, lane, unit, least, height=0.8, alpha=1.0):
     """Bars of a lane by category; names where they fit are left to pages that zoom."""
     by_color = {}
     for start, duration, category, _ in lane["bars"]:
         by_color.setdefault(COLORS[lane["kind"]].get(category, style.GREY), []).append(
             (start / unit, duration / unit))
+    by_color = {color: joined(bars, least) for color, bars in by_color.items()}
     for color, bars in sorted(by_color.items()):
         axes.broken_barh(bars, (y - height / 2, height), color=color, linewidth=0, alpha=alpha,
                          rasterized=sum(map(len, by_color.values())) > 1500)
@@ -91,13 +105,14 @@ def draw_lane(axes, colors, y, lane, unit, height=0.8, alpha=1.0):
 def draw_panel(axes, theme, one, unit, end):
     colors = style.THEMES[theme]
     streams = [y for y, lane in enumerate(one["lanes"]) if lane["kind"] == "work"]
+    least = end / unit / SEEN
     for y, lane in enumerate(one["lanes"]):
         axes.broken_barh([(0, one["duration_ns"] / unit)], (y - 0.4, 0.8), color=colors["fill"], linewidth=0)
     for y, lane in enumerate(one["lanes"]):
         if lane["kind"] == "idle" and streams:
             middle, height = (streams[0] + streams[-1]) / 2, streams[-1] - streams[0] + 0.8
-            draw_lane(axes, colors, middle, lane, unit, height, 0.35)
-        draw_lane(axes, colors, y, lane, unit)
+            draw_lane(axes, middle, lane, unit, least, height, 0.35)
+        draw_lane(axes, y, lane, unit, least)
     for start in one["step_starts_ns"]:
         axes.axvline(start / unit, color=colors["text"], linewidth=1, linestyle=":")
     axes.set_yticks(range(len(one["lanes"])), [lane["label"] for lane in one["lanes"]])

@@ -45,7 +45,7 @@ class Committed(unittest.TestCase):
         readme = (checkout / "README.md").read_text()
         page = (checkout / "docs/catalogue/README.md").read_text()
         for theme in ("light", "dark"):
-            self.assertIn(f"docs/catalogue/timeline.{theme}.svg", readme)
+            self.assertIn(f"docs/timeline.{theme}.svg", readme)
             self.assertIn(f"effects.{theme}.svg", page)
         shown = re.findall(r"\]\((\w+)\.svg\)", page)
         self.assertGreaterEqual(len(shown), 6)
@@ -74,6 +74,7 @@ class Committed(unittest.TestCase):
 
     def test_they_are_small(self):
         self.assertLess(sum(file.stat().st_size for file in (checkout / "docs/catalogue").iterdir()), 1e6)
+        self.assertLess(sum(file.stat().st_size for file in (checkout / "docs").glob("*.svg")), 3e5)
 
 
 class Tree(unittest.TestCase):
