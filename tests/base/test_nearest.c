@@ -77,8 +77,9 @@ static void a_part_of_one_name_means_that_name(void **state)
 
 static void advice_is_the_nearest_or_a_short_list(void **state)
 {
-    static const char *const names[] = { "a1", "b2", "c3", "d4", "e5", "f6", "g7", "h8", "i9",
-                                         "j0", "k1", "l2", "m3", "n4", "o5", "p6", "q7" };
+    static const char *const names[] = { "a1", "b2", "c3", "d4", "e5", "f6", "g7",
+                                         "h8", "i9", "j0", "k1", "l2", "m3", "n4",
+                                         "o5", "p6", "q7", "r8", "s9", "t0", "u1" };
     char text[NEAREST_ADVICE];
     (void)state;
 
@@ -86,7 +87,9 @@ static void advice_is_the_nearest_or_a_short_list(void **state)
     assert_string_equal(text, "; did you mean lunch?");
     nearest_advice(text, "nosuch", names, 3);
     assert_string_equal(text, "; there are a1, b2 and c3");
-    nearest_advice(text, "nosuch", names, 17);
+    nearest_advice(text, "nosuch", names, 20);
+    assert_non_null(strstr(text, "s9 and t0"));
+    nearest_advice(text, "nosuch", names, 21);
     assert_string_equal(text, "");
 }
 
