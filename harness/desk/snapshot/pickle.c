@@ -99,7 +99,7 @@ static uint64_t little_endian(const unsigned char *at, size_t count)
 /* Takes a number of `count` bytes, 8 at most. */
 static enum status take(struct unpickler *machine, size_t count, uint64_t *number)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = { 0 };
 
     if ((size_t)(machine->end - machine->at) >= count) {
         *number = little_endian(machine->at, count);
@@ -107,7 +107,7 @@ static enum status take(struct unpickler *machine, size_t count, uint64_t *numbe
         return STATUS_OK;
     }
     TRY(take_bytes(machine, count, (char *)bytes, sizeof bytes, "it ends within an operation"));
-    *number = little_endian(bytes, count);
+    *number = little_endian(bytes, sizeof bytes);
 
     return STATUS_OK;
 }
