@@ -415,10 +415,20 @@ FUNCTION(cuptiActivityRegisterCallbacks, CUpti_BuffersCallbackRequestFunc on_req
     return CUPTI_SUCCESS;
 }
 
+static CUpti_ActivityKind kind_of_call(size_t call)
+{
+    return calls[call].domain == CUPTI_CB_DOMAIN_RUNTIME_API ? CUPTI_ACTIVITY_KIND_RUNTIME
+                                                             : CUPTI_ACTIVITY_KIND_DRIVER;
+}
+
+/* The kind of a call overrides what was set for it alone. */
 static CUptiResult set_kind(CUpti_ActivityKind kind, bool on)
 {
     pthread_mutex_lock(&lock);
     enabled[kind] = on && request != NULL;
+    for (size_t i = 0; i < CALLS; i++)
+        if (kind_of_call(i) == kind)
+            call_enabled[i] = enabled[kind];
     pthread_mutex_unlock(&lock);
     return on && request == NULL ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS;
 }
@@ -434,12 +444,13 @@ FUNCTION(cuptiActivityDisable, CUpti_ActivityKind kind)
     return set_kind(kind, false);
 }
 
+/* As on a GPU once CUDA is initialised: alone, without its kind, a call is enabled in vain. */
 static CUptiResult set_call(CUpti_CallbackDomain domain, uint32_t id, bool on)
 {
     for (size_t i = 0; i < CALLS; i++)
         if (calls[i].domain == domain && calls[i].id == id) {
             pthread_mutex_lock(&lock);
-            call_enabled[i] = on;
+            call_enabled[i] = on && enabled[kind_of_call(i)];
             pthread_mutex_unlock(&lock);
             return CUPTI_SUCCESS;
         }

@@ -308,21 +308,29 @@ out:
     return status;
 }
 
-/* All calls, and then not those that no trace shows. Calls that are enabled one by one leave no records if their kind is
- * not (an H200, CUPTI 13.0.1). CUPTI may refuse ids that no call has any more. */
+/* The kind of calls, and then each call as traces show it or not. Calls that are enabled without their kind once CUDA is
+ * initialised leave no record, though CUPTI says success (an H200, CUPTI 13.0.1). CUPTI may refuse ids that no call has any
+ * more. */
 static enum status enable_calls(const struct cupti *cupti)
 {
     enum status status = STATUS_OK;
+    CUptiResult result = CUPTI_ERROR_UNKNOWN;
     const char *other = NULL;
+    int set = 0;
 
     CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_RUNTIME);
-    CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_DRIVER);
     for (uint32_t id = 1; id < ARRAY_SIZE(collector.calls.runtime); id++)
-        if (collector.calls.runtime[id] == NULL)
-            cupti->enable_runtime_call(id, 0);
+        set += (result = cupti->enable_runtime_call(id, collector.calls.runtime[id] != NULL)) ==
+               CUPTI_SUCCESS;
+    if (set == 0)
+        TRY_OUT(cupti_check(cupti, result, "cuptiActivityEnableRuntimeApi", NULL));
+    set = 0;
+    CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_DRIVER);
     for (uint32_t id = 1; id < ARRAY_SIZE(collector.calls.driver); id++)
-        if (collector.calls.driver[id] == NULL)
-            cupti->enable_driver_call(id, 0);
+        set += (result = cupti->enable_driver_call(id, collector.calls.driver[id] != NULL)) ==
+               CUPTI_SUCCESS;
+    if (set == 0)
+        TRY_OUT(cupti_check(cupti, result, "cuptiActivityEnableDriverApi", NULL));
 
 out:
     return status;
