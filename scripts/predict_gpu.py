@@ -79,7 +79,7 @@ BENCH_ELEMENTS = 1 << 26
 PAGE = """\
 # Predictions for an H200
 
-**Unverified: no GPU has run these kernels yet.** `scripts/predict_gpu.py` wrote this page from the
+**Unverified: nobody has held these against a GPU yet.** `scripts/predict_gpu.py` wrote this page from the
 kernels' machine code for sm_90 (nvcc {compiler}); measurements belong beside it, and what is far off is an
 error of the kernel or of the model below.
 

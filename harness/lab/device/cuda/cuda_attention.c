@@ -7,7 +7,7 @@
  * of the queries, all `tokens`, are the plan's own few bytes in device memory: with the samples' lengths
  * there instead, rows of y beyond them would be undefined, and products that follow would meet them.
  *
- * No GPU has run this yet: it compiles against cuDNN 9.19 and its calls are tested over a stand-in. */
+ * It compiles against cuDNN 9.19; an H200 has run it, and its calls are tested over a stand-in. */
 #include "harness/lab/device/cuda/cuda_attention.h"
 
 #include "harness/lab/device/cuda/attention/attention_graph.h"
