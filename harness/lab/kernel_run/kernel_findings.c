@@ -75,6 +75,27 @@ static void at_sample(struct kernel_finding *finding, const struct simt_sample *
     finding->line = sample->line;
 }
 
+/* The same for lines of the source, at which the finding then is. */
+typedef double waste_of_line(const struct simt_line *line);
+
+static double at_worst_line(const struct kernel_facts *facts, waste_of_line *waste,
+                            struct kernel_finding *finding)
+{
+    double most = 0, all = 0;
+
+    for (int i = 0; i < facts->outcome->line_count; i++) {
+        const struct simt_line *line = &facts->outcome->lines[i];
+        double own = waste(line);
+        all += own;
+        if (own > most) {
+            most = own;
+            finding->file = line->file;
+            finding->line = line->line;
+        }
+    }
+    return all;
+}
+
 static const char *verb(const struct simt_sample *sample)
 {
     return sample->access == SIMT_LOADS ? "load" : sample->access == SIMT_STORES ? "store" : "add";
@@ -146,13 +167,21 @@ static double half_rows(const struct simt_sample *sample)
     return is_half_row(sample) ? number(sample->counts.bytes) : 0;
 }
 
-static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
+/* The worst load of such rows; NULL: they are too small a share of what is loaded. */
+static const struct simt_sample *worst_half_row(const struct kernel_facts *facts, double *part)
 {
     double all;
     const struct simt_sample *sample = worst(facts, half_rows, &all);
 
-    finding->share = share(all, number(facts->outcome->counts.global[SIMT_LOADS].bytes));
-    if (sample == NULL || finding->share < WASTE_LEAST)
+    *part = share(all, number(facts->outcome->counts.global[SIMT_LOADS].bytes));
+    return *part < WASTE_LEAST ? NULL : sample;
+}
+
+static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
+{
+    const struct simt_sample *sample = worst_half_row(facts, &finding->share);
+
+    if (sample == NULL)
         return false;
     at_sample(finding, sample);
     text_append(
@@ -191,7 +220,7 @@ static double scalar_stores(const struct simt_sample *sample)
 
 static bool scalar(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
-    double bytes, loads, stores;
+    double bytes, loads, stores, half;
     const struct simt_sample *sample = worst(facts, scalar_bytes, &bytes);
     struct simt_accesses global = all_global(facts);
 
@@ -202,7 +231,7 @@ static bool scalar(const struct kernel_facts *facts, struct kernel_finding *find
         (loads > stores ? loads : stores) < SCALARS_LEAST * warps(facts))
         return false;
     /* Operands of rows that begin anywhere are read 2 bytes at a time, as the rows are. */
-    if (sample->bytes == 2 && tensor_core_shapes(facts, finding))
+    if (sample->bytes == 2 && worst_half_row(facts, &half) != NULL)
         return false;
     at_sample(finding, sample);
     text_append(
@@ -241,27 +270,27 @@ static bool no_reuse(const struct kernel_facts *facts, struct kernel_finding *fi
     return true;
 }
 
+static double waits_of(const struct simt_line *line)
+{
+    return number(line->counts.waits);
+}
+
 static bool few_loads(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_counts *counts = &facts->outcome->counts;
     const struct simt_accesses *loads = &counts->global[SIMT_LOADS];
     double ahead = share(number(loads->requests), number(counts->waits)),
            waits = share(number(counts->waits), warps(facts));
-    const struct simt_line *line = NULL;
 
     finding->share = share(number(loads->requests), instructions(facts));
     if (waits < WAITS_LEAST || ahead >= IN_FLIGHT_LEAST || finding->share < ACCESSES_LEAST)
         return false;
-    for (int i = 0; i < facts->outcome->line_count; i++)
-        if (line == NULL || facts->outcome->lines[i].counts.waits > line->counts.waits)
-            line = &facts->outcome->lines[i];
-    finding->file = line->file;
-    finding->line = line->line;
+    at_worst_line(facts, waits_of, finding);
     text_append(
         finding->text, sizeof finding->text,
         "line %d: a warp waits %.3g times, one after the other, each time for %.3g loads: %.0f "
         "bytes in flight",
-        line->line, waits, ahead, share(number(loads->bytes), number(counts->waits)));
+        finding->line, waits, ahead, share(number(loads->bytes), number(counts->waits)));
     return true;
 }
 
@@ -294,28 +323,21 @@ static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_findi
     return true;
 }
 
-/* A barrier that orders nothing in most of its passes. */
+/* Passes of a barrier that orders nothing in most of them. */
+static double needless(const struct simt_line *line)
+{
+    if (number(line->counts.needed) >= BARRIERS_NEEDED * number(line->counts.passed))
+        return 0;
+    return number(line->counts.passed - line->counts.needed);
+}
+
 static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
-    uint64_t passed = 0, needless = 0, most = 0;
-
     if (facts->run->threads[0] * facts->run->threads[1] * facts->run->threads[2] <= 32)
         return false;
-    for (int i = 0; i < facts->outcome->line_count; i++) {
-        const struct simt_line *line = &facts->outcome->lines[i];
-        uint64_t own = line->counts.passed - line->counts.needed;
-        passed += line->counts.passed;
-        if (number(line->counts.needed) >= BARRIERS_NEEDED * number(line->counts.passed))
-            continue;
-        needless += own;
-        if (own <= most)
-            continue;
-        most = own;
-        finding->file = line->file;
-        finding->line = line->line;
-    }
-    finding->share = share(number(needless), number(passed));
-    if (needless == 0)
+    finding->share =
+        share(at_worst_line(facts, needless, finding), number(facts->outcome->counts.passed));
+    if (finding->share <= 0)
         return false;
     text_append(
         finding->text, sizeof finding->text,
@@ -327,23 +349,10 @@ static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_f
 
 /* --- Lanes --- */
 
-static bool by_lanes(const struct simt_line *line, uint64_t *idle)
+static double idle_lanes(const struct simt_line *line)
 {
-    *idle = 32 * (line->counts.instructions - line->counts.alone) -
-            (line->counts.lanes - line->counts.alone);
-    return line->counts.instructions > 0;
-}
-
-static void at_idle_line(const struct kernel_facts *facts, struct kernel_finding *finding)
-{
-    uint64_t idle, most = 0;
-
-    for (int i = 0; i < facts->outcome->line_count; i++)
-        if (by_lanes(&facts->outcome->lines[i], &idle) && idle > most) {
-            most = idle;
-            finding->file = facts->outcome->lines[i].file;
-            finding->line = facts->outcome->lines[i].line;
-        }
+    return 32 * number(line->counts.instructions - line->counts.alone) -
+           number(line->counts.lanes - line->counts.alone);
 }
 
 static bool divergent(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -357,7 +366,7 @@ static bool divergent(const struct kernel_facts *facts, struct kernel_finding *f
     if (counts->diverged == 0 || finding->share < WASTE_LEAST ||
         (facts->run->threads[0] * facts->run->threads[1] * facts->run->threads[2]) % 32 != 0)
         return false;
-    at_idle_line(facts, finding);
+    at_worst_line(facts, idle_lanes, finding);
     text_append(finding->text, sizeof finding->text,
                 "%.0f%% of the branches part the lanes of a warp: %.3g lanes of 32 are active on "
                 "average; line %d has most idle ones",
@@ -366,24 +375,24 @@ static bool divergent(const struct kernel_facts *facts, struct kernel_finding *f
     return true;
 }
 
+static double done_alone(const struct simt_line *line)
+{
+    return number(line->counts.alone);
+}
+
 static bool serial(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_counts *counts = &facts->outcome->counts;
-    const struct simt_line *found = NULL;
 
     finding->share = share(number(counts->alone), instructions(facts));
     if (finding->share < ALONE_LEAST)
         return false;
-    for (int i = 0; i < facts->outcome->line_count; i++)
-        if (found == NULL || facts->outcome->lines[i].counts.alone > found->counts.alone)
-            found = &facts->outcome->lines[i];
-    finding->file = found->file;
-    finding->line = found->line;
+    at_worst_line(facts, done_alone, finding);
     text_append(
         finding->text, sizeof finding->text,
         "one lane of a warp does %.0f%% of the instructions, most of them at line %d, while 31 "
         "wait",
-        100 * finding->share, found->line);
+        100 * finding->share, finding->line);
     return true;
 }
 
