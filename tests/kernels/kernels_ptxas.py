@@ -21,10 +21,12 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from nvcc import find_or_skip  # noqa: E402
 
 # Threads that an SM holds at most ("CUDA C++ Programming Guide", "Technical Specifications per Compute
 # Capability"). All have 65536 registers, handed out to a warp 256 at a time.
@@ -50,20 +52,6 @@ def warps(registers, architecture):
     per_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
     by_registers = SM_REGISTERS // (per_warp * BLOCK // WARP)
     return min(by_registers, THREADS[architecture] // BLOCK) * BLOCK // WARP
-
-
-def find_nvcc():
-    nvcc = shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin")
-    if nvcc is None:
-        print("skipped: nvcc was found neither in PATH nor in /usr/local/cuda/bin")
-        sys.exit(77)
-    text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    release = re.search(r"release (\d+)\.\d+, (V\S+)", text)
-    if release is None or int(release[1]) < 13:
-        print(f"skipped: {nvcc} is of {release[2] if release else 'an unknown version'}; "
-              "the kernels want CUDA 13.0 or newer")
-        sys.exit(77)
-    return nvcc, release[2]
 
 
 def compile_unit(nvcc, unit, dtype, architecture):
@@ -151,7 +139,7 @@ def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     os.chdir(arguments[0])
     files = arguments[1:] or sorted(str(f) for f in pathlib.Path("kernels").rglob("*.kernel.c"))
-    nvcc, compiler = find_nvcc()
+    nvcc, compiler = find_or_skip()
     kept, kept_compiler = read_table(pathlib.Path(TABLE))
     problems, rows = [], {}
 

@@ -15,10 +15,12 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+from nvcc import find_or_skip, plain  # noqa: E402
 
 FOLDER = pathlib.Path("kernels/lessons")
 TABLE = FOLDER / "registers.txt"
@@ -32,20 +34,6 @@ HEAD = """\
 """
 
 
-def find_nvcc():
-    nvcc = shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin:/usr/local/cuda-13.0/bin")
-    if nvcc is None:
-        print("skipped: nvcc was found neither in PATH nor in /usr/local/cuda/bin")
-        sys.exit(77)
-    text = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-    release = re.search(r"release (\d+)\.\d+, (V\S+)", text)
-    if release is None or int(release[1]) < 13:
-        print(f"skipped: {nvcc} is of {release[2] if release else 'an unknown version'}; "
-              "the PTX that is kept is of CUDA 13.0")
-        sys.exit(77)
-    return nvcc, release[2]
-
-
 def run(*command):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -53,24 +41,11 @@ def run(*command):
     return done.stdout + done.stderr
 
 
-def plain(ptx):
-    """Without the folders of this machine, and without blanks at the ends of lines. A mangled name of an anonymous
-    namespace, "_INTERNAL_" and eight digits, has a hash of the folder; in the PTX it is bytes of debugging information."""
-    def name(found):
-        path = pathlib.PurePath(found[2])
-        return f'{found[1]}"{FOLDER / path.name if path.suffix == ".cu" else path.name}"'
-
-    ptx = re.sub(r'(\.file\s+\d+ )"([^"]+)"', name, ptx)
-    internal = ",".join(str(byte) for byte in b"_INTERNAL_")
-    ptx = re.sub(rf"({internal})(,\d+){{8}}", r"\1" + 8 * ",48", ptx)
-    return "".join(line.rstrip() + "\n" for line in ptx.strip().splitlines())
-
-
 def compiled(nvcc, source, folder):
     ptx = folder / (source.stem + ".ptx")
     run(nvcc, "-std=c++17", "-O3", "-lineinfo", "--Werror", "all-warnings", f"-arch=compute_{OLDEST}", "-ptx", "-o", ptx,
         source)
-    return plain(ptx.read_text())
+    return plain(ptx.read_text(), FOLDER)
 
 
 def rows_of(nvcc, ptx, architecture, folder):
@@ -105,7 +80,7 @@ def check_names(source, ptx, problems):
 def main():
     renews = "--renew" in sys.argv
     os.chdir([a for a in sys.argv[1:] if not a.startswith("--")][0])
-    nvcc, compiler = find_nvcc()
+    nvcc, compiler = find_or_skip()
     sources, problems, rows = sorted(FOLDER.glob("*.cu")), [], {}
     kept_compiler = re.search(r"compiler: (\S+)", TABLE.read_text())[1] if TABLE.exists() else None
     stale = f"run {sys.argv[0]} --renew . and look at the difference"

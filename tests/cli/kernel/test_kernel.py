@@ -13,7 +13,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,9 @@ program, source = [os.path.abspath(word) for word in sys.argv[1:] if word != "--
 samples = pathlib.Path(source, "tests/lab/kernel_run/samples")
 lessons = pathlib.Path(source, "kernels/lessons")
 failures = []
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(source, "tests/kernels"))
+from nvcc import find, plain  # noqa: E402
 
 
 def check(condition, text, *shown):
@@ -224,22 +226,11 @@ def try_lessons():
 # --- What is kept ---
 
 
-def plain(ptx):
-    """Without the folders of this machine, their hash in mangled names (tests/kernels/lessons_ptx.py), and blanks at the
-    ends of lines."""
-    ptx = re.sub(r'(\.file\s+\d+ )"[^"]*/([^"/]+)"', r'\1"\2"', ptx)
-    internal = ",".join(str(byte) for byte in b"_INTERNAL_")
-    ptx = re.sub(rf"({internal})(,\d+){{8}}", r"\1" + 8 * ",48", ptx)
-    return "".join(line.rstrip() + "\n" for line in ptx.strip().splitlines())
-
-
 def try_kept():
-    nvcc = shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin:/usr/local/cuda-13.0/bin")
+    nvcc, version, why = find()
     if nvcc is None:
-        print("nvcc was not found: what is kept was not compiled again")
+        print(f"{why}: what is kept was not compiled again")
         return
-    version = re.search(r"V\d\S+", subprocess.run([nvcc, "--version"], capture_output=True, text=True,
-                                                  check=True).stdout)[0]
     for path in [*sorted(samples.glob("*.cu")), samples / "broken/broken.cu"]:
         kept = path.parent / "ptx" / f"{path.stem}.ptx"
         if not renews and version not in kept.read_text():
