@@ -9,32 +9,17 @@ Exit codes: those of `kernel`; 2 the page cannot be written, 3 a library is miss
 """
 import argparse
 import json
-import os
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # it may be installed where the user may not write
 
-from common import outside, whole_file
-
-INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2; pip: jinja2)"
-SYSTEM_PYTHON = "/usr/bin/python3"  # for which Debian's packages are; python3 may be another one
+from common import jinja, outside, whole_file
 
 
 def fail(code, sentence):
     print(f"chokepoint: kernel: {outside.shown(sentence)}", file=sys.stderr)
     sys.exit(code)
-
-
-def import_jinja():
-    """Without Jinja2 the system's python3 gets a try."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        if os.access(SYSTEM_PYTHON, os.X_OK) and not os.environ.get("CHOKEPOINT_REPORT_AGAIN"):
-            os.environ["CHOKEPOINT_REPORT_AGAIN"] = "1"
-            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
-        fail(3, f"python3 has no Jinja2; {INSTALL}")
 
 
 def counted(program, arguments):
@@ -60,7 +45,7 @@ def main():
     parser.add_argument("--beside")
     parser.add_argument("arguments", nargs="+")
     options = parser.parse_args()
-    import_jinja()
+    jinja.need(fail)
     from report_page import kernel
     sys.stdout.reconfigure(errors="surrogateescape")  # a path is printed as it was given
     before = beside(options.beside) if options.beside else None

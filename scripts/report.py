@@ -7,26 +7,11 @@ usage: report.py --program=CHOKEPOINT --out=FILE [--] RESULT|TRACE...
 Exit codes: 0 all was read, 2 a file could not be read, 3 a library is missing, 130 after Ctrl-C.
 """
 import argparse
-import os
 import sys
 
 sys.dont_write_bytecode = True  # it may be installed where the user may not write
 
-from common import outside, whole_file
-
-INSTALL = "scripts/setup.sh --report installs it (Debian: python3-jinja2; pip: jinja2)"
-SYSTEM_PYTHON = "/usr/bin/python3"  # for which Debian's packages are; python3 may be another one
-
-
-def import_jinja():
-    """Without Jinja2 the system's python3 gets a try."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        if os.access(SYSTEM_PYTHON, os.X_OK) and not os.environ.get("CHOKEPOINT_REPORT_AGAIN"):
-            os.environ["CHOKEPOINT_REPORT_AGAIN"] = "1"
-            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
-        fail(3, f"python3 has no Jinja2; {INSTALL}")
+from common import jinja, outside, whole_file
 
 
 def fail(code, sentence):
@@ -40,7 +25,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("inputs", nargs="+")
     options = parser.parse_args()
-    import_jinja()
+    jinja.need(fail)
     from report_page import page, sources
     sys.stdout.reconfigure(errors="surrogateescape")  # a path is printed as it was given
     try:

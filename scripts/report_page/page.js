@@ -1,20 +1,5 @@
 "use strict";
-// The page's behaviour: theme, sorting and filtering, and drawing a section when it is opened.
-
-// --- Theme ---
-
-const THEMES = ["auto", "light", "dark"];
-let theme = 0;
-
-function setTheme(next) {
-  const button = document.getElementById("theme"), name = THEMES[next];
-  theme = next;
-  if (name === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = name;
-  button.textContent = `Theme: ${name}`;
-  button.setAttribute("aria-label", `Theme: ${name === "auto" ? "as the system" : name}`);
-  redrawAll();
-}
+// The page's behaviour: sorting and filtering, and drawing a section when it is opened.
 
 // --- The overview ---
 
@@ -141,7 +126,7 @@ function afterPrint() {
 }
 
 function start() {
-  document.getElementById("theme").addEventListener("click", () => setTheme((theme + 1) % THEMES.length));
+  afterTheme = redrawAll;
   for (const table of document.querySelectorAll("table.sortable"))
     [...table.tHead.rows[0].cells].forEach((heading, column) => {
       const button = heading.querySelector("button");
