@@ -28,7 +28,7 @@ struct finding_causes {
     struct job *job;
     struct job_causes *causes;
     struct job_times times; /* without the causes that were found */
-    double step_ns;         /* likewise */
+    double step_ns;         /* the same */
     struct job_late late;
 };
 

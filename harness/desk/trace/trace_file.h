@@ -56,7 +56,7 @@ struct event_kernel {
     uint32_t registers, shared_bytes;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
     uint32_t collective; /* "allreduce"; trace_file_name(); 0, "": unknown */
-    /* Its process group: the name, the description ("default_pg") and the ranks ("[0, 1]"), likewise; 0: unknown. */
+    /* Its process group: the name, the description ("default_pg") and the ranks ("[0, 1]"), as trace_file_name(); 0: unknown. */
     uint32_t group_name, group_about, group_ranks;
     int64_t group_size;
     int64_t graph; /* 0: of none */

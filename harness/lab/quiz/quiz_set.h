@@ -28,7 +28,7 @@ struct quiz_set {
     const char *choices[QUIZ_CHOSEN][QUIZ_CHOICES]; /* constants */
     int right[QUIZ_CHOSEN];
     const char *finding;  /* the right one's id; NULL: nothing is wrong */
-    const char *evidence; /* the result's; NULL likewise */
+    const char *evidence; /* the result's; NULL as well */
     double predicted;     /* its gain, from the trace; NaN: of no time, or nothing is wrong */
     double effect, low,
         high; /* step time before / after, as measured; the interval may be NaN. Of a kernel: the count

@@ -44,8 +44,8 @@ copy()
     done
 }
 stdlib=$("$python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
-mkdir -p "$root/proc" "$root/dev" "$root/tmp" "$root/work" "$root$stdlib" "$root$folder"
-chmod 1777 "$root/tmp" "$root/work"
+mkdir -p "$root/proc" "$root/dev" "$root/tmp" "$root/home" "$root$stdlib" "$root$folder"
+chmod 1777 "$root/tmp" "$root/home"
 tar -c -C "$stdlib" --exclude=test --exclude=site-packages --exclude=dist-packages --exclude='config-*' --exclude=idlelib \
     --exclude=ensurepip . | tar -x -C "$root$stdlib"
 cp -r "$folder/venv" "$root$folder/"
@@ -59,12 +59,12 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     new='--mount --map-root-user' user=--userspec=0:0
 fi
-cd "$root/work" || exit 1
+cd "$root/home" || exit 1
 # shellcheck disable=SC2016,SC2086 # for that shell; two words
 in_wheel()
 {
     unshare $new --net sh -c 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$@"' \
-        "$root" "$user" "$root" "$env" -i -C /work HOME=/tmp PATH="$folder/venv/bin" CHOKEPOINT_CACHE=/tmp/cache "$@"
+        "$root" "$user" "$root" "$env" -i -C /home HOME=/tmp PATH="$folder/venv/bin" CHOKEPOINT_CACHE=/tmp/cache "$@"
 }
 in_wheel "$python" -c '' || skip "an empty root needs mounts"
 [ "$(find "$root" -name sh)" = "" ] || fail "the root is not empty"
@@ -77,7 +77,7 @@ expect 0 "explain" in_wheel chokepoint explain item_sync
 expect 0 "diagnose" in_wheel chokepoint diagnose empty.json
 expect 0 "train" in_wheel chokepoint train --device=cpu --model=light --steps=5 --trace=train.json.gz
 expect any "run" in_wheel chokepoint run launch_overhead --device=cpu --quick --repetitions=1 --no-trace --out=result
-says root/work/result/result.json '"launch_overhead/before"'
+says root/home/result/result.json '"launch_overhead/before"'
 expect 0 "compare" in_wheel chokepoint compare result/result.json result/result.json
 expect 0 "bench" in_wheel chokepoint bench --device=cpu --benchmark_filter=launch --max-time=0.1 --benchmark_min_time=0.01
 expect 0 "history" in_wheel chokepoint history add history.jsonl result/result.json

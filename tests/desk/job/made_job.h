@@ -14,7 +14,7 @@ struct made_job {
     int64_t which;   /* the rank, node or place; of a slow link the place of its group's ranks */
     double strength; /* of a step's own time; of imbalance the deviation of tokens */
     double skew_ns;  /* of clocks between nodes, at most */
-    double drift;    /* likewise: 50e-6 */
+    double drift;    /* of these clocks, at most: 50e-6 */
     double lost;     /* part of the ranks that there is no digest of */
 };
 
