@@ -1,9 +1,11 @@
 #include "harness/text/page.h"
 
+#include "harness/base/words/text.h"
 #include "harness/base/words/utf8.h"
 #include "harness/text/wrap.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -318,6 +320,33 @@ void page_detail(const struct page *page, const char *format, ...)
     fprintf(page->console.stream, "%s%*s", page->markdown ? "\n" : "",
             page->markdown ? 3 : DETAIL_INDENT, "");
     put_wrapped(page, DETAIL_INDENT, DETAIL_INDENT, text);
+}
+
+void page_command(const struct page *page, const char *label, const char *format, ...)
+{
+    FILE *stream = page->console.stream;
+    bool labelled = label[0] != '\0';
+    int indent = labelled ? DETAIL_INDENT : INDENT;
+    char command[TEXT_SIZE];
+    va_list arguments;
+
+    wrap_quote(command, sizeof command,
+               page->markdown ? program_invocation_short_name : program_invocation_name);
+    text_append(command, sizeof command, " ");
+    va_start(arguments, format);
+    text_append_list(command, sizeof command, format, arguments);
+    va_end(arguments);
+    if (page->markdown)
+        fprintf(stream, "\n%*s%s%s`%s`\n", labelled ? 3 : 0, "", label, labelled ? " " : "",
+                command);
+    else if (labelled &&
+             indent + wrap_columns(label) + 1 + wrap_columns(command) <= page->console.room)
+        fprintf(stream, "%*s%s %s\n", indent, "", label, command);
+    else {
+        if (labelled)
+            fprintf(stream, "%*s%s\n", indent, "", label);
+        wrap_command(stream, labelled ? indent + 2 : indent, page->console.room, command);
+    }
 }
 
 void page_table(const struct page *page, const struct column *columns, int count)

@@ -56,6 +56,12 @@ void page_item(const struct page *page, int number, const char *name, const char
 void page_detail(const struct page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A command of this program that readers may copy, below its item: the label, then the program as it was called
+ * (in Markdown without its folder) with these arguments. It is never cut, and broken only as a shell takes
+ * it. Without a label it stands by itself. */
+void page_command(const struct page *page, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* A column's width as printf takes it: negative is left-aligned. The other kinds of column are text: the
  * rest of the line, cut or wrapped at its end, and after these below the line, for rows that have it. In
  * Markdown all are columns, and nothing is cut.

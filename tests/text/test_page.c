@@ -4,6 +4,7 @@
 #include "harness/text/wrap.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,37 @@ static void a_command_can_be_pasted_at_any_width(void **state)
                               "  chokepoint train --model=light \\\n"
                               "      --launch=graph\n");
     free(text);
+}
+
+static void print_commands(const struct page *page)
+{
+    page_command(page, "Try:", "explain %s", "item_sync");
+    page_command(page, "See it in small:", "explain %s", "item_sync");
+    page_command(page, "", "explain %s", "item_sync");
+}
+
+static void a_command_of_a_page_can_be_pasted_from_any_folder(void **state)
+{
+    char *called = program_invocation_name;
+    (void)state;
+
+    program_invocation_name = (char[]){ "build/choke" };
+    check(print_commands, false,
+          "     Try: build/choke explain item_sync\n"
+          "     See it in small:\n"
+          "       build/choke explain item_sync\n"
+          "  build/choke explain item_sync\n");
+    program_invocation_name = (char[]){ "/a folder/of my/own/chokepoint" };
+    check(print_commands, false,
+          "     Try:\n"
+          "       /a\\ folder/of\\ my/own/chokepoint \\\n"
+          "           explain item_sync\n"
+          "     See it in small:\n"
+          "       /a\\ folder/of\\ my/own/chokepoint \\\n"
+          "           explain item_sync\n"
+          "  /a\\ folder/of\\ my/own/chokepoint \\\n"
+          "      explain item_sync\n");
+    program_invocation_name = called;
 }
 
 static void a_command_is_not_broken_within_a_quoted_word(void **state)
@@ -368,6 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(a_command_can_be_pasted_at_any_width),
+        cmocka_unit_test(a_command_of_a_page_can_be_pasted_from_any_folder),
         cmocka_unit_test(a_command_is_not_broken_within_a_quoted_word),
         cmocka_unit_test(columns_are_padded_wrapped_and_continued_below),
         cmocka_unit_test(parts_have_headings_notes_and_totals),

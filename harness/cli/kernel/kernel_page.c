@@ -182,7 +182,7 @@ static void print_findings(const struct page *page, const struct kernel_output *
         page_detail(page, "%s.", finding->text);
         page_detail(page, "Fix: %s.", finding->rule->advice);
         if (scenario_find(finding->rule->id) != NULL)
-            page_detail(page, "Lesson: chokepoint explain %s", finding->rule->id);
+            page_command(page, "Lesson:", "explain %s", finding->rule->id);
     }
 }
 

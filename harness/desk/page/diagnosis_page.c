@@ -276,7 +276,7 @@ static void print_scenario(const struct page *page, const char *finding)
     const char *scenario = catalogue_scenario(finding, 0);
 
     if (scenario != NULL)
-        page_detail(page, "See it in small: %s explain %s", program_invocation_name, scenario);
+        page_command(page, "See it in small:", "explain %s", scenario);
 }
 
 static void print_where(const struct page *page, const struct finding *finding)
@@ -361,7 +361,7 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
         page_summary(page, "In short: %s First to fix: %s. %s", findings->headline.text,
                      first->title, cost);
     if (catalogue_scenario(first->id, 0) != NULL)
-        page_paragraph(page, INK_PLAIN, "%s explain %s", program_invocation_name, first->id);
+        page_command(page, "", "explain %s", first->id);
 }
 
 /* --- The page --- */
