@@ -198,9 +198,10 @@ def lessons_table(program):
     """A row per pair of kernels: what is wrong, the counts that are foretold, and where Nsight Compute shows it."""
     rows = []
     for one in listed(program, "kernels"):
-        counts = [f"`{count['count']}` {count_cell(count['before'], count['unit'])} -> "
-                  f"{count_cell(count['after'], count['unit'])}" for count in one["foretold"] if count["arch"] == ARCH]
-        rows.append([f"`{one['name']}`", cell(one["title"]), f"`{one['before']}` -> `{one['after']}`", "; ".join(counts),
+        steps = [step for step in ("before", "between", "after") if one[step] is not None]
+        counts = [f"`{count['count']}` " + " -> ".join(count_cell(count[step], count["unit"]) for step in steps)
+                  for count in one["foretold"] if count["arch"] == ARCH]
+        rows.append([f"`{one['name']}`", cell(one["title"]), " -> ".join(f"`{one[step]}`" for step in steps), "; ".join(counts),
                      one["section"] + (f", {one['rule']}" if one["rule"] else "")])
     return table(["lesson", "what is wrong", "before -> after", "foretold", "Nsight Compute"], rows)
 

@@ -1,7 +1,8 @@
 // An atomic addition by every thread to one address.
 //
 // Additions to one address are done one after the other. Before, every thread of the grid adds its number to the sum in
-// memory; after, lanes add up in registers, warps through shared memory, and a block adds once.
+// memory; between, lanes add up in registers, and a warp adds once; after, warps add up through shared memory as well, and
+// a block adds once.
 //
 // *total += the sum of all floats. Block: 256 threads.
 
@@ -11,6 +12,18 @@ extern "C" __global__ void contended_atomics_before(const float *__restrict__ in
                                                     float *__restrict__ total)
 {
     atomicAdd(total, in[blockIdx.x * THREADS + threadIdx.x]);
+}
+
+extern "C" __global__ void contended_atomics_between(const float *__restrict__ in,
+                                                     float *__restrict__ total)
+{
+    float sum = in[blockIdx.x * THREADS + threadIdx.x];
+
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, distance);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(total, sum);
 }
 
 extern "C" __global__ void contended_atomics_after(const float *__restrict__ in,

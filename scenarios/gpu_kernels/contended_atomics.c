@@ -1,7 +1,7 @@
 /* An atomic addition by every thread to one address. */
 #include "scenarios/gpu_kernels/kernel_lesson.h"
 
-enum { LANES = 32, THREADS = 256, BLOCKS = 64 };
+enum { LANES = 32, THREADS = 256, BLOCKS = 64, WARPS = THREADS / LANES };
 
 #define LAUNCH(how)                                                                                \
     {                                                                                              \
@@ -26,9 +26,11 @@ const struct kernel_lesson kernel_lesson_contended_atomics = {
               "    atomicAdd(total, sum);\n" },
     .triton = { "tl.atomic_add(total + tl.zeros_like(i), x)\n", "tl.atomic_add(total, tl.sum(x))\n" },
     .pytorch = { "total.index_add_(0, torch.zeros_like(i), x)\n", "total += x.sum()\n" },
-    .launches = { LAUNCH("each thread adds"), LAUNCH("each block adds") },
+    .launches = { LAUNCH("each thread adds"), LAUNCH("each block adds"), LAUNCH("each warp adds") },
     .foretold = {
-        { KERNEL_COUNT_ATOMICS_ON_A_WORD, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS) },
-        { KERNEL_COUNT_ATOMIC_REQUESTS, ON_ALL(BLOCKS * THREADS / LANES), ON_ALL(BLOCKS) },
+        { KERNEL_COUNT_ATOMICS_ON_A_WORD, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS),
+          .between = ON_ALL(BLOCKS * WARPS) },
+        { KERNEL_COUNT_ATOMIC_REQUESTS, ON_ALL(BLOCKS * WARPS), ON_ALL(BLOCKS),
+          .between = ON_ALL(BLOCKS * WARPS) },
     },
 };

@@ -45,6 +45,29 @@ const struct kernel_lesson *kernel_lesson_find(const char *name)
     return NULL;
 }
 
+const char *lesson_variant_name(int variant)
+{
+    static const char *const names[] = { "before", "after", "between" };
+
+    return names[variant];
+}
+
+bool lesson_has_between(const struct kernel_lesson *lesson)
+{
+    return lesson->launches[LESSON_BETWEEN].words != NULL;
+}
+
+int lesson_steps(const struct kernel_lesson *lesson, int steps[LESSON_VARIANTS])
+{
+    int count = 0;
+
+    steps[count++] = LESSON_BEFORE;
+    if (lesson_has_between(lesson))
+        steps[count++] = LESSON_BETWEEN;
+    steps[count++] = LESSON_AFTER;
+    return count;
+}
+
 int lesson_arch_find(int number)
 {
     int arch = LESSON_ARCH_COUNT - 1;

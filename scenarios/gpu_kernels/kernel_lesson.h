@@ -1,12 +1,15 @@
 /* A kernel lesson: a pair of short kernels with one thing wrong in the first, as data.
  *
- * kernels/lessons/NAME.cu has the kernels, NAME_before and NAME_after, which compute the same. What must show is a count,
+ * kernels/lessons/NAME.cu has the kernels, NAME_before and NAME_after, which compute the same; where the way has two steps
+ * it has NAME_between as well. What must show is a count,
  * which follows from the source by arithmetic: a row of .foretold has that arithmetic, and a machine that executes the
  * kernels' PTX says whether it is true (harness/lab/lessons). So a lesson needs no GPU, and says nothing of times.
  *
  * The file of a lesson has one const row; kernel_lesson.c registers it. */
 #ifndef SCENARIOS_GPU_KERNELS_KERNEL_LESSON_H
 #define SCENARIOS_GPU_KERNELS_KERNEL_LESSON_H
+
+#include <stdbool.h>
 
 /* The architectures that a lesson's arithmetic is made for; harness/lab/kernel_run/residency.h has what they are. */
 #define LESSON_ARCHES(X) X(80) X(90) X(100)
@@ -94,9 +97,9 @@ extern const struct kernel_count_row kernel_counts[]; /* by enum kernel_count */
 enum lesson_argument_kind {
     LESSON_NOTHING, /* the end of the list */
     LESSON_INTEGER,
-    LESSON_FLOATS, /* small whole numbers, the same in both variants */
+    LESSON_FLOATS, /* small whole numbers, the same in all variants */
     LESSON_HALVES, /* the same numbers in 16 bits */
-    LESSON_RESULT, /* floats, zero before the launch; both variants must give the same */
+    LESSON_RESULT, /* floats, zero before the launch; all variants must give the same */
 };
 
 struct lesson_argument {
@@ -106,10 +109,14 @@ struct lesson_argument {
     int pitch;                         /* 0: columns */
 };
 
-enum { LESSON_ARGUMENTS = 4, LESSON_FORETOLD = 4, LESSON_VARIANTS = 2 };
+enum { LESSON_ARGUMENTS = 4, LESSON_FORETOLD = 4 };
+
+/* The first two are those of enum variant. */
+enum lesson_variant { LESSON_BEFORE, LESSON_AFTER, LESSON_BETWEEN, LESSON_VARIANTS };
+const char *lesson_variant_name(int variant); /* "before" ... */
 
 struct lesson_launch {
-    const char *words;                            /* what differs, in the table: "tile[32][33]" */
+    const char *words; /* what differs, in the table: "tile[32][33]"; NULL: no such variant */
     unsigned blocks[LESSON_ARCH_COUNT], blocks_y; /* blocks_y: 0 is 1 */
     unsigned threads, threads_y;                  /* threads_y: 0 is 1 */
     struct lesson_argument arguments[LESSON_ARGUMENTS];
@@ -120,7 +127,7 @@ struct lesson_launch {
 struct foretold {
     enum kernel_count count; /* KERNEL_COUNT_NONE: the end */
     double before[LESSON_ARCH_COUNT], after[LESSON_ARCH_COUNT];
-    double within;
+    double within, between[LESSON_ARCH_COUNT];
 };
 
 /* The lines that differ, in a language; NULL: it has no such thing, and `instead` says why. */
@@ -134,13 +141,17 @@ struct kernel_lesson {
     const char *symptom, *cause, *fix, *look, *cost; /* the lesson, one sentence each */
     const char *section, *rule; /* of Nsight Compute: identifiers; rule NULL: none says it */
     struct lesson_lines cuda, triton, pytorch;
-    struct lesson_launch launches[LESSON_VARIANTS]; /* before, after */
+    struct lesson_launch launches[LESSON_VARIANTS]; /* by enum lesson_variant */
     struct foretold foretold[LESSON_FORETOLD];
 };
 
 extern const struct kernel_lesson *const kernel_lessons[]; /* ends with NULL */
 
 const struct kernel_lesson *kernel_lesson_find(const char *name); /* NULL: none */
+
+/* The variants of a lesson from the wrong one to the right one; returns how many: 2 or 3. */
+int lesson_steps(const struct kernel_lesson *lesson, int steps[LESSON_VARIANTS]);
+bool lesson_has_between(const struct kernel_lesson *lesson);
 
 /* The place of an architecture in lesson_arches; -1: it is not known. */
 int lesson_arch_find(int number);

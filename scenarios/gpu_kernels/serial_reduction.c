@@ -7,6 +7,13 @@ enum { LANES = 32, THREADS = 256, BLOCKS = 64, UNROLLED = 32 };
  * lane of each warp finds its place and stores its sum, in 5 instructions, and one stores the block's. */
 enum { LONE = THREADS * 2 + THREADS / UNROLLED * 4, LONE_AFTER = THREADS / LANES * 5 + 4 };
 
+/* A tree of 8 steps: 4, 2 and 1 warps take part in the first three, one in each of the others, with two loads each. The
+ * last step is of one lane, with an addition and a store; it loads the block's sum and stores it, in 5 instructions. */
+enum { TREE_LOADS = (4 + 2 + 1 + 5) * 2 + 1, LONE_BETWEEN = 4 + 5 };
+
+/* The barriers before the first three steps let a warp see what others stored; what follows is of one warp. */
+enum { TREE_BARRIERS = 1 + 8, TREE_BARRIERS_NEEDED = 3 };
+
 #define LAUNCH(how)                                                                                \
     {                                                                                              \
         how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
@@ -20,7 +27,7 @@ const struct kernel_lesson kernel_lesson_serial_reduction = {
     .title = "One thread that adds up what the block has",
     .symptom = "the block's other warps wait or have ended, while one lane goes round a loop",
     .cause = "thread 0 adds the block's numbers one after the other",
-    .fix = "exchanges between lanes (__shfl_xor_sync: 5 steps for 32 numbers), then a word per warp in shared memory; "
+    .fix = "a tree in shared memory, or, without its barriers, exchanges between lanes (__shfl_xor_sync: 5 steps for 32 numbers), then a word per warp in shared memory; "
            "or cub::BlockReduce",
     .look = "active threads per warp: 1 in the loop",
     .cost = "the numbers are added in another order, so that sums of floats may differ in the last digits",
@@ -38,11 +45,15 @@ const struct kernel_lesson kernel_lesson_serial_reduction = {
                  "for value in x:\n"
                  "    total = total + value\n",
                  "total = x.sum()\n" },
-    .launches = { LAUNCH("thread 0 adds all"), LAUNCH("lanes exchange") },
+    .launches = { LAUNCH("thread 0 adds all"), LAUNCH("lanes exchange"),
+                  LAUNCH("a tree in shared memory") },
     .foretold = {
         /* A load per number; after, one load of the first warp has the sums of all 8. */
-        { KERNEL_COUNT_SHARED_LOADS, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS) },
+        { KERNEL_COUNT_SHARED_LOADS, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS),
+          .between = ON_ALL(BLOCKS * TREE_LOADS) },
         { KERNEL_COUNT_LONE_INSTRUCTIONS, ON_ALL(BLOCKS *LONE), ON_ALL(BLOCKS *LONE_AFTER),
-          .within = 0.05 },
+          .within = 0.05, .between = ON_ALL(BLOCKS * LONE_BETWEEN) },
+        { KERNEL_COUNT_NEEDLESS_BARRIERS, ON_ALL(0), ON_ALL(0),
+          .between = ON_ALL(BLOCKS * (TREE_BARRIERS - TREE_BARRIERS_NEEDED)) },
     },
 };

@@ -11,7 +11,6 @@ from report_page import page
 
 FOLDER = pathlib.Path(__file__).parent
 MALFORMED = page.MALFORMED
-SOURCE_MOST = 4 << 20
 LANES, SECTOR, BANKS, WORD = 32, 32, 32, 4
 CELL, LEFT, BAR = 8, 46, 64  # of a picture, in its own pixels
 SECTORS_DRAWN = 32
@@ -103,14 +102,6 @@ def pictures_of(found):
 
 # --- The source beside its counts ---
 
-def source_of(found, other=None):
-    """Its lines; [] where they are not at hand. A page of two reads the file of the one that the program has just run."""
-    path = (other or found)["source"]
-    if not path or (found["source"] or "") != path or not os.path.isfile(path) or os.path.getsize(path) > SOURCE_MOST:
-        return []
-    return pathlib.Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-
-
 def accesses(row, space):
     """Touched and wanted by all accesses of a line to a space, and how many requests."""
     of = [one for one in row["accesses"] if one["name"].startswith(space)]
@@ -140,31 +131,29 @@ def line_view(number, text, row, most):
             "local": accesses(row, "local")[2]}
 
 
-def lines_of(found, source):
+def lines_of(found):
     """The lines around those that ran; without a source those that ran."""
     rows = {row["line"]: row for row in found["lines"]
             if not found["source"] or row["file"] == os.path.basename(found["source"])}
     most = max([1, *[row["instructions"] for row in rows.values()]])
-    if not rows:
-        return []
-    if not source:
+    if not found["code"]:
         return [line_view(row["line"], row["file"], row, most) for row in found["lines"]]
-    first, last = max(1, min(rows) - 1), min(len(source), max(rows) + 1)
-    return [line_view(number, source[number - 1], rows.get(number), most) for number in range(first, last + 1)]
+    return [line_view(number, text, rows.get(number), most)
+            for number, text in enumerate(found["code"], found["code_first"])]
 
 
 # --- The page ---
 
-def view(found, name, other=None):
+def view(found, name):
     counts = found["counts"]
-    return {**found, "name": name, "code": lines_of(found, source_of(found, other)), "pictures": pictures_of(found),
+    return {**found, "name": name, "code": lines_of(found), "pictures": pictures_of(found),
             "lanes_mean": ratio(counts["lanes"], counts["instructions"])}
 
 
 def render(found, before):
     """The page of a run, and of another before it."""
     script = (FOLDER / "theme.js").read_text()
-    runs = ([view(before, "before", found)] if before else []) + [view(found, "after" if before else "")]
+    runs = ([view(before, "before")] if before else []) + [view(found, "after" if before else "")]
     style = (FOLDER / "style.css").read_text() + (FOLDER / "kernel.css").read_text()
     return page.environment().get_template("kernel.html").render(
         runs=runs, style=markupsafe.Markup(style), script=markupsafe.Markup(script), figure=figure,

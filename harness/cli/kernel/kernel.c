@@ -1,9 +1,11 @@
-/* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes, at which line. */
+/* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes, at which line. A kernel
+ * of the lessons is called by its name. */
 #include "harness/cli/kernel/kernel_output.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/kernel/kernel_web_page.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
+#include "harness/lab/lessons/lesson_launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@ struct kernel_command {
 
     struct kernel_source source;
     char *argument_text; /* of a file */
+    const struct kernel_lesson *lesson;
+    struct lesson_kernel of_lesson;
     char *source_text;
     char source_path[PATH_MAX];
     struct kernel_argument values[KERNEL_ARGUMENTS_MOST];
@@ -68,7 +72,7 @@ static void join_lines(char *text)
 
 static enum status take_arguments(struct kernel_command *command)
 {
-    const char *text = command->arguments;
+    const char *text = command->arguments != NULL ? command->arguments : "";
     size_t bytes;
 
     if (text[0] == '@') {
@@ -78,6 +82,46 @@ static enum status take_arguments(struct kernel_command *command)
     }
     command->run.arguments = command->values;
     return kernel_arguments_parse(command->values, &command->run.argument_count, text);
+}
+
+/* The launch is the lesson's. BAD_USAGE: the architecture is none of its own, or the call asks for another launch. */
+static enum status take_lesson(struct kernel_command *command, int variant)
+{
+    int arch = lesson_arch_find(command->architecture);
+
+    if (arch < 0)
+        FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
+             ARCHITECTURES);
+    if (command->kernel != NULL || command->grid != NULL || command->block != NULL ||
+        command->arguments != NULL || command->shared_bytes > 0)
+        FAIL(STATUS_BAD_USAGE, "%s is a kernel of a lesson, which has its grid and its arguments",
+             command->flags.arguments[0]);
+    TRY(lesson_kernel_make(&command->of_lesson, command->lesson, variant, arch));
+    command->run = command->of_lesson.run;
+    snprintf(command->source_path, sizeof command->source_path, "%s.cu", command->lesson->name);
+
+    return STATUS_OK;
+}
+
+static enum status take_launch(struct kernel_command *command)
+{
+    struct kernel_run *run = &command->run;
+    const char *name = command->flags.arguments[0];
+    int variant;
+
+    if (kernel_lesson_find(name) != NULL)
+        FAIL(STATUS_BAD_USAGE, "%s is a lesson: give %s_before or %s_after", name, name, name);
+    if (lesson_kernel_find(&command->lesson, &variant, name))
+        return take_lesson(command, variant);
+    command->lesson = NULL;
+    TRY(take_dimensions(run->blocks, "grid", command->grid != NULL ? command->grid : "1"));
+    TRY(take_dimensions(run->threads, "block", command->block != NULL ? command->block : "32"));
+    TRY(take_arguments(command));
+    run->name = name;
+    run->kernel = command->kernel;
+    run->shared_bytes = (size_t)command->shared_bytes;
+
+    return STATUS_OK;
 }
 
 /* The text of the file that most lines are of, if it is at hand. */
@@ -109,23 +153,35 @@ static enum status print(const struct kernel_command *command, const struct kern
     return STATUS_OK;
 }
 
+/* --registers, or what ptxas says, or said of a lesson. */
+static struct kernel_ptxas needs_of(const struct kernel_command *command)
+{
+    struct kernel_ptxas needs = { .registers = command->registers };
+    const char *name = command->outcome.kernel_name;
+    int arch = lesson_arch_find(command->architecture);
+
+    if (needs.registers > 0)
+        return needs;
+    if (command->lesson == NULL)
+        return kernel_source_ptxas(&command->source, name, command->architecture);
+    needs.registers = lesson_of_ptxas(name, arch, LESSON_REGISTERS);
+    needs.spilled_bytes = lesson_of_ptxas(name, arch, LESSON_SPILLED_BYTES);
+    return needs;
+}
+
 static enum status show(struct kernel_command *command)
 {
     struct kernel_finding findings[KERNEL_FINDINGS_MOST];
-    struct kernel_ptxas ptxas = { .registers = command->registers };
+    struct kernel_ptxas ptxas = needs_of(command);
     const struct architecture *architecture = architecture_find(command->architecture);
     struct kernel_output output = { .file = command->flags.arguments[0],
                                     .findings = findings,
                                     .elements = command->elements };
 
-    if (ptxas.registers == 0)
-        ptxas = kernel_source_ptxas(&command->source, command->outcome.kernel_name,
-                                    architecture->number);
-    TRY(find_source(command));
-    if (command->source_text != NULL) {
-        output.source_path = command->source_path;
-        output.source = command->source_text;
-    }
+    if (command->lesson == NULL)
+        TRY(find_source(command));
+    output.source = command->lesson != NULL ? lesson_source(command->lesson) : command->source_text;
+    output.source_path = output.source != NULL ? command->source_path : NULL;
     output.facts = kernel_facts_of(&command->run, &command->outcome, architecture, ptxas.registers,
                                    ptxas.spilled_bytes);
     output.is_from_ptxas = ptxas.registers > 0;
@@ -139,7 +195,7 @@ static enum status run_kernel(void *context, int *exit_code)
     struct kernel_run *run = &command->run;
 
     if (command->flags.argument_count != 1)
-        FAIL(STATUS_BAD_USAGE, "give one file of PTX, or of CUDA C");
+        FAIL(STATUS_BAD_USAGE, "give one file of PTX, or of CUDA C, or a kernel of a lesson");
     if (architecture_find(command->architecture) == NULL)
         FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
              ARCHITECTURES);
@@ -147,17 +203,14 @@ static enum status run_kernel(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", command->flags.out);
     if (command->beside != NULL && command->flags.out == NULL)
         FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
-    TRY(take_dimensions(run->blocks, "grid", command->grid));
-    TRY(take_dimensions(run->threads, "block", command->block));
-    TRY(take_arguments(command));
+    TRY(take_launch(command));
     if (command->flags.out != NULL)
         return kernel_web_page(&command->flags, command->beside);
-    TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
-    run->ptx = command->source.ptx;
-    run->ptx_bytes = command->source.bytes;
-    run->name = command->flags.arguments[0];
-    run->kernel = command->kernel;
-    run->shared_bytes = (size_t)command->shared_bytes;
+    if (command->lesson == NULL) {
+        TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
+        run->ptx = command->source.ptx;
+        run->ptx_bytes = command->source.bytes;
+    }
     run->most_instructions = command->most_instructions;
     TRY(kernel_run(run, &command->outcome));
     *exit_code = command->outcome.finding.kind != SIMT_NONE;
@@ -169,9 +222,6 @@ static void prepare(void *context)
     struct kernel_command *command = context;
 
     command->flags.out = NULL;
-    command->grid = "1";
-    command->block = "32";
-    command->arguments = "";
     command->architecture = 90;
     command->elements = 8;
     command->most_instructions = KERNEL_RUN_MOST_INSTRUCTIONS;
@@ -183,6 +233,7 @@ static void release(void *context)
 
     kernel_outcome_release(&command->outcome);
     kernel_source_release(&command->source);
+    lesson_kernel_release(&command->of_lesson);
     free(command->argument_text);
     free(command->source_text);
 }
@@ -219,7 +270,7 @@ static const struct option_row options[] = {
 const struct command command_kernel = {
     .name = "kernel",
     .text = "one kernel of CUDA without a GPU: what is wrong in it, and what it wastes",
-    .arguments = "FILE.ptx|FILE.cu",
+    .arguments = "FILE.ptx|FILE.cu|LESSON_before|LESSON_after",
     .help =
         "Executes a kernel of your own warp by warp, on this machine's processor: PTX as nvcc -ptx "
         "-lineinfo writes it, or CUDA C if nvcc is at hand. Every access is checked (bounds, "
@@ -232,7 +283,8 @@ const struct command command_kernel = {
         "an array, and how it is filled: zero, iota (0, 1, 2, ...), random (floats of [0, 1), "
         "integers; random<256 bounds them, random@7 gives the seed), a number, or nothing: "
         "unwritten. 4k is 4096, and 512*512 a product. @FILE has an argument per line; # begins a "
-        "comment.\n"
+        "comment. A kernel of a lesson (explain gpu_kernels) is called by its name, and has all "
+        "this.\n"
         "\n"
         "Examples:\n"
         "  chokepoint kernel sum.ptx --grid=64 --block=256 "
@@ -241,6 +293,7 @@ const struct command command_kernel = {
         "--args=f32[256*256]:iota,f32[256*256],i32:256\n"
         "  chokepoint kernel transpose.cu --kernel=tiled --grid=8,8 --block=32,32 "
         "--args=f32[256*256]:iota,f32[256*256],i32:256 -o transpose.html\n"
+        "  chokepoint kernel bank_conflicts_before\n"
         "\n" EXIT_CODES("the kernel ran to its end, whatever it wastes",
                         "something in it is wrong: a race, an access out of bounds, a barrier that "
                         "not all threads reach, no end"),

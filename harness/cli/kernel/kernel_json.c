@@ -1,9 +1,12 @@
 #include "harness/cli/kernel/kernel_output.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/words/text.h"
 #include "harness/text/json.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double ratio(uint64_t a, uint64_t b)
 {
@@ -189,6 +192,45 @@ static void put_findings(struct json *json, cJSON *root, const struct kernel_out
     }
 }
 
+/* The first and the last line of a file that ran; last 0: none did. */
+static void find_lines(int *first, int *last, const struct kernel_outcome *outcome,
+                       const char *file)
+{
+    *first = INT_MAX;
+    *last = 0;
+    for (int i = 0; i < outcome->line_count; i++) {
+        int line = outcome->lines[i].line;
+        if (strcmp(outcome->lines[i].file, file) != 0)
+            continue;
+        *first = line < *first ? line : *first;
+        *last = line > *last ? line : *last;
+    }
+}
+
+/* The lines that ran, those in between, one before and one after. */
+static enum status put_code(struct json *json, cJSON *root, const struct kernel_output *output)
+{
+    const char *path = output->source_path != NULL ? output->source_path : "";
+    const char *slash = strrchr(path, '/'), *line = output->source;
+    cJSON *code = json_array(json, root, "code");
+    int first, last;
+
+    find_lines(&first, &last, output->facts.outcome, slash != NULL ? slash + 1 : path);
+    first = first > 1 ? first - 1 : 1;
+    json_integer(json, root, "code_first", line != NULL && last > 0 ? first : 0);
+    for (int n = 1; line != NULL && last > 0 && n <= last + 1 && *line != '\0'; n++) {
+        size_t length = strcspn(line, "\n");
+        char *text;
+        if (n >= first) {
+            TRY(text_make(&text, "%.*s", (int)length, line));
+            json_text(json, code, NULL, text);
+            free(text);
+        }
+        line += length + (line[length] == '\n');
+    }
+    return STATUS_OK;
+}
+
 static enum status put_all(struct json *json, cJSON *root, const struct kernel_output *output)
 {
     const struct kernel_outcome *outcome = output->facts.outcome;
@@ -198,6 +240,7 @@ static enum status put_all(struct json *json, cJSON *root, const struct kernel_o
     json_text(json, root, "file", output->file);
     json_text(json, root, "kernel", outcome->kernel_name);
     json_text(json, root, "source", output->source_path);
+    TRY(put_code(json, root, output));
     put_dimensions(json, root, "grid", output->facts.run->blocks);
     put_dimensions(json, root, "block", output->facts.run->threads);
     put_wrong(json, root, &outcome->finding);

@@ -2,7 +2,7 @@
 
 #include "harness/base/words/text.h"
 #include "harness/text/page_rows.h"
-#include "scenarios/scenario.h"
+#include "scenarios/gpu_kernels/kernel_lesson.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +181,7 @@ static void print_findings(const struct page *page, const struct kernel_output *
         page_item(page, i + 1, finding->rule->id, finding->rule->title, INK_DOUBTFUL, "");
         page_detail(page, "%s.", finding->text);
         page_detail(page, "Fix: %s.", finding->rule->advice);
-        if (scenario_find(finding->rule->id) != NULL)
+        if (kernel_lesson_find(finding->rule->id) != NULL)
             page_command(page, "Lesson:", "explain %s", finding->rule->id);
     }
 }

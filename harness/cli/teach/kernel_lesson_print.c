@@ -2,6 +2,7 @@
 
 #include "harness/base/words/text.h"
 #include "harness/cli/teach/lesson_print.h"
+#include "harness/lab/lessons/lesson_launch.h"
 #include "harness/lab/lessons/lesson_result.h"
 #include "harness/lab/lessons/lesson_table.h"
 #include "harness/text/json.h"
@@ -30,23 +31,28 @@ static bool is_same_everywhere(const struct foretold *foretold)
 {
     for (int arch = 1; arch < LESSON_ARCH_COUNT; arch++)
         if (foretold->before[arch] != foretold->before[0] ||
-            foretold->after[arch] != foretold->after[0])
+            foretold->after[arch] != foretold->after[0] ||
+            foretold->between[arch] != foretold->between[0])
             return false;
     return true;
 }
 
 /* "32 before, 4 after", or that for each architecture. */
-static void print_values(char *text, size_t size, const struct foretold *foretold)
+static void print_values(char *text, size_t size, const struct kernel_lesson *lesson,
+                         const struct foretold *foretold)
 {
     bool same = is_same_everywhere(foretold);
+    int steps[LESSON_VARIANTS], count = lesson_steps(lesson, steps);
 
     text[0] = '\0';
     for (int arch = 0; arch < (same ? 1 : LESSON_ARCH_COUNT); arch++) {
-        char values[LESSON_VARIANTS][CELL];
-        for (int v = 0; v < LESSON_VARIANTS; v++)
-            lesson_count_print(values[v], CELL, foretold_value(foretold, v, arch),
+        for (int step = 0; step < count; step++) {
+            char value[CELL];
+            lesson_count_print(value, CELL, foretold_value(foretold, steps[step], arch),
                                kernel_counts[foretold->count].unit);
-        text_join(text, size, "; ", "%s before, %s after", values[0], values[1]);
+            text_join(text, size, step == 0 ? "; " : ", ", "%s %s", value,
+                      lesson_variant_name(steps[step]));
+        }
         if (!same)
             text_append(text, size, " on sm_%d", lesson_arches[arch]);
     }
@@ -54,12 +60,13 @@ static void print_values(char *text, size_t size, const struct foretold *foretol
         text_append(text, size, ", within %.0f%%", 100 * foretold->within);
 }
 
-static void print_foretold(const struct page *page, const struct foretold *foretold)
+static void print_foretold(const struct page *page, const struct kernel_lesson *lesson,
+                           const struct foretold *foretold)
 {
     const struct kernel_count_row *count = &kernel_counts[foretold->count];
     char values[256], sentence[512];
 
-    print_values(values, sizeof values, foretold);
+    print_values(values, sizeof values, lesson, foretold);
     snprintf(sentence, sizeof sentence, "%s: %s. In Nsight Compute: %s", count->meaning, values,
              count->metric);
     page_note(page, count->name, sentence);
@@ -104,6 +111,36 @@ static void print_measured(const struct page *page, const struct kernel_lesson *
     }
 }
 
+/* Counts by line, and findings. */
+static void print_by_hand(const struct page *page, const struct kernel_lesson *lesson)
+{
+    int steps[LESSON_VARIANTS], count = lesson_steps(lesson, steps);
+
+    page_summary(page, "See each line by line");
+    page_code_begin(page, "sh");
+    for (int step = 0; step < count; step++) {
+        char kernel[LESSON_NAME_SIZE];
+        lesson_kernel_name(kernel, lesson, steps[step]);
+        lesson_command(page, "kernel", kernel);
+    }
+    page_code_end(page);
+}
+
+static void print_difference(const struct page *page, const struct kernel_lesson *lesson)
+{
+    const char *before = lesson->launches[LESSON_BEFORE].words;
+    const char *after = lesson->launches[LESSON_AFTER].words;
+
+    if (lesson_has_between(lesson))
+        page_paragraph(page, INK_PLAIN,
+                       "%s before, %s between, %s after; kernels/lessons/%s.cu has the kernels",
+                       before, lesson->launches[LESSON_BETWEEN].words, after, lesson->name);
+    else
+        page_paragraph(page, INK_PLAIN,
+                       "%s before, %s after; kernels/lessons/%s.cu has both kernels", before, after,
+                       lesson->name);
+}
+
 void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,
                          const struct measured_before *measured)
 {
@@ -120,13 +157,13 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
              lesson->rule != NULL ? lesson->rule : "", " of Nsight Compute");
     lesson_point(page, "In ncu", place);
     page_summary(page, "The one difference");
-    page_paragraph(page, INK_PLAIN, "%s before, %s after; kernels/lessons/%s.cu has both kernels",
-                   lesson->launches[0].words, lesson->launches[1].words, lesson->name);
+    print_difference(page, lesson);
     print_language(page, "In CUDA C", "cuda", "//", &lesson->cuda);
     print_language(page, "In Triton", "python", "#", &lesson->triton);
     print_language(page, "In PyTorch", "python", "#", &lesson->pytorch);
     lesson_part(page, "What is foretold");
-    for (int i = 0; i < foretold_count(lesson); i++) print_foretold(page, &lesson->foretold[i]);
+    for (int i = 0; i < foretold_count(lesson); i++)
+        print_foretold(page, lesson, &lesson->foretold[i]);
     page_paragraph(
         page, INK_PLAIN,
         "Counts of PTX. Requests, sectors and passes are those of the GPU's instructions; "
@@ -134,6 +171,7 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
         "a count alone.");
     print_measured(page, lesson, measured);
     lesson_invocation(page, "Count it", "run", lesson->name);
+    print_by_hand(page, lesson);
 }
 
 void kernel_counts_print(const struct page *page, const struct kernel_lesson *lesson, int variant,

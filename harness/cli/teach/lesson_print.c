@@ -134,15 +134,20 @@ static void print_command(const struct page *page, const char *line)
     wrap_command(page->console.stream, page->markdown ? 0 : 2, page->console.room, line);
 }
 
-void lesson_invocation(const struct page *page, const char *heading, const char *command,
-                       const char *scenario)
+void lesson_command(const struct page *page, const char *command, const char *name)
 {
     char line[LINE_SIZE];
 
-    snprintf(line, sizeof line, "%s %s %s", program_name(page), command, scenario);
+    snprintf(line, sizeof line, "%s %s %s", program_name(page), command, name);
+    print_command(page, line);
+}
+
+void lesson_invocation(const struct page *page, const char *heading, const char *command,
+                       const char *scenario)
+{
     page_summary(page, "%s", heading);
     page_code_begin(page, "sh");
-    print_command(page, line);
+    lesson_command(page, command, scenario);
     page_code_end(page);
 }
 

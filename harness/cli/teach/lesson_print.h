@@ -26,7 +26,8 @@ void lesson_point(const struct page *page, const char *word, const char *text);
 void lesson_lines_print(const struct page *page, const char *language, const char *comment,
                         const char *word, const char *lines);
 
-/* A heading, and a command that can be pasted. */
+/* A command that can be pasted, and one below a heading. */
+void lesson_command(const struct page *page, const char *command, const char *name);
 void lesson_invocation(const struct page *page, const char *heading, const char *command,
                        const char *scenario);
 

@@ -18,7 +18,8 @@ static void add_lines(struct json *json, cJSON *to, const char *name,
     json_text(json, object, "instead", lines->instead);
 }
 
-static void add_foretold(struct json *json, cJSON *array, const struct foretold *foretold, int arch)
+static void add_foretold(struct json *json, cJSON *array, const struct foretold *foretold,
+                         bool between, int arch)
 {
     cJSON *object = json_object(json, array, NULL);
     const struct kernel_count_row *count = &kernel_counts[foretold->count];
@@ -30,6 +31,7 @@ static void add_foretold(struct json *json, cJSON *array, const struct foretold 
     json_integer(json, object, "arch", lesson_arches[arch]);
     json_number(json, object, "before", foretold->before[arch]);
     json_number(json, object, "after", foretold->after[arch]);
+    json_number(json, object, "between", between ? foretold->between[arch] : NAN);
     json_number(json, object, "within", foretold->within);
 }
 
@@ -52,10 +54,11 @@ static void add_lesson(struct json *json, cJSON *array, const struct kernel_less
     add_lines(json, object, "pytorch", &lesson->pytorch);
     json_text(json, object, "before", lesson->launches[0].words);
     json_text(json, object, "after", lesson->launches[1].words);
+    json_text(json, object, "between", lesson->launches[LESSON_BETWEEN].words);
     foretold = json_array(json, object, "foretold");
     for (int i = 0; i < foretold_count(lesson); i++)
         for (int arch = 0; arch < LESSON_ARCH_COUNT; arch++)
-            add_foretold(json, foretold, &lesson->foretold[i], arch);
+            add_foretold(json, foretold, &lesson->foretold[i], lesson_has_between(lesson), arch);
 }
 
 void lessons_json(struct json *json, cJSON *array)
@@ -68,20 +71,22 @@ void lessons_json(struct json *json, cJSON *array)
 static void add_count(struct json *json, cJSON *array, const struct lesson_result *result,
                       const struct foretold *foretold)
 {
+    static const char *const told[] = { "foretold_before", "foretold_after", "foretold_between" };
     cJSON *object = json_object(json, array, NULL);
-    double before = result->counts[0].of[foretold->count];
-    double after = result->counts[1].of[foretold->count];
+    bool holds = true;
 
     json_text(json, object, "count", kernel_counts[foretold->count].name);
     json_text(json, object, "unit", kernel_counts[foretold->count].unit);
-    json_number(json, object, "before", before);
-    json_number(json, object, "after", after);
-    json_number(json, object, "foretold_before", foretold_value(foretold, 0, result->arch));
-    json_number(json, object, "foretold_after", foretold_value(foretold, 1, result->arch));
+    for (int v = 0; v < LESSON_VARIANTS; v++)
+        json_number(json, object, lesson_variant_name(v), result->counts[v].of[foretold->count]);
+    for (int v = 0; v < LESSON_VARIANTS; v++) {
+        bool there = result->lesson->launches[v].words != NULL;
+        json_number(json, object, told[v], there ? foretold_value(foretold, v, result->arch) : NAN);
+        holds = holds && (!there || foretold_holds(foretold, result->counts[v].of[foretold->count],
+                                                   v, result->arch));
+    }
     json_number(json, object, "within", foretold->within);
-    json_bool(json, object, "holds",
-              foretold_holds(foretold, before, 0, result->arch) &&
-                  foretold_holds(foretold, after, 1, result->arch));
+    json_bool(json, object, "holds", holds);
 }
 
 static void add_all_counts(struct json *json, cJSON *to, const char *name,
@@ -104,12 +109,17 @@ void lesson_result_add(struct json *json, cJSON *kernels, const struct lesson_re
     json_text(json, object, "reason", result->reason);
     json_text(json, object, "before", lesson->launches[0].words);
     json_text(json, object, "after", lesson->launches[1].words);
+    json_text(json, object, "between", lesson->launches[LESSON_BETWEEN].words);
     json_integer(json, object, "arch", lesson_arches[result->arch]);
     counts = json_array(json, object, "counts");
     for (int i = 0; i < foretold_count(lesson); i++)
         add_count(json, counts, result, &lesson->foretold[i]);
     add_all_counts(json, object, "counts_before", &result->counts[0]);
     add_all_counts(json, object, "counts_after", &result->counts[1]);
+    if (lesson_has_between(lesson))
+        add_all_counts(json, object, "counts_between", &result->counts[LESSON_BETWEEN]);
+    else
+        json_text(json, object, "counts_between", NULL);
     json_number(json, object, "seconds", result->seconds);
 }
 
@@ -152,14 +162,17 @@ static bool label_of(const void *rows, int repetition, char *text, size_t size)
 void lesson_rows_add(struct json *json, cJSON *benchmarks, const struct lesson_result *result,
                      int family)
 {
-    for (int v = 0; v < LESSON_VARIANTS && result->verdict != LESSON_FAILED; v++) {
+    int steps[LESSON_VARIANTS], count = lesson_steps(result->lesson, steps);
+
+    for (int step = 0; step < count && result->verdict != LESSON_FAILED; step++) {
+        int v = steps[step];
         char name[96];
         const struct rows_of_variant of = { result, v };
         const struct benchmark_rows rows = {
             .name = name,
             .time_unit = "us",
             .family = family,
-            .instance = v,
+            .instance = step,
             .repetitions = LESSON_REPETITIONS,
             .counters = KERNEL_COUNT_COUNT - KERNEL_COUNT_FIRST,
             .result = &of,
@@ -169,8 +182,7 @@ void lesson_rows_add(struct json *json, cJSON *benchmarks, const struct lesson_r
             .label = label_of,
         };
 
-        snprintf(name, sizeof name, "%s/counts:%s", result->lesson->name,
-                 variant_name((enum variant)v));
+        snprintf(name, sizeof name, "%s/counts:%s", result->lesson->name, lesson_variant_name(v));
         benchmark_rows_add(json, benchmarks, &rows);
     }
 }

@@ -18,7 +18,4 @@ struct lesson_output {
 enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *output,
                            const struct kernel_lesson *lesson, int variant, int arch);
 
-/* The registers of a thread of a kernel, as ptxas gave them (kernels/lessons/registers.txt); -1: the table has none. */
-int lesson_registers(const char *kernel, int arch);
-
 #endif

@@ -16,7 +16,9 @@ const char *lesson_verdict_name(enum lesson_verdict verdict)
 
 double foretold_value(const struct foretold *foretold, int variant, int arch)
 {
-    return variant == 0 ? foretold->before[arch] : foretold->after[arch];
+    const double *const values[] = { foretold->before, foretold->after, foretold->between };
+
+    return values[variant][arch];
 }
 
 bool foretold_holds(const struct foretold *foretold, double measured, int variant, int arch)
@@ -37,12 +39,13 @@ int foretold_count(const struct kernel_lesson *lesson)
 
 void lesson_judge(struct lesson_result *result)
 {
-    static const char *const variants[] = { "before", "after" };
+    int steps[LESSON_VARIANTS], count = lesson_steps(result->lesson, steps);
 
     result->verdict = LESSON_AS_FORETOLD;
     result->reason[0] = '\0';
     for (int i = 0; i < foretold_count(result->lesson); i++)
-        for (int v = 0; v < LESSON_VARIANTS; v++) {
+        for (int step = 0; step < count; step++) {
+            int v = steps[step];
             const struct foretold *foretold = &result->lesson->foretold[i];
             double measured = result->counts[v].of[foretold->count];
             if (foretold_holds(foretold, measured, v, result->arch))
@@ -50,6 +53,6 @@ void lesson_judge(struct lesson_result *result)
             result->verdict = LESSON_NOT_AS_FORETOLD;
             text_join(result->reason, sizeof result->reason, "; ",
                       "%s %s is %.6g, and %.6g was foretold", kernel_counts[foretold->count].name,
-                      variants[v], measured, foretold_value(foretold, v, result->arch));
+                      lesson_variant_name(v), measured, foretold_value(foretold, v, result->arch));
         }
 }

@@ -1,4 +1,4 @@
-/* The result of a kernel lesson: what was counted in both variants, beside what was foretold. It has no times. */
+/* The result of a kernel lesson: what was counted in each variant, beside what was foretold. It has no times. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_RESULT_H
 #define HARNESS_LAB_LESSONS_LESSON_RESULT_H
 
@@ -19,8 +19,9 @@ struct lesson_result {
     const struct kernel_lesson *lesson;
     int arch; /* a place in lesson_arches */
     enum lesson_verdict verdict;
-    char reason[512];                                    /* why, unless as foretold */
-    struct lesson_counts counts[LESSON_VARIANTS];        /* NaN, all of them, if it failed */
+    char reason[512]; /* why, unless as foretold */
+    struct lesson_counts counts
+        [LESSON_VARIANTS]; /* NaN, all of them, if it failed, and of a variant that it has not */
     double host_us[LESSON_VARIANTS][LESSON_REPETITIONS]; /* to execute each: no GPU's time */
     double seconds;                                      /* of all */
 };

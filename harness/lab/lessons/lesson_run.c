@@ -8,31 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fail(struct lesson_result *result, const char *reason)
+static void forget_counts(struct lesson_result *result)
 {
-    result->verdict = LESSON_FAILED;
-    snprintf(result->reason, sizeof result->reason, "%s", reason);
     for (int v = 0; v < LESSON_VARIANTS; v++)
         for (int i = 0; i < KERNEL_COUNT_COUNT; i++) result->counts[v].of[i] = NAN;
 }
 
-/* Bit for bit: the pairs are made so that rounding is the same, or does not occur. */
-static void compare(struct lesson_result *result, const struct lesson_output *outputs)
+static void fail(struct lesson_result *result, const char *reason)
 {
-    char reason[160];
-    int64_t count = outputs[0].count, i = 0;
+    result->verdict = LESSON_FAILED;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+    forget_counts(result);
+}
 
-    if (count != outputs[1].count) {
-        fail(result, "before and after have results of different sizes");
-        return;
-    }
-    while (i < count && memcmp(&outputs[0].values[i], &outputs[1].values[i], sizeof(float)) == 0)
+/* Before with another variant, bit for bit: they are made so that rounding is the same, or does not occur. */
+static void compare(struct lesson_result *result, const struct lesson_output *outputs, int variant)
+{
+    const struct lesson_output *before = &outputs[LESSON_BEFORE], *other = &outputs[variant];
+    const char *name = lesson_variant_name(variant);
+    int64_t i = 0;
+    char reason[160];
+
+    while (before->count == other->count && i < before->count &&
+           memcmp(&before->values[i], &other->values[i], sizeof(float)) == 0)
         i++;
-    if (i == count)
+    if (before->count != other->count)
+        snprintf(reason, sizeof reason, "before and %s have results of different sizes", name);
+    else if (i < before->count)
+        snprintf(reason, sizeof reason,
+                 "before and %s do not compute the same: result %lld is %.9g before, %.9g %s", name,
+                 (long long)i, (double)before->values[i], (double)other->values[i], name);
+    else
         return;
-    snprintf(reason, sizeof reason,
-             "before and after do not compute the same: result %lld is %.9g before, %.9g after",
-             (long long)i, (double)outputs[0].values[i], (double)outputs[1].values[i]);
     fail(result, reason);
 }
 
@@ -68,14 +75,16 @@ enum status lesson_run(struct lesson_result *result, const struct kernel_lesson 
     struct lesson_output outputs[LESSON_VARIANTS] = { { NULL, 0 } };
     enum status status = STATUS_OK;
     int64_t begin_ns = clock_ns();
+    int steps[LESSON_VARIANTS], count = lesson_steps(lesson, steps);
     bool again = true;
 
     *result = (struct lesson_result){ .lesson = lesson, .arch = arch };
-    for (int v = 0; v < LESSON_VARIANTS && status == STATUS_OK; v++)
-        status = measure(result, &outputs[v], v, &again);
+    forget_counts(result);
+    for (int step = 0; step < count && status == STATUS_OK; step++)
+        status = measure(result, &outputs[steps[step]], steps[step], &again);
     if (status == STATUS_OK) {
         lesson_judge(result);
-        compare(result, outputs);
+        for (int step = 1; step < count; step++) compare(result, outputs, steps[step]);
         if (!again)
             fail(result, "the counts of two executions of one kernel differ");
     } else if (status != STATUS_OUT_OF_MEMORY) {

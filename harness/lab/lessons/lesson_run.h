@@ -1,4 +1,4 @@
-/* Runs a kernel lesson: both variants are executed and counted, their results compared, and the counts held against what
+/* Runs a kernel lesson: its variants are executed and counted, their results compared, and the counts held against what
  * was foretold. No GPU takes part. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_RUN_H
 #define HARNESS_LAB_LESSONS_LESSON_RUN_H

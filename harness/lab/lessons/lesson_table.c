@@ -45,12 +45,12 @@ static void add_row(struct page_rows *rows, const struct lesson_result *result,
                     const struct foretold *foretold)
 {
     const struct kernel_count_row *count = &kernel_counts[foretold->count];
-    char values[LESSON_VARIANTS][CELL], change[CELL], told[2 * CELL + 16] = "";
+    char values[2][CELL], change[CELL], told[2 * CELL + 16] = "";
     const char *const cells[COLUMNS] = { count->name, values[0], values[1], change, told };
     enum ink inks[COLUMNS] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_DIM };
     bool holds = true;
 
-    for (int v = 0; v < LESSON_VARIANTS; v++) {
+    for (int v = LESSON_BEFORE; v <= LESSON_AFTER; v++) {
         double measured = result->counts[v].of[foretold->count];
         char value[CELL];
         holds = holds && foretold_holds(foretold, measured, v, result->arch);
@@ -101,6 +101,30 @@ static void add_rows(struct page_rows *rows, const struct lesson_result *result)
         add_row(rows, result, &result->lesson->foretold[i]);
 }
 
+/* The step in the middle, if there is one: "a tree in shared memory: shared_loads 1600". */
+static void print_between(const struct page *page, const struct lesson_result *result)
+{
+    char text[256];
+
+    if (!lesson_has_between(result->lesson) || result->verdict == LESSON_FAILED)
+        return;
+    snprintf(text, sizeof text, "Between, %s:", result->lesson->launches[LESSON_BETWEEN].words);
+    for (int i = 0; i < foretold_count(result->lesson); i++) {
+        const struct foretold *foretold = &result->lesson->foretold[i];
+        const struct kernel_count_row *row = &kernel_counts[foretold->count];
+        double measured = result->counts[LESSON_BETWEEN].of[foretold->count];
+        char value[CELL];
+        lesson_count_print(value, sizeof value, measured, row->unit);
+        text_append(text, sizeof text, "%s %s %s", i > 0 ? "," : "", row->name, value);
+        if (!foretold_holds(foretold, measured, LESSON_BETWEEN, result->arch)) {
+            lesson_count_print(value, sizeof value,
+                               foretold_value(foretold, LESSON_BETWEEN, result->arch), row->unit);
+            text_append(text, sizeof text, " (foretold: %s)", value);
+        }
+    }
+    page_paragraph(page, INK_DIM, "%s.", text);
+}
+
 void lesson_table(const struct page *page, const struct lesson_result *results, int count)
 {
     struct page_rows *rows = open_rows();
@@ -126,6 +150,7 @@ void lesson_table(const struct page *page, const struct lesson_result *results, 
         if (page->markdown && end > row)
             page_rows_heading(page, rows);
         page_rows_range(page, rows, row, end);
+        print_between(page, &results[i]);
         if (!well)
             page_paragraph(page, INK_PLAIN, "%s", results[i].reason);
         row = end;

@@ -20,7 +20,7 @@ import tempfile
 renews = "--renew" in sys.argv
 program, source = [os.path.abspath(word) for word in sys.argv[1:] if word != "--renew"]
 samples = pathlib.Path(source, "tests/lab/kernel_run/samples")
-lessons = pathlib.Path(source, "kernels/lessons")
+lessons = {path.stem: path.read_text().splitlines() for path in pathlib.Path(source, "kernels/lessons").glob("*.cu")}
 failures = []
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(source, "tests/kernels"))
@@ -174,53 +174,34 @@ def try_broken():
 
 # --- Lessons ---
 
-# As their sources ask for them: grid, block and arguments, where they differ for before and after.
-LESSONS = {
-    "bank_conflicts": ("8,8", "32,32", "f32[256*256]:random,f32[256*256],i32:256"),
-    "contended_atomics": ("64", "256", "f32[16k]:random,f32[1]:zero"),
-    "divergent_branches": ("64", "256", ("f32[16k]:random,f32[16k]", "f32[32k]:random,f32[32k]")),
-    "few_loads_in_flight": ("8", "256", "f32[64*8k]:random,f32[8k],i32:64"),
-    "low_occupancy": ("64", "128", "f32[8k]:random,f32[8k]"),
-    "misaligned_rows": ("64", "128", "f32[64*136]:random,f32[64*136]"),
-    "no_reuse": ("2,32", "32,8", "f32[256*256]:random,f32[256*256]:random,f32[256*256],i32:256"),
-    "redundant_barriers": ("16", "256", "f32[4k]:random,f32[4k],i32:16"),
-    "register_spills": ("16", "256", "f32[4k]:random,f32[4k],i32:64"),
-    "scalar_access": ("16", "256", "f32[16k]:random,f32[16k]"),
-    "serial_reduction": ("64", "256", "f32[16k]:random,f32[64]"),
-    "tail_effect": None,
-    "tensor_core_shapes": ("16", "256", "f16[128*1008]:random,f16[1008]:random,f32[128]"),
-    "uncoalesced_access": ("64", "256", "f32[16k]:random,f32[16k],i32:128,i32:128"),
-}
-WAVE = {80: 8 * 108, 90: 8 * 132, 100: 8 * 148}  # blocks of 256 threads
+def try_lesson(name, variant, architecture):
+    """The wrong kernel is diagnosed as its own lesson and no other, the others as nothing."""
+    kernel = f"{name}_{variant}"
+    found = json.loads(call(kernel, f"--arch={architecture}", "--format=json").stdout or "{}")
+    ids = [finding["id"] for finding in found["findings"]]
+    check(found["wrong"] is None, f"{kernel}: {found['wrong']}")
+    check(ids == ([name] if variant == "before" else []), f"{kernel} on sm_{architecture}: {ids}",
+          *[finding["text"] for finding in found["findings"]])
+    check(found["residency"]["from_ptxas"] and found["residency"]["registers"] > 0, f"{kernel}: registers")
+    check(found["source"] == f"{name}.cu" and any(kernel in line for line in lessons[name]), f"{kernel}: no source")
+    check(found["code"] == lessons[name][found["code_first"] - 1:][:len(found["code"])] != [], f"{kernel}: its lines")
 
 
-def registers():
-    rows = [line.split() for line in (lessons / "registers.txt").read_text().splitlines() if line[:1] != "#"]
-    return {row[0]: dict(zip(rows[0][1:], row[1:])) for row in rows[1:]}
-
-
-def try_lesson(name, architecture, table):
-    for at, variant in enumerate(("before", "after")):
-        launch = LESSONS[name]
-        if launch is None:
-            blocks = WAVE[architecture] + 4
-            launch = ((f"{blocks}", f"{4 * blocks}"), "256", f"f32[{blocks}*4k]:zero,f32[{blocks}*4k]")
-        grid, block, args = [part[at] if isinstance(part, tuple) else part for part in launch]
-        kernel = f"{name}_{variant}"
-        found = run(lessons / "ptx" / f"{name}.ptx", grid, block, args, f"--kernel={kernel}", f"--arch={architecture}",
-                    f"--registers={table[kernel][f'registers_{architecture}']}")
-        ids = [finding["id"] for finding in found["findings"]]
-        check(found["wrong"] is None, f"{kernel}: {found['wrong']}")
-        check(ids == ([name] if variant == "before" else []), f"{kernel} on sm_{architecture}: {ids}",
-              *[finding["text"] for finding in found["findings"]])
+def commands_of(text):
+    """What follows `chokepoint kernel` in the lines of a document."""
+    return re.findall(r"^\S+ kernel (\S+)$", text, flags=re.MULTILINE)
 
 
 def try_lessons():
-    table = registers()
-    check(set(LESSONS) == {path.stem for path in lessons.glob("*.cu")}, "the lessons are others")
-    for name in LESSONS:
-        for architecture in WAVE:
-            try_lesson(name, architecture, table)
+    """By the commands that `explain` prints."""
+    explained = subprocess.run([program, "explain", "gpu_kernels", "--format=markdown"], capture_output=True, text=True,
+                               check=True).stdout
+    kernels = commands_of(explained)
+    check(sorted(kernels) == sorted(re.findall(r"__global__ void (?:__launch_bounds__.*\) )?(\w+)", "\n".join(
+        "\n".join(lines) for lines in lessons.values()))), "explain prints other commands", kernels)
+    for kernel in kernels:
+        for architecture in (80, 90, 100):
+            try_lesson(*kernel.rsplit("_", 1), architecture)
 
 
 # --- What is kept ---
@@ -270,6 +251,9 @@ WRONG = [
     ((DOUBLED, "--grid=2000000", "--args=i32[1k],i32[1k]"), "the limit"),
     ((DOUBLED, "--args=i32[128M],i32[1k]"), "the limit"),
     ((DOUBLED, "--args=@/dev/null/x"), "cannot be read"),
+    (("bank_conflicts",), "give bank_conflicts_before or"),
+    (("bank_conflicts_before", "--grid=1"), "has its grid and its arguments"),
+    (("bank_conflicts_before", "--arch=70"), "80, 90, 100"),
 ]
 
 

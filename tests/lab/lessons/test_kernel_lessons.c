@@ -1,6 +1,7 @@
 /* Each pair of kernels computes the same, and its counts are those that the lesson's arithmetic gives; a lesson whose
  * arithmetic or kernels are wrong is not as foretold. */
 #include "harness/lab/lessons/lesson_files.h"
+#include "harness/lab/lessons/lesson_launch.h"
 #include "harness/lab/lessons/lesson_measure.h"
 #include "harness/lab/lessons/lesson_run.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -63,11 +64,14 @@ static void a_wrong_foretelling_is_not_as_foretold(void **state)
     for (int i = 0; kernel_lessons[i] != NULL; i++) {
         struct lesson_result result;
         assert_int_equal(lesson_run(&result, kernel_lessons[i], LESSON_ARCH_90), STATUS_OK);
-        for (int n = 0; n < 2 * foretold_count(kernel_lessons[i]); n++) {
+        for (int n = 0; n < LESSON_VARIANTS * foretold_count(kernel_lessons[i]); n++) {
             struct kernel_lesson planted = *kernel_lessons[i];
-            struct foretold *foretold = &planted.foretold[n / 2];
-            double *value = &(n % 2 == 0 ? foretold->before : foretold->after)[LESSON_ARCH_90];
-            *value += foretold->within > 0 ? 3 * foretold->within * *value : 1;
+            struct foretold *foretold = &planted.foretold[n / LESSON_VARIANTS];
+            double *of[] = { foretold->before, foretold->after, foretold->between };
+            double *value = &of[n % LESSON_VARIANTS][LESSON_ARCH_90];
+            if (planted.launches[n % LESSON_VARIANTS].words == NULL)
+                continue;
+            *value += foretold->within * *value > 0 ? 3 * foretold->within * *value : 1;
             result.lesson = &planted;
             lesson_judge(&result);
             if (result.verdict != LESSON_NOT_AS_FORETOLD ||
@@ -106,6 +110,15 @@ static void results_that_differ_fail(void **state)
     assert_fails(&planted, "do not compute the same");
 }
 
+static void a_step_between_that_differs_fails(void **state)
+{
+    struct kernel_lesson planted = *kernel_lesson_find("serial_reduction");
+    (void)state;
+
+    planted.launches[LESSON_BETWEEN].blocks[LESSON_ARCH_90] /= 2;
+    assert_fails(&planted, "before and between do not compute the same");
+}
+
 static void an_access_out_of_bounds_fails(void **state)
 {
     struct kernel_lesson planted = *kernel_lesson_find("uncoalesced_access");
@@ -128,14 +141,15 @@ static void registers_are_those_of_ptxas(void **state)
 {
     (void)state;
 
-    assert_int_equal(lesson_registers("nothing_before", LESSON_ARCH_80), -1);
+    assert_int_equal(lesson_of_ptxas("nothing_before", LESSON_ARCH_80, LESSON_REGISTERS), -1);
     for (int i = 0; kernel_lessons[i] != NULL; i++)
         for (int v = 0; v < LESSON_VARIANTS; v++)
             for (int arch = 0; arch < LESSON_ARCH_COUNT; arch++) {
-                char kernel[96];
-                snprintf(kernel, sizeof kernel, "%s_%s", kernel_lessons[i]->name,
-                         v == 0 ? "before" : "after");
-                assert_in_range(lesson_registers(kernel, arch), 1, 255);
+                char kernel[LESSON_NAME_SIZE];
+                if (kernel_lessons[i]->launches[v].words == NULL)
+                    continue;
+                lesson_kernel_name(kernel, kernel_lessons[i], v);
+                assert_in_range(lesson_of_ptxas(kernel, arch, LESSON_REGISTERS), 1, 255);
             }
 }
 
@@ -199,7 +213,7 @@ static void every_lesson_is_whole(void **state)
     assert_true(count >= 12);
 }
 
-/* The kernels that the program has are those of the lessons, and the table. */
+/* The program has the source and the PTX of each lesson, and the table. */
 static void every_file_belongs_to_a_lesson(void **state)
 {
     int files = 0, lessons = 0;
@@ -207,7 +221,9 @@ static void every_file_belongs_to_a_lesson(void **state)
 
     while (lesson_files[files].name != NULL) files++;
     while (kernel_lessons[lessons] != NULL) lessons++;
-    assert_int_equal(files, lessons + 1);
+    assert_int_equal(files, 2 * lessons + 1);
+    for (int i = 0; i < lessons; i++)
+        assert_non_null(strstr(lesson_source(kernel_lessons[i]), kernel_lessons[i]->name));
 }
 
 int main(void)
@@ -218,6 +234,7 @@ int main(void)
         cmocka_unit_test(a_wrong_foretelling_is_not_as_foretold),
         cmocka_unit_test(a_count_that_is_missing_is_not_as_foretold),
         cmocka_unit_test(results_that_differ_fail),
+        cmocka_unit_test(a_step_between_that_differs_fails),
         cmocka_unit_test(an_access_out_of_bounds_fails),
         cmocka_unit_test(kernels_that_are_not_there_fail),
         cmocka_unit_test(registers_are_those_of_ptxas),
