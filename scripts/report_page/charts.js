@@ -39,6 +39,28 @@ function inkOn(colour) {
   return 0.299 * r + 0.587 * g + 0.114 * b > 120 ? "#000" : "#fff";
 }
 
+// As much of the text as fits, "" if that is not worth it.
+function fit(context, text, room) {
+  if (room < 14) return "";
+  if (context.measureText(text).width <= room) return text;
+  let count = Math.max(1, Math.floor(text.length * room / context.measureText(text).width) - 1);
+  while (count > 1 && context.measureText(`${text.slice(0, count)}…`).width > room) count--;
+  return count > 2 ? `${text.slice(0, count)}…` : "";
+}
+
+function showTip(text, x, y) {
+  const tip = document.getElementById("tip");
+  tip.textContent = text;
+  tip.hidden = false;
+  const width = tip.offsetWidth, height = tip.offsetHeight;
+  tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
+  tip.style.top = `${y + 16 + height > window.innerHeight ? Math.max(4, y - height - 10) : y + 16}px`;
+}
+
+function hideTip() {
+  document.getElementById("tip").hidden = true;
+}
+
 const SVG = "http://www.w3.org/2000/svg";
 function svg(parent, name, attributes, text) {
   const element = document.createElementNS(SVG, name);

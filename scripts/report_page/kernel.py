@@ -1,7 +1,5 @@
 """From the JSON of `chokepoint kernel` to a page: its findings, the source beside its counts, and a picture of each
 access that wastes. Pictures are SVG, so the page shows them without a script."""
-import base64
-import hashlib
 import os
 import pathlib
 
@@ -157,4 +155,4 @@ def render(found, before):
     style = (FOLDER / "style.css").read_text() + (FOLDER / "kernel.css").read_text()
     return page.environment().get_template("kernel.html").render(
         runs=runs, style=markupsafe.Markup(style), script=markupsafe.Markup(script), figure=figure,
-        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode())
+        script_digest=page.digest_of(script))

@@ -234,15 +234,6 @@ function nameOf(row, i) {
   return row.timeline.names[row.name[i]];
 }
 
-// As much of the text as fits, "" if that is not worth it.
-function fit(context, text, room) {
-  if (room < 14) return "";
-  if (context.measureText(text).width <= room) return text;
-  let count = Math.max(1, Math.floor(text.length * room / context.measureText(text).width) - 1);
-  while (count > 1 && context.measureText(`${text.slice(0, count)}…`).width > room) count--;
-  return count > 2 ? `${text.slice(0, count)}…` : "";
-}
-
 // Idle time is striped: it is told from work without its colour.
 function hatch(context, x, y, width) {
   context.save();
@@ -286,17 +277,4 @@ function describe(row, i) {
 function microsecondsText(ns) {
   const rest = `${ns % 1000n}`.padStart(3, "0").replace(/0+$/, "");
   return rest === "" ? `${ns / 1000n}` : `${ns / 1000n}.${rest}`;
-}
-
-function showTip(text, x, y) {
-  const tip = document.getElementById("tip");
-  tip.textContent = text;
-  tip.hidden = false;
-  const width = tip.offsetWidth, height = tip.offsetHeight;
-  tip.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - width - 4))}px`;
-  tip.style.top = `${y + 16 + height > window.innerHeight ? Math.max(4, y - height - 10) : y + 16}px`;
-}
-
-function hideTip() {
-  document.getElementById("tip").hidden = true;
 }

@@ -21,14 +21,17 @@ def axe_source(folder):
     """The text of axe, which `folder` keeps from run to run; "" where it cannot be had."""
     venv = folder / "axe-venv"
     if not venv.exists():
-        new = folder / "axe-venv.new"
-        shutil.rmtree(new, ignore_errors=True)
+        new = folder / f"axe-venv.{os.getpid()}"  # tests of other pages may make one at the same time
         for command in ([sys.executable, "-m", "venv", new],
                         [new / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--retries", "1",
                          "--timeout", "10", "axe-core-python==0.1.0"]):
             if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+                shutil.rmtree(new, ignore_errors=True)
                 return ""
-        os.replace(new, venv)
+        try:
+            os.replace(new, venv)
+        except OSError:
+            shutil.rmtree(new)
     found = list(venv.glob("lib/python*/site-packages/axe_core_python/axe.min.js"))
     return found[0].read_text(encoding="utf-8") if found else ""
 

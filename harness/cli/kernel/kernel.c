@@ -2,9 +2,9 @@
  * of the lessons is called by its name. */
 #include "harness/cli/kernel/kernel_output.h"
 #include "harness/cli/kernel/kernel_source.h"
-#include "harness/cli/kernel/kernel_web_page.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/traces/web_page.h"
 #include "harness/lab/lessons/lesson_launch.h"
 
 #include <stdio.h>
@@ -199,13 +199,11 @@ static enum status run_kernel(void *context, int *exit_code)
     if (architecture_find(command->architecture) == NULL)
         FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
              ARCHITECTURES);
-    if (command->flags.out != NULL && command->flags.format != FORMAT_CONSOLE)
-        FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", command->flags.out);
     if (command->beside != NULL && command->flags.out == NULL)
         FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
     TRY(take_launch(command));
     if (command->flags.out != NULL)
-        return kernel_web_page(&command->flags, command->beside);
+        return web_page("kernel", &command->flags);
     if (command->lesson == NULL) {
         TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
         run->ptx = command->source.ptx;

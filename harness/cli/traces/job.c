@@ -2,11 +2,18 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/trace_paths.h"
+#include "harness/cli/traces/web_page.h"
+#include "harness/desk/job/job_map.h"
 #include "harness/desk/job/job_output.h"
 #include "harness/desk/job/job_read.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+struct job_command {
+    struct flags flags;
+    bool map;
+};
 
 static void skip(void *context)
 {
@@ -34,27 +41,41 @@ static void judge(struct arena *arena, void *context)
     judging->causes = job_causes_of(arena, &judging->job);
 }
 
-static enum status print(const struct flags *flags, const struct judging *judging)
+struct mapping {
+    struct json json;
+    cJSON *root;
+    const struct job_view *view;
+};
+
+static void add_map(struct arena *arena, void *context)
+{
+    struct mapping *mapping = context;
+
+    job_map_json(&mapping->json, mapping->root, mapping->view, arena);
+}
+
+static enum status print(const struct job_command *command, const struct judging *judging)
 {
     enum status status = STATUS_OK;
     const struct job_view view = { &judging->job, &judging->causes, judging->strangers,
                                    judging->stranger_count };
-    struct page page = flags_page(flags);
-    struct json json = { false };
-    cJSON *root = NULL;
+    struct page page = flags_page(&command->flags);
+    struct mapping mapping = { { false }, NULL, &view };
     char *text = NULL;
 
-    if (flags->format == FORMAT_JSON) {
-        root = json_object(&json, NULL, NULL);
-        job_json(&json, root, &view);
-        TRY_OUT(json_print(&json, root, &text));
+    if (command->flags.format == FORMAT_JSON) {
+        mapping.root = json_object(&mapping.json, NULL, NULL);
+        job_json(&mapping.json, mapping.root, &view);
+        if (command->map)
+            TRY_OUT(arena_run(judging->ranks.arena, add_map, &mapping));
+        TRY_OUT(json_print(&mapping.json, mapping.root, &text));
         fputs(text, stdout);
     } else {
         job_page(&page, &view);
     }
 
 out:
-    cJSON_Delete(root);
+    cJSON_Delete(mapping.root);
     free(text);
     return status;
 }
@@ -62,7 +83,8 @@ out:
 static enum status run_job(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
-    const struct flags *flags = context;
+    const struct job_command *command = context;
+    const struct flags *flags = &command->flags;
     struct trace_paths paths = { .count = 0 };
     struct judging judging = { .ranks.arena = arena_open() };
     int skipped = 0;
@@ -70,6 +92,11 @@ static enum status run_job(void *context, int *exit_code)
     (void)exit_code;
     if (flags->argument_count == 0)
         FAIL_OUT(STATUS_BAD_USAGE, "give the digests of a job's ranks, or folders of them");
+    if (command->map && flags->format != FORMAT_JSON)
+        FAIL_OUT(STATUS_BAD_USAGE,
+                 "--map is a part of the JSON: give --format=json, or --out=FILE for a page");
+    if (flags->out != NULL)
+        TRY_OUT(web_page(command_job.name, flags));
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count, skip, &skipped));
     for (int i = 0; i < paths.count; i++)
         if (job_read(&judging.ranks, paths.items[i]) != STATUS_OK)
@@ -80,7 +107,7 @@ static enum status run_job(void *context, int *exit_code)
     if (judging.job.rank_count == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "no digest has a rank with steps; the first: %s: %s",
                  judging.strangers[0].file, judging.strangers[0].why);
-    TRY_OUT(print(flags, &judging));
+    TRY_OUT(print(command, &judging));
     if (skipped + judging.stranger_count > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%lld digests or files were left out",
                  (long long)(skipped + judging.stranger_count));
@@ -91,7 +118,18 @@ out:
     return status;
 }
 
+static void prepare(void *context)
+{
+    struct job_command *command = context;
+
+    command->flags.out = NULL;
+}
+
 static const struct option_row options[] = {
+    FLAG("out", "FILE", "a page of HTML, with all ranks against all steps; -o FILE does the same",
+         3, value_text, out),
+    { "map", NULL, "the values of that picture, as part of the JSON", 3, value_boolean,
+      .offset = offsetof(struct job_command, map) },
     FLAG_FORMAT("console|json|markdown"),
     FLAG_COLOR,
     FLAG_VERBOSE,
@@ -108,11 +146,13 @@ const struct command command_job = {
             "digest that is broken or of another job is named and left out.\v"
             "Examples:\n"
             "  chokepoint job digests/\n"
+            "  chokepoint job digests/ -o job.html\n"
             "  chokepoint job digests/ --format=json\n"
             "\n"
             "Exit codes: 0 whatever is found; 2 bad usage, or a digest was left out: the others "
             "are judged all the same.",
     .options = options,
-    .context_size = sizeof(struct flags),
+    .context_size = sizeof(struct job_command),
+    .prepare = prepare,
     .run = run_job,
 };

@@ -64,5 +64,5 @@ with tempfile.TemporaryDirectory() as here:
     found = json.loads(run(digests, "--format=json").stdout)["findings"]
     assert found and (found[0]["id"], found[0]["rank"]) == ("late_rank", 5), found
     assert abs(found[0]["lost_ns_per_step"] - 500e3) < 50e3, found
-    for arguments in ([], [os.path.join(here, "nothing")], [paths[0]]):
+    for arguments in ([digests, "--map"], [digests, "-o", "page.html", "--format=json"], [], [os.path.join(here, "nothing")], [paths[0]]):
         assert run(*arguments).returncode == 2, arguments

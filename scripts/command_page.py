@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What `chokepoint kernel` counted, as one HTML file that needs nothing else.
+"""What `chokepoint kernel` counted, or `chokepoint job` found, as one HTML file that needs nothing else.
 
-usage: kernel_page.py --program=CHOKEPOINT --out=FILE [--beside=JSON] [--] ARGUMENT...
+usage: command_page.py --program=CHOKEPOINT --command=kernel|job --out=FILE [--beside=JSON] [--] ARGUMENT...
 
-`chokepoint kernel --out` calls it, with the command's own arguments. All figures are those of `kernel --format=json`;
---beside is the JSON of another run, which the page shows as before.
-Exit codes: those of `kernel`; 2 the page cannot be written, 3 a library is missing, 130 after Ctrl-C.
+The command calls it if it has --out, with its own arguments. All figures are those of its --format=json; --beside is the
+JSON of another run of `kernel`, which the page shows as before.
+Exit codes: those of the command; 2 the page cannot be written, 3 a library is missing, 130 after Ctrl-C.
 """
 import argparse
+import importlib
 import json
 import subprocess
 import sys
@@ -16,15 +17,18 @@ sys.dont_write_bytecode = True  # it may be installed where the user may not wri
 
 from common import jinja, outside, whole_file
 
+ALSO = {"kernel": [], "job": ["--map"]}  # what a page needs beyond the JSON
+command = "command_page.py"
+
 
 def fail(code, sentence):
-    print(f"chokepoint: kernel: {outside.shown(sentence)}", file=sys.stderr)
+    print(f"chokepoint: {command}: {outside.shown(sentence)}", file=sys.stderr)
     sys.exit(code)
 
 
-def counted(program, arguments):
-    """What the program counted, and its exit code."""
-    done = subprocess.run([program, "kernel", *arguments, "--format=json"], stdout=subprocess.PIPE, check=False)
+def found_by(program, arguments):
+    """What the program found, and its exit code."""
+    done = subprocess.run([program, command, *ALSO[command], "--format=json", *arguments], stdout=subprocess.PIPE, check=False)
     if not done.stdout:
         sys.exit(done.returncode or 2)
     return json.loads(done.stdout), done.returncode
@@ -39,25 +43,29 @@ def beside(path):
 
 
 def main():
+    global command
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--program", required=True)
+    parser.add_argument("--command", required=True, choices=list(ALSO))
     parser.add_argument("--out", required=True)
     parser.add_argument("--beside")
     parser.add_argument("arguments", nargs="+")
     options = parser.parse_args()
+    command = options.command
     jinja.need(fail)
-    from report_page import kernel
+    maker = importlib.import_module(f"report_page.{command}")
     sys.stdout.reconfigure(errors="surrogateescape")  # a path is printed as it was given
     before = beside(options.beside) if options.beside else None
     try:
         whole_file.refuse(options.out)  # before the work
-        found, code = counted(options.program, options.arguments)
-        content = kernel.render(found, before).encode(errors="replace")
+        found, code = found_by(options.program, options.arguments)
+        content = maker.render(found, before).encode(errors="replace")
         whole_file.write(options.out, content)
     except OSError as error:
         fail(2, f"--out={options.out} cannot be written: {error.strerror}")
-    except kernel.MALFORMED as error:
-        fail(2, f"--beside={options.beside} is not as kernel --format=json writes it ({type(error).__name__}: {error})")
+    except maker.MALFORMED as error:
+        fail(2, f"{f'--beside={options.beside} is not' if before else 'this is not'} as {command} --format=json writes it "
+                f"({type(error).__name__}: {error})")
     print(f"page in {options.out} ({len(content) / 1e3:.0f} kB)")
     sys.exit(code)
 

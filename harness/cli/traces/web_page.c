@@ -1,4 +1,4 @@
-#include "harness/cli/kernel/kernel_web_page.h"
+#include "harness/cli/traces/web_page.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -12,15 +12,15 @@
 /* The options of the page itself; the rest is the run's. */
 static bool is_of_page(const char *option)
 {
-    return strcmp(option, "out") == 0 || strcmp(option, "beside") == 0 ||
-           strcmp(option, "format") == 0;
+    return strcmp(option, "out") == 0 || strcmp(option, "beside") == 0;
 }
 
-static enum status add_options(char **arguments, int *count, const struct flags *flags)
+static enum status add_options(char **arguments, int *count, const struct flags *flags,
+                               bool of_page)
 {
     for (int i = 0; i < flags->given_count; i++) {
         const struct given_option *given = &flags->given[i];
-        if (is_of_page(given->row->name))
+        if (is_of_page(given->row->name) != of_page || strcmp(given->row->name, "format") == 0)
             continue;
         TRY(given->value != NULL
                 ? text_make(&arguments[*count], "--%s=%s", given->row->name, given->value)
@@ -30,25 +30,27 @@ static enum status add_options(char **arguments, int *count, const struct flags 
     return STATUS_OK;
 }
 
-enum status kernel_web_page(const struct flags *flags, const char *beside)
+enum status web_page(const char *command, const struct flags *flags)
 {
     enum status status = STATUS_OK;
     char program[PATH_MAX], script[PATH_MAX], **arguments = NULL;
     const char *python = getenv("CHOKEPOINT_PYTHON");
     int count = 0;
 
+    if (flags->format != FORMAT_CONSOLE)
+        FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", flags->out);
     TRY_OUT(program_path(program));
-    TRY_OUT(program_file_find(script, "kernel_page.py"));
+    TRY_OUT(program_file_find(script, "command_page.py"));
     TRY_OUT(rows_make(&arguments, flags->given_count + flags->argument_count + 8));
     TRY_OUT(text_make(&arguments[count], "%s", python != NULL ? python : "python3"));
     TRY_OUT(text_make(&arguments[++count], "%s", script));
     TRY_OUT(text_make(&arguments[++count], "--program=%s", program));
-    TRY_OUT(text_make(&arguments[++count], "--out=%s", flags->out));
-    if (beside != NULL)
-        TRY_OUT(text_make(&arguments[++count], "--beside=%s", beside));
-    TRY_OUT(text_make(&arguments[++count], "--"));
+    TRY_OUT(text_make(&arguments[++count], "--command=%s", command));
     count++;
-    TRY_OUT(add_options(arguments, &count, flags));
+    TRY_OUT(add_options(arguments, &count, flags, true));
+    TRY_OUT(text_make(&arguments[count], "--"));
+    count++;
+    TRY_OUT(add_options(arguments, &count, flags, false));
     for (int i = 0; i < flags->argument_count; i++, count++)
         TRY_OUT(text_make(&arguments[count], "%s", flags->arguments[i]));
     execvp(arguments[0], arguments);

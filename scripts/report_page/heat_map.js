@@ -1,0 +1,315 @@
+"use strict";
+// Ranks against steps on a canvas: a row per rank, by node; a column per step. Where several ranks share a pixel the one that
+// is farthest beyond the others is drawn, so that one of 16,384 is seen.
+
+const TOP = 22, RIGHT = 14, LABEL = 14, LEAST_ROWS = 4;
+const LIGHT = { below: ["#ffffff", "#56b4e9", "#00436b"], above: ["#ffffff", "#f6c65b", "#d55e00", "#5c1f00"] };
+const DARK = { below: ["#1d2126", "#1f6a9c", "#a8dcff"], above: ["#1d2126", "#7a4600", "#e69f00", "#fff3b0"] };
+const TONES = 256;
+
+// The values of a layer beyond the median of their column, from levels of a byte (job.py).
+class Layer {
+  constructor(about, levels, rows) {
+    Object.assign(this, about);
+    this.levels = levels;
+    this.rows = rows;
+  }
+
+  ns(row, column) {
+    const level = this.levels[row * this.columns + column];
+    return Math.sign(level) * (level / 127) ** 2 * this.most_ns;
+  }
+
+  // The level that half of the ranks have at most.
+  median(column) {
+    const counts = new Uint32Array(256);
+    for (let row = 0; row < this.rows; row++) counts[this.levels[row * this.columns + column] + 128]++;
+    let level = 0;
+    for (let sum = counts[0]; 2 * sum < this.rows; sum += counts[level]) level++;
+    return Math.sign(level - 128) * ((level - 128) / 127) ** 2 * this.most_ns;
+  }
+
+  prepare() {
+    if (this.beyond) return this;
+    this.medians = Float64Array.from({ length: this.columns }, (_, column) => this.median(column));
+    this.beyond = new Float32Array(this.levels.length);
+    this.most = 1;
+    for (let row = 0, at = 0; row < this.rows; row++)
+      for (let column = 0; column < this.columns; column++, at++) {
+        this.beyond[at] = this.ns(row, column) - this.medians[column];
+        this.most = Math.max(this.most, Math.abs(this.beyond[at]));
+      }
+    return this;
+  }
+}
+
+function isDark() {
+  return getComputedStyle(document.documentElement).colorScheme === "dark";
+}
+
+// Tones from the lowest to the highest value, as the words of an image.
+function tones() {
+  const scale = isDark() ? DARK : LIGHT, words = new Uint32Array(2 * TONES + 1);
+  for (let i = -TONES; i <= TONES; i++) {
+    const stops = i < 0 ? scale.below : scale.above, at = Math.abs(i) / TONES * (stops.length - 1);
+    const low = Math.min(Math.floor(at), stops.length - 2), part = at - low;
+    const channel = (k) => Math.round(parseInt(stops[low].slice(k, k + 2), 16) * (1 - part)
+      + parseInt(stops[low + 1].slice(k, k + 2), 16) * part);
+    words[i + TONES] = (255 << 24 | channel(5) << 16 | channel(3) << 8 | channel(1)) >>> 0;
+  }
+  return words;
+}
+
+class HeatMap {
+  // `chosen` is called with a row, and null if none is.
+  constructor(figure, data, chosen) {
+    this.figure = figure;
+    this.canvas = figure.querySelector("canvas");
+    this.data = data;
+    this.chosen = chosen;
+    this.count = data.ranks.length;
+    this.from = 0;
+    this.to = this.count;
+    this.layer = data.layers[0].prepare();
+    this.selected = null;
+    this.listen();
+    this.draw();
+  }
+
+  left() { return this.width < 560 ? 66 : 130; }
+  bottom() { return this.height - 2; }
+  y(row) { return TOP + (this.bottom() - TOP) * (row - this.from) / (this.to - this.from); }
+  row(y) { return this.from + (this.to - this.from) * (y - TOP) / (this.bottom() - TOP); }
+  x(column) { return this.left() + (this.width - RIGHT - this.left()) * column / this.layer.columns; }
+  column(x) { return Math.floor(this.layer.columns * (x - this.left()) / (this.width - RIGHT - this.left())); }
+
+  draw() {
+    const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
+    this.width = this.canvas.clientWidth || 600;
+    this.height = this.width < 560 ? 360 : 480;
+    this.canvas.style.height = `${this.height}px`;
+    this.canvas.width = Math.round(this.width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = variable("--paper");
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+    context.textBaseline = "middle";
+    this.drawCells(context, ratio);
+    this.drawSteps(context);
+    this.drawRows(context);
+    this.drawMarks(context);
+    this.canvas.dataset.from = Math.round(this.from);
+    this.canvas.dataset.to = Math.round(this.to);
+  }
+
+  // Each line of pixels has the farthest of its ranks in each column.
+  drawCells(context, ratio) {
+    const height = Math.max(1, Math.round((this.bottom() - TOP) * ratio)), { columns, beyond, most } = this.layer;
+    const image = new ImageData(columns, height), words = new Uint32Array(image.data.buffer), tone = tones();
+    const each = (this.to - this.from) / height;
+    for (let line = 0; line < height; line++) {
+      const first = Math.min(this.count - 1, Math.floor(this.from + line * each));
+      const last = Math.max(first + 1, Math.min(this.count, Math.floor(this.from + (line + 1) * each)));
+      for (let column = 0; column < columns; column++) {
+        let farthest = 0;
+        for (let row = first; row < last; row++) {
+          const value = beyond[row * columns + column];
+          if (Math.abs(value) > Math.abs(farthest)) farthest = value;
+        }
+        words[line * columns + column] = tone[TONES + Math.round(TONES * farthest / most)];
+      }
+    }
+    const cells = document.createElement("canvas");
+    cells.width = columns;
+    cells.height = height;
+    cells.getContext("2d").putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(cells, this.left(), TOP, this.width - RIGHT - this.left(), this.bottom() - TOP);
+    context.strokeStyle = variable("--line");
+    context.strokeRect(this.left() + 0.5, TOP + 0.5, this.width - RIGHT - this.left() - 1, this.bottom() - TOP - 1);
+  }
+
+  drawSteps(context) {
+    const every = Math.max(1, Math.ceil(this.layer.columns * 56 / (this.width - RIGHT - this.left())));
+    context.fillStyle = variable("--dim");
+    context.textAlign = "center";
+    for (let column = 0; column < this.layer.columns; column += every)
+      context.fillText(stepName(this.data, this.layer, column), this.x(column + 0.5), 11);
+    context.textAlign = "left";
+    context.fillText("step", 0, 11);
+  }
+
+  // Names of nodes, or of ranks if there is room; a line between nodes.
+  drawRows(context) {
+    const { nodes, names, ranks } = this.data, row = this.y(1) - this.y(0), room = this.left() - 14;
+    let free = TOP;
+    context.textAlign = "left";
+    for (let i = Math.max(0, Math.floor(this.from)); i < Math.min(this.count, this.to); i++) {
+      const begins = i === 0 || nodes[i] !== nodes[i - 1], y = Math.max(TOP, this.y(i));
+      if (begins && row > 1.5 && i > this.from) {
+        context.fillStyle = variable("--dim");
+        context.globalAlpha = 0.5;
+        context.fillRect(0, y - 0.5, this.width - RIGHT, 1);
+        context.globalAlpha = 1;
+      }
+      const named = row >= LABEL, middle = named ? y + row / 2 : y + 7;
+      if (!(named || begins || i === Math.floor(this.from)) || middle - 7 < free || middle + 7 > this.bottom() + 2) continue;
+      free = middle + 7;
+      context.fillStyle = variable(i === this.selected ? "--ink" : "--dim");
+      const node = begins || i === Math.floor(this.from) ? names[nodes[i]] : "", rank = named ? `${ranks[i]} ` : "";
+      context.fillText(`${rank}${fitEnd(context, node, room - context.measureText(rank).width)}`, 0, middle);
+    }
+  }
+
+  // Triangles: at the right what findings name, at the left the chosen rank.
+  drawMarks(context) {
+    for (const [first, last] of this.data.marks.flatMap((mark) => rowsOf(this.data, mark)))
+      this.drawMark(context, first, last, this.width - RIGHT + 2, 1, variable("--bad"));
+    if (this.selected === null) return;
+    const y = this.y(this.selected), height = this.y(this.selected + 1) - y;
+    this.drawMark(context, this.selected, this.selected + 1, this.left() - 2, -1, variable("--ink"));
+    if (height < 5 || y < TOP - height || y > this.bottom()) return;
+    context.strokeStyle = variable("--ink");
+    context.strokeRect(this.left() + 0.5, y, this.width - RIGHT - this.left() - 1, height);
+  }
+
+  drawMark(context, first, last, x, side, colour) {
+    const top = Math.max(TOP, this.y(first)), bottom = Math.min(this.bottom(), this.y(last)), y = (top + bottom) / 2;
+    if (bottom < top) return;
+    context.fillStyle = colour;
+    context.fillRect(side > 0 ? x : x - 2, top, 2, bottom - top);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x + 9 * side, y - 6);
+    context.lineTo(x + 9 * side, y + 6);
+    context.fill();
+  }
+
+  // --- Moving ---
+
+  show(from, to) {
+    const span = Math.min(this.count, Math.max(LEAST_ROWS, to - from));
+    this.from = Math.max(0, Math.min(from, this.count - span));
+    this.to = this.from + span;
+    this.redraw();
+  }
+
+  zoom(factor, at = this.middle()) {
+    if (factor === 0) this.show(0, this.count);
+    else this.show(at - (at - this.from) / factor, at + (this.to - at) / factor);
+  }
+
+  middle() {
+    const shown = this.selected !== null && this.selected >= this.from && this.selected < this.to;
+    return shown ? this.selected + 0.5 : (this.from + this.to) / 2;
+  }
+
+  pan(share) {
+    const by = share * (this.to - this.from);
+    this.show(this.from + by, this.to + by);
+  }
+
+  select(row, near = false) {
+    this.selected = Math.max(0, Math.min(this.count - 1, row));
+    if (near) this.show(this.selected - 12, this.selected + 12);
+    else if (this.selected < this.from) this.show(this.selected, this.selected + this.to - this.from);
+    else if (this.selected >= this.to) this.show(this.selected + 1 - (this.to - this.from), this.selected + 1);
+    else this.redraw();
+    this.chosen(this.selected);
+  }
+
+  showLayer(name) {
+    this.layer = this.data.layers.find((layer) => layer.name === name).prepare();
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+  }
+
+  listen() {
+    const canvas = this.canvas, move = (by) => () => this.select(this.selected === null ? Math.floor(this.from) : this.selected + by);
+    const keys = { ArrowUp: move(-1), ArrowDown: move(1), PageUp: () => this.pan(-0.8), PageDown: () => this.pan(0.8),
+      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), "0": () => this.zoom(0), Home: () => this.zoom(0) };
+    for (const button of this.figure.querySelectorAll("button[data-zoom]"))
+      button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
+    for (const button of this.figure.querySelectorAll("button[data-pan]"))
+      button.addEventListener("click", () => this.pan(Number(button.dataset.pan)));
+    canvas.addEventListener("keydown", (event) => {
+      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 200), this.row(event.offsetY));
+    }, { passive: false });
+    canvas.addEventListener("dblclick", (event) => this.zoom(4, this.row(event.offsetY)));
+    canvas.addEventListener("pointerdown", (event) => {
+      this.drag = { y: event.clientY, from: this.from, to: this.to, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerup", (event) => {
+      if (this.drag && !this.drag.moved && this.cell(event)) this.select(this.cell(event).row);
+      this.drag = null;
+    });
+    canvas.addEventListener("pointercancel", () => { this.drag = null; });
+    for (const name of ["pointerleave", "blur"]) canvas.addEventListener(name, () => hideTip());
+  }
+
+  move(event) {
+    const cell = this.cell(event), by = this.drag ? this.drag.y - event.clientY : 0;
+    if (this.drag && Math.abs(by) > 3) {
+      const rows = by * (this.drag.to - this.drag.from) / (this.bottom() - TOP);
+      this.drag.moved = true;
+      this.show(this.drag.from + rows, this.drag.to + rows);
+    } else if (cell) showTip(this.describe(cell), event.clientX, event.clientY);
+    else hideTip();
+  }
+
+  // --- What is under the pointer ---
+
+  // The farthest rank of those that share the pixel; null outside.
+  cell(event) {
+    const column = this.column(event.offsetX), { columns, beyond } = this.layer;
+    const first = Math.floor(this.row(event.offsetY)), last = Math.max(first + 1, Math.floor(this.row(event.offsetY + 1)));
+    if (column < 0 || column >= columns || first < 0 || first >= this.count) return null;
+    let best = first;
+    for (let row = first; row < Math.min(last, this.count); row++)
+      if (Math.abs(beyond[row * columns + column]) > Math.abs(beyond[best * columns + column])) best = row;
+    return { row: best, column };
+  }
+
+  describe({ row, column }) {
+    const { ranks, nodes, names } = this.data, value = this.layer.beyond[row * this.layer.columns + column];
+    const median = this.layer.name === "late" ? "" : ` (the median has ${timeText(this.layer.medians[column])})`;
+    return `rank ${ranks[row]} on ${names[nodes[row]]}, step ${stepName(this.data, this.layer, column)}\n${this.layer.title}: `
+      + `${value < 0 ? "" : "+"}${roughTime(value)}${median}`;
+  }
+}
+
+// As much of the end as fits: there names of nodes differ.
+function fitEnd(context, text, room) {
+  let from = 0;
+  while (from < text.length && context.measureText(`${from > 0 ? "…" : ""}${text.slice(from)}`).width > room) from++;
+  return from > 0 && from < text.length ? `…${text.slice(from)}` : text.slice(from);
+}
+
+// Bytes know two digits.
+function roughTime(ns) { return timeText(Number(ns.toPrecision(2))); }
+
+function stepName(data, layer, column) {
+  const first = column * layer.steps_per_column, last = Math.min(data.steps.length, first + layer.steps_per_column) - 1;
+  return last > first ? `${data.steps[first]}–${data.steps[last]}` : `${data.steps[first]}`;
+}
+
+// [first, last + 1] of the rows that a finding names.
+function rowsOf(data, { rank, node }) {
+  const first = node === null ? data.ranks.indexOf(rank) : data.nodes.indexOf(node);
+  return first < 0 ? [] : [[first, node === null ? first + 1 : data.nodes.lastIndexOf(node) + 1]];
+}

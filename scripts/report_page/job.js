@@ -1,0 +1,61 @@
+"use strict";
+// The page of a job: unpacks the values, and connects the heat map with the rank that is chosen.
+
+function unpackBytes(id) {
+  const text = document.getElementById(id).textContent;
+  return inflate(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
+}
+
+function unpackJob() {
+  const data = JSON.parse(new TextDecoder().decode(unpackBytes("numbers"))), bytes = unpackBytes("values");
+  const levels = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length), rows = data.ranks.length;
+  let at = 0;
+  data.layers = data.layers.map((about) => {
+    const first = at;
+    at += rows * about.columns;
+    return new Layer(about, levels.subarray(first, at), rows);
+  });
+  return data;
+}
+
+// A number is a rank, and other text the beginning of a node's name, or a part of it.
+function findRow(data, text) {
+  if (/^\d+$/.test(text)) return data.ranks.indexOf(Number(text));
+  const begins = data.names.findIndex((name) => name.startsWith(text));
+  const node = begins >= 0 ? begins : data.names.findIndex((name) => name.includes(text));
+  return node < 0 ? -1 : data.nodes.indexOf(node);
+}
+
+function fillScale(figure, map) {
+  const scale = isDark() ? DARK : LIGHT;
+  figure.querySelector(".scale i").style.background =
+    `linear-gradient(to right, ${[...scale.below].reverse().join(", ")}, ${scale.above.slice(1).join(", ")})`;
+  figure.querySelector(".least").textContent = roughTime(-map.layer.most);
+  figure.querySelector(".most").textContent = `+${roughTime(map.layer.most)}`;
+}
+
+function startJob() {
+  const figure = document.querySelector(".heat-map"), data = unpackJob(), steps = new RankSteps(document.querySelector(".rank"), data);
+  const map = new HeatMap(figure, data, (row) => steps.show(row)), find = figure.querySelector(".find");
+  const redraw = () => { colours.clear(); fillScale(figure, map); map.draw(); steps.draw(); };
+  const show = (text) => {
+    const row = text === "" ? -1 : findRow(data, text);
+    figure.querySelector(".found").textContent = text === "" || row >= 0 ? "" : "not there";
+    if (row >= 0) map.select(row, true);
+  };
+  find.addEventListener("change", () => show(find.value.trim()));
+  figure.querySelector(".layer").addEventListener("change", (event) => { map.showLayer(event.target.value); fillScale(figure, map); });
+  for (const button of document.querySelectorAll("button[data-show]"))
+    button.addEventListener("click", () => { show(button.dataset.show); figure.scrollIntoView(); });
+  afterTheme = redraw;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.addEventListener("resize", redraw);
+  window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; redraw(); });
+  window.addEventListener("afterprint", () => setTheme(theme));
+  fillScale(figure, map);
+  const named = data.marks.flatMap((mark) => rowsOf(data, mark));
+  if (named.length > 0) map.select(named[0][0]);
+  document.documentElement.dataset.ready = "yes";
+}
+
+startJob();

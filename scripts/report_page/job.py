@@ -1,0 +1,63 @@
+"""From the JSON of `chokepoint job --map` to a page: its findings, ranks against steps as a heat map, and each rank's steps.
+Values of the map are packed to a byte each, so that 16,384 ranks fit into 3 MB."""
+import array
+import base64
+import math
+import zlib
+
+import markupsafe
+
+from common import colours
+from report_page import page
+
+MALFORMED = page.MALFORMED
+SCRIPTS = ("theme.js", "inflate.js", "charts.js", "heat_map.js", "rank_steps.js", "job.js")
+STYLES = ("style.css", "job.css")
+NODES_SHOWN = 8
+LEVELS = 127
+NAMES = {"late": "own time beyond the others'", "waits": "waits for others", **page.PARTS}
+
+
+def packed_layer(layer, rows):
+    """A byte per value: its square root in 127ths of the root of the largest, so that small ones have the same relative
+    error as large ones nearly. Less than zero is possible."""
+    values, columns = layer["ns"], layer["columns"]
+    if len(values) != rows * columns:
+        raise ValueError(f"layer {layer['name']} has {len(values)} values")
+    most = max(1, max(values), -min(values))
+    scale = LEVELS / math.sqrt(most)
+    levels = array.array("b", [round(math.copysign(scale * math.sqrt(abs(value)), value)) for value in values])
+    return {"name": layer["name"], "title": NAMES.get(layer["name"], layer["name"]), "columns": columns,
+            "steps_per_column": layer["steps_per_column"], "most_ns": most}, levels.tobytes()
+
+
+def packed_map(found):
+    """What the page draws: numbers as JSON, and the values of all layers behind each other as bytes."""
+    ranks = found["map"]["ranks"]
+    layers, values = zip(*[packed_layer(layer, len(ranks)) for layer in found["map"]["layers"]])
+    numbers = {"ranks": ranks, "nodes": found["map"]["nodes"], "names": [node["node"] for node in found["nodes"]],
+               "steps": found["map"]["steps"], "layers": layers,
+               "step_ns": found["step_ns"],
+               "marks": [mark_of(finding, found) for finding in found["findings"]]}
+    return page.packed(numbers), base64.b64encode(zlib.compress(b"".join(values), 9)).decode()
+
+
+def mark_of(finding, found):
+    """Where a finding is in the map: a rank, a node, or nowhere."""
+    names = [node["node"] for node in found["nodes"]]
+    return {"rank": finding["rank"], "node": names.index(finding["node"]) if finding["node"] in names else None}
+
+
+def farthest_nodes(found):
+    known = [node for node in found["nodes"] if node["clock_offset_ns"] is not None]
+    return sorted(known, key=lambda node: -abs(node["clock_offset_ns"]))[:NODES_SHOWN]
+
+
+def render(found, _):
+    script = "\n".join((page.FOLDER / name).read_text() for name in SCRIPTS)
+    style = "".join((page.FOLDER / name).read_text() for name in STYLES) + colours.style_sheet()
+    numbers, values = packed_map(found)
+    return page.environment().get_template("job.html").render(
+        job=found, clocks=farthest_nodes(found), numbers=numbers, values=values, names=NAMES,
+        layers=[(layer["name"], NAMES.get(layer["name"], layer["name"])) for layer in found["map"]["layers"]],
+        style=markupsafe.Markup(style), script=markupsafe.Markup(script), script_digest=page.digest_of(script))
