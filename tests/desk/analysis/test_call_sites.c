@@ -229,6 +229,19 @@ static void code_that_a_library_calls_back_is_the_place(void **state)
     check_place(&place, "train.py:52 in <module>, __next__()");
 }
 
+/* A generator of the user's around the loader is a function that is all cost. */
+static void code_that_a_library_calls_back_is_found_through_a_generator(void **state)
+{
+    static const struct cost costs[] = { { 95, 905 }, { 0, 0 } };
+    struct call_place place;
+    (void)state;
+
+    add_loading(780);
+    add_call("train.py(40): batches", "train.py:52", 95, 905);
+    place = place_of(costs, 1000);
+    check_place(&place, "train.py:21 in __getitem__");
+}
+
 static void add_preprocessing(const char *lines[3])
 {
     made_begin();
@@ -361,6 +374,7 @@ int main(void)
         cmocka_unit_test(comprehensions_belong_to_their_line),
         cmocka_unit_test(time_in_libraries_belongs_to_the_line_that_called_them),
         cmocka_unit_test(code_that_a_library_calls_back_is_the_place),
+        cmocka_unit_test(code_that_a_library_calls_back_is_found_through_a_generator),
         cmocka_unit_test(a_function_whose_parts_share_the_cost_is_named_whole),
         cmocka_unit_test(time_without_a_call_lies_between_lines),
         cmocka_unit_test(cost_that_is_spread_has_no_place),

@@ -263,6 +263,7 @@ static struct candidate search_places(struct search *search)
             (next.name == found.name && next.line == 0))
             break;
         found = next;
+        follow_back(search, &found);
     }
     return found;
 }
