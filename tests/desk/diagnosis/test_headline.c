@@ -203,6 +203,54 @@ static struct found judge_host(const struct made_host *host)
     return judge_host_with(host, "\"schemaVersion\":1");
 }
 
+/* Steps of 1000 us, of which the loader takes 800: `loading` small operators within, and 10 outside. */
+static struct found judge_loader(int loading, const char *members)
+{
+    made_begin_with(members);
+    for (int i = 0; i < 4; i++) {
+        int start = 1000 * i;
+        char step[40];
+        snprintf(step, sizeof step, "ProfilerStep#%d", i);
+        made_add("user_annotation", step, 100, 100, start, start + 1000, 0);
+        made_add("user_annotation", "enumerate(DataLoader)#next", 100, 100, start, start + 800, 0);
+        for (int j = 0; j < loading; j++)
+            made_add("cpu_op", "aten::mul", 100, 100, start + 8 * j, start + 8 * j + 6, 0);
+        for (int j = 0; j < 10; j++)
+            made_add("cpu_op", "aten::mm", 100, 100, start + 800 + 20 * j, start + 820 + 20 * j, 0);
+    }
+    return found_judge_trace(made_analyse());
+}
+
+/* A tracer that spends its time where operators are. */
+static void loading_costs_what_it_takes_without_the_tracer(void **state)
+{
+#define COST(step_us)                                                                              \
+    "\"chokepoint\":{\"schema\":1,\"steps\":4,\"windows\":3,\"step_time_us\":" step_us             \
+    ",\"traced_step_time_us\":1000}"
+    static const struct {
+        const char *members;
+        int loading;
+        double lost_us;
+        const char *said;
+    } loaders[] = {
+        { COST("600"), 88, 800 - 400.0 * 89 / 99, "tracer's, with 90% of the loop's events" },
+        { COST("900"), 0, 800 - 100.0 * 1 / 11, NULL },
+        { COST("1000"), 88, 800, NULL },
+        { "\"schemaVersion\":1", 88, 800, NULL },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(loaders); i++) {
+        struct found found = judge_loader(loaders[i].loading, loaders[i].members);
+        const struct finding *finding = found_find(&found, "data_loading");
+        assert_true(fabs(finding->lost_ns_per_step / 1e3 - loaders[i].lost_us) < 2);
+        assert_true((strstr(finding->evidence, "tracer's") != NULL) == (loaders[i].said != NULL));
+        if (loaders[i].said != NULL)
+            assert_non_null(strstr(finding->evidence, loaders[i].said));
+        found_forget(&found);
+    }
+}
+
 static void a_host_alone_is_judged_by_its_operators(void **state)
 {
     static const struct {
@@ -504,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
         cmocka_unit_test(a_kernel_is_named_without_its_arguments),
+        cmocka_unit_test(loading_costs_what_it_takes_without_the_tracer),
         cmocka_unit_test(a_host_alone_is_judged_by_its_operators),
         cmocka_unit_test(a_host_that_had_a_device_is_not_judged_alone),
         cmocka_unit_test(a_host_that_computes_names_its_longest_operators),

@@ -46,9 +46,51 @@ static void take_as_replayed(struct finding *finding, const struct facts *facts,
     finding->least_step_ns = least_step_ns(facts);
 }
 
+/* The share of the loop's events that lies within loading. */
+static double share_of_events(const struct facts *facts)
+{
+    const struct timeline *timeline = &facts->summary->timeline;
+    const struct host_activity *host = &facts->summary->host;
+    const struct host_segment *segment = host->items, *end = segment + host->count;
+    int64_t all = 0, loading = 0;
+
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (event->track != host->loop)
+            continue;
+        while (segment < end &&
+               (segment->track < event->track ||
+                (segment->track == event->track && segment->end_ns <= event->start_ns)))
+            segment++;
+        all++;
+        loading += segment < end && segment->track == event->track &&
+                   segment->start_ns <= event->start_ns && segment->doing == HOST_LOADING;
+    }
+    return all > 0 ? (double)loading / (double)all : 0;
+}
+
+/* A tracer takes about as long for each event. A host alone spends that time itself, and much of it in a loader that makes
+ * its batches of many small operators. 0: not known, or the loop is no slower with the tracer. */
+static double traced_in_loading_ns(const struct facts *facts)
+{
+    double untraced_ns = facts->summary->trace->cost.step_ns;
+
+    if (!facts->summary->timeline.host_alone || !(untraced_ns > 0 && untraced_ns < facts->step_ns))
+        return 0;
+    return (facts->step_ns - untraced_ns) * share_of_events(facts);
+}
+
+/* In time of the traced step, as other rules have it. */
+static double lost_without_tracer(const struct facts *facts, double traced_ns)
+{
+    double lost_ns = lost_to_loading(facts), untraced_ns = facts->summary->trace->cost.step_ns;
+
+    return traced_ns > 0 ? fmax(0, lost_ns - traced_ns) * facts->step_ns / untraced_ns : lost_ns;
+}
+
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
 {
-    double exposed = facts_doing_ns(facts, HOST_LOADING);
+    double exposed = facts_doing_ns(facts, HOST_LOADING), traced = traced_in_loading_ns(facts);
 
     if (facts_loading_is_uneven(facts))
         return false;
@@ -62,9 +104,15 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                  "prepares it; its own work takes %s",
                  quantity_time(exposed).text, step_text(facts).text,
                  quantity_time(facts->busy_ns).text);
+    if (traced >= RULE_SHARE_LEAST * exposed) {
+        size_t length = strlen(finding->evidence);
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; %s of that is the tracer's, with %.0f%% of the loop's events",
+                 quantity_time(traced).text, 100 * share_of_events(facts));
+    }
     /* On a host alone, loading and computing share the cores. */
     take_as_replayed(finding, facts, facts->summary->timeline.host_alone ? 0 : 1);
-    if (!finding_replays(finding, facts, lost_to_loading(facts)))
+    if (!finding_replays(finding, facts, lost_without_tracer(facts, traced)))
         return false;
     if (facts->summary->timeline.host_alone)
         finding->predicted_gain = NAN;
