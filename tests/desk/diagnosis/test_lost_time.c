@@ -176,7 +176,7 @@ static void a_copy_that_waits_takes_what_loading_hid(void **state)
     check_lost(&loop, "data_loading", 1510 - 790);
 }
 
-/* Half of 1000 us of products. The step is as much shorter where the host waits for the device, and half as much
+/* 1000 us of products at an eighth, which is half of what an A100's peaks promise. The step is as much shorter where the host waits for the device, and half as much
  * where the host takes as long to launch. */
 static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
 {
@@ -186,17 +186,17 @@ static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
     };
     (void)state;
 
-    check_lost(&waits, "fp32_matmul", 500);
-    assert_true(fabs(found_lost_us(&launches, "fp32_matmul") - 500.0 / 2) <= 30);
+    check_lost(&waits, "fp32_matmul", 875);
+    assert_true(fabs(found_lost_us(&launches, "fp32_matmul") - 875.0 / 2) <= 30);
 }
 
-/* 100 us of each: only what is in fp32 would take half as long. */
+/* 100 us of each: products would take an eighth as long, others half, if they are in fp32. */
 static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
 {
     static const char *const others[] = { "softmax_warp_forward<c10::BFloat16, float>",
                                           "ampere_bf16_s16816gemm_bf16_128x64_tn",
                                           "softmax_warp_forward<float, float>" };
-    static const double lost[] = { 50, 50, 100 };
+    static const double lost[] = { 87.5, 87.5, 131.6 }; /* the host sets the pace of the last */
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -215,7 +215,8 @@ static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
         found = found_judge_trace(made_analyse());
         finding = found_find(&found, "fp32_matmul");
         assert_non_null(finding);
-        assert_true(fabs(finding->lost_ns_per_step / 1000 - lost[i]) <= 5);
+        if (fabs(finding->lost_ns_per_step / 1000 - lost[i]) > 5)
+            fail_msg("%s: %g", others[i], finding->lost_ns_per_step / 1000);
         found_forget(&found);
     }
 }

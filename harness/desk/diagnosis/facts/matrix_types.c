@@ -46,6 +46,24 @@ struct matrix_types matrix_types_of(const struct event_device *device)
     return (struct matrix_types){ .fp16 = major >= 7, .bf16 = major >= 8, .tf32 = major >= 8 };
 }
 
+double matrix_types_rate(const struct event_device *device)
+{
+    static const struct {
+        int major, minor; /* from this compute capability on */
+        double rate;
+    } since[] = {
+        { 12, 0, 4 }, { 10, 0, 28 }, { 9, 0, 15 }, { 8, 6, 4 }, { 8, 0, 16 }, { 7, 0, 8 }
+    };
+
+    if (device == NULL || is_amd(device))
+        return device == NULL ? 2 : 4;
+    for (size_t i = 0; i < ARRAY_SIZE(since); i++)
+        if (device->compute_major > since[i].major ||
+            (device->compute_major == since[i].major && device->compute_minor >= since[i].minor))
+            return strstr(device->name, "GeForce") != NULL ? since[i].rate / 2 : since[i].rate;
+    return 2;
+}
+
 /* By what there is: a bit for each type. */
 static const struct {
     const char *text, *advice;

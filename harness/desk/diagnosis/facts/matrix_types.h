@@ -18,6 +18,12 @@ struct matrix_types {
  * gfx906 (MI50) has 9.0 and no such units, but fewer compute units. `device` NULL: none. */
 struct matrix_types matrix_types_of(const struct event_device *device);
 
+/* Peak rate of dense products in 16 bits with sums in fp32, beside fp32 without matrix units. The figures are those
+ * of NVIDIA's white papers, in TFLOP/s: V100 125 and 15.7, T4 65 and 8.1, A100 312 and 19.5, A40 150 and 37.4, RTX
+ * 6000 Ada 364 and 91, H100 SXM 989 and 67, B200 2,250 and 80; GeForce cards sum in fp32 at half the rate. AMD: 4 at
+ * least, see above. 2 where it is not known, which is how bf16_matrix_units of our traces is defined. */
+double matrix_types_rate(const struct event_device *device);
+
 /* The advice about products in fp32 there; NULL: nothing. */
 const char *matrix_types_advice(struct matrix_types types);
 

@@ -60,6 +60,31 @@ static void advice_names_only_what_the_card_has(void **state)
     assert_null(matrix_types_advice(matrix_types_of(NULL)));
 }
 
+static void products_in_16_bits_are_faster_by_the_peaks_of_the_card(void **state)
+{
+    static const struct {
+        struct event_device device;
+        double rate;
+    } cards[] = {
+        { { .name = "Tesla V100-SXM2", .compute_major = 7 }, 8 },
+        { { .name = "NVIDIA GeForce RTX 2080 Ti", .compute_major = 7, .compute_minor = 5 }, 4 },
+        { { .name = "NVIDIA A100", .compute_major = 8 }, 16 },
+        { { .name = "NVIDIA A40", .compute_major = 8, .compute_minor = 6 }, 4 },
+        { { .name = "NVIDIA GeForce RTX 4090", .compute_major = 8, .compute_minor = 9 }, 2 },
+        { { .name = "NVIDIA H200", .compute_major = 9 }, 15 },
+        { { .name = "NVIDIA B200", .compute_major = 10 }, 28 },
+        { { .name = "NVIDIA RTX PRO 6000", .compute_major = 12 }, 4 },
+        { { .name = "AMD Instinct MI300X", .compute_major = 9, .compute_minor = 4 }, 4 },
+        { { .name = "a device", .compute_major = 0 }, 2 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cards); i++)
+        if (matrix_types_rate(&cards[i].device) != cards[i].rate)
+            fail_msg("%s: %g", cards[i].device.name, matrix_types_rate(&cards[i].device));
+    assert_true(matrix_types_rate(NULL) == 2);
+}
+
 static void what_the_trace_states_counts(void **state)
 {
     struct event_device device = {
@@ -76,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advice_names_only_what_the_card_has),
+        cmocka_unit_test(products_in_16_bits_are_faster_by_the_peaks_of_the_card),
         cmocka_unit_test(what_the_trace_states_counts),
     };
 
