@@ -143,17 +143,22 @@ static void distrust(struct findings *findings, enum trust trust)
         }
 }
 
-/* Whether other programs used more than a tenth of the cores while the trace was recorded: what host and device lost to
- * each other then is not what they lose alone. */
-static bool is_disturbed(const struct trace_file *trace)
+/* The lost time of the step without a tracer: the same share, but a replay leaves the computation as it is. */
+static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
-    int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
+    double whole_ns = facts_whole_ns(facts), left_ns;
 
-    return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1);
+    if (!finding->is_replayed) {
+        finding->lost_ns_per_step *= whole_ns / facts->step_ns;
+        return;
+    }
+    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step);
+    finding->lost_ns_per_step = whole_ns - left_ns;
+    finding->predicted_gain = fmin(finding->predicted_gain, whole_ns / left_ns);
 }
 
-/* Scales the lost time from the traced step to the untraced one, which loses the same share. If the untraced
- * step is unknown, or tracing changed the step much, or other programs did, confidence drops. */
+/* Costs are of the untraced step. If that is unknown, or tracing changed the step much, or other programs did,
+ * confidence drops. */
 static void untrace(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
@@ -162,9 +167,10 @@ static void untrace(struct finding *finding, const struct facts *facts)
     if (isnan(finding->lost_ns_per_step) || finding->severity == SEVERITY_INFORMATION)
         return;
     if (known)
-        finding->lost_ns_per_step *= cost->step_ns / facts->step_ns;
+        cost_untraced(finding, facts);
     if (finding->confidence == CONFIDENCE_HIGH &&
-        (!known || facts->summary->steps.count < 3 || is_disturbed(facts->summary->trace) ||
+        (!known || facts->summary->steps.count < 3 ||
+         trace_file_is_disturbed(facts->summary->trace) ||
          !(fabs(trace_file_overhead(facts->summary->trace)) < 0.2)))
         finding->confidence = CONFIDENCE_MEDIUM;
 }

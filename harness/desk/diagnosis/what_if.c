@@ -168,12 +168,11 @@ static double busy_without(const struct causes *causes, unsigned set)
 
 static struct what_if_row row_of(const struct causes *causes, unsigned set)
 {
-    const struct facts *facts = causes->facts;
-    double scale = facts->step_ns > 0 ? facts_whole_ns(facts) / facts->step_ns : 1;
     double step_ns = step_without(causes, set);
+    double busy_ns = fmin(step_ns, busy_without(causes, set));
 
-    return (struct what_if_row){ set, scale * step_ns,
-                                 scale * fmin(step_ns, busy_without(causes, set)) };
+    return (struct what_if_row){ set, facts_untraced_ns(causes->facts, step_ns),
+                                 facts_untraced_ns(causes->facts, busy_ns) };
 }
 
 static int cause_count(unsigned set)

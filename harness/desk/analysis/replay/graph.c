@@ -546,6 +546,11 @@ static bool is_of_host(const struct graph_node *node, enum host_doing doing)
     return node->stream == GRAPH_NONE && node->kind == doing;
 }
 
+const struct graph_node *graph_work_of(const struct trace_graph *graph, int64_t at)
+{
+    return at + 1 < graph->count && graph->nodes[at + 1].call == at ? &graph->nodes[at + 1] : NULL;
+}
+
 void graph_node_shorten(struct graph_node *node, enum host_doing doing)
 {
     if (is_of_host(node, doing))

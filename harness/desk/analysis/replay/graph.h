@@ -56,6 +56,9 @@ struct trace_graph {
                                * steps, of the work */
 };
 
+/* The first work of a call; NULL: the node is no call, or launches nothing. */
+const struct graph_node *graph_work_of(const struct trace_graph *graph, int64_t at);
+
 /* The timeline, its trace and the activity must live longer. */
 struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline,
                             const struct steps *steps, const struct host_activity *activity,

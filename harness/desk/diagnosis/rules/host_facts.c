@@ -6,6 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+bool facts_copies_to(const struct facts *facts, const struct graph_node *node,
+                     const char *direction)
+{
+    const struct trace_file *trace = facts->summary->trace;
+
+    return node->stream != GRAPH_NONE && node->kind == WORK_COPY &&
+           strstr(trace_file_name(trace, trace->events[node->event].name), direction) != NULL;
+}
+
 const struct idle_time *facts_idle(const struct facts *facts)
 {
     return &facts->summary->idle.all;

@@ -11,6 +11,10 @@ enum {
     FACTS_LAUNCHES_LEAST = 10, /* per step: fewer cannot hold a device back */
 };
 
+/* Whether a node of the graph is a copy in that direction, as "HtoD"; "": in any. */
+bool facts_copies_to(const struct facts *facts, const struct graph_node *node,
+                     const char *direction);
+
 /* Idle time of the window. */
 const struct idle_time *facts_idle(const struct facts *facts);
 

@@ -161,6 +161,11 @@ void finding_informs(struct finding *finding);
  * else step_ns. */
 double facts_whole_ns(const struct facts *facts);
 
+/* How long a step that takes `traced_ns` in the trace, with some of its costs gone but all of its computation, would take
+ * without a tracer: as much shorter as the recorded one. A tracer makes calls of the host longer, not a GPU's kernels, so
+ * these remain as they are. */
+double facts_untraced_ns(const struct facts *facts, double traced_ns);
+
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);
 

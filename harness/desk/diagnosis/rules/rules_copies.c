@@ -72,31 +72,15 @@ static bool cost_with_calls(struct finding *finding, const struct facts *facts, 
     return finding_replays(finding, facts, fmin(copies_ns, exposed) + idle_in_calls(facts));
 }
 
-/* Whether a work copies in that direction; "": in any. */
-static bool copies_to(const struct facts *facts, const struct graph_node *node,
-                      const char *direction)
-{
-    const struct trace_file *trace = facts->summary->trace;
-
-    return node->stream != GRAPH_NONE && node->kind == WORK_COPY &&
-           strstr(trace_file_name(trace, trace->events[node->event].name), direction) != NULL;
-}
-
 static bool is_batch(const struct facts *facts, const struct graph_node *node, bool pageable)
 {
     const struct trace_file *trace = facts->summary->trace;
     const struct trace_event *event =
         node->event != GRAPH_NONE ? &trace->events[node->event] : NULL;
 
-    return copies_to(facts, node, "HtoD") &&
+    return facts_copies_to(facts, node, "HtoD") &&
            (strstr(trace_file_name(trace, event->name), "Pageable") != NULL) == pageable &&
            !(pageable && event->bytes >= 0 && event->bytes <= SMALL_BYTES);
-}
-
-/* The first work of a call; NULL: the node is no call, or launches nothing. */
-static const struct graph_node *work_of(const struct trace_graph *graph, int64_t at)
-{
-    return at + 1 < graph->count && graph->nodes[at + 1].call == at ? &graph->nodes[at + 1] : NULL;
 }
 
 /* A copy goes on beside all other work, in time for it, and its call returns at once. From pinned memory it takes half the
@@ -104,7 +88,7 @@ static const struct graph_node *work_of(const struct trace_graph *graph, int64_t
 static void copy_beside(const struct facts *facts, const struct trace_graph *graph, int64_t at,
                         struct graph_node *node, bool pageable)
 {
-    const struct graph_node *work = work_of(graph, at);
+    const struct graph_node *work = graph_work_of(graph, at);
 
     if (is_batch(facts, node, pageable)) {
         node->stream = (int16_t)graph->stream_count;
@@ -128,18 +112,22 @@ static void copy_ahead(const void *context, const struct trace_graph *graph, int
     copy_beside(context, graph, at, node, false);
 }
 
-/* One copy for all: what each costs beside its bytes is small. */
+/* One copy for all: what each costs beside its bytes is small, and no call waits for it any more. */
 static void copy_at_once(const void *context, const struct trace_graph *graph, int64_t at,
                          struct graph_node *node)
 {
     const struct facts *facts = context;
-    const struct graph_node *work = node->is_call ? work_of(graph, at) : node;
+    const struct graph_node *work = node->is_call ? graph_work_of(graph, at) : node;
 
     if (node->stream == GRAPH_NONE && node->after != GRAPH_NONE &&
-        copies_to(facts, &graph->nodes[node->after], "HtoD"))
+        facts_copies_to(facts, &graph->nodes[node->after], "HtoD")) {
         node->after = GRAPH_NONE;
-    else if (work != NULL && (copies_to(facts, work, "HtoD") || copies_to(facts, work, "DtoH")))
         node->duration_ns = 0;
+    } else if (work != NULL &&
+               (facts_copies_to(facts, work, "HtoD") || facts_copies_to(facts, work, "DtoH"))) {
+        node->duration_ns = 0;
+        node->gap_ns = 0;
+    }
 }
 
 static void copy_nothing(const void *context, const struct trace_graph *graph, int64_t at,
@@ -149,7 +137,7 @@ static void copy_nothing(const void *context, const struct trace_graph *graph, i
     (void)graph;
     (void)at;
 
-    if (copies_to(facts, node, "DtoD"))
+    if (facts_copies_to(facts, node, "DtoD"))
         node->duration_ns = 0;
 }
 
