@@ -118,6 +118,21 @@ static void print_untraced(const struct page *page, const struct trace_file *tra
                    quantity_time(trace->cost.step_ns).text, cost);
 }
 
+static void print_others(const struct page *page, const struct trace_file *trace)
+{
+    int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
+    char of_cores[24] = " cores";
+
+    if (!trace_file_is_disturbed(trace))
+        return;
+    if (cores > 0)
+        snprintf(of_cores, sizeof of_cores, " of %d core%s", cores, cores == 1 ? "" : "s");
+    page_paragraph(page, INK_DOUBTFUL,
+                   "Other programs used %.2f%s meanwhile, so times and gains may be theirs: "
+                   "record again on a quieter machine.",
+                   trace->cost.other_cores, of_cores);
+}
+
 /* Steps may overlap, or leave time between them, so the findings divide the whole by their number. */
 static void print_other_mean(const struct page *page, const struct facts *facts, double mean_ns)
 {
@@ -165,6 +180,7 @@ static void print_step(const struct page *page, const struct summary *summary,
                        trace_file_name(summary->trace, summary->trace->step_range));
     print_other_mean(page, facts, steps->mean_ns);
     print_untraced(page, summary->trace);
+    print_others(page, summary->trace);
 }
 
 /* Communication counts where no computation runs, copies and memsets where no kernel does: so the parts

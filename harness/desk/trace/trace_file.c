@@ -163,6 +163,13 @@ double trace_file_overhead(const struct trace_file *trace)
     return trace->cost.step_ns > 0 ? trace->cost.traced_step_ns / trace->cost.step_ns - 1 : NAN;
 }
 
+bool trace_file_is_disturbed(const struct trace_file *trace)
+{
+    int cores = trace->device_count > 0 ? trace->devices[0].host_cores : 0;
+
+    return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1);
+}
+
 bool trace_event_is_device_work(const struct trace_event *event)
 {
     return event->kind == EVENT_KIND_KERNEL || event->kind == EVENT_KIND_MEMCPY ||

@@ -231,6 +231,10 @@ const struct event_device *trace_file_device(const struct trace_file *trace, int
  * file does not say. */
 double trace_file_overhead(const struct trace_file *trace);
 
+/* Whether other programs used more than a tenth of the cores while the trace was recorded: what host and device lost to
+ * each other then is not what they lose alone. */
+bool trace_file_is_disturbed(const struct trace_file *trace);
+
 /* Kernels, copies and memsets. */
 bool trace_event_is_device_work(const struct trace_event *event);
 

@@ -22,25 +22,35 @@ static struct page_rows *open_rows(const struct scenario_result *results)
         { summary_side(results, VARIANT_AFTER), 8, 0 },
         { "effect", -12, 0 },
         { "95% interval", -12, 0 },
-        { "", -9, 0 },
+        { "", -11, 0 },
     };
 
     return page_rows_open(columns, COLUMNS);
 }
 
+/* What a row says of its promise; "": it is kept. While others used the cores, a promise that is missed does not count. */
+static const char *outcome_text(const struct expectation_result *expectation, enum verdict verdict)
+{
+    if (expectation == NULL || !summary_is_unmet(expectation))
+        return "";
+    return expectation->outcome == OUTCOME_NOT_MET && verdict == VERDICT_UNDECIDED
+               ? "not counted"
+               : outcome_name(expectation->outcome);
+}
+
 /* A measure of which nothing is promised is dim. */
-static void add_row(struct page_rows *rows, const struct summary_row *row)
+static void add_row(struct page_rows *rows, const struct summary_row *row, enum verdict verdict)
 {
     const struct expectation_result *expectation = row->expectation;
-    bool unmet = expectation != NULL && summary_is_unmet(expectation);
+    bool missed = expectation != NULL && expectation->outcome == OUTCOME_NOT_MET &&
+                  verdict != VERDICT_UNDECIDED;
     enum ink ink = expectation != NULL ? INK_PLAIN : INK_DIM;
     const enum ink inks[COLUMNS] = {
-        ink, ink, ink,
-        ink, ink, unmet && expectation->outcome == OUTCOME_NOT_MET ? INK_BAD : INK_DOUBTFUL,
+        ink, ink, ink, ink, ink, missed ? INK_BAD : INK_DOUBTFUL,
     };
     const char *const cells[COLUMNS] = {
         row->measure,       row->before,          row->after,
-        row->change.effect, row->change.interval, unmet ? outcome_name(expectation->outcome) : "",
+        row->change.effect, row->change.interval, outcome_text(expectation, verdict),
     };
 
     page_rows_add(rows, cells, inks);
@@ -51,7 +61,7 @@ static void add_rows(struct page_rows *to, const struct scenario_result *result)
     struct summary_row rows[SUMMARY_ROWS];
     int count = summary_rows(result, rows);
 
-    for (int i = 0; i < count; i++) add_row(to, &rows[i]);
+    for (int i = 0; i < count; i++) add_row(to, &rows[i], result->verdict);
 }
 
 /* Says why a requested trace is missing. */
@@ -117,6 +127,10 @@ static void print_doubts(const struct page *page, const struct scenario_result *
     }
     if (!explained || !result->losses_agree)
         page_note(page, name, result->reason);
+    else if (result->verdict == VERDICT_UNDECIDED && cpu_loss_is_large(&result->cpu_loss))
+        page_note(page, name,
+                  "other programs used the cores, which can hide it: use a quieter machine; doctor "
+                  "says what disturbs this one");
 }
 
 /* "Not met" and "too noisy to tell" are two things. */

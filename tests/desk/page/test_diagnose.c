@@ -433,6 +433,24 @@ static void every_share_names_its_whole(void **state)
     }
 }
 
+/* More than a tenth of the cores, of which the file may state the number. */
+static void other_programs_are_named(void **state)
+{
+    static const double cores[] = { 0.05, 1.5 };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cores); i++) {
+        struct diagnosis diagnosis;
+        char *text;
+        add_rank("", "gemm", 0);
+        diagnosis = diagnose();
+        diagnosis.traces[0]->cost.other_cores = cores[i];
+        text = printed(&diagnosis, false);
+        assert_true((strstr(text, "Other programs used 1.50 cores meanwhile") != NULL) == (i == 1));
+        release(&diagnosis, text);
+    }
+}
+
 /* Times are those of the file, so that a viewer finds them. */
 static void the_longest_gaps_are_on_the_page(void **state)
 {
@@ -1214,6 +1232,7 @@ int main(void)
         cmocka_unit_test(a_cut_trace_says_so_and_shows_what_was_read),
         cmocka_unit_test(a_finding_says_what_it_costs_and_what_its_advice_gains),
         cmocka_unit_test(every_share_names_its_whole),
+        cmocka_unit_test(other_programs_are_named),
         cmocka_unit_test(the_longest_gaps_are_on_the_page),
         cmocka_unit_test(times_before_zero_have_one_sign),
         cmocka_unit_test(findings_are_numbered_in_their_order),

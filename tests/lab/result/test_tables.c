@@ -190,6 +190,16 @@ static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
     assert_non_null(strstr(text, "not met\n"));
     assert_non_null(strstr(text, "Expectations not met"));
     assert_non_null(strstr(text, "item_sync: step_time: 1.10x faster (1.05 to 1.15)"));
+    assert_null(strstr(text, "use a quieter"));
+    free(text);
+    /* While others use the cores, the same is no miss. */
+    result.verdict = VERDICT_UNDECIDED;
+    result.cpu_loss = (struct cpu_loss){ .others = 1.6, .stolen = 0, .cores = 2 };
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_null(strstr(text, "not met"));
+    assert_non_null(strstr(text, "not counted\n"));
+    assert_non_null(strstr(text, "Too noisy to tell"));
+    assert_non_null(strstr(text, "which can hide it: use a quieter"));
     free(text);
     fixture_release(&result);
 }
