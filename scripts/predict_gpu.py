@@ -6,10 +6,12 @@
 Needs nvcc of CUDA 13.0 or newer and cuobjdump with nvdisasm, but no GPU. The page says how a
 prediction is made and where its constants come from."""
 
+import json
 import math
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -79,9 +81,11 @@ BENCH_ELEMENTS = 1 << 26
 PAGE = """\
 # Predictions for an H200
 
-**Unverified: nobody has held these against a GPU yet.** `scripts/predict_gpu.py` wrote this page from the
-kernels' machine code for sm_90 (nvcc {compiler}); measurements belong beside it, and what is far off is an
-error of the kernel or of the model below.
+`scripts/predict_gpu.py` wrote this page from the kernels' machine code for sm_90 (nvcc {compiler}). An H200 has
+measured {measured} of the {rows} kernels below: their times
+([`{bench}`](../{bench})) are {low:.2f} to {high:.2f} times those
+predicted, {median:.2f} times at the median. What is far off is an error of the kernel or of the model. **The heavy
+step and the kernels without a measurement are unverified.**
 
 ## How it is made
 
@@ -107,7 +111,7 @@ still in the second-level cache.
 | constant | value | source |
 |---|---|---|
 | multiprocessors | {sms} | NVIDIA H200 data sheet |
-| copy | {copy} TB/s | reported for H200s (4.8 TB/s nominal); not measured by us |
+| copy | {copy} TB/s | reported for H200s (4.8 TB/s nominal); 4.16 in the benches of one |
 | latency | {latency:.0f} ns | usual for HBM on Hopper under load; not measured by us |
 | clock | {clock} GHz | the highest that an H200 has shown; lower under a power limit |
 | products | {gemm:.0f} TFLOP/s | 80% of 780, reported for large bf16 products; these have k = 768 |
@@ -116,9 +120,25 @@ still in the second-level cache.
 ## Kernels
 
 {elements} elements. *Share*: of the copy rate, by the bytes stated; *slots*: instructions per warp and row or
-pack.
+pack; *measured*: the median of the bench of that size, with the caches emptied before.
 
 """
+
+
+BENCH = "results/nvidia-h200/bench.json"
+# The benches that are not called as their kernel is.
+BENCH_NAMES = {"residual_add": "residual", "bias_add": "bias", "gelu_forward": "gelu", "softmax_forward": "softmax",
+               "bias_gelu_forward": "bias_gelu", "layernorm_forward": "layernorm"}
+
+
+def measured_times():
+    """By kernel and type: seconds of the bench with cold caches, at its largest size."""
+    times = {}
+    for one in json.loads((ROOT / BENCH).read_text())["benchmarks"]:
+        if one.get("aggregate_name") == "median" and "_cold/" in one["name"]:
+            name, size = one["name"].removesuffix("_median").split("_cold/")
+            times.setdefault(name, {})[int(size)] = one["real_time"] * {"ns": 1e-9, "us": 1e-6}[one["time_unit"]]
+    return {name: sizes[max(sizes)] for name, sizes in times.items()}
 
 
 def bench_elements(row):
@@ -293,23 +313,32 @@ def main():
         name = f"{kernel}_{dtype}"
         return predict(kernel, dtype, elements, row, code[name], int(table[name][column]))
 
-    print(PAGE.format(
-        compiler=re.search(r"release \S+ (V\S+)", run(nvcc, "--version"))[1], copy=COPY_BYTES_PER_S / 1e12,
-        ends=ENDS_S * 1e6, latency=LATENCY_S * 1e9, used=SLOTS_USED, sms=SMS, clock=CLOCK_HZ / 1e9,
-        gemm=GEMM_FLOPS_PER_S / 1e12, attention=ATTENTION_FLOPS_PER_S / 1e12,
-        elements="2^26"), end="")
-    print("| kernel | bytes per element | flops per element | registers | warps per SM | "
-          "KB in flight per SM | slots | share of issue | bound by | share of copy | us |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|")
+    times, lines, ratios = measured_times(), [], []
     for kernel, rows in BENCHED:
         for dtype in ("f32", "bf16"):
             row = rows[dtype] if isinstance(rows, dict) else rows
             elements = bench_elements(row)
             p = predicted(kernel, dtype, elements, row)
-            print(f"| {kernel}_{dtype} | {p['bytes'] / elements:.0f} | {p['flops'] / elements:.0f} | "
-                  f"{p['registers']} | {p['warps']} | {p['flight'] / 1e3:.0f} | "
-                  f"{p['instructions']:.0f} | {p['slots']:.0%} | {p['bound']} | {p['share']:.0%} | "
-                  f"{p['seconds'] * 1e6:.0f} |")
+            seconds = times.get(f"{BENCH_NAMES.get(kernel, kernel)}_{dtype.replace('f32', 'fp32')}")
+            if seconds is not None:
+                ratios.append(seconds / p["seconds"])
+            lines.append(f"| {kernel}_{dtype} | {p['bytes'] / elements:.0f} | {p['flops'] / elements:.0f} | "
+                         f"{p['registers']} | {p['warps']} | {p['flight'] / 1e3:.0f} | "
+                         f"{p['instructions']:.0f} | {p['slots']:.0%} | {p['bound']} | {p['share']:.0%} | "
+                         f"{p['seconds'] * 1e6:.0f} | " +
+                         ("| |" if seconds is None else f"{seconds * 1e6:.0f} | {ratios[-1]:.2f} |"))
+
+    print(PAGE.format(
+        measured=len(ratios), rows=len(lines), bench=BENCH, low=min(ratios), high=max(ratios),
+        median=statistics.median(ratios),
+        compiler=re.search(r"release \S+ (V\S+)", run(nvcc, "--version"))[1], copy=COPY_BYTES_PER_S / 1e12,
+        ends=ENDS_S * 1e6, latency=LATENCY_S * 1e9, used=SLOTS_USED, sms=SMS, clock=CLOCK_HZ / 1e9,
+        gemm=GEMM_FLOPS_PER_S / 1e12, attention=ATTENTION_FLOPS_PER_S / 1e12,
+        elements="2^26"), end="")
+    print("| kernel | bytes per element | flops per element | registers | warps per SM | "
+          "KB in flight per SM | slots | share of issue | bound by | share of copy | us | measured us | ratio |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|---|--:|--:|--:|--:|")
+    print("\n".join(lines))
 
     print(f"\n*Share of issue* is the issue time over the memory time: above 100% a kernel is bound by "
           "its instructions.\n\n## The heavy step\n\n"
