@@ -5,12 +5,13 @@ set -eu
 usage()
 {
     cat <<'END'
-usage: scripts/build.sh [--folder DIR] [CMAKE OPTION...]
+usage: scripts/build.sh [--folder DIR] [--program] [CMAKE OPTION...]
 
 Builds chokepoint into build/ of this checkout. Options such as -DCHOKEPOINT_WERROR=ON go to CMake and
 are remembered. A second run builds only what changed.
 
   --folder DIR   build there
+  --program      build the program and its devices, and not the tests
   --help         this text
 
 Options of chokepoint:
@@ -23,16 +24,24 @@ END
 
 source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 folder=$source/build
-case ${1-} in
---help | -h)
-    usage
-    exit 0
-    ;;
---folder)
-    folder=${2:?"--folder wants a folder"}
-    shift 2
-    ;;
-esac
+target=all
+while :; do
+    case ${1-} in
+    --help | -h)
+        usage
+        exit 0
+        ;;
+    --folder)
+        folder=${2:?"--folder wants a folder"}
+        shift 2
+        ;;
+    --program)
+        target=chokepoint
+        shift
+        ;;
+    *) break ;;
+    esac
+done
 
 if ! command -v cmake >/dev/null 2>&1; then
     echo "build.sh: there is no cmake here; scripts/setup.sh installs it" >&2
@@ -51,7 +60,7 @@ if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$folder/CMakeCache.txt"
     if command -v ninja >/dev/null 2>&1; then
         set -- -G Ninja "$@"
     fi
-    echo "building into $folder; the first time takes a minute or two" >&2
+    echo "building into $folder; the first time takes a few minutes" >&2
 fi
 # An older one would complain of an option instead.
 needed=$(sed -n 's/^cmake_minimum_required(VERSION \(.*\))$/\1/p' "$source/CMakeLists.txt")
@@ -72,7 +81,7 @@ fi
 
 build()
 {
-    cmake --build "$folder" --parallel "$(nproc)" "$@"
+    cmake --build "$folder" --target "$target" --parallel "$(nproc)" "$@"
 }
 
 # At a terminal the first build shows how far it is. All others say only what went wrong.

@@ -172,6 +172,22 @@ def machines_table(checkout):
     return table(["result", "device", "scenarios", "date", "commit"], rows)
 
 
+def gpus_tables(checkout):
+    """A table for each GPU: what each scenario was worth there, and why one was not reproduced."""
+    texts = []
+    for path in sorted(checkout.glob("results/*/result.json")):
+        loaded, name = read.result(path), path.parent.relative_to(checkout)
+        if loaded["context"].get("device") != "cuda":
+            continue
+        rows = []
+        for one in loaded["chokepoint"]["scenarios"]:
+            step, about = worth(one | {"devices": ["cuda"]}, {one["name"]: one})
+            rows.append([f"`{one['name']}`", one["verdict"], cell(step), cell(about), cell(one["reason"])])
+        texts.append(f"{cell(str(loaded['context'].get('device_name')))}, [`{name}`](../{name}/result.json):\n\n" +
+                     table(["scenario", "verdict", "step", "what it is about", "why not"], rows))
+    return "\n".join(texts)
+
+
 def twins_tables(checkout):
     """A table for each machine that measured the twins."""
     texts = []
@@ -219,6 +235,7 @@ def documents(options):
     return {"docs/gpu-kernels.md": {"lessons": lessons_table(options.program), "counts": counts_table(options.program)},
             "README.md": {"groups": groups_table(options.checkout, options.program),
                           "machines": machines_table(options.checkout)},
+            "docs/devices.md": {"gpus": gpus_tables(options.checkout)},
             "docs/twins.md": {"twins": twins_tables(options.checkout)}}
 
 

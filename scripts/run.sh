@@ -27,6 +27,6 @@ esac
 
 source=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 "$source/scripts/setup.sh" --report
-"$source/scripts/build.sh"
+"$source/scripts/build.sh" --program
 # In place of this shell: the exit code and Ctrl-C are the run's own.
 exec "$source/build/chokepoint" run "$@"

@@ -249,6 +249,18 @@ a_second_build_is_silent_and_a_failing_one_is_not()
     expect_in err 'no such thing'
 }
 
+the_program_is_built_without_the_tests()
+{
+    small_checkout "$work/part"
+    echo 'add_custom_target(chokepoint COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_SOURCE_DIR}/program)' \
+        >>"$work/part/CMakeLists.txt"
+    "$work/part/scripts/build.sh" --folder "$work/part/there" --program >"$work/out" 2>"$work/err"
+    status=$?
+    expect_status 0
+    [ -e "$work/part/program" ] || complain "the program was not built"
+    [ ! -e "$work/part/made" ] || complain "more than the program was built"
+}
+
 an_old_cmake_is_named()
 {
     small_checkout "$work/aged"
@@ -391,7 +403,8 @@ for test in the_list_has_one_package_a_line without_apt_the_packages_are_named \
     without_root_and_sudo_the_command_is_named a_missing_network_is_called_so \
     an_unknown_argument_is_bad_usage the_run_keeps_arguments_and_exit_code \
     a_checkout_that_moved_builds_itself_and_not_the_old_place \
-    a_second_build_is_silent_and_a_failing_one_is_not an_old_cmake_is_named no_include_points_up_a_floor \
+    a_second_build_is_silent_and_a_failing_one_is_not \
+    the_program_is_built_without_the_tests an_old_cmake_is_named no_include_points_up_a_floor \
     an_include_that_points_up_is_named a_folder_that_is_too_full_is_named no_name_means_two_things \
     a_name_that_is_taken_is_told_with_both_places; do
     complaints=0
