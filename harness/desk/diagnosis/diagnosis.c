@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,14 +42,27 @@ static int put_ranks_first(struct diagnosis *diagnosis)
     return ranks;
 }
 
-/* The first `count` are of one run if each is another rank of the same world. */
+static int by_rank(const void *a, const void *b, void *context)
+{
+    struct trace_file *const *traces = context;
+    int64_t left = traces[*(const int *)a]->rank, right = traces[*(const int *)b]->rank;
+
+    return (left > right) - (left < right);
+}
+
+/* The first `count` are of one run if each is another rank of the same world. They are put in order. */
 static bool is_run(const struct diagnosis *diagnosis, int count)
 {
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++)
-            if (diagnosis->traces[j]->rank == diagnosis->traces[i]->rank ||
-                diagnosis->traces[j]->world_size != diagnosis->traces[i]->world_size)
-                return false;
+    const int *order = diagnosis->by_rank;
+
+    for (int i = 0; i < count; i++) diagnosis->by_rank[i] = i;
+    qsort_r(diagnosis->by_rank, (size_t)count, sizeof *order, by_rank, diagnosis->traces);
+    for (int i = 1; i < count; i++) {
+        const struct trace_file *before = diagnosis->traces[order[i - 1]],
+                                *trace = diagnosis->traces[order[i]];
+        if (before->rank == trace->rank || before->world_size != trace->world_size)
+            return false;
+    }
     return count > 1;
 }
 
@@ -58,6 +72,7 @@ struct making {
     struct diagnosis *diagnosis;
     struct status_error *errors; /* [count], of its traces */
     int count;                   /* at first */
+    int room;
     diagnosis_skip *skip;
     void *context;
 };
@@ -203,12 +218,22 @@ static void find_findings(struct arena *arena, void *context)
     diagnosis->facts[number] = number < diagnosis->run_count
                                    ? facts_of(diagnosis->summaries, diagnosis->run_count, number)
                                    : facts_of(&diagnosis->summaries[number], 1, 0);
+    if (number < diagnosis->run_count)
+        diagnosis->facts[number].together = diagnosis->together;
     diagnosis->findings[number] = findings_of(&diagnosis->facts[number]);
 }
 
 static enum status judge(void *context, int number)
 {
     return run_task(context, number, find_findings);
+}
+
+static void gather(struct arena *arena, void *context)
+{
+    struct diagnosis *diagnosis = context;
+
+    diagnosis->together = ARENA_NEW(arena, struct ranks_together, 1);
+    *diagnosis->together = ranks_together(arena, diagnosis->summaries, diagnosis->run_count);
 }
 
 /* Findings of a rank are made from all ranks, so if one is left out, the others are judged once more. */
@@ -221,6 +246,8 @@ static enum status judge_all(struct making *making)
         int ranks = put_ranks_first(diagnosis);
         diagnosis->run_count = is_run(diagnosis, ranks) ? ranks : 0;
         before = diagnosis->count;
+        if (diagnosis->run_count > 0)
+            TRY(arena_run(diagnosis->arena, gather, diagnosis));
         TRY(for_all(making, judge));
     } while (diagnosis->count < before);
 
@@ -235,17 +262,17 @@ static void make_room(struct arena *arena, void *context)
 
     *making->diagnosis = (struct diagnosis){
         .arena = arena,
-        .paths = ARENA_NEW(arena, const char *, making->count),
-        .traces = ARENA_NEW(arena, struct trace_file *, making->count),
-        .arenas = ARENA_NEW(arena, struct arena *, making->count),
-        .summaries = ARENA_NEW(arena, struct summary, making->count),
-        .facts = ARENA_NEW(arena, struct facts, making->count),
-        .findings = ARENA_NEW(arena, struct findings, making->count),
-        .ranks = ARENA_NEW(arena, struct rank_figures, making->count),
-        .lines_from = ARENA_NEW(arena, const char *, making->count),
+        .paths = ARENA_NEW(arena, const char *, making->room),
+        .traces = ARENA_NEW(arena, struct trace_file *, making->room),
+        .arenas = ARENA_NEW(arena, struct arena *, making->room),
+        .summaries = ARENA_NEW(arena, struct summary, making->room),
+        .facts = ARENA_NEW(arena, struct facts, making->room),
+        .findings = ARENA_NEW(arena, struct findings, making->room),
+        .by_rank = ARENA_NEW(arena, int, making->room),
+        .lines_from = ARENA_NEW(arena, const char *, making->room),
         .count = making->count,
     };
-    making->errors = ARENA_NEW(arena, struct status_error, making->count);
+    making->errors = ARENA_NEW(arena, struct status_error, making->room);
 }
 
 struct splitting {
@@ -291,6 +318,9 @@ static enum status make_more_room(struct making *making, int more)
     struct diagnosis *diagnosis = making->diagnosis, before = *diagnosis;
 
     making->count += more;
+    if (making->count <= making->room)
+        return STATUS_OK;
+    making->room = 2 * making->count;
     TRY(arena_run(diagnosis->arena, make_room, making));
     memcpy(diagnosis->paths, before.paths, (size_t)before.count * sizeof *before.paths);
     memcpy(diagnosis->traces, before.traces, (size_t)before.count * sizeof *before.traces);
@@ -358,8 +388,6 @@ static void judge_run(struct arena *arena, void *context)
 {
     struct diagnosis *diagnosis = context;
 
-    diagnosis->slow =
-        slow_rank_of(arena, diagnosis->ranks, diagnosis->summaries, diagnosis->run_count);
     diagnosis->run =
         run_findings_of(arena, diagnosis->findings, diagnosis->facts, diagnosis->run_count);
 }
@@ -368,7 +396,7 @@ enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths
                            diagnosis_skip *skip, void *context)
 {
     struct making making = {
-        .diagnosis = diagnosis, .count = count, .skip = skip, .context = context
+        .diagnosis = diagnosis, .count = count, .room = count, .skip = skip, .context = context
     };
 
     *diagnosis = (struct diagnosis){ .arena = arena_open() };
@@ -463,9 +491,27 @@ enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const 
     return STATUS_OK;
 }
 
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
+{
+    int low = 0, high = diagnosis->run_count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (diagnosis->traces[diagnosis->by_rank[middle]]->rank > rank)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < diagnosis->run_count ? diagnosis->by_rank[low] : -1;
+}
+
 int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank)
 {
-    for (int i = 0; i < diagnosis->count; i++)
+    int of_run = diagnosis_next_rank(diagnosis, rank - 1);
+
+    if (of_run >= 0 && diagnosis->traces[of_run]->rank == rank)
+        return of_run;
+    for (int i = diagnosis->run_count; i < diagnosis->count; i++)
         if (diagnosis->traces[i]->rank == rank)
             return i;
     return -1;

@@ -43,8 +43,9 @@ struct diagnosis {
     struct what_if_choice what_if; /* the caller sets it, too */
 
     /* Set for a run only. */
-    struct slow_rank slow;
-    struct rank_figures *ranks; /* [run_count] */
+    struct ranks_together *together;
+    int *
+        by_rank; /* [run_count], places of the ranks in these arrays, in the order of their numbers */
     struct run_findings run;
 };
 
@@ -71,7 +72,11 @@ enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct 
  * memsets (usage.h). NaN: the trace took no time. */
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
 
-int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank); /* its trace; -1: none */
+/* The trace of a rank of the run, or of one that states it alone; -1: none. */
+int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank);
+
+/* The traces of the run by rank: the one of the least rank above `rank`; -1: there is none. */
+int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
 
 void diagnosis_release(struct diagnosis *diagnosis);
 

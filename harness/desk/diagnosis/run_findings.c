@@ -6,14 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_known(const struct findings *ranks, int64_t before, const char *id)
-{
-    for (int64_t i = 0; i < before; i++)
-        if (findings_find(&ranks[i], id) != NULL)
-            return true;
-    return false;
-}
-
 /* A finding of rank `first`, which no rank before it has, over all ranks. *mean has the mean cost, ranks
  * without the finding included. */
 static struct finding_spread gather(const struct findings *ranks, int64_t count, int64_t first,
@@ -73,7 +65,7 @@ struct run_findings run_findings_of(struct arena *arena, const struct findings *
             const char *id = ranks[i].items[j].id;
             struct finding mean;
             struct finding_spread spread;
-            if (is_known(ranks, i, id))
+            if (findings_find(&run.findings, id) != NULL)
                 continue;
             spread = gather(ranks, count, i, id, &mean);
             insert(&run, &mean, &spread, &facts[0]);

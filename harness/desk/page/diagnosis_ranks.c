@@ -16,17 +16,6 @@ static long long rank_of(const struct diagnosis *diagnosis, int64_t which)
     return (long long)diagnosis->traces[which]->rank;
 }
 
-int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
-{
-    int next = -1;
-
-    for (int i = 0; i < diagnosis->run_count; i++)
-        if (diagnosis->traces[i]->rank > rank &&
-            (next < 0 || diagnosis->traces[i]->rank < diagnosis->traces[next]->rank))
-            next = i;
-    return next;
-}
-
 static bool is_of_the_run(const struct diagnosis *diagnosis, const char *id)
 {
     const struct run_findings *run = &diagnosis->run;
@@ -57,7 +46,7 @@ static const struct column columns[] = {
 
 static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, int which)
 {
-    const struct rank_figures *figures = &diagnosis->ranks[which];
+    const struct rank_figures *figures = &diagnosis->together->figures[which];
     const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
     struct quantity_text step = quantity_time(figures->step_ns),
                          compute = quantity_time(figures->compute_ns),
@@ -75,7 +64,8 @@ static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, 
 
     snprintf(rank, sizeof rank, "%lld", rank_of(diagnosis, which));
     snprintf(busy, sizeof busy, "%.1f%%", 100 * figures->busy_share);
-    if (slow_rank_matters(&diagnosis->slow) && rank_is_slow(&diagnosis->slow, figures))
+    if (slow_rank_matters(&diagnosis->together->slow) &&
+        rank_is_slow(&diagnosis->together->slow, figures))
         inks[0] = INK_BAD;
     page_rows_add(rows, cells, inks);
 }
@@ -95,7 +85,7 @@ static void print_ranks(const struct page *page, const struct diagnosis *diagnos
 
 void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis)
 {
-    const struct slow_rank *slow = &diagnosis->slow;
+    const struct slow_rank *slow = &diagnosis->together->slow;
     struct quantity_text step = quantity_time(slow->step_ns), lost = quantity_time(slow->lost_ns);
 
     text[0] = '\0';
@@ -126,7 +116,7 @@ void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis)
 
 static void print_slow(const struct page *page, const struct diagnosis *diagnosis)
 {
-    const struct slow_rank *slow = &diagnosis->slow;
+    const struct slow_rank *slow = &diagnosis->together->slow;
     char text[SLOW_RANK_TEXT];
 
     slow_rank_text(text, sizeof text, diagnosis);
@@ -244,7 +234,8 @@ static void print_answer(const struct page *page, const struct diagnosis *diagno
 static enum status print_timeline(const struct page *page, const struct diagnosis *diagnosis,
                                   int steps)
 {
-    int64_t which = slow_rank_matters(&diagnosis->slow) ? diagnosis->slow.which : 0;
+    int64_t which =
+        slow_rank_matters(&diagnosis->together->slow) ? diagnosis->together->slow.which : 0;
 
     if (steps == 0)
         return STATUS_OK;

@@ -11,9 +11,6 @@
 enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
                             const struct diagnosis_view *view);
 
-/* The traces by rank: the one of the least rank above `rank`; -1: there is none. */
-int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
-
 /* The first finding of a rank that it does not share with the whole run; NULL: none. */
 const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, int which);
 

@@ -137,6 +137,15 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
     return slow;
 }
 
+struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,
+                                     int64_t count)
+{
+    struct ranks_together together = { .figures = ARENA_NEW(arena, struct rank_figures, count) };
+
+    together.slow = slow_rank_of(arena, together.figures, ranks, count);
+    return together;
+}
+
 const char *slow_rank_does(const struct slow_rank *slow)
 {
     static const char *const texts[STEP_PART_COUNT + 1] = {

@@ -41,6 +41,15 @@ struct slow_rank {
 struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
                               const struct summary *ranks, int64_t count);
 
+/* The same, kept for all ranks of a run: each of them asks for it. */
+struct ranks_together {
+    struct rank_figures *figures; /* [count] */
+    struct slow_rank slow;
+};
+
+struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,
+                                     int64_t count);
+
 /* Whether a rank is as slow as the slow one: it is that one, or near. */
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures);
 

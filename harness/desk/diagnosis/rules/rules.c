@@ -329,7 +329,7 @@ bool facts_are_few(const struct facts *facts)
     bool filled = facts_busy_share(facts) >= RULE_BUSY_GOOD &&
                   facts->busy_ns * facts->steps >= RULE_WORK_LEAST * RULE_SHORT_KERNEL_NS;
 
-    for (int64_t i = 0; i < facts->rank_count; i++)
+    for (int64_t i = 0; i < facts->rank_count && count < RULE_WORK_LEAST; i++)
         count += facts->ranks[i].timeline.host_alone ? facts->ranks[i].operators.count
                                                      : facts->ranks[i].timeline.work_count;
     return count < RULE_WORK_LEAST && !filled;

@@ -44,7 +44,8 @@ struct facts {
     const struct summary *summary;
     const struct summary *ranks; /* of the same run, this one among them */
     int64_t rank_count;
-    const struct event_device *device; /* timeline_device(); NULL: without work, too */
+    const struct ranks_together *together; /* NULL: whoever asks gathers it */
+    const struct event_device *device;     /* timeline_device(); NULL: without work, too */
     bool has_steps;
     double steps; /* in the window; 1 where the trace marks none, or what its optimizer calls say */
     double window_ns;

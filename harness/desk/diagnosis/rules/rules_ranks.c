@@ -9,15 +9,20 @@
 
 /* --- One rank --- */
 
+static struct ranks_together together_of(struct arena *arena, const struct facts *facts)
+{
+    return facts->together != NULL ? *facts->together
+                                   : ranks_together(arena, facts->ranks, facts->rank_count);
+}
+
 /* How long this rank waits for the slow one, which is another finding; 0: none is slow. */
 static double waits_ns(const struct facts *facts)
 {
     int64_t which = facts->summary - facts->ranks;
     struct arena *scratch = arena_scratch(facts->summary->arena);
-    struct rank_figures *figures = ARENA_NEW(scratch, struct rank_figures, facts->rank_count);
-    struct slow_rank slow = slow_rank_of(scratch, figures, facts->ranks, facts->rank_count);
-    double ns =
-        slow_rank_matters(&slow) && figures[which].is_compared ? figures[which].waits_ns : 0;
+    struct ranks_together together = together_of(scratch, facts);
+    const struct rank_figures *figures = &together.figures[which];
+    double ns = slow_rank_matters(&together.slow) && figures->is_compared ? figures->waits_ns : 0;
 
     arena_close(scratch);
     return ns;
@@ -301,13 +306,13 @@ static void name_near(char *text, size_t size, const struct facts *facts,
 static bool judge_straggler(struct finding *finding, const struct facts *facts)
 {
     struct arena *scratch = arena_scratch(facts->summary->arena);
-    struct rank_figures *figures = ARENA_NEW(scratch, struct rank_figures, facts->rank_count);
-    struct slow_rank slow = slow_rank_of(scratch, figures, facts->ranks, facts->rank_count);
+    struct ranks_together together = together_of(scratch, facts);
+    struct slow_rank slow = together.slow;
     char near[240], does[160] = "";
     bool found = slow_rank_matters(&slow);
 
     if (found) {
-        name_near(near, sizeof near, facts, &slow, figures);
+        name_near(near, sizeof near, facts, &slow, together.figures);
         if (slow_rank_does(&slow) != NULL)
             snprintf(does, sizeof does, ", while it %s for %s, the others for %s",
                      slow_rank_does(&slow), quantity_time(slow.part_ns).text,

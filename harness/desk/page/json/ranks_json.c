@@ -17,7 +17,7 @@ static void add_missing(struct json *json, cJSON *to, const struct diagnosis *di
 
 static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
 {
-    const struct slow_rank *slow = &diagnosis->slow;
+    const struct slow_rank *slow = &diagnosis->together->slow;
     char text[SLOW_RANK_TEXT];
     cJSON *object, *array;
 
@@ -29,7 +29,7 @@ static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagn
     json_integer(json, object, "rank", diagnosis->traces[slow->which]->rank);
     array = json_array(json, object, "as_slow");
     for (int i = 0; i < diagnosis->run_count; i++)
-        if (i != slow->which && rank_is_slow(slow, &diagnosis->ranks[i]))
+        if (i != slow->which && rank_is_slow(slow, &diagnosis->together->figures[i]))
             json_integer(json, array, NULL, diagnosis->traces[i]->rank);
     json_number(json, object, "communication_ns", slow->least_ns);
     json_number(json, object, "others_communication_ns", slow->typical_ns);
@@ -46,7 +46,7 @@ static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagn
 
 static void add_rank(struct json *json, cJSON *array, const struct diagnosis *diagnosis, int which)
 {
-    const struct rank_figures *figures = &diagnosis->ranks[which];
+    const struct rank_figures *figures = &diagnosis->together->figures[which];
     const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
     cJSON *object = json_object(json, array, NULL);
 
@@ -90,7 +90,8 @@ void ranks_json(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
     run = json_object(json, to, "run");
     json_integer(json, run, "world_size", diagnosis->traces[0]->world_size);
     add_missing(json, run, diagnosis);
-    json_number(json, run, "step_ns", diagnosis->slow.which >= 0 ? diagnosis->slow.step_ns : NAN);
+    json_number(json, run, "step_ns",
+                diagnosis->together->slow.which >= 0 ? diagnosis->together->slow.step_ns : NAN);
     headline_json(json, run, &diagnosis->run.findings.headline);
     add_slow(json, run, diagnosis);
     array = json_array(json, run, "ranks");
