@@ -47,8 +47,7 @@ class Browser(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         digests = cls.folder / "digests"
-        digests.mkdir()
-        subprocess.run([MAKE_JOB, digests, str(RANKS), "0", str(LATE)], check=True, capture_output=True)
+        subprocess.run([MAKE_JOB, digests, str(RANKS), "late_rank", str(LATE)], check=True, capture_output=True)
         run("job", digests, "-o", cls.folder / "late.html")
         cls.json = json.loads(run("job", digests, "--format=json", "--map"))
         traces = made_ranks.write(str(cls.folder), 4, computes_us=[1000, 1500, 1000, 1000])

@@ -12,42 +12,41 @@ import tempfile
 import made_ranks
 
 PROGRAM, MAKE_JOB = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-LATE_RANK, DRIFTING_NODE, HEALTHY = 0, 2, 7
 
 
 def run(*arguments):
     return subprocess.run([PROGRAM, "job", *arguments], capture_output=True, text=True, check=False)
 
 
-def make(folder, ranks, kind, which):
-    os.makedirs(folder)
-    done = subprocess.run([MAKE_JOB, folder, str(ranks), str(kind), str(which)], check=True, capture_output=True, text=True)
-    return float(done.stdout.split("costs ")[1].split()[0])
+def make(folder, ranks, cause, which):
+    subprocess.run([MAKE_JOB, folder, str(ranks), cause, str(which)], check=True)
+    with open(f"{folder}.truth.json", encoding="utf-8") as file:
+        return json.load(file)["lost_ns_per_step"]
 
 
 with tempfile.TemporaryDirectory() as here:
-    for kind, which, name, value in ((LATE_RANK, 21, "rank", 21), (DRIFTING_NODE, 3, "node", "node003")):
-        folder = os.path.join(here, str(kind))
+    for kind, which, name, value in (("late_rank", 21, "rank", 21), ("drifting_node", 3, "node", "node003")):
+        folder = os.path.join(here, kind)
         lost = make(folder, 64, kind, which)
         done = run(folder, "--format=json")
         assert done.returncode == 0, done
         found = json.loads(done.stdout)["findings"]
         assert len(found) == 1 and found[0][name] == value, found
         assert abs(found[0]["lost_ns_per_step"] / lost - 1) < 0.1, (found, lost)
-    folder = os.path.join(here, str(LATE_RANK))
+    folder = os.path.join(here, "late_rank")
     assert "Rank 21 on node002 is late" in run(folder).stdout
     assert run(folder, "--format=markdown").returncode == 0
 
     # Healthy.
     healthy = os.path.join(here, "healthy")
-    make(healthy, 64, HEALTHY, 0)
+    make(healthy, 64, "healthy", 0)
     assert "None: nothing" in run(healthy).stdout
 
     # A digest that is cut, one that is missing, one of another job, one that comes twice.
     with open(os.path.join(folder, "rank5.digest"), "r+b") as file:
         file.truncate(900)
     os.remove(os.path.join(folder, "rank40.digest"))
-    make(os.path.join(here, "small"), 8, HEALTHY, 0)
+    make(os.path.join(here, "small"), 8, "healthy", 0)
     shutil.copy(os.path.join(here, "small", "rank1.digest"), os.path.join(folder, "small.digest"))
     shutil.copy(os.path.join(folder, "rank7.digest"), os.path.join(folder, "seven.digest"))
     done = run(folder, "--format=json")

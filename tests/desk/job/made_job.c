@@ -1,9 +1,11 @@
 #include "tests/desk/job/made_job.h"
 
 #include "harness/base/random.h"
+#include "harness/desk/diagnosis/digest/digest.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { PLACES = 8, LAYERS = 4, BUCKETS = 2, ENTRIES = LAYERS + BUCKETS };
@@ -267,4 +269,55 @@ struct made_ranks made_job(struct arena *arena, const struct made_job *job)
     made.lost_ns = made.step_ns - without_ns;
     lose(job, &made);
     return made;
+}
+
+/* --- Files --- */
+
+static void hold_nothing(struct arena *arena, void *context)
+{
+    struct held *held = context;
+    int count = rule_count();
+
+    held->asked = ARENA_NEW(arena, struct finding, count);
+    held->judged = ARENA_NEW(arena, struct judged, count);
+    held->shares = ARENA_NEW(arena, bool, count);
+}
+
+static enum status write_rank(const char *folder, const struct job_rank *rank, int64_t world_size,
+                              struct held *held)
+{
+    enum status status = STATUS_OK;
+    struct trace_file trace = { .rank = rank->rank, .world_size = world_size };
+    struct summary summary = { .trace = NULL };
+    struct digest digest = { &trace, &summary, held, rank->record };
+    char *line = NULL, *bytes = NULL, path[4096];
+    size_t count;
+    FILE *file;
+
+    TRY_OUT(digest_write(&line, &digest));
+    TRY_OUT(digest_compress(&bytes, &count, line, strlen(line)));
+    snprintf(path, sizeof path, "%s/%s", folder, rank->file);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(bytes, 1, count, file) != count || fclose(file) != 0)
+        FAIL_OUT(STATUS_IO, "cannot write %s", path);
+
+out:
+    free(bytes);
+    free(line);
+    return status;
+}
+
+enum status made_job_write(const char *folder, const struct made_ranks *made)
+{
+    enum status status = STATUS_OK;
+    struct arena *arena = arena_open();
+    struct held held = { .asked = NULL };
+
+    TRY_OUT(arena_run(arena, hold_nothing, &held));
+    for (int64_t i = 0; i < made->count; i++)
+        TRY_OUT(write_rank(folder, &made->ranks[i], made->worlds[i], &held));
+
+out:
+    arena_close(arena);
+    return status;
 }

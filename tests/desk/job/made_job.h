@@ -29,4 +29,7 @@ struct made_ranks {
 /* Lies in the arena. */
 struct made_ranks made_job(struct arena *arena, const struct made_job *job);
 
+/* Writes the digest of each rank: FOLDER/rank3.digest. IO, OUT_OF_MEMORY. */
+enum status made_job_write(const char *folder, const struct made_ranks *made);
+
 #endif

@@ -1,85 +1,110 @@
-/* Writes the digests of a simulated job, one file per rank, and says what is planted in it.
+/* Writes the digests of a simulated job, one file per rank, and beside their folder, in FOLDER.truth.json, what is planted
+ * and what it costs.
  *
- * usage: make_job FOLDER RANKS KIND WHICH [SEED]: KIND is the number of a cause (job_causes.h), or that of none. */
-#include "harness/desk/diagnosis/digest/digest.h"
+ * usage: make_job FOLDER RANKS CAUSE WHICH [SEED [STEPS [LOST]]]
+ *
+ * RANKS are 8 to 16,384, in nodes of eight. CAUSE is late_rank, late_node, drifting_node, late_place, slow_link, imbalance or
+ * healthy; WHICH the number of the rank, node, place in the node, or place that the slow group joins. Clocks differ by up to a
+ * second, and drift by up to 50 ppm. LOST is the part of the digests that is not there: 0.01. */
 #include "tests/desk/job/made_job.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { RANKS_MOST = 16384, STEPS = 10 };
 
 struct making {
-    const char *folder;
     struct made_job job;
     struct made_ranks made;
-    struct trace_file trace;
-    struct summary summary;
-    struct held held;
 };
 
 static void simulate(struct arena *arena, void *context)
 {
     struct making *making = context;
-    int count = rule_count();
 
     making->made = made_job(arena, &making->job);
-    making->held.asked = ARENA_NEW(arena, struct finding, count);
-    making->held.judged = ARENA_NEW(arena, struct judged, count);
-    making->held.shares = ARENA_NEW(arena, bool, count);
 }
 
-static enum status write_rank(struct making *making, const struct job_rank *rank)
+/* False: there is no such cause. */
+static bool take_cause(struct made_job *job, const char *name)
 {
-    enum status status = STATUS_OK;
-    struct digest digest = { &making->trace, &making->summary, &making->held, rank->record };
-    char *line = NULL, *bytes = NULL, path[4096];
-    size_t count;
+    job->healthy = strcmp(name, "healthy") == 0;
+    for (int kind = 0; kind < JOB_WANDERING && !job->healthy; kind++)
+        if (strcmp(name, job_cause_name((enum job_cause_kind)kind)) == 0) {
+            job->fault = (enum job_cause_kind)kind;
+            return true;
+        }
+    return job->healthy;
+}
+
+static bool take_arguments(struct made_job *job, int argc, char **argv)
+{
+    *job = (struct made_job){ .seed = argc > 5 ? strtoull(argv[5], NULL, 10) : 1,
+                              .steps = argc > 6 ? atoll(argv[6]) : STEPS,
+                              .lost = argc > 7 ? atof(argv[7]) : 0,
+                              .strength = 0.1,
+                              .skew_ns = 1e9,
+                              .drift = 50e-6 };
+    if (argc < 5 || argc > 8 || !take_cause(job, argv[3]))
+        return false;
+    job->rank_count = atoll(argv[2]);
+    job->which = atoll(argv[4]);
+    return job->rank_count >= 8 && job->rank_count <= RANKS_MOST && job->rank_count % 8 == 0 &&
+           job->steps >= 2;
+}
+
+static enum status write_truth(const char *folder, const struct making *making, const char *cause)
+{
+    char path[4096];
     FILE *file;
 
-    making->trace.rank = rank->rank;
-    making->trace.world_size = making->job.rank_count;
-    TRY_OUT(digest_write(&line, &digest));
-    TRY_OUT(digest_compress(&bytes, &count, line, strlen(line)));
-    snprintf(path, sizeof path, "%s/%s", making->folder, rank->file);
-    file = fopen(path, "wb");
-    if (file == NULL || fwrite(bytes, 1, count, file) != count || fclose(file) != 0)
-        FAIL_OUT(STATUS_IO, "cannot write %s", path);
+    snprintf(path, sizeof path, "%s.truth.json", folder);
+    file = fopen(path, "w");
+    if (file == NULL)
+        FAIL(STATUS_IO, "cannot write %s", path);
+    fprintf(file,
+            "{\"cause\":\"%s\",\"which\":%lld,\"ranks\":%lld,\"digests\":%lld,\"seed\":%llu,"
+            "\"lost_ns_per_step\":%.6g,\"step_ns\":%.6g}\n",
+            cause, (long long)making->job.which, (long long)making->job.rank_count,
+            (long long)making->made.count, (unsigned long long)making->job.seed,
+            making->made.lost_ns, making->made.step_ns);
+    if (fclose(file) != 0)
+        FAIL(STATUS_IO, "cannot write %s", path);
+    return STATUS_OK;
+}
+
+static enum status make(const char *folder, struct making *making, const char *cause)
+{
+    enum status status = STATUS_OK;
+    struct arena *arena = arena_open();
+
+    TRY_OUT(arena_run(arena, simulate, making));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        FAIL_OUT(STATUS_IO, "cannot make %s", folder);
+    TRY_OUT(made_job_write(folder, &making->made));
+    TRY_OUT(write_truth(folder, making, cause));
 
 out:
-    free(bytes);
-    free(line);
+    arena_close(arena);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    struct arena *arena = arena_open();
-    struct making making = { .folder = argc > 4 ? argv[1] : "." };
-    int kind = argc > 4 ? atoi(argv[3]) : 0;
+    struct making making;
 
-    if (argc < 5 || atoll(argv[2]) < 8 || atoll(argv[2]) % 8 != 0) {
-        fprintf(stderr, "usage: make_job FOLDER RANKS KIND WHICH [SEED]; ranks in eights\n");
+    if (!take_arguments(&making.job, argc, argv)) {
+        fprintf(
+            stderr,
+            "usage: make_job FOLDER RANKS CAUSE WHICH [SEED [STEPS [LOST]]]; ranks in eights\n");
         return 2;
     }
-    making.job = (struct made_job){ .rank_count = atoll(argv[2]),
-                                    .steps = 10,
-                                    .seed = argc > 5 ? (uint64_t)atoll(argv[5]) : 1,
-                                    .healthy = kind >= JOB_WANDERING,
-                                    .fault = (enum job_cause_kind)kind,
-                                    .which = atoll(argv[4]),
-                                    .strength = 0.1,
-                                    .skew_ns = 1e9,
-                                    .drift = 50e-6 };
-    if (arena_run(arena, simulate, &making) != STATUS_OK)
+    if (make(argv[1], &making, argv[3]) != STATUS_OK) {
+        fprintf(stderr, "%s\n", status_last()->text);
         return 3;
-    for (int64_t i = 0; i < making.made.count; i++)
-        if (write_rank(&making, &making.made.ranks[i]) != STATUS_OK) {
-            fprintf(stderr, "%s\n", status_last()->text);
-            return 3;
-        }
-    printf("%s %lld: costs %.6g of %.6g ns per step\n",
-           making.job.healthy ? "healthy" : job_cause_name(making.job.fault),
-           (long long)making.job.which, making.made.lost_ns, making.made.step_ns);
-    arena_close(arena);
+    }
     return 0;
 }

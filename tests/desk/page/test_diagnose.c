@@ -1055,7 +1055,7 @@ static void many_ranks_fit_on_one_page(void **state)
         assert_true(count_of(text, "\n") < cases[i].world + 60);
         snprintf(sentence, sizeof sentence, "Rank %d is partial and not compared: ", cases[i].cut);
         assert_int_equal(count_of(text, sentence), cases[i].cut >= 0);
-        assert_int_equal(diagnosis.ranks[cases[i].slow].is_compared, true);
+        assert_int_equal(diagnosis.together->figures[cases[i].slow].is_compared, true);
         for (int64_t finding = 0; finding < diagnosis.run.findings.count; finding++)
             for (int64_t other = 0; other < finding; other++)
                 assert_string_not_equal(diagnosis.run.findings.items[finding].id,
