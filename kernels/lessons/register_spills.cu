@@ -1,13 +1,14 @@
 // An array of each thread that does not stay in registers.
 //
 // Registers have no addresses: an array whose index is known only when the kernel runs lies in local memory, which is
-// memory behind the caches, as do values that ptxas has no register left for. If loops are unrolled, so that every
-// index is a constant, the array is 16 registers.
+// memory behind the caches. If loops are unrolled, so that every index is a constant, the array is 48 registers. Between,
+// the launch bound asks for 8 blocks of 256 threads on a multiprocessor, which leaves 32 registers for a thread: ptxas
+// spills the others, to local memory again. After, it is free to take as many as there are values.
 //
-// A recursive filter whose 16 weights follow from the thread's number: out = sum / 2 + weight, `steps` times; steps is a
-// multiple of 16. Block: 256 threads.
+// A recursive filter whose 48 weights follow from the thread's number: out = sum / 2 + weight, `steps` times; steps is a
+// multiple of 48. Block: 256 threads.
 
-enum { WEIGHTS = 16 };
+enum { WEIGHTS = 48 };
 
 static __device__ void fill(float *weight, float x)
 {
@@ -26,16 +27,30 @@ extern "C" __global__ void register_spills_before(const float *__restrict__ in,
     out[i] = sum;
 }
 
-extern "C" __global__ void register_spills_after(const float *__restrict__ in,
-                                                 float *__restrict__ out, int steps)
+static __device__ float filter(float x, int steps)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
     float weight[WEIGHTS], sum = 0.0f;
 
-    fill(weight, in[i]);
+    fill(weight, x);
     for (int step = 0; step < steps; step += WEIGHTS) {
 #pragma unroll
         for (int n = 0; n < WEIGHTS; n++) sum = sum * 0.5f + weight[n];
     }
-    out[i] = sum;
+    return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256, 8)
+    register_spills_between(const float *__restrict__ in, float *__restrict__ out, int steps)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    out[i] = filter(in[i], steps);
+}
+
+extern "C" __global__ void register_spills_after(const float *__restrict__ in,
+                                                 float *__restrict__ out, int steps)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    out[i] = filter(in[i], steps);
 }

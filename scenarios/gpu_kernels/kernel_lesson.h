@@ -66,6 +66,9 @@ extern const int lesson_arches[LESSON_ARCH_COUNT]; /* their numbers */
     X(LOCAL_BYTES, "local_bytes", "B",                                                             \
       "bytes that threads load from local memory and store there",                                 \
       "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum and _st.sum, 32 bytes each")                  \
+    X(SPILLED_BYTES, "spilled_bytes", "B",                                                         \
+      "bytes that ptxas has a thread store and load because registers ran out, as its table says", \
+      "sass__inst_executed_register_spilling")                                                     \
     X(RESIDENT_WARPS, "resident_warps", "", "warps that a multiprocessor holds at once, at most",  \
       "sm__maximum_warps_per_active_cycle_pct, of 64 warps")                                       \
     X(BYTES_IN_FLIGHT, "bytes_in_flight", "B",                                                     \

@@ -85,6 +85,7 @@ static enum status count_residency(double *of, const struct kernel_run *run,
         FAIL(STATUS_BAD_INPUT, "kernels/lessons/registers.txt has no %s", run->kernel);
     TRY(residency_of(&residency, architecture, blocks, (int)(run->threads[0] * run->threads[1]),
                      registers, outcome->shape.shared_bytes));
+    of[KERNEL_COUNT_SPILLED_BYTES] = lesson_of_ptxas(run->kernel, arch, LESSON_SPILLED_BYTES);
     of[KERNEL_COUNT_RESIDENT_WARPS] = residency.warps;
     of[KERNEL_COUNT_WAVES] = (double)blocks / (double)residency.wave;
     of[KERNEL_COUNT_WAVE_USE] = of[KERNEL_COUNT_WAVES] / ceil(of[KERNEL_COUNT_WAVES]);
