@@ -18,9 +18,9 @@ sys.dont_write_bytecode = True  # the checkout stays as it is
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from common import outside, whole_file
-from plots import effects, lesson, memory, read, roofline, steps, style, sweep, timeline, trend
+from plots import effects, kernel, lesson, memory, read, roofline, steps, style, sweep, timeline, trend
 
-KINDS = {kind.NAME: kind for kind in (effects, lesson, steps, timeline, memory, roofline, sweep, trend)}
+KINDS = {kind.NAME: kind for kind in (effects, lesson, steps, timeline, memory, roofline, sweep, trend, kernel)}
 
 EPILOG = ("A folder stands for the result.json in it. Exit codes: 0 the picture is written; 2 bad usage or "
           "bad input; 3 matplotlib or chokepoint is missing.")

@@ -10,7 +10,7 @@ import zlib
 import jinja2
 import markupsafe
 
-from common import change_text, colours, quantity
+from common import change_text, colours, kernel_picture, quantity
 from plots import effects
 from report_page.sources import VARIANTS, kernels_of, scenarios_of
 
@@ -32,6 +32,7 @@ CAUSES = {"queued": "between queued work", "stalled": "queued work that waited",
           "capturing": "host: capturing graphs", "host_work": "host: other work"}
 VERDICTS = {"reproduced": ("good", "✓"), "not reproduced": ("bad", "✗"), "failed": ("bad", "✗"),
             "undecided": ("doubtful", "?"), "skipped": ("dim", "–")}
+PAIR_PICTURES = 3  # of each kernel of a pair
 ENVIRONMENT = ("date", "host_name", "cpu_model", "num_cpus", "cores_allowed", "memory_bytes", "kernel",
                "library_version", "commit", "device_name", "device_isa", "device_memory_bytes",
                "gemm_library", "cuda_driver", "cuda_runtime", "load_avg")
@@ -259,6 +260,38 @@ def effect_scale(scenarios):
     return min([0.8, *found]), max([1.25, *found])
 
 
+# --- Kernels ---
+
+def rectangle(x, y, width, height, kind):
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" class="{kind}"/>'
+
+
+def written(x, y, text, is_end):
+    return f'<text x="{x}" y="{y}"{" class=" + chr(34) + "end" + chr(34) if is_end else ""}>{markupsafe.escape(text)}</text>'
+
+
+def svg(picture):
+    parts = [written(*one) for one in picture["texts"]] + [rectangle(*one) for one in picture["rectangles"]]
+    return markupsafe.Markup(f'<svg viewBox="0 0 {picture["width"]} {picture["height"]}" role="img" '
+                             f'aria-label="{markupsafe.escape(picture["label"])}">{"".join(parts)}</svg>')
+
+
+def view_kernel(found, name, pictures_most):
+    """What `kernel` counted, as a page shows it."""
+    counts, lines = found["counts"], kernel_picture.lines_of(found)
+    pictures = [{**one, "svg": svg(one["picture"])} for one in kernel_picture.pictures_of(found, pictures_most)]
+    return {**found, "name": name, "code": lines, "pictures": pictures,
+            "has_local": any(line["row"] and line["local"]["text"] for line in lines),
+            "lanes_mean": kernel_picture.ratio(counts["lanes"], counts["instructions"])}
+
+
+def view_pairs(gathered):
+    """The pairs of kernels of a result, with the runs of each step; none where they are not at hand."""
+    return [{**one, "runs": [view_kernel(found, f"{step}: {words}", PAIR_PICTURES)
+                             for step, words, found in gathered.kernels.get(one["name"], [])]}
+            for one in kernels_of(gathered.result)]
+
+
 # --- The page ---
 
 def counted(value, unit):
@@ -319,12 +352,13 @@ def page_of(gathered, scenarios):
     context = context if isinstance(context, dict) else {}
     script = script_text()
     return environment().get_template("page.html").render(
-        gathered=gathered, opened=opened, scenarios=scenarios, files=files, kernels=kernels_of(gathered.result),
+        gathered=gathered, opened=opened, scenarios=scenarios, files=files, kernels=view_pairs(gathered),
         snapshots=[view_snapshot(one) for one in gathered.snapshots], variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
         utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
         packed_files=[packed({"trace": drawn_trace(one), "steps": one["steps"]["duration_ns"][:STEPS_DRAWN],
                               "samples": {"trace": drawn_times(one["steps"]["duration_ns"])}})
                       for one in gathered.files], run=view_run(gathered.run),
-        style=markupsafe.Markup((FOLDER / "style.css").read_text() + colours.style_sheet()), script=markupsafe.Markup(script),
+        style=markupsafe.Markup((FOLDER / "style.css").read_text() + (FOLDER / "kernel.css").read_text()
+                              + colours.style_sheet()), script=markupsafe.Markup(script),
         script_digest=digest_of(script))

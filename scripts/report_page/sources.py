@@ -8,6 +8,7 @@ from common import outside
 
 TIMELINE_STEPS = 3
 VARIANTS = ("before", "after")
+ARCHES = (80, 90, 100)
 
 
 class Unreadable(Exception):
@@ -22,6 +23,7 @@ class Gathered:
     traces: dict = dataclasses.field(default_factory=dict)  # by (scenario, variant), as `diagnose` has them
     missing: dict = dataclasses.field(default_factory=dict)  # by the same: why there is none
     files: list = dataclasses.field(default_factory=list)  # diagnoses of traces without a result
+    kernels: dict = dataclasses.field(default_factory=dict)  # by pair: step, words, what `kernel` counts, for each step
     snapshots: list = dataclasses.field(default_factory=list)  # of memory, as `diagnose` has them
     run: dict | None = None  # those are ranks of one run, as `diagnose` has it
     troubles: list = dataclasses.field(default_factory=list)  # sentences: what could not be read
@@ -84,6 +86,24 @@ def kernels_of(result):
         if isinstance(kernels, list) else []
 
 
+def gather_kernels(gathered, program, listed):
+    """Executes the kernels of the pairs again, for their lines and accesses. A name is given to the program only if it is
+    one that it lists."""
+    known = {one["name"] for one in listed.get("kernels", [])}
+    for one in kernels_of(gathered.result):
+        if one["name"] not in known or one.get("arch") not in ARCHES:
+            continue
+        runs = []
+        for step in ("before", "between", "after"):
+            if not isinstance(one.get(step), str):
+                continue
+            found, errors = ask(program, ["kernel", f"{one['name']}_{step}", f"--arch={one['arch']}", "--format=json"])
+            gathered.notes += errors
+            if found:
+                runs.append((step, one[step], found))
+        gathered.kernels[one["name"]] = runs
+
+
 def trace_path(folder, scenario, variant):
     """Where a variant's trace is, and why there is none."""
     name = member(scenario, "traces", variant)
@@ -104,6 +124,7 @@ def gather_result(program, path):
     listed, errors = ask(program, ["list", "--format=json"])
     gathered.lessons = {lesson["name"]: lesson for lesson in (listed or {}).get("scenarios", [])}
     gathered.notes += errors
+    gather_kernels(gathered, program, listed or {})
     folder = os.path.dirname(path)
     for scenario in scenarios:
         for variant in VARIANTS:

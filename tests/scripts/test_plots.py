@@ -158,6 +158,9 @@ with_traces["chokepoint"]["scenarios"][9]["traces"] = {"before": "before.json", 
 with_traces["chokepoint"]["scenarios"][10]["traces"] = {"before": "before.json", "after": "gone.json"}
 result_of_traces = put("result-of-traces.json", with_traces)
 READER = ["--program", str(program)]
+kernels = [put(f"{name}.json", subprocess.run([program, "kernel", name, "--format=json"], capture_output=True, text=True,
+                                              check=True).stdout)
+           for name in ("bank_conflicts_before", "bank_conflicts_after")]
 # Each kind with the arguments that it is tried with.
 CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_long_name_9"],
          ["steps", result, "--scenario", "a_scenario_of_long_name_9"],
@@ -169,6 +172,7 @@ CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_l
          ["sweep", put("grid.json", {**sweep((4, 8, 600)), "knee": KNEE})],
          *([kind, result_of_traces, "--scenario", f"a_scenario_of_long_name_{number}", *READER]
            for kind in ("timeline", "memory") for number in (9, 10)),
+         ["kernel", *kernels], ["kernel", kernels[0]],
          ["timeline", str(folder / "before.json"), *READER], ["memory", str(folder / "before.json"), *READER]]
 
 
@@ -223,7 +227,7 @@ class Plots(unittest.TestCase):
             self.assertTrue(drawn.startswith(b"\x89PNG\r\n\x1a\n"))
         else:
             text = "".join(xml.etree.ElementTree.fromstring(drawn).itertext())
-            self.assertIn(CONTEXT["device_name"], text)
+            self.assertIn("bank_conflicts_before" if case[0] == "kernel" else CONTEXT["device_name"], text)
 
     def test_texts_are_inside_the_picture_apart_and_large(self):
         for case in CASES:
@@ -317,6 +321,20 @@ class Plots(unittest.TestCase):
                       [text for text, _ in texts_of(knee)])
         ring = next(line for line in knee.axes[0].lines if line.get_label() == "knee: enough")
         self.assertEqual([*ring.get_xdata(), *ring.get_ydata()], [9, medians[9]])
+
+    def test_a_kernel_is_drawn_as_it_was_counted(self):
+        """A column of the tile: one bank has the words of all lanes, and each lane its place there."""
+        found, figure = figure_of(["kernel", *kernels])
+        before, after = found["runs"]
+        self.assertIn("line 20 takes 32 passes", before["findings"][0])
+        self.assertEqual(after["findings"], [])
+        kinds = [rectangle[4] for rectangle in before["pictures"][0]["rectangles"]]
+        self.assertEqual((kinds.count("lane"), kinds.count("waste")), (32, 1))
+        hot = [(line["number"], line["passes"]["text"]) for line in before["lines"] if line["passes"]["heat"] == 4]
+        self.assertEqual(hot, [(20, "32 / 1")])
+        self.assertEqual([line["passes"]["heat"] for line in after["lines"]], [0] * len(after["lines"]))
+        shapes = sum(len(picture["rectangles"]) for one in found["runs"] for picture in one["pictures"])
+        self.assertEqual(len(figure.axes[0].patches), shapes + 4 * sum(len(one["lines"]) for one in found["runs"]))
 
     def diagnosis(self, steps):
         done = subprocess.run([program, "diagnose", "--format=json", f"--timeline={steps}",
@@ -413,6 +431,7 @@ class Plots(unittest.TestCase):
                  (["effects", put("other", {"traceEvents": []})], "no result of chokepoint run"),
                  (["effects", put("list", "[1]")], "no file of chokepoint"),
                  (["effects", benches[0]], "no result of chokepoint run"),
+                 (["kernel", result], "no kernel --format=json"), (["kernel", *kernels, result], "2 kernels at most"),
                  (["effects", put("odd", {"chokepoint": {"scenarios": [{"name": "a", "expectations": 1}]}})],
                   "not as this version of chokepoint writes it"),
                  (["effects", put("interval", {"chokepoint": {"scenarios": [{**scenario(1), "interval": [1]}]}})],

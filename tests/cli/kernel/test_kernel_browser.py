@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The page of `chokepoint kernel --out` in a browser: it fits a phone and a desk in both themes, shows lanes against sectors
-and banks, and the source beside its counts; names in a file are text; it has no serious fault for those who use a keyboard
-or a reader.
+"""The pages of `chokepoint kernel --out`, and of a report of pairs of kernels, in a browser: each fits a phone and a desk in
+both themes, shows lanes against sectors and banks, and the source beside its counts; names in a file are text; it has no
+serious fault for those who use a keyboard or a reader.
 
 usage: test_kernel_browser.py PROGRAM SOURCE FOLDER
 
@@ -50,6 +50,10 @@ class Browser(unittest.TestCase):
         before = json.loads((cls.folder / "bank_conflicts.json").read_text())
         before["kernel"] = before["file"] = before["findings"][0]["text"] = before["samples"][0]["instruction"] = EVIL
         (cls.folder / "evil.json").write_text(json.dumps(before))
+        subprocess.run([PROGRAM, "run", *RUNS, "serial_reduction", f"--out={cls.folder}/result"], check=True,
+                       capture_output=True)
+        subprocess.run([PROGRAM, "report", cls.folder / "result", "-o", cls.folder / "report.html"], check=True,
+                       capture_output=True)
         before["code"] = [EVIL] * len(before["code"])
         kernel("bank_conflicts_after", f"--beside={cls.folder}/evil.json", f"--out={cls.folder}/evil.html")
 
@@ -62,6 +66,9 @@ class Browser(unittest.TestCase):
 
     def count(self, selector):
         return len(self.browser.find_elements(By.CSS_SELECTOR, selector))
+
+    def open_all(self):
+        self.browser.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
 
     def tearDown(self):
         severe = [entry for entry in self.browser.get_log("browser") if entry["level"] == "SEVERE"]
@@ -83,6 +90,19 @@ class Browser(unittest.TestCase):
         self.assertIn("32 passes where 1 would do", figures[0].text)
         self.assertEqual(len(figures[0].find_elements(By.CSS_SELECTOR, "rect.waste")), 1)
 
+    def test_a_report_shows_each_step_of_a_lesson(self):
+        self.show("report")
+        pair = self.browser.find_element(By.CSS_SELECTOR, "[data-pair=serial_reduction]")
+        self.assertEqual(len(pair.find_elements(By.CSS_SELECTOR, ".code")), 3)
+        self.assertEqual(pair.get_attribute("open"), None)
+        pair.find_element(By.TAG_NAME, "summary").click()
+        self.assertIn("between: a tree in shared memory", pair.text)
+        self.assertIn("sums[blockIdx.x] = values[0];", pair.text)
+        banks = self.browser.find_element(By.CSS_SELECTOR, "[data-pair=bank_conflicts]")
+        self.assertEqual(len(banks.find_element(By.TAG_NAME, "figure").find_elements(By.CSS_SELECTOR, "rect.waste")), 1)
+        cells = self.browser.find_elements(By.CSS_SELECTOR, "[data-kernel=serial_reduction] .number")
+        self.assertEqual([cell.text for cell in cells[:3]], ["16,384", "1,600", "64"])
+
     def test_the_source_is_beside_its_counts(self):
         self.show("uncoalesced_access")
         self.assertEqual(self.count(".code"), 2)
@@ -101,10 +121,11 @@ class Browser(unittest.TestCase):
         self.assertIn("<script>", self.browser.find_element(By.TAG_NAME, "main").text)
 
     def test_a_page_fits_its_screen(self):
-        for name in (*RUNS, "broken"):
+        for name in (*RUNS, "broken", "report"):
             for width in (360, 1440):
                 for dark in (False, True):
                     self.show(name, width, dark)
+                    self.open_all()
                     wide = self.browser.execute_script("return document.documentElement.scrollWidth")
                     self.assertLessEqual(wide, width, (name, width))
 
@@ -123,8 +144,10 @@ class Browser(unittest.TestCase):
         if not axe:
             self.skipTest("pip could not install axe-core-python")
         for name, width, dark in (("uncoalesced_access", 1440, False), ("uncoalesced_access", 360, True),
-                                  ("bank_conflicts", 1440, True), ("broken", 360, False)):
+                                  ("bank_conflicts", 1440, True), ("broken", 360, False), ("report", 1440, False),
+                                  ("report", 360, True)):
             self.show(name, width, dark)
+            self.open_all()
             self.assertEqual(serious_faults(self.browser, axe), [], (name, width, dark))
 
 
