@@ -309,7 +309,7 @@ function stepName(data, layer, column) {
 }
 
 // [first, last + 1] of the rows that a finding names.
-function rowsOf(data, { rank, node }) {
-  const first = node === null ? data.ranks.indexOf(rank) : data.nodes.indexOf(node);
-  return first < 0 ? [] : [[first, node === null ? first + 1 : data.nodes.lastIndexOf(node) + 1]];
+function rowsOf(data, { rank, nodes }) {
+  const row = data.ranks.indexOf(rank);
+  return row >= 0 ? [[row, row + 1]] : nodes.map((node) => [data.nodes.indexOf(node), data.nodes.lastIndexOf(node) + 1]);
 }

@@ -43,9 +43,10 @@ def packed_map(found):
 
 
 def mark_of(finding, found):
-    """Where a finding is in the map: a rank, a node, or nowhere."""
-    names = [node["node"] for node in found["nodes"]]
-    return {"rank": finding["rank"], "node": names.index(finding["node"]) if finding["node"] in names else None}
+    """Where a finding is in the map: a rank, nodes, or nowhere."""
+    named = [number for number, node in enumerate(found["nodes"])
+             if node["node"] == finding["node"] or (finding["rack"] and node["rack"] == finding["rack"])]
+    return {"rank": finding["rank"], "nodes": named}
 
 
 def farthest_nodes(found):

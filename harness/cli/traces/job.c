@@ -5,6 +5,7 @@
 #include "harness/cli/traces/web_page.h"
 #include "harness/desk/job/job_map.h"
 #include "harness/desk/job/job_output.h"
+#include "harness/desk/job/job_racks.h"
 #include "harness/desk/job/job_read.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 struct job_command {
     struct flags flags;
     bool map;
+    const char *racks;
 };
 
 static void skip(void *context)
@@ -26,6 +28,8 @@ static void skip(void *context)
 
 struct judging {
     struct job_ranks ranks;
+    struct job_racks racks;
+    bool by_rack;
     struct job job;
     struct job_causes causes;
     struct job_stranger *strangers;
@@ -38,6 +42,8 @@ static void judge(struct arena *arena, void *context)
 
     job_join(&judging->job, arena, judging->ranks.ranks, judging->ranks.worlds,
              judging->ranks.count, &judging->strangers, &judging->stranger_count);
+    if (judging->by_rack)
+        job_racks_set(&judging->job, &judging->racks);
     judging->causes = job_causes_of(arena, &judging->job);
 }
 
@@ -97,6 +103,9 @@ static enum status run_job(void *context, int *exit_code)
                  "--map is a part of the JSON: give --format=json, or --out=FILE for a page");
     if (flags->out != NULL)
         TRY_OUT(web_page(command_job.name, flags));
+    if (command->racks != NULL)
+        TRY_OUT(job_racks_open(&judging.racks, command->racks));
+    judging.by_rack = command->racks != NULL;
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count, skip, &skipped));
     for (int i = 0; i < paths.count; i++)
         if (job_read(&judging.ranks, paths.items[i]) != STATUS_OK)
@@ -114,6 +123,7 @@ static enum status run_job(void *context, int *exit_code)
 
 out:
     arena_close(judging.ranks.arena);
+    job_racks_close(&judging.racks);
     trace_paths_release(&paths);
     return status;
 }
@@ -126,6 +136,8 @@ static void prepare(void *context)
 }
 
 static const struct option_row options[] = {
+    { "racks", "FILE|/PATTERN/", "racks of nodes: lines \"NODE RACK\", or a part of a node's name",
+      2, value_text, .offset = offsetof(struct job_command, racks) },
     FLAG("out", "FILE", "a page of HTML, with all ranks against all steps; -o FILE does the same",
          3, value_text, out),
     { "map", NULL, "the values of that picture, as part of the JSON", 3, value_boolean,
@@ -147,6 +159,7 @@ const struct command command_job = {
             "Examples:\n"
             "  chokepoint job digests/\n"
             "  chokepoint job digests/ -o job.html\n"
+            "  chokepoint job digests/ --racks='/^(r[0-9]+)/'\n"
             "  chokepoint job digests/ --format=json\n"
             "\n"
             "Exit codes: 0 whatever is found; 2 bad usage, or a digest was left out: the others "

@@ -183,10 +183,12 @@ static void find_nodes(struct joining *joining)
     for (int64_t i = 0; i < job->rank_count; i++) {
         struct job_rank *rank = &job->ranks[i];
         bool is_new;
+        rank->rack = -1;
         rank->node = number_of(&joining->nodes, rank->record.node, 0, 0, 0, &is_new);
         if (is_new) {
             ARENA_ROOM(job->arena, job->nodes, job->node_count, joining->node_room);
-            job->nodes[job->node_count++].name = rank->record.node;
+            job->nodes[job->node_count++] =
+                (struct job_node){ .name = rank->record.node, .rack = -1 };
         }
         rank->place = (int32_t)job->nodes[rank->node].rank_count++;
     }

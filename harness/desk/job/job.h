@@ -22,6 +22,7 @@ struct job_rank {
     struct rank_record record;
     int32_t node;  /* in job.nodes */
     int32_t place; /* among the ranks of its node */
+    int32_t rack;  /* in job.racks; -1: not known */
     struct job_entry *entries;
     int64_t entry_count;
     double
@@ -54,6 +55,7 @@ struct job_meeting {
 struct job_node {
     const char *name;
     int64_t rank_count;
+    int32_t rack;            /* -1: not known */
     double offset_ns, drift; /* of its clock, beyond the median of all; drift: 1e-6 is 1 ppm */
 };
 
@@ -63,6 +65,8 @@ struct job {
     int64_t rank_count, world_size;
     struct job_node *nodes; /* by name */
     int64_t node_count;
+    const char **racks; /* their names, if they are known (job_racks.h) */
+    int64_t rack_count;
     struct job_group *groups;
     int64_t group_count;
     struct job_meeting *meetings;

@@ -14,10 +14,10 @@
 const char *job_cause_name(enum job_cause_kind kind)
 {
     static const char *const names[JOB_CAUSE_COUNT] = {
-        [JOB_LATE_RANK] = "late_rank",         [JOB_LATE_NODE] = "late_node",
-        [JOB_DRIFTING_NODE] = "drifting_node", [JOB_LATE_PLACE] = "late_place",
-        [JOB_SLOW_LINK] = "slow_link",         [JOB_IMBALANCE] = "imbalance",
-        [JOB_WANDERING] = "wandering",
+        [JOB_LATE_RANK] = "late_rank",   [JOB_LATE_NODE] = "late_node",
+        [JOB_LATE_RACK] = "late_rack",   [JOB_DRIFTING_NODE] = "drifting_node",
+        [JOB_LATE_PLACE] = "late_place", [JOB_SLOW_LINK] = "slow_link",
+        [JOB_IMBALANCE] = "imbalance",   [JOB_WANDERING] = "wandering",
     };
 
     return names[kind];
@@ -49,7 +49,7 @@ static double try(struct finding_causes *finding, const struct job_change *chang
 /* The dearest of the candidates; false: none costs enough. */
 static bool find_next(struct finding_causes *finding)
 {
-    enum { CANDIDATES = 10 };
+    enum { CANDIDATES = 12 };
     struct job_change candidates[CANDIDATES];
     struct arena *scratch = arena_scratch(finding->arena);
     int count, best = -1;

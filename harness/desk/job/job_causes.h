@@ -12,6 +12,7 @@
 enum job_cause_kind {
     JOB_LATE_RANK,
     JOB_LATE_NODE,
+    JOB_LATE_RACK,
     JOB_DRIFTING_NODE, /* later from step to step */
     JOB_LATE_PLACE,    /* the ranks at one place of all nodes */
     JOB_SLOW_LINK,     /* a group's transfers take longer than those of groups like it */
@@ -22,7 +23,7 @@ enum job_cause_kind {
 
 struct job_cause {
     enum job_cause_kind kind;
-    int64_t which;  /* in ranks, nodes or groups, or the place; -1: none */
+    int64_t which;  /* in ranks, nodes, racks or groups, or the place; -1: none */
     double lost_ns; /* per step */
     double
         late_ns; /* per step: how much later than the others, or longer; of a drifting node in the last step */

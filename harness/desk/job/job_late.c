@@ -108,6 +108,8 @@ static bool is_of(const struct job_rank *rank, int64_t number, const struct job_
     case JOB_LATE_NODE:
     case JOB_DRIFTING_NODE:
         return rank->node == cause->which;
+    case JOB_LATE_RACK:
+        return rank->rack == cause->which;
     case JOB_LATE_PLACE:
         return rank->place == cause->which;
     default:
@@ -337,6 +339,24 @@ static void look_at_nodes(struct looking *looking)
     look_at_sets(looking, JOB_LATE_NODE, job->node_count, values);
 }
 
+static void look_at_racks(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    double *values, *ranks;
+
+    if (job->rack_count < 3)
+        return;
+    values = ARENA_NEW(looking->arena, double, job->rack_count);
+    ranks = ARENA_NEW(looking->arena, double, job->rack_count);
+    for (int64_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].rack >= 0) {
+            values[job->ranks[i].rack] += looking->late->mean_ns[i];
+            ranks[job->ranks[i].rack]++;
+        }
+    for (int64_t i = 0; i < job->rack_count; i++) values[i] /= ranks[i];
+    look_at_sets(looking, JOB_LATE_RACK, job->rack_count, values);
+}
+
 static void look_at_places(struct looking *looking)
 {
     const struct job *job = looking->job;
@@ -432,6 +452,7 @@ int job_candidates(struct arena *arena, const struct job *job, const struct job_
 
     look_at_ranks(&looking);
     look_at_nodes(&looking);
+    look_at_racks(&looking);
     look_at_drifts(&looking);
     look_at_places(&looking);
     look_at_links(&looking);

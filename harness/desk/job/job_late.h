@@ -29,7 +29,7 @@ struct job_change {
 void job_change_make(const struct job *job, struct job_times *times,
                      const struct job_change *change, double sign);
 
-/* Ranks, nodes, places and links that are late beyond what chance makes of as many; returns how many. */
+/* Ranks, nodes, racks, places and links that are late beyond what chance makes of as many; returns how many. */
 int job_candidates(struct arena *arena, const struct job *job, const struct job_late *late,
                    const struct job_times *times, struct job_change *candidates, int most);
 

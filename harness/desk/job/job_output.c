@@ -27,6 +27,9 @@ static void name_cause(char *text, size_t size, const struct job *job,
     case JOB_LATE_NODE:
         snprintf(text, size, "The ranks of node %s are late", job->nodes[cause->which].name);
         break;
+    case JOB_LATE_RACK:
+        snprintf(text, size, "The ranks of rack %s are late", job->racks[cause->which]);
+        break;
     case JOB_DRIFTING_NODE:
         snprintf(text, size, "The ranks of node %s get later from step to step",
                  job->nodes[cause->which].name);
@@ -53,6 +56,8 @@ static const char *advice(enum job_cause_kind kind)
         [JOB_LATE_RANK] =
             "look at the digest or trace of that rank (diagnose --rank), and at its device",
         [JOB_LATE_NODE] = "compare that machine with the others (doctor, fleet), or leave it out",
+        [JOB_LATE_RACK] =
+            "compare what its machines share with other racks: switch, power, cooling",
         [JOB_DRIFTING_NODE] = "look at its temperatures and clocks: doctor --soak",
         [JOB_LATE_PLACE] =
             "look at what these ranks share: a slot, a socket, a process beside them",
@@ -309,6 +314,8 @@ static void add_causes(struct json *json, cJSON *to, const struct job_view *view
         json_number(json, object, "rank",
                     cause->kind == JOB_LATE_RANK ? (double)job->ranks[cause->which].rank : NAN);
         json_text(json, object, "node", node ? job->nodes[cause->which].name : NULL);
+        json_text(json, object, "rack",
+                  cause->kind == JOB_LATE_RACK ? job->racks[cause->which] : NULL);
         json_number(json, object, "place",
                     cause->kind == JOB_LATE_PLACE ? (double)cause->which : NAN);
         json_text(json, object, "group",
@@ -362,6 +369,8 @@ static void add_nodes(struct json *json, cJSON *to, const struct job *job)
     for (int64_t i = 0; i < job->node_count; i++) {
         cJSON *object = json_object(json, array, NULL);
         json_text(json, object, "node", job->nodes[i].name);
+        json_text(json, object, "rack",
+                  job->nodes[i].rack >= 0 ? job->racks[job->nodes[i].rack] : NULL);
         json_integer(json, object, "ranks", job->nodes[i].rank_count);
         json_number(json, object, "clock_offset_ns", job->nodes[i].offset_ns);
         json_number(json, object, "clock_drift_ppm", 1e6 * job->nodes[i].drift);

@@ -37,6 +37,15 @@ with tempfile.TemporaryDirectory() as here:
     assert "Rank 21 on node002 is late" in run(folder).stdout
     assert run(folder, "--format=markdown").returncode == 0
 
+    # Racks, by a part of the nodes' names and by a file.
+    rack = os.path.join(here, "rack")
+    make(rack, 128, "late_rack", 2)
+    map_ = os.path.join(here, "racks")
+    with open(map_, "w", encoding="utf-8") as file:
+        file.writelines(f"node{number:03}  rack{number // 4}  # a comment\n" for number in range(16))
+    assert "The ranks of rack rack2 are late" in run(rack, f"--racks={map_}").stdout
+    assert json.loads(run(rack, "--racks=/^node0(.)/", "--format=json").stdout)["nodes"][12]["rack"] == "1"
+
     # Healthy.
     healthy = os.path.join(here, "healthy")
     make(healthy, 64, "healthy", 0)
@@ -63,5 +72,5 @@ with tempfile.TemporaryDirectory() as here:
     found = json.loads(run(digests, "--format=json").stdout)["findings"]
     assert found and (found[0]["id"], found[0]["rank"]) == ("late_rank", 5), found
     assert abs(found[0]["lost_ns_per_step"] - 500e3) < 50e3, found
-    for arguments in ([digests, "--map"], [digests, "-o", "page.html", "--format=json"], [], [os.path.join(here, "nothing")], [paths[0]]):
+    for arguments in ([digests, "--map"], [digests, "--racks=/(/"], [digests, f"--racks={digests}"], [digests, "-o", "page.html", "--format=json"], [], [os.path.join(here, "nothing")], [paths[0]]):
         assert run(*arguments).returncode == 2, arguments

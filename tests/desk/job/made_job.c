@@ -41,6 +41,8 @@ static bool is_faulty(const struct made_job *job, int64_t rank)
     case JOB_LATE_NODE:
     case JOB_DRIFTING_NODE:
         return rank / PLACES == job->which;
+    case JOB_LATE_RACK:
+        return rank / PLACES / MADE_RACK == job->which;
     case JOB_LATE_PLACE:
         return rank % PLACES == job->which;
     default:

@@ -5,13 +5,16 @@
 
 #include "harness/desk/job/job_causes.h"
 
+enum { MADE_RACK = 4 }; /* nodes of a rack, one after the other */
+
 struct made_job {
     int64_t rank_count; /* a multiple of 8 */
     int64_t steps;
     uint64_t seed;
     bool healthy;
     enum job_cause_kind fault;
-    int64_t which;   /* the rank, node or place; of a slow link the place of its group's ranks */
+    int64_t
+        which; /* the rank, node, rack or place; of a slow link the place of its group's ranks */
     double strength; /* of a step's own time; of imbalance the deviation of tokens */
     double skew_ns;  /* of clocks between nodes, at most */
     double drift;    /* of these clocks, at most: 50e-6 */

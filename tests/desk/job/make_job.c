@@ -3,8 +3,8 @@
  *
  * usage: make_job FOLDER RANKS CAUSE WHICH [SEED [STEPS [LOST]]]
  *
- * RANKS are 8 to 16,384, in nodes of eight. CAUSE is late_rank, late_node, drifting_node, late_place, slow_link, imbalance or
- * healthy; WHICH the number of the rank, node, place in the node, or place that the slow group joins. Clocks differ by up to a
+ * RANKS are 8 to 16,384, in nodes of eight. CAUSE is late_rank, late_node, late_rack, drifting_node, late_place, slow_link, imbalance or
+ * healthy; WHICH the number of the rank, node, rack of four nodes, place in the node, or place that the slow group joins. Clocks differ by up to a
  * second, and drift by up to 50 ppm. LOST is the part of the digests that is not there: 0.01. */
 #include "tests/desk/job/made_job.h"
 

@@ -2,6 +2,7 @@
  * the clocks of its nodes say. With arguments, RANKS and JOBS of each kind, it prints all of them. */
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
+#include "harness/desk/job/job_racks.h"
 #include "tests/desk/job/made_job.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -9,6 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static struct job_racks racks;
+
+static void write_racks(void)
+{
+    char path[] = "/tmp/racks-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    assert_non_null(file);
+    fputs("# node rack\n\n", file);
+    for (int i = 0; i < 2048; i++) fprintf(file, "node%03d,\track%d\n", i, i / MADE_RACK);
+    fclose(file);
+    assert_int_equal(job_racks_open(&racks, path), STATUS_OK);
+    assert_int_equal(racks.count, 2048);
+    unlink(path);
+}
 
 struct judged {
     struct made_job made;
@@ -26,6 +44,7 @@ static void judge(struct arena *arena, void *context)
     judged->truth = made_job(arena, &judged->made);
     job_join(&judged->job, arena, judged->truth.ranks, judged->truth.worlds, judged->truth.count,
              &strangers, &judged->stranger_count);
+    job_racks_set(&judged->job, &racks);
     judged->causes = job_causes_of(arena, &judged->job);
 }
 
@@ -37,6 +56,9 @@ static const char *name_of(const struct judged *judged, const struct job_cause *
     if (cause->kind == JOB_LATE_NODE || cause->kind == JOB_DRIFTING_NODE)
         snprintf(text, sizeof text, "%s %s", job_cause_name(cause->kind),
                  judged->job.nodes[cause->which].name);
+    if (cause->kind == JOB_LATE_RACK)
+        snprintf(text, sizeof text, "%s %s", job_cause_name(cause->kind),
+                 judged->job.racks[cause->which]);
     if (cause->kind == JOB_LATE_RANK)
         snprintf(text, sizeof text, "%s %lld", job_cause_name(cause->kind),
                  (long long)judged->job.ranks[cause->which].rank);
@@ -53,6 +75,7 @@ static const char *truth_of(const struct made_job *made)
 
     snprintf(text, sizeof text,
              made->fault == JOB_LATE_NODE || made->fault == JOB_DRIFTING_NODE ? "%s node%03lld"
+             : made->fault == JOB_LATE_RACK                                   ? "%s rack%lld"
              : made->fault == JOB_SLOW_LINK                                   ? "%s place of %lld"
                                                                               : "%s %lld",
              job_cause_name(made->fault), made->fault == JOB_IMBALANCE ? -1 : which);
@@ -66,6 +89,7 @@ static struct made_job draw(uint64_t seed, int kind, int64_t ranks)
     bool healthy = kind == JOB_CAUSE_COUNT;
     enum job_cause_kind fault = healthy ? JOB_LATE_RANK : (enum job_cause_kind)kind;
     int64_t most = fault == JOB_LATE_RANK                                 ? ranks
+                   : fault == JOB_LATE_RACK                               ? ranks / 8 / MADE_RACK
                    : fault == JOB_LATE_NODE || fault == JOB_DRIFTING_NODE ? ranks / 8
                                                                           : 8;
 
@@ -133,9 +157,9 @@ static void clocks_change_no_answer_and_are_told(void **state)
 {
     (void)state;
 
-    for (int kind = 0; kind < JOB_WANDERING; kind += 2) {
+    for (int kind = 0; kind < JOB_WANDERING; kind++) {
         struct arena *arena = arena_open();
-        struct judged even = { .made = draw(7, kind, 64) }, skewed = even;
+        struct judged even = { .made = draw(7, kind, 128) }, skewed = even;
         const struct job_cause *one = even.causes.items, *other = skewed.causes.items;
         even.made.skew_ns = even.made.drift = 0;
         assert_int_equal(arena_run(arena, judge, &even), STATUS_OK);
@@ -149,6 +173,29 @@ static void clocks_change_no_answer_and_are_told(void **state)
         }
         assert_true(fabs(skewed.job.nodes[0].offset_ns) > 1e6);
         arena_close(arena);
+    }
+}
+
+static void a_pattern_tells_racks_and_a_wrong_file_is_refused(void **state)
+{
+    static const char *const wrong[] = { "/(/", "/nowhere/at/all", "/tmp" };
+    struct job_node nodes[] = { { .name = "r2-n1" }, { .name = "r10-n1" }, { .name = "login" } };
+    struct job job = { .arena = arena_open(), .nodes = nodes, .node_count = 3 };
+    struct job_racks by_name;
+    (void)state;
+
+    for (int i = 0; i < 3; i++) nodes[i].rack = -1;
+    assert_int_equal(job_racks_open(&by_name, "/^(r[0-9]+)-/"), STATUS_OK);
+    job_racks_set(&job, &by_name);
+    assert_int_equal(job.rack_count, 2);
+    assert_string_equal(job.racks[nodes[0].rack], "r2");
+    assert_string_equal(job.racks[nodes[1].rack], "r10");
+    assert_int_equal(nodes[2].rack, -1);
+    job_racks_close(&by_name);
+    arena_close(job.arena);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        assert_int_not_equal(job_racks_open(&by_name, wrong[i]), STATUS_OK);
+        job_racks_close(&by_name);
     }
 }
 
@@ -171,9 +218,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_planted_is_named_with_its_cost),
         cmocka_unit_test(a_healthy_job_is_not_accused),
         cmocka_unit_test(clocks_change_no_answer_and_are_told),
+        cmocka_unit_test(a_pattern_tells_racks_and_a_wrong_file_is_refused),
         cmocka_unit_test(ranks_that_are_missing_or_strange_are_left_out),
     };
 
+    write_racks();
     if (argc == 3) {
         int64_t ranks = atoll(argv[1]);
         int jobs = atoi(argv[2]);
