@@ -12,8 +12,10 @@ program, source = sys.argv[1], pathlib.Path(sys.argv[2])
 
 # Predicted over measured, of the accepted finding with the largest gain.
 LEAST, MOST = 0.8, 1.25
-# An H200 showed that these are wrong; a scenario that becomes right leaves the list.
-MISSES = {"loader_prefetch": "the trace has no wait for data"}
+# GPUs showed that these are wrong; what becomes right leaves the list.
+MISSES = {("nvidia-h200", "loader_prefetch"): "the trace has no wait for data",
+          ("nvidia-h100", "naive_attention"): "the products over the scores gain too: it is a bound",
+          ("nvidia-h100", "strict_fp32"): "bf16 is predicted, and the fix is tf32, at half of the rate"}
 
 failures = []
 
@@ -40,8 +42,9 @@ for path in sorted(source.glob("results/*/traces/*.before.json.gz")):
     is_first, gain = diagnosed(path, scenarios[name])
     right = is_first and gain is not None and LEAST <= gain / measured <= MOST
     checked += 1
-    print(f"{path.parent.parent.name} {name}: measured {measured:.2f}, predicted {gain}")
-    if right != (name not in MISSES):
-        failures.append(name)
+    machine = path.parent.parent.name
+    print(f"{machine} {name}: measured {measured:.2f}, predicted {gain}")
+    if right != ((machine, name) not in MISSES):
+        failures.append(f"{machine} {name}")
 assert checked >= 8, checked
 sys.exit(f"FAILED: {', '.join(failures)}" if failures else 0)

@@ -39,7 +39,7 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
           "device",
           1,
           "The device sets the pace, busy for 100% of the step; fp32 matrix products leave the "
-          "matrix units unused: 50% of the step." },
+          "matrix units unused: 88% of the step." },
         { { BUSY, .grid = 27 },
           "device",
           1,

@@ -75,12 +75,14 @@ static const struct {
     [2] = { "bf16", "train in bf16 with fp32 master weights (autocast)" },
     [3] = { "bf16 and fp16", "train in bf16 with fp32 master weights (autocast)" },
     [4] = { "tf32", "allow tf32 (torch.set_float32_matmul_precision(\"high\"))" },
-    [5] = { "fp16 and tf32",
-            "train in fp16 with fp32 master weights (autocast and GradScaler), or allow tf32" },
-    [6] = { "bf16 and tf32", "train in bf16 with fp32 master weights (autocast), or allow tf32" },
-    [7] = { "bf16, fp16 and tf32",
-            "train in bf16 with fp32 master weights (autocast), or allow tf32 "
-            "(torch.set_float32_matmul_precision(\"high\"))" },
+    [5] = { "fp16 and tf32", "train in fp16 with fp32 master weights (autocast and GradScaler), or "
+                             "allow tf32, at half "
+                             "of that rate" },
+    [6] = { "bf16 and tf32", "train in bf16 with fp32 master weights (autocast), or allow tf32, at "
+                             "half of that rate" },
+    [7] = { "bf16, fp16 and tf32", "train in bf16 with fp32 master weights (autocast), or allow "
+                                   "tf32, at half of that rate "
+                                   "(torch.set_float32_matmul_precision(\"high\"))" },
 };
 
 static int row_of(struct matrix_types types)

@@ -301,22 +301,25 @@ static double busy_lost_to_passes(const struct facts *facts)
            (1 - optimizer_share(facts)) * beside;
 }
 
-/* The idle time that would be saved: that of launches, which is given, and that between queued kernels. The
- * optimizer's part remains. */
-static double idle_lost_to_passes(const struct facts *facts, double launching)
+/* The idle time that would be saved: that of launches, which is given, but those of one pass, as far as its kernels are not
+ * long enough to hide them; and that between queued kernels. The optimizer's part remains. */
+static double idle_lost_to_passes(const struct facts *facts, double launching, double busy_lost)
 {
     double between = (double)(facts_idle(facts)->queued_ns - facts_idle(facts)->stalled_ns -
                               facts->summary->idle.late_ns) /
                      facts->steps;
+    double longer = facts->busy_ns - busy_lost - facts->busy_ns / facts->passes;
+    double left = fmax(0, launching / facts->passes - fmax(0, longer));
 
-    return (1 - optimizer_share(facts)) * (launching + (1 - 1 / facts->passes) * fmax(0, between));
+    return (1 - optimizer_share(facts)) *
+           (launching - left + (1 - 1 / facts->passes) * fmax(0, between));
 }
 
 /* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as far as
  * there is any. The result is in time of the traced step, like that of other rules. */
 static double lost_to_passes(const struct facts *facts, double launching)
 {
-    double idle = idle_lost_to_passes(facts, launching), busy = busy_lost_to_passes(facts);
+    double busy = busy_lost_to_passes(facts), idle = idle_lost_to_passes(facts, launching, busy);
     double untraced = facts->summary->trace->cost.step_ns;
     double idle_at_all = facts->step_ns - facts->busy_ns;
 
