@@ -50,7 +50,11 @@ function startJob() {
   afterTheme = redraw;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("resize", redraw);
-  window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; redraw(); });
+  window.addEventListener("beforeprint", () => {
+    document.querySelector("details")?.setAttribute("open", "");
+    document.documentElement.dataset.theme = "light";
+    redraw();
+  });
   window.addEventListener("afterprint", () => setTheme(theme));
   fillScale(figure, map);
   const named = data.marks.flatMap((mark) => rowsOf(data, mark));

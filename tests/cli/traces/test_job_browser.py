@@ -186,6 +186,7 @@ class Browser(unittest.TestCase):
         self.assertGreater(len(base64.b64decode(printed["data"])), 20000)
         self.browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
         self.assertEqual(self.browser.execute_script("return getComputedStyle(document.documentElement).colorScheme"), "light")
+        self.assertTrue(self.find("details").get_attribute("open"))
         self.browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.browser.execute_script("return getComputedStyle(document.documentElement).colorScheme"), "dark")
 

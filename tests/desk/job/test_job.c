@@ -1,5 +1,5 @@
 /* Jobs with a planted fault, and healthy ones: the fault is named with its cost, and a healthy job is not accused, whatever
- * the clocks of its nodes say. With arguments, RANKS and JOBS of each kind, it prints all of them. */
+ * the clocks of its nodes say. With arguments, RANKS JOBS [CAUSE], it prints so many of each cause, or of that one. */
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
 #include "harness/desk/job/job_racks.h"
@@ -212,6 +212,17 @@ static void ranks_that_are_missing_or_strange_are_left_out(void **state)
     arena_close(arena);
 }
 
+static int print_jobs(int64_t ranks, int jobs, const char *only)
+{
+    for (int kind = 0; kind <= JOB_CAUSE_COUNT; kind++) {
+        const char *name =
+            kind == JOB_CAUSE_COUNT ? "healthy" : job_cause_name((enum job_cause_kind)kind);
+        if (kind != JOB_WANDERING && (only == NULL || strcmp(only, name) == 0))
+            printf("== %s: %d of %d\n", name, count_named(kind, ranks, jobs, true), jobs);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -223,16 +234,7 @@ int main(int argc, char **argv)
     };
 
     write_racks();
-    if (argc == 3) {
-        int64_t ranks = atoll(argv[1]);
-        int jobs = atoi(argv[2]);
-        for (int kind = 0; kind <= JOB_CAUSE_COUNT; kind++)
-            if (kind != JOB_WANDERING)
-                printf("== %s: %d of %d\n",
-                       kind == JOB_CAUSE_COUNT ? "healthy"
-                                               : job_cause_name((enum job_cause_kind)kind),
-                       count_named(kind, ranks, jobs, true), jobs);
-        return 0;
-    }
+    if (argc >= 3)
+        return print_jobs(atoll(argv[1]), atoi(argv[2]), argc > 3 ? argv[3] : NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
