@@ -15,6 +15,12 @@ function unpackJob() {
     at += rows * about.columns;
     return new Layer(about, levels.subarray(first, at), rows);
   });
+  data.timeline.levels = levels.subarray(at);
+  data.timeline.first = new Uint32Array(rows + 1);
+  for (let row = 0, i = 0; row < rows; row++) {
+    data.timeline.first[row + 1] = data.timeline.first[row];
+    for (let step = 0; step < data.timeline.steps; step++) data.timeline.first[row + 1] += 3 * data.timeline.counts[i++];
+  }
   return data;
 }
 
@@ -37,7 +43,7 @@ function fillScale(figure, map) {
 function startJob() {
   const figure = document.querySelector(".heat-map"), data = unpackJob(), steps = new RankSteps(document.querySelector(".rank"), data);
   const map = new HeatMap(figure, data, (row) => steps.show(row)), find = figure.querySelector(".find");
-  const redraw = () => { colours.clear(); fillScale(figure, map); map.draw(); steps.draw(); };
+  const redraw = () => { colours.clear(); fillScale(figure, map); map.draw(); steps.redraw(); };
   const show = (text) => {
     const row = text === "" ? -1 : findRow(data, text);
     figure.querySelector(".found").textContent = text === "" || row >= 0 ? "" : "not there";

@@ -11,35 +11,40 @@ from common import colours
 from report_page import page
 
 MALFORMED = page.MALFORMED
-SCRIPTS = ("theme.js", "inflate.js", "charts.js", "heat_map.js", "rank_steps.js", "job.js")
+SCRIPTS = ("theme.js", "inflate.js", "charts.js", "timeline.js", "heat_map.js", "rank_steps.js", "job.js")
 STYLES = ("style.css", "job.css")
 NODES_SHOWN = 8
 LEVELS = 127
 NAMES = {"late": "own time beyond the others'", "waits": "waits for others", **page.PARTS}
 
 
-def packed_layer(layer, rows):
-    """A byte per value: its square root in 127ths of the root of the largest, so that small ones have the same relative
-    error as large ones nearly. Less than zero is possible."""
-    values, columns = layer["ns"], layer["columns"]
-    if len(values) != rows * columns:
-        raise ValueError(f"layer {layer['name']} has {len(values)} values")
-    most = max(1, max(values), -min(values))
+def packed_values(values):
+    """The largest, and a byte per value: its square root in 127ths of the root of the largest, so that small ones have nearly
+    the same relative error as large ones. Less than zero is possible."""
+    most = max([1, *values, *[-value for value in values]])
     scale = LEVELS / math.sqrt(most)
-    levels = array.array("b", [round(math.copysign(scale * math.sqrt(abs(value)), value)) for value in values])
-    return {"name": layer["name"], "title": NAMES.get(layer["name"], layer["name"]), "columns": columns,
-            "steps_per_column": layer["steps_per_column"], "most_ns": most}, levels.tobytes()
+    return most, array.array("b", [round(math.copysign(scale * math.sqrt(abs(value)), value)) for value in values]).tobytes()
+
+
+def packed_layer(layer, rows):
+    if len(layer["ns"]) != rows * layer["columns"]:
+        raise ValueError(f"layer {layer['name']} has {len(layer['ns'])} values")
+    most, levels = packed_values(layer["ns"])
+    return {"name": layer["name"], "title": NAMES.get(layer["name"], layer["name"]), "columns": layer["columns"],
+            "steps_per_column": layer["steps_per_column"], "most_ns": most}, levels
 
 
 def packed_map(found):
     """What the page draws: numbers as JSON, and the values of all layers behind each other as bytes."""
     ranks = found["map"]["ranks"]
     layers, values = zip(*[packed_layer(layer, len(ranks)) for layer in found["map"]["layers"]])
-    numbers = {"ranks": ranks, "nodes": found["map"]["nodes"], "names": [node["node"] for node in found["nodes"]],
+    timeline = found["map"]["timeline"]
+    most, entries = packed_values(timeline["own_wait_transfer_ns"])
+    numbers = {"timeline": {"steps": timeline["steps"], "counts": timeline["counts"], "most_ns": most}, "ranks": ranks, "nodes": found["map"]["nodes"], "names": [node["node"] for node in found["nodes"]],
                "steps": found["map"]["steps"], "layers": layers,
                "step_ns": found["step_ns"],
                "marks": [mark_of(finding, found) for finding in found["findings"]]}
-    return page.packed(numbers), base64.b64encode(zlib.compress(b"".join(values), 9)).decode()
+    return page.packed(numbers), base64.b64encode(zlib.compress(b"".join([*values, entries]), 9)).decode()
 
 
 def mark_of(finding, found):

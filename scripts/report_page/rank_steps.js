@@ -6,12 +6,38 @@ const NOT_PARTS = ["late", "waits"];
 
 function partsOf(data) { return data.layers.filter((layer) => !NOT_PARTS.includes(layer.name)); }
 
+const DOINGS = ["own time", "waits for others", "transfer"]; // the first word of each is its class
+
+// A rank's first steps as a timeline of diagnose: what it did one after the other. Bytes know two digits, so lengths of steps
+// are near what they were. null: there are no collectives.
+function timelineOf(data, row) {
+  const { steps, counts, most_ns, levels, first } = data.timeline;
+  const done = { start_ns: [], duration_ns: [], name: [], category: [] }, marks = { start_ns: [], duration_ns: [], name: [] };
+  let at = first[row], now = 0;
+  for (let step = 0; step < steps; step++) {
+    const begin = now;
+    for (const end = at + 3 * counts[row * steps + step]; at < end; at++) {
+      const ns = (levels[at] / 127) ** 2 * most_ns, doing = (at - first[row]) % 3;
+      if (ns > 0)
+        for (const [key, value] of [["start_ns", now], ["duration_ns", ns], ["name", doing], ["category", doing]]) done[key].push(value);
+      now += ns;
+    }
+    for (const [key, value] of [["start_ns", begin], ["duration_ns", now - begin], ["name", 3 + step]]) marks[key].push(value);
+  }
+  if (done.name.length === 0) return null;
+  const names = [...DOINGS, ...data.steps.slice(0, steps).map((number) => `step ${number}`)];
+  return { start_ns: null, span_ns: now, steps: data.steps.slice(0, steps), tracks_left_out: 0, names, rows: [
+    { kind: "steps", thread: 0, depth: 0, categories: [], category: marks.name, ...marks },
+    { kind: "rank", thread: data.ranks[row], depth: 0, categories: DOINGS, ...done }] };
+}
+
 class RankSteps {
   constructor(figure, data) {
     this.figure = figure;
     this.data = data;
     this.canvas = figure.querySelector("canvas");
     this.row = null;
+    this.timeline = null;
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     for (const name of ["pointerleave", "blur"]) this.canvas.addEventListener(name, () => hideTip());
     figure.querySelector(".legend").replaceChildren(...partsOf(data).map((layer) =>
@@ -25,6 +51,15 @@ class RankSteps {
     this.figure.querySelector("h3").textContent = `Rank ${ranks[row]} on ${names[nodes[row]]}`;
     this.fill();
     this.draw();
+    this.showTimeline();
+  }
+
+  showTimeline() {
+    const figure = this.figure.querySelector(".timeline"), timeline = timelineOf(this.data, this.row);
+    figure.hidden = timeline === null;
+    if (timeline === null) return;
+    if (this.timeline) this.timeline.set([["trace", timeline]]);
+    else this.timeline = new Timeline(figure, [["trace", timeline]]);
   }
 
   fill() {
@@ -71,6 +106,11 @@ class RankSteps {
       this.drawStack(context, x + wide, wide * 0.7, parts.map((layer) => [layer, layer.medians[i]]), 0.55);
     }
     this.canvas.dataset.row = this.row;
+  }
+
+  redraw() {
+    this.draw();
+    if (this.timeline) { this.timeline.fillLegend(); this.timeline.draw(); }
   }
 
   each() { return (this.width - PAIRS_LEFT) / partsOf(this.data)[0].columns; }

@@ -9,13 +9,16 @@ class Timeline {
   constructor(figure, panels) {
     this.canvas = figure.querySelector("canvas");
     this.legend = figure.querySelector(".legend");
-    this.panels = panels;
+    this.listen(figure);
+    this.set(panels);
+  }
+
+  set(panels) {
     this.whole = Math.max(1, ...panels.map(([, timeline]) => timeline.span_ns));
     this.from = 0;
     this.to = this.whole;
     this.rows = panels.flatMap(([title, timeline]) => [{ head: headOf(title, timeline) },
       ...timeline.rows.map((row) => ({ ...row, timeline, label: labelOf(row) }))]);
-    this.listen(figure);
     this.fillLegend();
     this.draw();
   }
@@ -263,11 +266,12 @@ function nearest(row, at, slack) {
 }
 
 function describe(row, i) {
-  const timeline = row.timeline, file = BigInt(timeline.start_ns) + BigInt(Math.round(row.start_ns[i]));
+  const timeline = row.timeline, first = timeline.start_ns; // null: no file has these moments
+  const file = first === null ? "" : ` (ts ${microsecondsText(BigInt(first) + BigInt(Math.round(row.start_ns[i])))} us in the file)`;
   const count = row.count ? row.count[i] : 1;
   const lines = [row.kind === "idle" ? `device idle: ${row.categories[row.category[i]]}` : nameOf(row, i)];
   if (count > 1) lines.push(`and ${count - 1} more, together ${timeText(row.covered_ns[i])}`);
-  lines.push(`start ${timeText(row.start_ns[i])} (ts ${microsecondsText(file)} us in the file)`,
+  lines.push(`start ${timeText(row.start_ns[i])}${file}`,
     `duration ${timeText(row.duration_ns[i])}`);
   if (row.kind !== "steps" && row.kind !== "idle") lines.push(`${row.label}: ${row.categories[row.category[i]]}`);
   return lines.join("\n");

@@ -76,6 +76,50 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
     arena_close(scratch);
 }
 
+/* --- Timelines --- */
+
+/* The first steps of all ranks that have no more entries than there is room for. */
+static int64_t drawn_steps(struct arena *scratch, const struct job *job)
+{
+    int64_t *entries = ARENA_NEW(scratch, int64_t, job->step_count), sum = 0, steps = 0;
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t j = 0; j < job->ranks[i].entry_count; j++)
+            entries[job->meetings[job->ranks[i].entries[j].meeting].step]++;
+    while (steps < job->step_count && 3 * (sum + entries[steps]) <= JOB_MAP_CELLS)
+        sum += entries[steps++];
+    return steps;
+}
+
+/* What each rank did one after the other: own time, waiting in a collective for who comes last, its transfer. */
+static void add_timeline(struct json *json, cJSON *to, const struct map *map)
+{
+    const struct job *job = map->view->job;
+    struct arena *scratch = arena_scratch(map->arena);
+    int64_t steps = drawn_steps(scratch, job), count = 0;
+    double *counts = ARENA_NEW(scratch, double, job->rank_count *steps);
+    double *values = ARENA_NEW(scratch, double, JOB_MAP_CELLS);
+    cJSON *object = json_object(json, to, "timeline");
+
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        const struct job_rank *rank = &job->ranks[map->order[i]];
+        for (int64_t j = 0; j < rank->entry_count; j++) {
+            const struct job_entry *entry = &rank->entries[j];
+            const struct job_meeting *meeting = &job->meetings[entry->meeting];
+            if (meeting->step >= steps)
+                break;
+            counts[i * steps + meeting->step]++;
+            values[count++] = (double)entry->own_ns;
+            values[count++] = (double)(entry->ns - meeting->transfer_ns);
+            values[count++] = (double)meeting->transfer_ns;
+        }
+    }
+    json_integer(json, object, "steps", steps);
+    json_numbers(json, object, "counts", counts, job->rank_count * steps, 12);
+    json_numbers(json, object, "own_wait_transfer_ns", values, count, 12);
+    arena_close(scratch);
+}
+
 /* --- The map --- */
 
 static bool has_part(const struct job *job, int part)
@@ -129,6 +173,7 @@ void job_map_json(struct json *json, cJSON *to, const struct job_view *view, str
         others += held[part];
     }
     joined = joined_of(job, others);
+    add_timeline(json, object, &map);
     add_numbers(json, object, &map);
     layers = json_array(json, object, "layers");
     if (view->causes->beyond_ns != NULL)

@@ -111,13 +111,29 @@ class Browser(unittest.TestCase):
         self.assertEqual(unit, "ms")
         self.assertLess(abs(float(value) * 1e6 / mean - 1), 0.06)
 
+    def test_the_chosen_rank_has_a_timeline(self):
+        self.show("late")
+        canvas = self.find(".rank .timeline canvas")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+        # Ten steps of 105 ms, though each length is known to two digits only.
+        self.assertAlmostEqual(int(canvas.get_attribute("data-to")) / 1e9, 1.05, delta=0.05)
+        self.assertEqual([one.text for one in self.browser.find_elements(By.CSS_SELECTOR, ".timeline .legend > *")],
+                         ["own time", "waits for others", "transfer"])
+        # The row under the steps; its first bar is own time.
+        ActionChains(self.browser).move_to_element_with_offset(
+            canvas, 115 - canvas.size["width"] // 2, 22 + 20 + 20 + 10 - canvas.size["height"] // 2).perform()
+        self.assertIn("own time\nstart 0 ns\nduration", self.find("#tip").text)
+        before = canvas.get_attribute("data-to")
+        self.find(".timeline button[data-zoom='2']").click()
+        self.wait("return document.querySelector('.timeline canvas').dataset.to !== arguments[0]", before)
+
     def test_it_zooms_by_buttons_keys_and_names(self):
         self.show("late")
-        self.find("button[data-zoom='2']").click()
+        self.find(".heat-map button[data-zoom='2']").click()
         self.wait_span(RANKS / 2)
         low, high = self.range()
         self.assertTrue(low < LATE < high)
-        self.find("button[data-zoom='0']").click()
+        self.find(".heat-map button[data-zoom='0']").click()
         self.wait_span(RANKS)
         canvas = self.find(".heat-map canvas")
         canvas.send_keys("+", Keys.ARROW_DOWN)
