@@ -40,10 +40,11 @@ const struct scenario scenario_optimizer_every_step = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* Ten quiet runs on two cores of an EPYC: 3.9 to 4.8, 5.2 to 6.9, and 1.26 to 1.49. */
+            /* Ten quiet runs on two cores of an EPYC: 3.9 to 4.8, 5.2 to 6.9, and 1.26 to 1.49. An H100: 9.1, 7.9 and
+             * none, since the host launches for longer than the update takes. */
             { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 2.2 },
             { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 4 },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2 },
+            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
         },
     .accept = { { "optimizer_overhead", ANYWHERE } },
     /* Micro-batches of one sample are small in both variants. */

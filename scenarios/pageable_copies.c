@@ -36,10 +36,11 @@ const struct scenario scenario_pageable_copies = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Quick runs on two cores of an EPYC: 52 to 335; and 1.29 to 1.47. */
+            /* Quick runs on two cores of an EPYC: 52 to 335; and 1.29 to 1.47. An H200: 214 and 1.19, an H100: 124 and
+             * 1.53. */
             { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 10 },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
         },
     .accept = { { "pageable_copy", ANYWHERE } },
     /* Copies and compute share the host's cores. */

@@ -246,6 +246,19 @@ static void print_knee(const struct page *page, const struct knob_sweep *sweep,
                        knee->interval.high * 100, knee->rounds, knee->rounds == 1 ? "" : "s");
 }
 
+static void print_loss(const struct page *page, const struct knob_sweep *sweep)
+{
+    char taken[96];
+
+    if (!cpu_loss_is_large(&sweep->loss))
+        return;
+    cpu_loss_print(taken, sizeof taken, &sweep->loss);
+    page_paragraph(page, INK_DOUBTFUL,
+                   "But %s meanwhile, which may have decided: use a quieter machine; doctor says "
+                   "what disturbs this one.",
+                   taken);
+}
+
 enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
 {
     struct knee knee;
@@ -257,6 +270,7 @@ enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
     print_rounds(page, sweep);
     if (knee.enough >= 0 && sweep->row_count > 1)
         print_knee(page, sweep, &knee);
+    print_loss(page, sweep);
 
     return STATUS_OK;
 }

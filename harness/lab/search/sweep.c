@@ -150,7 +150,9 @@ enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
 {
     enum status status = STATUS_OK;
     struct progress progress = progress_start(sweep->row_count * rounds);
+    struct cpu_times first, second;
 
+    cpu_times_read(&first, "");
     sweep->rounds = rounds;
     TRY_OUT(open_rows(sweep));
     for (int round = 0; round < rounds; round++)
@@ -172,6 +174,8 @@ enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
         }
 
 out:
+    cpu_times_read(&second, "");
+    sweep->loss = cpu_loss_between(&first, &second);
     progress_clear(&progress);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef HARNESS_LAB_SEARCH_SWEEP_H
 #define HARNESS_LAB_SEARCH_SWEEP_H
 
+#include "harness/base/facts/cpu_times.h"
 #include "harness/lab/search/knee.h"
 #include "harness/lab/search/measure.h"
 
@@ -30,6 +31,7 @@ struct knob_sweep {
     int rounds;
     struct sweep_row rows[SWEEP_ROWS]; /* those of the last axis are neighbours */
     int row_count;
+    struct cpu_loss loss; /* what was taken away meanwhile */
     bool interrupted;
 };
 
