@@ -84,7 +84,7 @@ PAGE = """\
 `scripts/predict_gpu.py` wrote this page from the kernels' machine code for sm_90 (nvcc {compiler}). An H200 has
 measured {measured} of the {rows} kernels below: their times
 ([`{bench}`](../{bench})) are {low:.2f} to {high:.2f} times those
-predicted, {median:.2f} times at the median. What is far off is an error of the kernel or of the model. **The heavy
+predicted, {median:.2f} times at the median. A kernel that is far off has an error, or the model has. **The heavy
 step and the kernels without a measurement are unverified.**
 
 ## How it is made

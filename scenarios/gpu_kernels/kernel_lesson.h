@@ -1,7 +1,7 @@
 /* A kernel lesson: a pair of short kernels with one thing wrong in the first, as data.
  *
  * kernels/lessons/NAME.cu has the kernels, NAME_before and NAME_after, which compute the same; where the way has two steps
- * it has NAME_between as well. What must show is a count,
+ * it has NAME_between as well. A count must show,
  * which follows from the source by arithmetic: a row of .foretold has that arithmetic, and a machine that executes the
  * kernels' PTX says whether it is true (harness/lab/lessons). So a lesson needs no GPU, and says nothing of times.
  *
