@@ -71,6 +71,11 @@ def picture(sample):
             "label": f"{sample['instruction']}: {len(rows)} {'banks' if shared else 'sectors'}"}
 
 
+def unit_of(sample):
+    one, more = ("pass", "passes") if sample["space"] == "shared" else ("sector", "sectors")
+    return one if sample["touched"] == 1 else more
+
+
 def pictures_of(found, most):
     """Of the accesses that waste most, and of the others of their kind; one per line and access."""
     drawn, seen = [], set()
@@ -82,7 +87,7 @@ def pictures_of(found, most):
             continue
         seen.add(key)
         wanted = sum(count for _, _, count in by_sector(sample))
-        drawn.append({**sample, "picture": picture(sample), "unit": "passes" if sample["space"] == "shared" else "sectors",
+        drawn.append({**sample, "picture": picture(sample), "unit": unit_of(sample),
                       "mean": figure(sample["touched_mean"]), "moved_bytes": SECTOR * sample["touched"], "wanted_bytes": wanted})
     return drawn
 
