@@ -69,7 +69,7 @@ done
 sort -u -k 2,2 "$build/gpu_tests" | while read -r _ program; do
     cp "$build/$program" "$bundle/"
 done
-for script in gpu_check.sh gpu_figures.py gpu_torch.py; do
+for script in gpu_check.sh gpu_figures.py gpu_ncu.py gpu_torch.py; do
     cp "$source/scripts/$script" "$bundle/"
 done
 

@@ -15,7 +15,7 @@ part the files below. Needs no network. A check that fails or hangs costs itself
   --part NAME     tests: the tests and doctor
                   run: all scenarios (run/result.json, traces.tar, kernels.txt), two ranks and the benches
                   (bench_*.json)
-                  torch: PyTorch beside (torch.json), compute-sanitizer, injected faults
+                  torch: PyTorch beside (torch.json), compute-sanitizer, ncu (ncu.csv), injected faults
                   all: one after the other, if not given
   --plan          print each step with the seconds that it may take and is expected to, and end
   --build DIR     the build folder, or a bundle of scripts/gpu_bundle.sh; if not given: CHOKEPOINT_BUILD,
@@ -50,6 +50,7 @@ run    bench_kernels      105   65
 torch  torch              240  130
 torch  memcheck            90   60
 torch  initcheck           60   40
+torch  ncu                 90   50
 torch  faults             180  110
 '
 
@@ -522,6 +523,18 @@ compare_with_torch()
         "${small[@]}"
 }
 
+# ncu's counters of the pairs of kernels, beside those that we count. A container may forbid the counters.
+compare_with_ncu()
+{
+    local tool
+    tool=$(command -v ncu || ls /usr/local/cuda/bin/ncu 2>/dev/null)
+    if [[ $device == cpu || -z $tool ]]; then
+        ! wanted ncu || row ncu skip "ncu is not here, or not for this device" 0 ""
+        return 0
+    fi
+    step ncu python3 "$beside/gpu_ncu.py" --ncu "$tool" --device "$device" --out "$folder/ncu.csv" "$program"
+}
+
 part_torch()
 {
     compare_with_torch
@@ -529,6 +542,7 @@ part_torch()
     # for what nobody wrote, and without a filter, which would forget what others write.
     sanitize memcheck test_gpu_training
     sanitize initcheck test_gpu_kernels
+    compare_with_ncu
     ! grep -q '^test_faults_gpu ' "$build/gpu_tests" ||
         step faults env "$connections" "$(program_of test_faults_gpu)"
 }

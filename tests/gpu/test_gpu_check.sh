@@ -73,6 +73,7 @@ run)
          \"settings\": {}, \"tracing\": {\"before\": null}}]}}" >"$out/result.json"
     echo "2 scenarios: 1 reproduced, 1 failed"
     exit 1 ;;
+list) echo "{\"kernels\": []}" ;;
 bench) echo "bench: ${CUDA_DEVICE_MAX_CONNECTIONS-none}" ;;
 *) exit 0 ;;
 esac'
@@ -209,6 +210,12 @@ chmod +x "$work/bin/compute-sanitizer"
 PATH=$work/bin:$PATH expect 0 "^all  *ok " "$check" --build "$work/build" --part torch --only check "$work/results"
 row '^memcheck  *skip .*Device not supported'
 row '^initcheck  *skip .*Device not supported'
+
+# Nor is an ncu that may not count.
+printf '#!/bin/sh\necho "==ERROR== ERR_NVGPUCTRPERM" >&2\nexit 1\n' >"$work/bin/ncu"
+chmod +x "$work/bin/ncu"
+PATH=$work/bin:$PATH expect 0 "^all  *ok " "$check" --build "$work/build" --part torch --only '^ncu' "$work/results"
+! command -v python3 >/dev/null || row '^ncu  *skip .*ERR_NVGPUCTRPERM'
 
 # Uninitialised memory is looked for in tests of kernels alone, all of them: with a filter it would be forgotten what the
 # others write.
