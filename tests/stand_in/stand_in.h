@@ -34,6 +34,7 @@ struct operation {
         struct {
             const struct kernel_entry *entry;
             long count;
+            unsigned rows[2]; /* of the grid and of a block, of a library's kernel */
             _Alignas(16) char arguments[112];
         } kernel;
         struct {

@@ -198,7 +198,7 @@ static enum status run_scenarios(struct run *run)
         if (interrupt_signal())
             break;
     }
-    TRY_OUT(run_lessons_measure(&run->lessons, &run->choice, run->file));
+    TRY_OUT(run_lessons_measure(&run->lessons, &run->choice, &run->device, run->file));
 
 out:
     if (interrupt_signal() && (status == STATUS_OK || status == STATUS_INTERRUPTED))

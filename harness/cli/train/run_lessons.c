@@ -3,6 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/lab/bench/interrupt.h"
 #include "harness/lab/lessons/lesson_run.h"
+#include "harness/lab/lessons/lesson_time.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,22 +24,41 @@ enum status run_lessons_check(struct choice *choice, const struct flags *flags)
     return STATUS_OK;
 }
 
+/* That of --arch, or the GPU's, or one that is assumed. */
+static int arch_of(const struct run_lessons *lessons, const struct device_properties *device)
+{
+    int own = lesson_arch_find(device->compute_capability);
+
+    if (lessons->arch > 0)
+        return lessons->arch - 1;
+    return own >= 0 ? own : ARCH_ASSUMED;
+}
+
 enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
+                                const struct device_properties *properties,
                                 struct result_file *file)
 {
     enum status status = STATUS_OK;
-    int arch = lessons->arch > 0 ? lessons->arch - 1 : ARCH_ASSUMED;
+    int arch = arch_of(lessons, properties);
+    struct device *device = NULL;
+    char name[16];
 
+    device_name_print(name, sizeof name, properties);
+    if (properties->is_gpu && choice_lessons(choice) > 0)
+        TRY_OUT(device_open(&device, name, NULL));
     TRY_OUT(rows_make(&lessons->results, choice_lessons(choice)));
     for (int i = 0; i < CHOICE_LESSONS_MAX && !interrupt_signal(); i++) {
         if (!choice->lessons[i])
             continue;
         TRY_OUT(lesson_run(&lessons->results[lessons->count], kernel_lessons[i], arch));
+        if (device != NULL)
+            lesson_time(&lessons->results[lessons->count], device);
         lessons->count++;
         TRY_OUT(result_file_add_lesson(file, &lessons->results[lessons->count - 1]));
     }
 
 out:
+    device_close(device);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #define HARNESS_CLI_TRAIN_RUN_LESSONS_H
 
 #include "harness/cli/job/choose.h"
+#include "harness/lab/device/device.h"
 #include "harness/lab/lessons/lesson_result.h"
 #include "harness/lab/result/result_file.h"
 
@@ -18,9 +19,9 @@ struct run_lessons {
 /* BAD_USAGE for options that ask for times or ranks of what has neither. With --aa, `all` leaves the kernels out. */
 enum status run_lessons_check(struct choice *choice, const struct flags *flags);
 
-/* Adds each result to the file. Ends early, with OK, when the run is to stop. */
+/* Adds each result to the file, with times if the device is a GPU. Ends early, with OK, when the run is to stop. */
 enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
-                                struct result_file *file);
+                                const struct device_properties *device, struct result_file *file);
 bool run_lessons_are_well(const struct run_lessons *lessons);
 void run_lessons_release(struct run_lessons *lessons);
 

@@ -365,6 +365,37 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
     return STATUS_OK;
 }
 
+enum status device_ptx_load(struct device *device, const char *text, const char *name,
+                            struct ptx_kernel **kernel)
+{
+    TRY(check_given(device, "device_ptx_load", "the device"));
+    TRY(check_given(text, "device_ptx_load", "the text"));
+    TRY(check_given(kernel, "device_ptx_load", "the result"));
+    if (device->driver->ptx_load == NULL)
+        FAIL(STATUS_UNSUPPORTED, "%s executes no PTX", device->properties.name);
+    TRY(device->driver->ptx_load(device, text, name, kernel));
+
+    return STATUS_OK;
+}
+
+void device_ptx_free(struct ptx_kernel *kernel)
+{
+    if (kernel != NULL)
+        kernel->device->driver->ptx_free(kernel);
+}
+
+enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
+                              const struct ptx_launch *launch)
+{
+    TRY(check_given(stream, "device_ptx_launch", "the stream"));
+    TRY(check_given(kernel, "device_ptx_launch", "the kernel"));
+    TRY(check_given(launch, "device_ptx_launch", "the launch"));
+    TRY(stream->device->driver->ptx_launch(stream, kernel, launch));
+    TRY(launched(stream));
+
+    return STATUS_OK;
+}
+
 enum status device_gemm(struct stream *stream, const struct gemm *gemm)
 {
     TRY(check_given(stream, "device_gemm", "the stream"));

@@ -26,6 +26,7 @@ struct device;
 struct stream;
 struct event;
 struct graph;
+struct ptx_kernel;
 
 /* How fp32 products are computed: strict fp32, or rounded to tf32 where the device has it. */
 enum math { MATH_STRICT, MATH_TF32 };
@@ -271,6 +272,20 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
 #define LAUNCH(stream, dtype, name, count, ...)                                                    \
     device_launch(stream, KERNEL_##name, dtype, count, &(const struct name){ __VA_ARGS__ },        \
                   sizeof(struct name))
+
+/* Kernels that come as PTX, which the driver compiles for its GPU as they are loaded. `text` ends with a NUL and is read
+ * in the call; `name` is of a kernel in it. UNSUPPORTED: the device executes no PTX, or the driver is too old for it. */
+enum status device_ptx_load(struct device *device, const char *text, const char *name,
+                            struct ptx_kernel **kernel);
+void device_ptx_free(struct ptx_kernel *kernel); /* when its work is done; NULL is allowed */
+
+/* Queues it. arguments[i] points to the value of parameter i, which is copied before the call returns. */
+struct ptx_launch {
+    unsigned blocks[3], threads[3];
+    void **arguments;
+};
+enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
+                              const struct ptx_launch *launch);
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
 

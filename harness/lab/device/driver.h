@@ -34,6 +34,10 @@ struct graph {
     int nodes;
 };
 
+struct ptx_kernel {
+    struct device *device;
+};
+
 /* Given to launch() in place of a kernel, with no arguments: launch() then queues work that fails when it
  * runs, as a kernel with a bad address does. CHOKEPOINT_FAIL=kernel:n asks for it. */
 enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
@@ -78,6 +82,12 @@ struct device_driver {
     enum status (*launch)(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                           const void *arguments, size_t size);
     enum status (*gemm)(struct stream *stream, const struct gemm *gemm);
+    /* All NULL: the device executes no PTX. */
+    enum status (*ptx_load)(struct device *device, const char *text, const char *name,
+                            struct ptx_kernel **kernel);
+    void (*ptx_free)(struct ptx_kernel *kernel);
+    enum status (*ptx_launch)(struct stream *stream, struct ptx_kernel *kernel,
+                              const struct ptx_launch *launch);
     /* Both NULL where properties.fused_attention is false. */
     enum status (*attention_plan)(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);

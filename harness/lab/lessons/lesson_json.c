@@ -120,6 +120,9 @@ void lesson_result_add(struct json *json, cJSON *kernels, const struct lesson_re
         add_all_counts(json, object, "counts_between", &result->counts[LESSON_BETWEEN]);
     else
         json_text(json, object, "counts_between", NULL);
+    json_number(json, object, "device_ns_before", result->device_ns[LESSON_BEFORE]);
+    json_number(json, object, "device_ns_after", result->device_ns[LESSON_AFTER]);
+    json_number(json, object, "device_ns_between", result->device_ns[LESSON_BETWEEN]);
     json_number(json, object, "seconds", result->seconds);
 }
 

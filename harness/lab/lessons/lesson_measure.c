@@ -9,12 +9,12 @@
 
 /* --- What came of it --- */
 
-static enum status take_output(struct lesson_output *output, const struct kernel_outcome *outcome,
+enum status lesson_output_take(struct lesson_output *output, const void *const *elements,
                                const struct lesson_launch *launch, int arch)
 {
     for (int i = 0; i < LESSON_ARGUMENTS; i++) {
         const struct lesson_argument *argument = &launch->arguments[i];
-        const float *elements = outcome->arrays[i].elements;
+        const float *values = elements[i];
         int64_t rows = lesson_rows(argument, launch, arch), pitch = lesson_pitch(argument),
                 room = 0;
         if (argument->kind != LESSON_RESULT)
@@ -22,8 +22,8 @@ static enum status take_output(struct lesson_output *output, const struct kernel
         room = output->count;
         TRY(rows_grow(&output->values, output->count + rows * argument->columns, &room));
         for (int64_t row = 0; row < rows; row++) {
-            memcpy(output->values + output->count, elements + row * pitch,
-                   (size_t)argument->columns * sizeof *elements);
+            memcpy(output->values + output->count, values + row * pitch,
+                   (size_t)argument->columns * sizeof *values);
             output->count += argument->columns;
         }
     }
@@ -110,6 +110,7 @@ enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *o
     enum status status = STATUS_OK;
     struct lesson_kernel kernel;
     struct kernel_outcome outcome = { .simt = NULL };
+    const void *elements[LESSON_ARGUMENTS];
 
     for (int i = 0; i < KERNEL_COUNT_COUNT; i++) counts->of[i] = NAN;
     *output = (struct lesson_output){ .values = NULL };
@@ -120,7 +121,8 @@ enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *o
                  simt_finding_text(outcome.finding.kind), outcome.finding.place,
                  outcome.finding.detail);
     TRY_OUT(count_all(counts, &kernel.run, &outcome, arch));
-    TRY_OUT(take_output(output, &outcome, &lesson->launches[variant], arch));
+    for (int i = 0; i < LESSON_ARGUMENTS; i++) elements[i] = outcome.arrays[i].elements;
+    TRY_OUT(lesson_output_take(output, elements, &lesson->launches[variant], arch));
 
 out:
     lesson_kernel_release(&kernel);

@@ -13,6 +13,10 @@ struct lesson_output {
     int64_t count;
 };
 
+/* Adds the values of each result array; elements[i] is the array of argument i as the kernel left it. */
+enum status lesson_output_take(struct lesson_output *output, const void *const *elements,
+                               const struct lesson_launch *launch, int arch);
+
 /* BAD_USAGE: the machine found something wrong in the kernel; BAD_INPUT: there is no such kernel. free() releases the
  * values, whatever the status is. */
 enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *output,

@@ -3,6 +3,7 @@
 #include "harness/base/words/text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Tolerance of exact counts, which are sums and ratios of whole numbers. */
 #define EXACT_WITHIN 1e-9
@@ -35,6 +36,21 @@ int foretold_count(const struct kernel_lesson *lesson)
 
     while (count < LESSON_FORETOLD && lesson->foretold[count].count != KERNEL_COUNT_NONE) count++;
     return count;
+}
+
+void lesson_forget(struct lesson_result *result)
+{
+    for (int v = 0; v < LESSON_VARIANTS; v++) {
+        for (int i = 0; i < KERNEL_COUNT_COUNT; i++) result->counts[v].of[i] = NAN;
+        result->device_ns[v] = NAN;
+    }
+}
+
+void lesson_fail(struct lesson_result *result, const char *reason)
+{
+    result->verdict = LESSON_FAILED;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+    lesson_forget(result);
 }
 
 void lesson_judge(struct lesson_result *result)

@@ -1,4 +1,4 @@
-/* The result of a kernel lesson: what was counted in each variant, beside what was foretold. It has no times. */
+/* The result of a kernel lesson: what was counted in each variant, beside what was foretold, and times if a GPU ran it. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_RESULT_H
 #define HARNESS_LAB_LESSONS_LESSON_RESULT_H
 
@@ -19,11 +19,12 @@ struct lesson_result {
     const struct kernel_lesson *lesson;
     int arch; /* a place in lesson_arches */
     enum lesson_verdict verdict;
-    char reason[512]; /* why, unless as foretold */
+    char reason[512]; /* why, unless as foretold; or why it was not timed */
     struct lesson_counts counts
         [LESSON_VARIANTS]; /* NaN, all of them, if it failed, and of a variant that it has not */
     double host_us[LESSON_VARIANTS][LESSON_REPETITIONS]; /* to execute each: no GPU's time */
-    double seconds;                                      /* of all */
+    double device_ns[LESSON_VARIANTS]; /* of a launch on a GPU, median; NaN: not timed */
+    double seconds;                    /* of all */
 };
 
 /* The value that is foretold of a count in a variant. */
@@ -34,6 +35,10 @@ bool foretold_holds(const struct foretold *foretold, double measured, int varian
 
 /* How many counts the lesson foretells. */
 int foretold_count(const struct kernel_lesson *lesson);
+
+/* Makes all counts and times unknown; and the verdict LESSON_FAILED. */
+void lesson_forget(struct lesson_result *result);
+void lesson_fail(struct lesson_result *result, const char *reason);
 
 /* The verdict and its reason, from the counts. */
 void lesson_judge(struct lesson_result *result);

@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void forget_counts(struct lesson_result *result)
-{
-    for (int v = 0; v < LESSON_VARIANTS; v++)
-        for (int i = 0; i < KERNEL_COUNT_COUNT; i++) result->counts[v].of[i] = NAN;
-}
-
-static void fail(struct lesson_result *result, const char *reason)
-{
-    result->verdict = LESSON_FAILED;
-    snprintf(result->reason, sizeof result->reason, "%s", reason);
-    forget_counts(result);
-}
-
 /* Before with another variant, bit for bit: they are made so that rounding is the same, or does not occur. */
 static void compare(struct lesson_result *result, const struct lesson_output *outputs, int variant)
 {
@@ -40,7 +27,7 @@ static void compare(struct lesson_result *result, const struct lesson_output *ou
                  (long long)i, (double)before->values[i], (double)other->values[i], name);
     else
         return;
-    fail(result, reason);
+    lesson_fail(result, reason);
 }
 
 /* The machine gives the same counts each time, or something is wrong. */
@@ -79,16 +66,16 @@ enum status lesson_run(struct lesson_result *result, const struct kernel_lesson 
     bool again = true;
 
     *result = (struct lesson_result){ .lesson = lesson, .arch = arch };
-    forget_counts(result);
+    lesson_forget(result);
     for (int step = 0; step < count && status == STATUS_OK; step++)
         status = measure(result, &outputs[steps[step]], steps[step], &again);
     if (status == STATUS_OK) {
         lesson_judge(result);
         for (int step = 1; step < count; step++) compare(result, outputs, steps[step]);
         if (!again)
-            fail(result, "the counts of two executions of one kernel differ");
+            lesson_fail(result, "the counts of two executions of one kernel differ");
     } else if (status != STATUS_OUT_OF_MEMORY) {
-        fail(result, status_last()->text);
+        lesson_fail(result, status_last()->text);
         status = STATUS_OK;
     }
     for (int v = 0; v < LESSON_VARIANTS; v++) free(outputs[v].values);

@@ -79,6 +79,7 @@ static int count_verdict(const struct lesson_result *results, int count,
 static void print_counts(const struct page *page, const struct lesson_result *results, int count)
 {
     char text[160];
+    bool timed = false;
 
     snprintf(text, sizeof text, "%d pair%s of kernels", count, count == 1 ? "" : "s");
     for (int verdict = LESSON_AS_FORETOLD; verdict <= LESSON_FAILED; verdict++) {
@@ -88,11 +89,11 @@ static void print_counts(const struct page *page, const struct lesson_result *re
                         of_it, lesson_verdict_name((enum lesson_verdict)verdict));
     }
     page_summary(page, "%s", text);
-    page_paragraph(
-        page, INK_DIM,
-        "Counted by executing the kernels' PTX, for sm_%d; nothing was timed, and no GPU "
-        "took part.",
-        lesson_arches[results[0].arch]);
+    for (int i = 0; i < count; i++) timed = timed || !isnan(results[i].device_ns[LESSON_BEFORE]);
+    page_paragraph(page, INK_DIM, "Counted by executing the kernels' PTX, for sm_%d; %s.",
+                   lesson_arches[results[0].arch],
+                   timed ? "times are medians of launches on the GPU, which counted nothing"
+                         : "nothing was timed");
 }
 
 static void add_rows(struct page_rows *rows, const struct lesson_result *result)
@@ -125,6 +126,25 @@ static void print_between(const struct page *page, const struct lesson_result *r
     page_paragraph(page, INK_DIM, "%s.", text);
 }
 
+/* "12.3 us before, 3.2 us after: 3.85x faster, on the GPU". */
+static void print_times(const struct page *page, const struct lesson_result *result)
+{
+    char text[160] = "";
+    int steps[LESSON_VARIANTS], count = lesson_steps(result->lesson, steps);
+    double before = result->device_ns[LESSON_BEFORE], after = result->device_ns[LESSON_AFTER];
+
+    if (isnan(before) || isnan(after))
+        return;
+    for (int step = 0; step < count; step++) {
+        char quantity[QUANTITY_SIZE];
+        quantity_duration(quantity, 1e-9 * result->device_ns[steps[step]]);
+        text_join(text, sizeof text, ", ", "%s %s", quantity, lesson_variant_name(steps[step]));
+    }
+    page_paragraph(page, INK_PLAIN, "Timed: %s; %.2fx %s.", text,
+                   before > after ? before / after : after / before,
+                   before > after ? "faster" : "slower");
+}
+
 void lesson_table(const struct page *page, const struct lesson_result *results, int count)
 {
     struct page_rows *rows = open_rows();
@@ -151,7 +171,8 @@ void lesson_table(const struct page *page, const struct lesson_result *results, 
             page_rows_heading(page, rows);
         page_rows_range(page, rows, row, end);
         print_between(page, &results[i]);
-        if (!well)
+        print_times(page, &results[i]);
+        if (results[i].reason[0] != '\0')
             page_paragraph(page, INK_PLAIN, "%s", results[i].reason);
         row = end;
     }

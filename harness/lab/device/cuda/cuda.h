@@ -1,6 +1,6 @@
 /* The CUDA device from the inside: declarations that its parts share.
  *
- * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c), copies (copy.c),
+ * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c, cuda_ptx.c), copies (copy.c),
  * collectives (cuda_collective.c) and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of
  * what is allocated. gpu_found.c says why there is no usable GPU, errors.c what an error means. Nothing
  * uses the legacy default stream, which would wait for all others.
@@ -66,7 +66,7 @@ enum status cuda_synchronize(struct device *device);
 bool stream_all_idle(struct cuda_device *device);             /* nothing is queued or running */
 bool stream_is_idle(struct cuda_device *device, uint32_t id); /* or was destroyed */
 
-/* --- event.c, copy.c, launch.c, cuda_gemm.c, graph.c: the driver's functions --- */
+/* --- event.c, copy.c, launch.c, cuda_gemm.c, cuda_ptx.c, graph.c: the driver's functions --- */
 
 enum status cuda_event_create(struct device *device, bool timing, struct event **event);
 void cuda_event_destroy(struct event *event);
@@ -83,6 +83,12 @@ enum status cuda_memset(struct stream *stream, void *memory, int byte, size_t by
 enum status cuda_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments, size_t size);
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm);
+
+enum status cuda_ptx_load(struct device *device, const char *text, const char *name,
+                          struct ptx_kernel **kernel);
+void cuda_ptx_free(struct ptx_kernel *kernel);
+enum status cuda_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
+                            const struct ptx_launch *launch);
 
 enum status cuda_graph_begin(struct stream *stream);
 enum status cuda_graph_end(struct stream *stream, struct graph **graph);
