@@ -48,6 +48,7 @@ function showWhatIf(figure, switched) {
   bar.style.width = `${100 * row.step_ns / rows[0].step_ns}%`;
   bar.firstElementChild.style.width = `${100 * row.busy_ns / row.step_ns}%`;
   figure.querySelector(".step").textContent = row.text;
+  figure.querySelector(".without").textContent = row.without;
 }
 
 // --- Sections ---

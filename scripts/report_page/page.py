@@ -70,7 +70,8 @@ def switches(trace):
     if not what_if or not what_if["rows"]:
         return None
     recorded = {"causes": [], "step_ns": what_if["recorded_ns"], "busy_ns": what_if["recorded_busy_ns"], "gain": 1}
-    rows = [{**row, "text": f"{quantity.time(row['step_ns'])}, {quantity.factor(row['gain'])}"}
+    rows = [{**row, "text": f"{quantity.time(row['step_ns'])}, {quantity.factor(row['gain'])}",
+             "without": "without " + " and ".join(row["causes"]) if row["causes"] else "as recorded"}
             for row in [recorded, *what_if["rows"]]]
     return {"causes": what_if["causes"], "rows": rows, "json": json.dumps(rows)}
 

@@ -260,6 +260,12 @@ class Browser(unittest.TestCase):
         recorded, left = self.browser.find_elements(By.CSS_SELECTOR, ".what-if .bar")
         width, text = left.size["width"], self.find(".what-if .step").text
         self.assertLess(width, recorded.size["width"])
+        parts = [one.size["width"] for one in recorded.find_elements(By.TAG_NAME, "i")]
+        self.assertAlmostEqual(sum(parts), recorded.size["width"], delta=1)
+        self.assertAlmostEqual(parts[0] / sum(parts), 60 / 300, delta=0.02)  # busy; the rest is hatched
+        self.assertIn("gradient", self.find(".what-if .rest").value_of_css_property("background-image"))
+        self.assertRegex(self.find(".what-if .end").text, "^30[0-9] us$")
+        self.assertIn("without data_loading:", self.find(".what-if p").text)
         for box in boxes[1:]:
             box.click()
         self.assertLess(left.size["width"], width)
@@ -268,6 +274,7 @@ class Browser(unittest.TestCase):
             box.click()
         self.assertEqual(recorded.size["width"], left.size["width"])
         self.assertTrue(self.find(".what-if .step").text.endswith("1.00x"))
+        self.assertIn("as recorded:", self.find(".what-if p").text)
 
     def test_names_of_traces_run_nothing(self):
         self.show("evil")
