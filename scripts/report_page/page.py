@@ -148,6 +148,12 @@ def threshold_text(expectation):
     return ", ".join(found) or ("grows" if expectation.get("direction") == "grows" else "shrinks")
 
 
+def outcome(expectation, scenario):
+    """As the result has it, but what other programs or a quota may have hidden is not counted: the verdict is open."""
+    stated = expectation.get("outcome")
+    return "not counted" if stated == "not met" and scenario.get("verdict") == "undecided" else stated
+
+
 def in_words(change, scenario):
     """The effect and its interval as `run` prints them; dashes for a scenario without."""
     effect, interval = change_text.of_result({**change, "coverage": scenario.get("coverage")})
@@ -191,7 +197,8 @@ def view_scenario(gathered, scenario):
         "change": in_words({**(scenario.get("step_time") or {}), "effect": scenario.get("effect"),
                             "interval": scenario.get("interval")}, scenario),
         "about": effects.about_words({**scenario, "expectations": scenario.get("expectations") or []}),
-        "expectations": [{**one, "threshold": threshold_text(one), "change": in_words(one, scenario)}
+        "expectations": [{**one, "threshold": threshold_text(one), "change": in_words(one, scenario),
+                          "outcome": outcome(one, scenario)}
                          for one in scenario.get("expectations") or []],
         "sample_counts": {variant: len(times[variant]) for variant in VARIANTS},
         "packed": packed(drawn),

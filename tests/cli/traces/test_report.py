@@ -262,6 +262,18 @@ class Report(unittest.TestCase):
         self.assertNotIn("img", [tag for tag, _, _ in page.elements])
         self.assertIn(EVIL, page.said())
 
+    def test_what_others_may_have_hidden_is_not_counted(self):
+        made = self.copy("hidden")
+        result = json.loads((made / "result.json").read_text())
+        for verdict, wanted in (("not reproduced", False), ("undecided", True)):
+            for scenario in result["chokepoint"]["scenarios"][:2]:
+                scenario["verdict"] = verdict
+                for expectation in scenario["expectations"]:
+                    expectation["outcome"] = "not met"
+            self.write("hidden/result.json", result)
+            said = self.report(made)[0].said()
+            self.assertEqual(("? not counted" in said, "✗ not met" in said), (wanted, not wanted))
+
     def test_one_trace_and_ranks(self):
         page, _ = self.report(self.write("plain.json", made_trace("gemm")))
         self.assertIn("16 events", page.said())
