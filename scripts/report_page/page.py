@@ -76,6 +76,12 @@ def switches(trace):
     return {"causes": what_if["causes"], "rows": rows, "json": json.dumps(rows)}
 
 
+def after_wait(trace, window_ns):
+    """The share of idle time after waits: the bar splits by cause what host_sync counts. None: no such finding."""
+    has_finding = any(finding["id"] == "host_sync" for finding in trace["findings"])
+    return ratio(trace["window"]["after_wait_ns"], window_ns) if has_finding else None
+
+
 def view_trace(trace):
     """The part of a diagnosis that the templates show."""
     window, steps = trace["window"], trace["steps"]
@@ -84,7 +90,7 @@ def view_trace(trace):
     copies = [row for row in trace["kernels"] if row["kind"] not in ("computation", "communication")]
     return {
         "raw": trace, "doubts": doubts(trace), "steps": steps, "window_ns": window_ns,
-        "busy": window["busy_share"],
+        "busy": window["busy_share"], "after_wait": after_wait(trace, window_ns),
         "parts": stacked(numbers_of(steps["parts"]), PARTS, steps["mean_ns"]),
         "device": stacked({"busy": window["busy_ns"], **window["causes"]}, {"busy": "busy", **CAUSES},
                           window_ns),

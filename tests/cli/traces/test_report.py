@@ -262,6 +262,27 @@ class Report(unittest.TestCase):
         self.assertNotIn("img", [tag for tag, _, _ in page.elements])
         self.assertIn(EVIL, page.said())
 
+    def test_a_finding_on_waits_says_how_much_of_the_idle_time_it_counts(self):
+        events = []
+        for step in range(20):  # of 300 us: a launch, a wait of 100 us for the kernel, work of the host
+            at, host = 300 * step, {"pid": 9, "tid": 9, "ph": "X"}
+            events += [
+                {**host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": at, "dur": 300},
+                {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 4,
+                 "args": {"correlation": step + 1}},
+                {**host, "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "ts": at + 10, "dur": 100},
+                {**host, "cat": "cpu_op", "name": "log", "ts": at + 112, "dur": 180},
+                {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": at + 8, "dur": 100,
+                 "args": {"correlation": step + 1}}]
+        path = self.write("waits.json", {"traceEvents": events})
+        window = self.diagnosis(path)["window"]
+        page = self.report(path)[0]
+        self.assertIn("host_sync", page.values("data-finding"))
+        share = 100 * window["after_wait_ns"] / (window["busy_ns"] + window["idle_ns"])
+        self.assertGreater(share, 50)
+        self.assertIn(f"whatever its cause here: at most {share:.1f}% of the time", page.said())
+        self.assertNotIn("at most", self.report(self.write("plain.json", made_trace("gemm")))[0].said())
+
     def test_what_others_may_have_hidden_is_not_counted(self):
         made = self.copy("hidden")
         result = json.loads((made / "result.json").read_text())
