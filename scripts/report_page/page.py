@@ -271,7 +271,17 @@ def effect_scale(scenarios):
     """The bounds of the overview's scale: all intervals, and 1."""
     found = [bound for one in scenarios for bound in (one["raw"].get("interval") or [])
              + [one["raw"].get("effect")] if bound and bound > 0]
-    return min([0.8, *found]), max([1.25, *found])
+    return min([0.4, *found]), max([2.5, *found])
+
+
+def scale_marks(least, most):
+    """Round factors within the scale, 1 first, so far from each other that there is room for all."""
+    marks = [1]
+    for factor in (10, 100, 1000, 2, 5, 0.1, 0.5, 0.2, 20, 50, 0.01, 200, 500):
+        at = log_place(factor, least, most)
+        if least <= factor <= most and all(abs(at - log_place(mark, least, most)) >= 18 for mark in marks):
+            marks.append(factor)
+    return marks
 
 
 # --- Kernels ---
@@ -369,7 +379,8 @@ def page_of(gathered, scenarios):
         gathered=gathered, opened=opened, scenarios=scenarios, files=files, kernels=view_pairs(gathered),
         snapshots=[view_snapshot(one) for one in gathered.snapshots], variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
-        utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most), causes=CAUSES,
+        utilisation=UTILISATION, place=lambda factor: log_place(factor, least, most),
+        marks=scale_marks(least, most), causes=CAUSES,
         packed_files=[packed({"trace": drawn_trace(one), "steps": one["steps"]["duration_ns"][:STEPS_DRAWN],
                               "samples": {"trace": drawn_times(one["steps"]["duration_ns"])}})
                       for one in gathered.files], run=view_run(gathered.run),
