@@ -54,6 +54,15 @@ def stacked(values, names, whole):
              "share": ratio(values[name], whole)} for name in names if values.get(name)]
 
 
+OPTIONAL = (("kernels", "grid"), ("kinds", "bound"), ("kinds", "input_dims"), ("gaps", "where"))
+
+
+def columns(traces):
+    """By member: whether a row of one of these traces has it."""
+    return {member: any(row.get(member) for trace in traces.values() if trace for row in trace[rows])
+            for rows, member in OPTIONAL}
+
+
 def doubts(trace):
     """Reasons to doubt the figures of a trace: what its checks found, and what was mended."""
     found = []
@@ -327,6 +336,7 @@ def counted(value, unit):
 def environment():
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=jinja2.ChainableUndefined)
+    made.globals.update(columns=columns)
     made.filters.update(time=quantity.time, bytes=quantity.size, share=quantity.share, factor=quantity.factor,
                         count=quantity.count, quantity=quantity.quantity, counted=counted,
                         label=lambda name: name.replace("_", " "))

@@ -262,6 +262,19 @@ class Report(unittest.TestCase):
         self.assertNotIn("img", [tag for tag, _, _ in page.elements])
         self.assertIn(EVIL, page.said())
 
+    def test_a_column_without_any_value_is_left_out(self):
+        trace = made_trace("gemm")
+        said = self.report(self.write("plain.json", trace))[0].said()
+        self.assertIn("Operators by kind", said)
+        for word in ("and shape", "shapes", "roofline"):
+            self.assertNotIn(word, said)
+        for event in trace["traceEvents"]:
+            if event["cat"] == "cpu_op":
+                event["args"] = {"Input Dims": [[8, 16], [16, 4]]}
+        said = self.report(self.write("shapes.json", trace))[0].said()
+        for word in ("Operators by kind and shape", "shapes"):
+            self.assertIn(word, said)
+
     def test_a_finding_on_waits_says_how_much_of_the_idle_time_it_counts(self):
         events = []
         for step in range(20):  # of 300 us: a launch, a wait of 100 us for the kernel, work of the host
