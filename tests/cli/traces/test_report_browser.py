@@ -140,6 +140,9 @@ class Browser(unittest.TestCase):
         self.assertEqual(self.names(), ["checkpointing"])
         self.assertEqual(self.find("#shown").text, "shown: 1 of 3")
         self.assertFalse(self.find("#s-launch_overhead").is_displayed())
+        self.show("made", 360)
+        self.find("#filter").send_keys("check")
+        self.assertEqual(self.names(), ["checkpointing"])
         self.find("#filter").send_keys(Keys.CONTROL, "a", Keys.DELETE)
         Select(self.find("#verdict")).select_by_visible_text("skipped")
         self.assertEqual(self.names(), ["too_many_workers"])
@@ -312,6 +315,24 @@ class Browser(unittest.TestCase):
                         node.nodeType === 3 && node.textContent.trim()) && !['SCRIPT', 'STYLE'].includes(one.tagName)
                         && parseFloat(getComputedStyle(one).fontSize) < 12).map((one) => one.outerHTML)""")
                 self.assertEqual(small, [], (name, width))
+                self.assertEqual(self.hidden_cells(), [], (name, width))
+
+    def hidden_cells(self):
+        """Tables that are wider than what is shown of them, and cells that are nowhere."""
+        return self.browser.execute_script("""
+            const wide = [...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1);
+            const gone = [...document.querySelectorAll('main td')].filter((one) => one.textContent.trim()
+                && one.getClientRects().length === 0);
+            return [...wide, ...gone].map((one) => one.outerHTML)""")
+
+    def test_paper_has_every_column(self):
+        for name in ("made", "evil", "memory"):
+            for width in (717, 739):  # of A4 and Letter, less the margins
+                self.show(name, width)
+                self.open_all()
+                self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+                self.assertEqual(self.hidden_cells(), [], (name, width))
+                self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
     def test_it_prints_every_section(self):
         self.show("made")
