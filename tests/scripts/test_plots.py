@@ -172,7 +172,7 @@ CASES = [["effects", result], ["effects", result, "--scenario", "a_scenario_of_l
          ["sweep", put("grid.json", {**sweep((4, 8, 600)), "knee": KNEE})],
          *([kind, result_of_traces, "--scenario", f"a_scenario_of_long_name_{number}", *READER]
            for kind in ("timeline", "memory") for number in (9, 10)),
-         ["kernel", *kernels], ["kernel", kernels[0]],
+         ["kernel", *kernels],
          ["timeline", str(folder / "before.json"), *READER], ["memory", str(folder / "before.json"), *READER]]
 
 
