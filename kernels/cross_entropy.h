@@ -15,11 +15,22 @@ struct cross_entropy_forward {
     int width, classes;
 };
 
-/* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. */
+/* rows[0 .. *kept - 1] are those whose loss is at least the mean of all, in order; the rest are -1. */
+struct hard_rows {
+    int32_t *rows;     /* [count] */
+    int32_t *kept;     /* [1] */
+    const float *loss; /* [count], one per row of the launch */
+    int count;
+    int width; /* ROW_MULTIPLE */
+};
+
+/* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. If `rows` is not NULL, row i of
+ * the launch is row rows[i] of the tensors, and nothing where that is negative. */
 struct cross_entropy_backward {
     real *dlogits;         /* [rows, width] */
     const real *logits;    /* [rows, width] */
     const int32_t *labels; /* [rows] */
+    const int32_t *rows;   /* [rows] */
     const struct step_state *state;
     float scale; /* 1 / samples of the whole update: the gradient of the mean */
     int width, classes;
@@ -35,6 +46,14 @@ struct loss_mean {
     int accumulate; /* a later micro-batch of the same step: add */
     int updates;    /* of the weights per step, at least 1: state->step counts them */
     int width;      /* ROW_MULTIPLE */
+};
+
+/* right[row] += 1 if the largest logit of the row is that of its label; of equal ones the first is the largest. */
+struct count_right {
+    float *right;          /* [rows], counts: exact up to 2^24 */
+    const real *logits;    /* [rows, width] */
+    const int32_t *labels; /* [rows] */
+    int width, classes;
 };
 
 #endif

@@ -36,8 +36,33 @@ KERNEL_ROWS(cross_entropy_forward, k, row)
         k->loss[row] = logf(softmax.sum) + whole(softmax.max - widen(logits[k->labels[row]]));
 }
 
-KERNEL_ROWS(cross_entropy_backward, k, row)
+/* Each row finds its place by itself: it counts those before it. */
+KERNEL_ROWS(hard_rows, k, row)
 {
+    float sum = 0, mean;
+    uint32_t before = 0;
+    int hard;
+
+    for (int i = LANE; i < k->count; i += LANES) sum += k->loss[i];
+    mean = lanes_sum(sum) / (float)k->count;
+    for (int i = LANE; i < row; i += LANES) before += k->loss[i] >= mean;
+    before = lanes_sum_words(before);
+    hard = k->loss[row] >= mean;
+    if (LANE != 0)
+        return;
+    if (hard)
+        k->rows[before] = (int32_t)row;
+    else
+        k->rows[k->count - 1 - (row - (long)before)] = -1;
+    if (row == k->count - 1)
+        *k->kept = (int32_t)before + hard;
+}
+
+KERNEL_ROWS(cross_entropy_backward, k, place)
+{
+    long row = k->rows != NULL ? k->rows[place] : place;
+    if (row < 0)
+        return;
     const real *logits = k->logits + row * k->width;
     real *dlogits = k->dlogits + row * k->width;
     struct softmax softmax = row_softmax(logits, k->classes);
@@ -53,6 +78,30 @@ KERNEL_ROWS(cross_entropy_backward, k, row)
         }
         store(dlogits + c, a);
     }
+}
+
+/* The place of the largest logit is looked for from the end: by the largest of the negated places. */
+KERNEL_ROWS(count_right, k, row)
+{
+    const real *logits = k->logits + row * k->width;
+    struct pack max = pack_of(-FLT_MAX), place = pack_of(-FLT_MAX);
+    float largest, first;
+
+    PACKS(c, k->classes) {
+        struct pack a = load_or(logits + c, k->classes - c, -FLT_MAX);
+        EACH(j) max.v[j] = larger(max.v[j], a.v[j]);
+    }
+    largest = row_max(max);
+    PACKS(c, k->classes) {
+        struct pack a = load_or(logits + c, k->classes - c, -FLT_MAX);
+        EACH(j) {
+            float here = a.v[j] == largest ? -(float)(c + j) : -FLT_MAX;
+            place.v[j] = larger(place.v[j], here);
+        }
+    }
+    first = row_max(place);
+    if (LANE == 0 && first == -(float)k->labels[row])
+        k->right[row] += 1;
 }
 
 KERNEL_ROWS(loss_mean, k, row)

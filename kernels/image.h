@@ -17,4 +17,11 @@ struct image_patches {
     int width;             /* patch * patch * 3 */
 };
 
+/* The same of bytes that came as floats. */
+struct image_patches_of_floats {
+    real *patches;
+    const float *images;
+    int size, patch, across, width;
+};
+
 #endif

@@ -17,13 +17,37 @@ KERNEL_TABLE float byte_scale[36] = { EVERY_ELEMENT(1 / (255 * 0.229f), 1 / (255
 KERNEL_TABLE float byte_offset[36] = { EVERY_ELEMENT(0.485f / 0.229f, 0.456f / 0.224f,
                                                      0.406f / 0.225f) };
 
+/* Where a patch begins in the images, and its lines there, in elements. */
+struct patch_place {
+    long corner, pitch;
+    int line;
+};
+
+KERNEL_INLINE struct patch_place place_of(long row, int size, int patch, int across)
+{
+    int patches = across * across;
+    int sample = (int)row / patches, number = (int)row % patches;
+    struct patch_place place;
+
+    place.line = patch * CHANNELS;
+    place.pitch = (long)size * CHANNELS;
+    place.corner = sample * size * place.pitch + number / across * patch * place.pitch +
+                   number % across * place.line;
+    return place;
+}
+
+KERNEL_INLINE struct pack normalised(struct pack a, int e)
+{
+    const float *scale = byte_scale + e % CHANNELS, *offset = byte_offset + e % CHANNELS;
+
+    EACH(j) a.v[j] = a.v[j] * scale[j] - offset[j];
+    return a;
+}
+
 KERNEL_ROWS(image_patches, k, row)
 {
-    int patches = k->across, line = k->patch * CHANNELS;
-    int sample = (int)row / (patches * patches), place = (int)row % (patches * patches);
-    long pitch = (long)k->size * CHANNELS;
-    const uint8_t *corner = k->images + sample * k->size * pitch +
-                            place / patches * k->patch * pitch + place % patches * line;
+    struct patch_place place = place_of(row, k->size, k->patch, k->across);
+    const uint8_t *corner = k->images + place.corner;
     real *to = k->patches + row * k->width;
 
     PACKS(e, k->width) {
@@ -31,11 +55,28 @@ KERNEL_ROWS(image_patches, k, row)
         struct pack a;
         UNROLLED for (int run = 0; run < PACK; run += RUN)
         {
-            int y = (e + run) / line, x = (e + run) % line;
-            memcpy(bytes + run, __builtin_assume_aligned(corner + y * pitch + x, RUN), RUN);
+            int y = (e + run) / place.line, x = (e + run) % place.line;
+            memcpy(bytes + run, __builtin_assume_aligned(corner + y * place.pitch + x, RUN), RUN);
         }
-        const float *scale = byte_scale + e % CHANNELS, *offset = byte_offset + e % CHANNELS;
-        EACH(j) a.v[j] = (float)bytes[j] * scale[j] - offset[j];
-        store(to + e, a);
+        EACH(j) a.v[j] = (float)bytes[j];
+        store(to + e, normalised(a, e));
+    }
+}
+
+KERNEL_ROWS(image_patches_of_floats, k, row)
+{
+    struct patch_place place = place_of(row, k->size, k->patch, k->across);
+    const float *corner = k->images + place.corner;
+    real *to = k->patches + row * k->width;
+
+    PACKS(e, k->width) {
+        struct pack a;
+        UNROLLED for (int run = 0; run < PACK; run += RUN)
+        {
+            int y = (e + run) / place.line, x = (e + run) % place.line;
+            memcpy(a.v + run, __builtin_assume_aligned(corner + y * place.pitch + x, 4 * RUN),
+                   4 * RUN);
+        }
+        store(to + e, normalised(a, e));
     }
 }

@@ -58,6 +58,8 @@ struct kernel_work {
     X(checksum, ROWS, 0, 0, 0, .bytes_read = 4, .row_bytes = 4)                                    \
     X(cross_entropy_forward, ROWS, 1, 0, 4, .row_bytes = 8)                                        \
     X(cross_entropy_backward, ROWS, 1, 1, 9, .row_bytes = 4)                                       \
+    X(count_right, ROWS, 1, 0, 2, .row_bytes = 12)                                                 \
+    X(hard_rows, ROWS, 0, 0, 1, .row_bytes = 8)                                                    \
     X(loss_mean, ROWS, 0, 0, 1, .bytes_read = 4)                                                   \
     X(token_embedding_forward, ROWS, 2, 1, 1, .row_bytes = 4)                                      \
     X(token_embedding_backward, ROWS, 1, 0, 1, .sum_writes = 1)                                    \
@@ -73,6 +75,7 @@ struct kernel_work {
     X(bias_gelu_forward, ROWS, 1, 1, 9)                                                            \
     X(bias_gelu_backward, ROWS, 2, 1, 18)                                                          \
     X(image_patches, ROWS, 0, 1, 2, .bytes_read = 1)                                               \
+    X(image_patches_of_floats, ROWS, 0, 1, 2, .bytes_read = 4)                                     \
     X(layernorm_forward, ROWS, 1, 1, 8, .row_bytes = 8)                                            \
     X(layernorm_backward, ROWS, 2, 1, 11, .row_bytes = 8)                                          \
     X(layernorm_backward_weight, ROWS, 2, 0, 5, .row_bytes = 8, .sum_bytes = 8)                    \

@@ -122,6 +122,74 @@ static void cross_entropy_backward_follows_its_reference(void **state)
     }
 }
 
+/* About half of the rows, in order, with the same gradients as of all; the others keep what they have. */
+static void cross_entropy_backward_takes_the_rows_that_are_listed(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 2);
+        struct step_state step = { .loss_scale = 1 };
+        struct tensor *step_state = tensor_copy(bench, BYTE, &step, sizeof step);
+        struct tensor *rows = tensor_output(bench, INT32, s.rows);
+        struct tensor *dlogits = tensor_normal(bench, REAL, s.rows * s.width, 0, 1);
+        double *all = workbench_doubles(bench, s.rows * s.width);
+        double *reference = workbench_doubles(bench, s.rows * s.width);
+
+        reference_cross_entropy_backward(all, s.logits->values, s.labels->values, 1.0 / s.rows,
+                                         s.rows, s.width, s.classes);
+        memcpy(reference, dlogits->values, (size_t)dlogits->count * sizeof *reference);
+        for (int row = 0; row < s.rows; row++) {
+            size_t first = (size_t)row * (size_t)s.width;
+            rows->values[row] = random_below(&bench->random, 2) ? row : -1;
+            if (rows->values[row] >= 0)
+                memcpy(reference + first, all + first, (size_t)s.width * sizeof *reference);
+        }
+        tensor_store(bench, rows);
+        RUN(bench, cross_entropy_backward, s.rows, .dlogits = dlogits->data,
+            .logits = s.logits->data, .labels = s.labels->data, .rows = rows->data,
+            .state = step_state->data, .scale = 1 / (float)s.rows, .width = s.width,
+            .classes = s.classes);
+        EXPECT(bench, dlogits, reference, 1e-6);
+        workbench_settle(bench);
+    }
+}
+
+static void hard_rows_are_those_with_at_least_the_mean(void **state)
+{
+    struct workbench *bench = *state;
+    static const int counts[] = { 1, 2, 31, 32, 33, 64, 197 };
+
+    for (size_t i = 0; i < 4 * ARRAY_SIZE(counts); i++) {
+        int count = counts[i / 4], places = 0;
+        double sum = 0;
+
+        workbench_case(bench, "hard_rows: count %d", count);
+        struct tensor *loss = tensor_below(bench, count, 1 << 10);
+        struct tensor *losses = tensor_output(bench, FLOAT, count);
+        struct tensor *rows = tensor_output(bench, INT32, count);
+        struct tensor *kept = tensor_output(bench, INT32, 1);
+        double *reference = workbench_doubles(bench, count), number;
+
+        /* Whole numbers, whose sum is exact in any order; and all the same. */
+        for (int j = 0; j < count; j++) {
+            losses->values[j] = i % 4 == 3 ? 2 : loss->values[j];
+            sum += losses->values[j];
+        }
+        tensor_store(bench, losses);
+        for (int j = 0; j < count; j++)
+            if (losses->values[j] * count >= sum)
+                reference[places++] = j;
+        number = places;
+        while (places < count) reference[places++] = -1;
+        RUN(bench, hard_rows, count, .rows = rows->data, .kept = kept->data, .loss = losses->data,
+            .count = count, .width = ROW_MULTIPLE);
+        EXPECT(bench, rows, reference, 0);
+        EXPECT(bench, kept, &number, 0);
+        workbench_settle(bench);
+    }
+}
+
 struct cross_entropy_slope {
     const struct scored *scored;
     double *loss;
@@ -191,7 +259,52 @@ static void loss_mean_writes_its_slot_of_the_ring_alone(void **state)
     }
 }
 
+static int first_of_the_largest(const double *logits, int classes)
+{
+    int best = 0;
+
+    for (int c = 1; c < classes; c++)
+        if (logits[c] > logits[best])
+            best = c;
+    return best;
+}
+
+/* Every third row is right by itself, another third has two largest logits, of which the first counts. */
+static void count_right_adds_one_where_the_first_largest_logit_is_the_labels(void **state)
+{
+    struct workbench *bench = *state;
+
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct scored s = scored_make(bench, i, 2);
+        struct tensor *right = tensor_normal(bench, FLOAT, s.rows, 1000, 100);
+        double *reference = workbench_doubles(bench, s.rows);
+
+        for (int row = 0; row < s.rows; row++) {
+            double *logits = s.logits->values + (size_t)row * (size_t)s.width;
+            if (row % 3 == 0)
+                logits[(int)s.labels->values[row]] = 64;
+            if (row % 3 == 1)
+                logits[s.classes - 1] = logits[first_of_the_largest(logits, s.classes)];
+        }
+        tensor_store(bench, s.logits);
+        for (int row = 0; row < s.rows; row++) {
+            right->values[row] = floor(right->values[row]);
+            reference[row] = right->values[row] +
+                             (first_of_the_largest(s.logits->values + (size_t)row * (size_t)s.width,
+                                                   s.classes) == (int)s.labels->values[row]);
+        }
+        tensor_store(bench, right);
+        RUN(bench, count_right, s.rows, .right = right->data, .logits = s.logits->data,
+            .labels = s.labels->data, .width = s.width, .classes = s.classes);
+        EXPECT(bench, right, reference, 0);
+        workbench_settle(bench);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(cross_entropy_backward_takes_the_rows_that_are_listed),
+    cmocka_unit_test(hard_rows_are_those_with_at_least_the_mean),
+    cmocka_unit_test(count_right_adds_one_where_the_first_largest_logit_is_the_labels),
     cmocka_unit_test(cross_entropy_forward_follows_its_reference),
     cmocka_unit_test(cross_entropy_forward_survives_large_logits),
     cmocka_unit_test(cross_entropy_of_equal_logits_is_the_logarithm_of_their_number),

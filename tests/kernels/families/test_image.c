@@ -30,6 +30,10 @@ static void image_patches_follow_their_reference(void **state)
         for (long j = 0; j < images->count; j++)
             images->values[j] = random_below(&bench->random, 256);
         tensor_store(bench, images);
+        struct tensor *floats = tensor_output(bench, FLOAT, images->count);
+        struct tensor *of_floats = tensor_output(bench, REAL, patches->count);
+        memcpy(floats->values, images->values, (size_t)images->count * sizeof *images->values);
+        tensor_store(bench, floats);
 
         for (long row = 0; row < (long)samples * size; row++)
             memcpy(windows + row * size * 3,
@@ -41,6 +45,13 @@ static void image_patches_follow_their_reference(void **state)
             .images = (const uint8_t *)images->data + ((long)corner * stored + corner) * 3,
             .size = stored, .patch = patch, .across = size / patch, .width = width);
         EXPECT(bench, patches, reference, 2e-7);
+        workbench_untouched(bench);
+        RUN(bench, image_patches_of_floats, rows, .patches = of_floats->data,
+            .images = (const float *)floats->data + ((long)corner * stored + corner) * 3,
+            .size = stored, .patch = patch, .across = size / patch, .width = width);
+        EXPECT(bench, of_floats, reference, 2e-7);
+        assert_memory_equal(of_floats->values, patches->values,
+                            (size_t)patches->count * sizeof *patches->values);
         workbench_settle(bench);
     }
 }
