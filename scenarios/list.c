@@ -18,10 +18,13 @@
     X(pageable_copies)                                                                             \
     X(blocking_copies)                                                                             \
     X(many_small_copies)                                                                           \
+    X(fp32_copies)                                                                                 \
     X(host_round_trip)                                                                             \
     X(graph_recapture)                                                                             \
     X(launch_blocking)                                                                             \
     X(host_clipping)                                                                               \
+    X(host_metrics)                                                                                \
+    X(data_dependent_shape)                                                                        \
     X(loss_scaling)                                                                                \
     X(strict_fp32)                                                                                 \
     X(naive_attention)                                                                             \

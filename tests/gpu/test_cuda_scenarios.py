@@ -181,7 +181,7 @@ def run(names, ranks, sized):
 
 ACCEPTED = {}  # by scenario, once they are listed
 # Those whose images have a size that a balance chooses.
-SIZED = ("host_clipping", "item_sync", "loader_workers", "loss_scaling", "slow_collate")
+SIZED = ("data_dependent_shape", "host_clipping", "host_metrics", "item_sync", "loader_workers", "loss_scaling", "slow_collate")
 TOGETHER = 4  # scenarios of one call
 
 

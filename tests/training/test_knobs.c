@@ -629,6 +629,15 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "launch=graph with allocation=direct: a graph keeps the addresses that it was captured "
           "with, so no memory may be allocated during capture; set launch=eager or "
           "allocation=caching" },
+        { &cpu, "accuracy=host accumulate=2 batch=4", "",
+          "accuracy=host with accumulate=2: only the last micro-batch's logits are left at the end "
+          "of a step; set accuracy=device or accumulate=1" },
+        { &cpu, "launch=graph selection=counted", "",
+          "launch=graph with selection=counted: a graph's launches keep their sizes; set "
+          "launch=eager or selection=masked" },
+        { &cpu, "data=sequences pixels=fp32", "",
+          "pixels=fp32 with data=sequences: sequences have no pixels; set data=images or "
+          "pixels=bytes" },
         { &cpu, "launch=graph gelu=host", "",
           "launch=graph with gelu=host: a graph holds no work of the host; set launch=eager or "
           "gelu=device" },

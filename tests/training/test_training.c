@@ -346,6 +346,99 @@ static void clipping_from_the_host_waits_in_every_step(void **state)
                 metric_of(*state, by_itself, METRIC_LAUNCHES_PER_STEP));
 }
 
+/* Samples with less than the mean loss have no gradient: other losses than with all, and the same ones either way. */
+static void both_ways_select_the_same_samples(void **state)
+{
+    static const char *const others[] = { "launch=eager selection=masked",
+                                          "launch=graph selection=masked",
+                                          "launch=eager selection=counted checkpointing=block" };
+    static const char *const bases[] = {
+        "model=balanced launch=eager selection=counted batch=16",
+        "model=light launch=eager selection=counted batch=16 precision=bf16"
+    };
+    float all[STEPS], hard[STEPS];
+
+    for (size_t i = 0; i < ARRAY_SIZE(bases); i++)
+        compare(*state, bases[i], others, ARRAY_SIZE(others), 0);
+    run_losses(*state, "model=balanced launch=eager batch=16", STEPS, all);
+    run_losses(*state, bases[0], STEPS, hard);
+    assert_true(all[0] == hard[0]);
+    assert_true(all[STEPS - 1] != hard[STEPS - 1]);
+    assert_near(metric_of(*state, "model=light launch=eager selection=counted batch=16",
+                          METRIC_SYNCS_PER_STEP),
+                1.05, 1e-9);
+    assert_near(metric_of(*state, "model=light launch=eager selection=masked batch=16",
+                          METRIC_SYNCS_PER_STEP),
+                0.05, 1e-9);
+}
+
+static void wide_pixels_are_four_times_the_bytes_and_the_same_bits(void **state)
+{
+    static const char *const base =
+        "model=balanced batch=8 tokens=17 patch=8 crop=2 input=%s workers=1 pixels=%s";
+    static const char *const inputs[] = { "resident", "loaded", "cached", "decoded" };
+    char bytes[128], floats[128];
+    const char *others[] = { floats };
+
+    for (size_t i = 0; i < ARRAY_SIZE(inputs); i++) {
+        snprintf(bytes, sizeof bytes, base, inputs[i], "bytes");
+        snprintf(floats, sizeof floats, base, inputs[i], "fp32");
+        compare(*state, bytes, others, 1, 0);
+    }
+    assert_near(metric_of(*state, floats, METRIC_H2D_BYTES_PER_STEP), 8 * 64 * 64 * 3 * 4 + 512, 0);
+    assert_near(metric_of(*state, bytes, METRIC_H2D_BYTES_PER_STEP), 8 * 64 * 64 * 3 + 512, 0);
+}
+
+static int64_t right_after(struct device *device, const char *settings, const char *accuracy)
+{
+    char text[256];
+    struct training *training;
+    int64_t right;
+
+    snprintf(text, sizeof text, "%s accuracy=%s", settings, accuracy);
+    training = open_training(device, text);
+    assert_ok(training_run(training, 12));
+    assert_ok(training_right(training, &right));
+    training_close(training);
+    return right;
+}
+
+static void both_ways_count_the_same_samples_as_right(void **state)
+{
+    static const char *const settings[] = {
+        "model=balanced launch=eager precision=fp32",
+        "model=balanced launch=graph precision=bf16 checkpointing=block",
+        "model=light launch=eager precision=fp16 batch=16",
+        "model=light launch=graph batch=16 padding=longest input=decoded workers=1",
+        "model=light launch=eager batch=16 kept_loss=graph",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+        int64_t right = right_after(*state, settings[i], "host");
+        assert_int_equal(right_after(*state, settings[i], "device"), right);
+        assert_in_range(right, 1, 12 * 64);
+        assert_int_equal(right_after(*state, settings[i], "none"), 0);
+    }
+    assert_in_range(right_after(*state, "model=light batch=16 accumulate=4", "device"), 1, 12 * 16);
+}
+
+static void an_accuracy_of_the_host_waits_in_every_step(void **state)
+{
+    static const char *const settings = "model=light launch=eager loss_every=20 accuracy=%s";
+    char host[128], by_itself[128];
+    double accuracy;
+
+    snprintf(host, sizeof host, settings, "host");
+    snprintf(by_itself, sizeof by_itself, settings, "device");
+    assert_near(metric_of(*state, host, METRIC_SYNCS_PER_STEP), 2.05, 1e-9);
+    assert_near(metric_of(*state, by_itself, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
+    assert_near(metric_of(*state, by_itself, METRIC_D2H_BYTES_PER_STEP), 0.2, 1e-9);
+    accuracy = metric_of(*state, host, METRIC_ACCURACY);
+    assert_true(accuracy > 0 && accuracy <= 1);
+    assert_near(metric_of(*state, by_itself, METRIC_ACCURACY), accuracy, 1e-12);
+    assert_true(isnan(metric_of(*state, "model=light", METRIC_ACCURACY)));
+}
+
 /* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
 static void optimizer_forms_launch_what_they_say(void **state)
 {
@@ -1094,6 +1187,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(updates_within_a_step_are_those_of_smaller_steps),
         cmocka_unit_test(blocking_launches_wait_one_by_one),
         cmocka_unit_test(clipping_from_the_host_waits_in_every_step),
+        cmocka_unit_test(both_ways_select_the_same_samples),
+        cmocka_unit_test(wide_pixels_are_four_times_the_bytes_and_the_same_bits),
+        cmocka_unit_test(both_ways_count_the_same_samples_as_right),
+        cmocka_unit_test(an_accuracy_of_the_host_waits_in_every_step),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),

@@ -1,6 +1,7 @@
 #include "scenarios/training/data/batch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ALIGNMENT 256 /* of offsets in a batch */
 
@@ -15,7 +16,9 @@ struct batch_layout batch_layout(const struct dataset *dataset,
     struct batch_layout layout = { .samples = samples };
     size_t column = aligned((size_t)samples * sizeof(int32_t));
 
-    layout.sample_bytes = dataset_sample_bytes(dataset);
+    layout.sample_bytes =
+        dataset_sample_bytes(dataset) * (batching->wide_pixels ? sizeof(float) : 1);
+    layout.wide_pixels = batching->wide_pixels;
     layout.labels_offset = aligned((size_t)samples * layout.sample_bytes);
     layout.lengths_offset = layout.labels_offset + column;
     layout.bytes = layout.lengths_offset + column;
@@ -83,4 +86,16 @@ size_t batch_input_offset(const struct batch_layout *layout, const int32_t *leng
     padded = batch_padded_length(layout, lengths, micro);
     return (size_t)micro * (size_t)layout->micro_samples * layout->sample_bytes +
            (size_t)(index % layout->micro_samples) * (size_t)padded * sizeof(int32_t);
+}
+
+/* In place, so from the end: a float lies over bytes that are done. */
+void batch_widen(const struct batch_layout *layout, void *input)
+{
+    const uint8_t *bytes = input;
+    size_t count = layout->sample_bytes / sizeof(float);
+
+    for (size_t i = count; layout->wide_pixels && i-- > 0;) {
+        float value = bytes[i];
+        memcpy((char *)input + i * sizeof value, &value, sizeof value);
+    }
 }

@@ -15,6 +15,7 @@
 struct batch_layout {
     int samples;
     size_t sample_bytes;   /* of one sample's input, at most */
+    bool wide_pixels;      /* an input is four times what a sample is loaded into */
     size_t labels_offset;  /* int32 [samples] */
     size_t lengths_offset; /* int32 [samples]; 0s for images */
     size_t bytes;          /* of the whole */
@@ -43,6 +44,9 @@ int batch_padded_length(const struct batch_layout *layout, const int32_t *length
 /* Puts a batch's samples in the order in which micro-batches take them, and says how long each is. */
 void batch_arrange(const struct batch_layout *layout, const struct batching_config *batching,
                    const struct dataset *dataset, uint32_t *samples, int32_t *lengths);
+
+/* Makes of a sample that was loaded at `input` what the batch has there: of bytes floats, if these are asked for. */
+void batch_widen(const struct batch_layout *layout, void *input);
 
 /* The offset of the input of sample `index` in the batch. */
 size_t batch_input_offset(const struct batch_layout *layout, const int32_t *lengths, int index);

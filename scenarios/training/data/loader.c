@@ -131,6 +131,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
             FAIL(STATUS_INTERRUPTED, "the loader was closed");
         TRY(put_sample(loader, *reader, slot->samples[i], input, &labels[i], &lengths[i],
                        &is_replaced));
+        batch_widen(layout, input);
         *damaged += is_replaced;
     }
 

@@ -61,6 +61,7 @@ struct model_shape encoder_shape(const struct training_config *config, int class
         .patch = images ? model->patch : 0,
         .image_size = images ? config->data.image_size / model->crop : 0,
         .stored_size = images ? config->data.image_size : 0,
+        .wide_pixels = config->loader.batching.wide_pixels,
         .patch_width = images ? 3 * model->patch * model->patch : 0,
         .vocabulary = images ? 0 : config->data.vocabulary,
         .strided_heads = model->strided_heads,
@@ -368,7 +369,8 @@ static struct tensor *add_block(struct builder *builder, struct tensor *x)
 }
 
 /* The last norm, the classifier on every sample's class token, and the loss. */
-static void add_head(struct builder *builder, struct tensor *x)
+static void add_head(struct builder *builder, struct tensor *x, enum accuracy_mode accuracy,
+                     enum selection selection)
 {
     struct encoder *encoder = builder->encoder;
     const struct model_shape *shape = &encoder->shape;
@@ -378,6 +380,7 @@ static void add_head(struct builder *builder, struct tensor *x)
     struct tensor *logits = activation(builder, "logits", samples, classes);
     struct tensor *losses =
         add_tensor(builder, "losses", DTYPE_F32, MEMORY_ACTIVATIONS, round_up(samples));
+    struct tensor *rows = NULL;
 
     add_op(builder, "norm", op_layernorm(shape, &norm, x, true));
     add_op(builder, "classifier",
@@ -388,7 +391,17 @@ static void add_head(struct builder *builder, struct tensor *x)
                    samples, classes));
     encoder->logits = logits;
     encoder->logits_op = encoder->op_count;
-    add_op(builder, "loss", op_loss(shape, losses, logits));
+    logits->persistent = accuracy == ACCURACY_HOST;
+    if (accuracy == ACCURACY_DEVICE) {
+        encoder->right =
+            add_tensor(builder, "right", DTYPE_F32, MEMORY_WORKSPACE, round_up(samples));
+        encoder->right->persistent = true;
+        add_op(builder, "accuracy", op_accuracy(shape, encoder->right, logits));
+    }
+    if (selection != SELECTION_ALL)
+        rows = add_tensor(builder, "hard_rows", DTYPE_F32, MEMORY_ACTIVATIONS,
+                          round_up(samples) + ROW_MULTIPLE);
+    add_op(builder, "loss", op_loss(shape, losses, logits, rows, encoder->kept));
 }
 
 /* The least that a pass must move: each tensor that it reads or writes, once. */
@@ -467,7 +480,7 @@ static void build_ops(struct builder *builder, const struct training_config *con
         x = add_block(builder, x);
     }
     builder->block = -1;
-    add_head(builder, x);
+    add_head(builder, x, config->logging.accuracy, config->model.selection);
     for (int i = 0; i < encoder->op_count; i++) {
         count_bytes(&encoder->ops[i].forward);
         count_bytes(&encoder->ops[i].backward);
@@ -488,6 +501,22 @@ static enum status allocate_parameters(struct encoder *encoder)
             TRY(allocator_alloc(encoder->allocator, MEMORY_OPTIMIZER,
                                 (size_t)value->elements * sizeof(float), (void **)&p->master));
     }
+
+    return STATUS_OK;
+}
+
+/* What no pass allocates beside the parameters. */
+static enum status allocate_kept(struct encoder *encoder, struct stream *stream)
+{
+    struct tensor *right = encoder->right, *logits = encoder->logits;
+
+    if (logits->persistent)
+        TRY(allocator_alloc(encoder->allocator, logits->category, tensor_bytes(logits),
+                            &logits->data));
+    if (right == NULL)
+        return STATUS_OK;
+    TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));
+    TRY(device_memset(stream, right->data, 0, tensor_bytes(right)));
 
     return STATUS_OK;
 }
@@ -561,6 +590,8 @@ static enum status build(struct builder *builder, const struct training_config *
                        (size_t)encoder->shape.rows * (size_t)encoder->shape.hidden *
                            dtype_bytes(encoder->shape.dtype),
                        &encoder->host));
+    if (config->model.selection == SELECTION_COUNTED)
+        TRY(host_alloc(device, true, sizeof(int32_t), &encoder->kept));
     TRY(choose_attention(builder, config, device));
     build_ops(builder, config);
     TRY(program_build(&encoder->train, PROGRAM_TRAIN, encoder->ops, encoder->op_count,
@@ -584,6 +615,7 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     encoder->allocator = allocator;
     TRY_OUT(build(&builder, config, stream_device(stream)));
     TRY_OUT(allocate_parameters(encoder));
+    TRY_OUT(allocate_kept(encoder, stream));
     TRY_OUT(set_parameters(encoder, builder.initials, config->seed, stream));
     *opened = encoder;
     encoder = NULL;
@@ -611,6 +643,7 @@ enum status encoder_open_shorter(struct encoder **opened, const struct encoder *
     encoder->allocator = longer->allocator;
     encoder->longer = longer;
     TRY_OUT(build(&builder, &shorter, stream_device(stream)));
+    TRY_OUT(allocate_kept(encoder, stream));
     *opened = encoder;
     encoder = NULL;
 
@@ -644,6 +677,8 @@ void encoder_close(struct encoder *encoder)
     free(encoder->ops);
     if (encoder->host != NULL)
         host_free(encoder->device, true, encoder->host);
+    if (encoder->kept != NULL)
+        host_free(encoder->device, true, encoder->kept);
     free(encoder);
 }
 

@@ -26,9 +26,13 @@ struct encoder {
     int parameter_count;
     const struct encoder *longer;
     struct tensor *logits; /* [samples, classes_width] */
+    struct tensor
+        *right; /* fp32 [samples], how often each was classified right; NULL: not counted */
     struct program *train, *evaluate;
     struct device *device;
     void *host; /* pinned memory of ops on the host; NULL: all are on the device */
+    void *
+        kept; /* the same, int32, for the loss: how many samples backward takes; NULL: nobody asks */
 };
 
 /* The sizes that follow from the settings and the data. */

@@ -37,6 +37,7 @@ struct model_shape {
     int hidden;                 /* of the MLP: 4 * width */
     int patch, image_size, patch_width; /* images: patch_width = 3 * patch^2 */
     int stored_size;                    /* images: side as they are copied; image_size is cut out */
+    bool wide_pixels;                   /* images: floats, not bytes */
     int vocabulary;                     /* sequences */
     int column_chunk;                   /* rows of a partial column sum (column_sums.h) */
     int column_bytes;                   /* of a row that one warp sums up; 0: all */
@@ -156,7 +157,13 @@ struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, 
 struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
                              struct tensor *table, struct tensor *positions);
 
-/* The mean cross-entropy of a micro-batch goes to the loss ring; backward starts here. */
-struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits);
+/* The mean cross-entropy of a micro-batch goes to the loss ring; backward starts here. If `rows` is not NULL, backward takes
+ * the samples with at least the mean loss: `rows` has a number for each, and behind them how many these are. If `kept`
+ * is not NULL it is pinned memory into which the host reads that, and backward is launched for so many. */
+struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits,
+                  struct tensor *rows, void *kept);
+
+/* right[sample] += 1 if its largest logit is that of its label. */
+struct op op_accuracy(const struct model_shape *shape, struct tensor *right, struct tensor *logits);
 
 #endif

@@ -1,7 +1,7 @@
 /* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
 #include "scenarios/training/model/column_sums.h"
 
-/* The corner of what is cut out of the middle, in bytes; rows are read eight pixels at a time. */
+/* The corner of what is cut out of the middle, in colours; rows are read eight pixels at a time. */
 static size_t crop_offset(const struct model_shape *shape)
 {
     size_t corner = (size_t)(shape->stored_size - shape->image_size) / 2 / 8 * 8;
@@ -13,13 +13,18 @@ static enum status image_patches_forward(const struct op *op, const struct op_co
 {
     const struct model_shape *shape = op->shape;
     const struct tensor *patches = op->forward.writes[0];
-    const char *images = context->input;
+    const long rows = (long)shape->samples * (shape->tokens - 1);
+    const size_t corner = crop_offset(shape);
 
-    return LAUNCH(context->stream, patches->dtype, image_patches,
-                  (long)shape->samples * (shape->tokens - 1), .patches = patches->data,
-                  .images = (const uint8_t *)(images + crop_offset(shape)),
-                  .size = shape->stored_size, .patch = shape->patch,
-                  .across = shape->image_size / shape->patch, .width = shape->patch_width);
+    if (shape->wide_pixels)
+        return LAUNCH(context->stream, patches->dtype, image_patches_of_floats, rows,
+                      .patches = patches->data, .images = (const float *)context->input + corner,
+                      .size = shape->stored_size, .patch = shape->patch,
+                      .across = shape->image_size / shape->patch, .width = shape->patch_width);
+    return LAUNCH(context->stream, patches->dtype, image_patches, rows, .patches = patches->data,
+                  .images = (const uint8_t *)context->input + corner, .size = shape->stored_size,
+                  .patch = shape->patch, .across = shape->image_size / shape->patch,
+                  .width = shape->patch_width);
 }
 
 struct op op_image_patches(const struct model_shape *shape, struct tensor *patches)
@@ -122,6 +127,30 @@ struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
     return op;
 }
 
+/* How many samples backward takes: behind the numbers of all. */
+static int32_t *kept_of(const struct tensor *rows)
+{
+    return (int32_t *)rows->data + rows->elements - ROW_MULTIPLE;
+}
+
+/* Reading their number waits for all of forward. */
+static enum status select_samples(const struct op *op, const struct op_context *context)
+{
+    const struct tensor *losses = op->forward.writes[0], *rows = op->forward.writes[1];
+    const int samples = op->shape->samples;
+
+    if (rows == NULL)
+        return STATUS_OK;
+    TRY(LAUNCH(context->stream, DTYPE_F32, hard_rows, samples, .rows = rows->data,
+               .kept = kept_of(rows), .loss = losses->data, .count = samples,
+               .width = ROW_MULTIPLE));
+    if (op->host != NULL)
+        TRY(device_copy(context->stream, COPY_DEVICE_TO_HOST, op->host, kept_of(rows),
+                        sizeof(int32_t)));
+
+    return STATUS_OK;
+}
+
 static enum status loss_forward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
@@ -134,6 +163,7 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
                .loss = losses->data, .state = context->state, .scale = context->loss_scale,
                .count = shape->samples, .ring_length = LOSS_RING, .accumulate = context->later,
                .updates = context->updates, .width = ROW_MULTIPLE));
+    TRY(select_samples(op, context));
 
     return STATUS_OK;
 }
@@ -141,19 +171,46 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
 static enum status loss_backward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
-    const struct tensor *logits = op->backward.reads[0], *dlogits = op->backward.writes[0];
+    const struct tensor *logits = op->backward.reads[0], *rows = op->backward.reads[1];
+    const struct tensor *dlogits = op->backward.writes[0];
+    int samples = op->host != NULL ? *(const int32_t *)op->host : shape->samples;
 
-    return LAUNCH(context->stream, logits->dtype, cross_entropy_backward, shape->samples,
+    if (rows != NULL)
+        TRY(device_memset(context->stream, dlogits->data, 0, tensor_bytes(dlogits)));
+    if (samples == 0) /* equal losses may all be below their rounded mean */
+        return STATUS_OK;
+    return LAUNCH(context->stream, logits->dtype, cross_entropy_backward, samples,
                   .dlogits = dlogits->data, .logits = logits->data, .labels = context->labels,
-                  .state = context->state, .scale = context->gradient_scale,
-                  .width = shape->classes_width, .classes = shape->classes);
+                  .rows = rows != NULL ? rows->data : NULL, .state = context->state,
+                  .scale = context->gradient_scale, .width = shape->classes_width,
+                  .classes = shape->classes);
 }
 
-struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits)
+struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits,
+                  struct tensor *rows, void *kept)
+{
+    struct op op = { .shape = shape, .host = kept };
+
+    op.forward = (struct pass){ loss_forward, { logits }, { losses, rows }, 0, 0 };
+    op.backward = (struct pass){ loss_backward, { logits, rows }, { logits->gradient }, 0, 0 };
+    return op;
+}
+
+static enum status accuracy_forward(const struct op *op, const struct op_context *context)
+{
+    const struct model_shape *shape = op->shape;
+    const struct tensor *logits = op->forward.reads[0];
+
+    return LAUNCH(context->stream, logits->dtype, count_right, shape->samples,
+                  .right = op->forward.writes[0]->data, .logits = logits->data,
+                  .labels = context->labels, .width = shape->classes_width,
+                  .classes = shape->classes);
+}
+
+struct op op_accuracy(const struct model_shape *shape, struct tensor *right, struct tensor *logits)
 {
     struct op op = { .shape = shape };
 
-    op.forward = (struct pass){ loss_forward, { logits }, { losses }, 0, 0 };
-    op.backward = (struct pass){ loss_backward, { logits }, { logits->gradient }, 0, 0 };
+    op.forward = (struct pass){ accuracy_forward, { logits, right }, { right }, 0, 0 };
     return op;
 }

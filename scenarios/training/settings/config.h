@@ -12,6 +12,9 @@
 enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
 enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_FP16 };
 enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED };
+/* The samples that backward takes: all, or those whose loss is at least the mean of their micro-batch.
+ * SELECTION_COUNTED: the host reads how many these are. SELECTION_MASKED: the device skips the others. */
+enum selection { SELECTION_ALL, SELECTION_COUNTED, SELECTION_MASKED };
 enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
 struct model_config {
@@ -29,6 +32,7 @@ struct model_config {
     bool gelu_on_host; /* forward only */
     enum attention attention;
     bool strided_heads;
+    enum selection selection;
     int checkpointing; /* blocks per segment: only its input is kept, and backward computes the rest
                           again (Megatron-LM's --recompute-method=uniform with so many
                           --recompute-num-layers); 0: all activations are kept */
@@ -71,6 +75,7 @@ struct batching_config {
     int pad_to_multiple_of; /* tokens; PADDING_LONGEST only, as the next one */
     bool group_by_length;   /* an update's samples go into its micro-batches sorted by length */
     int micro_batches;      /* per update; set by knobs_resolve */
+    bool wide_pixels;       /* images: bytes are widened to fp32 before they are copied */
 };
 
 /* Who puts a batch together. COLLATE_LOOP: workers only read its files, so that they are in the host's
@@ -169,6 +174,10 @@ enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so ma
  * LOGGING_QUEUED: by a thread. */
 enum logging_mode { LOGGING_NONE, LOGGING_SYNCED, LOGGING_QUEUED };
 
+/* Who counts the samples of each step that are classified right. ACCURACY_HOST: the host, of logits and labels that
+ * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */
+enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };
+
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that
  * backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
@@ -177,6 +186,8 @@ struct logging_config {
     int loss_every; /* steps between blocking reads of the loss, at least 1 */
     enum logging_mode log;
     enum kept_loss kept;
+    enum accuracy_mode accuracy;
+    int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
 };
 
 /* --- Saving the training state --- */

@@ -118,6 +118,14 @@ static const struct knob knobs[] = {
       .text = "q, k, v and the result of attention head by head: copied into that order, or read "
               "and written where they are, by strides, which fused attention of the device's "
               "library takes" },
+    { .name = "selection",
+      .kind = KNOB_CHOICE,
+      AT(model.selection),
+      .values = "all|counted|masked",
+      .healthy = "all",
+      .text = "samples whose loss has a gradient: all, or those with at least the mean loss: as "
+              "many as "
+              "the host reads that there are, or by a mask on the device" },
     { .name = "checkpointing",
       .kind = KNOB_COUNT,
       AT(model.checkpointing),
@@ -241,6 +249,16 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "one copy per batch, or one per tensor: each sample's input, the labels, the "
               "lengths" },
+    { .name = "pixels",
+      .kind = KNOB_YES_NO,
+      AT(loader.batching.wide_pixels),
+      .values = "bytes|fp32",
+      .healthy = "bytes",
+      .acts = "data=images",
+      .changes_no_result = true,
+      .text = "images: copied to the device as bytes, or as fp32, four times as long, which the "
+              "device narrows "
+              "to the type that it computes in" },
     { .name = "optimizer",
       .kind = KNOB_CHOICE,
       AT(optimizer.form),
@@ -342,6 +360,15 @@ static const struct knob knobs[] = {
       .text =
           "write a line with each loss that is read to a log: no; forced to disk (fsync) by the "
           "loop; or queued for a thread that does it" },
+    { .name = "accuracy",
+      .kind = KNOB_CHOICE,
+      AT(logging.accuracy),
+      .values = "none|host|device",
+      .healthy = "none",
+      .changes_no_result = true,
+      .text = "count the samples that are classified right: no; on the host, which waits for the "
+              "logits in "
+              "every step; or on the device, whose sum is read at the end" },
     { .name = "kept_loss",
       .kind = KNOB_CHOICE,
       AT(logging.kept),

@@ -94,6 +94,7 @@ static void fill(struct training_config *config, const struct device_properties 
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode =
             sizes->graph && config->ranks.count == 1 ? LAUNCH_GRAPH : LAUNCH_EAGER;
+    config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
     config->loader.batching.micro_batches = config->launch.accumulate;
     config->data.seed = config->seed;
     config->loader.seed = config->seed;
@@ -125,6 +126,8 @@ static const char *refused_data(const struct training_config *config)
         return "{patch} with {data}: sequences have no patches; set data=images or patch=auto";
     if (model->crop > 1 && !images)
         return "{crop} with {data}: sequences are not cropped; set data=images or crop=1";
+    if (config->loader.batching.wide_pixels && !images)
+        return "{pixels} with {data}: sequences have no pixels; set data=images or pixels=bytes";
     if (model->patch % 8 != 0)
         return "{patch} with {data}: pixels are read eight at a time; set patch to a multiple of 8";
     if (images && data->image_size == 0)
@@ -158,6 +161,10 @@ static const char *refused_model(const struct training_config *config,
         INT32_MAX)
         return "{batch} with {tokens} and {width}: more than 2147483647 rows of attention scores; "
                "set batch lower or accumulate higher";
+    if (config->logging.accuracy == ACCURACY_HOST && accumulate > 1)
+        return "{accuracy} with {accumulate}: only the last micro-batch's logits are left at the "
+               "end of "
+               "a step; set accuracy=device or accumulate=1";
     if (model->precision == PRECISION_TF32 && !device->tf32)
         return "{precision} on {device}: the device does not round products to tf32; set precision "
                "to auto, fp32 or bf16";
@@ -186,6 +193,10 @@ static const char *refused_graph(const struct training_config *config)
     if (config->model.gelu_on_host)
         return "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
                "gelu=device";
+    if (config->model.selection == SELECTION_COUNTED)
+        return "{launch} with {selection}: a graph's launches keep their sizes; set launch=eager "
+               "or "
+               "selection=masked";
     return NULL;
 }
 

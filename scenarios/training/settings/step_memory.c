@@ -43,11 +43,12 @@ static double input(const struct training_config *config)
 {
     const struct model_config *model = &config->model;
     double side = config->data.image_size;
-    double sample = config->data.kind == DATA_IMAGES ? 3 * side * side
+    double colour = config->loader.batching.wide_pixels ? sizeof(float) : 1;
+    double sample = config->data.kind == DATA_IMAGES ? 3 * side * side * colour
                                                      : (double)model->tokens * sizeof(int32_t);
-    double batch = sample * model->batch;
+    double batch = sample * model->batch; /* resident_count() has the rest */
     double kept = fmin(fmin(RESIDENT_BATCHES, floor((double)GENERATED_TRAIN / model->batch)),
-                       floor(RESIDENT_BYTES / batch));
+                       floor(RESIDENT_BYTES * colour / batch));
 
     return batch * (1 + fmax(kept, 1));
 }

@@ -26,7 +26,7 @@ static enum status read_batch(const struct training *training, struct sample_rea
                              batch + (size_t)*count * layout->sample_bytes, &labels[*count],
                              &lengths[*count]);
         if (status == STATUS_OK)
-            ++*count;
+            batch_widen(layout, batch + (size_t)(*count)++ * layout->sample_bytes);
         else if (status != STATUS_BAD_INPUT)
             TRY_OUT(status);
     }
@@ -59,8 +59,10 @@ static enum status run_forward(struct training *training, float *logits)
 
 out:
     allocator_free(training->allocator, widened);
-    allocator_free(training->allocator, tensor->data);
-    tensor->data = NULL;
+    if (!tensor->persistent) {
+        allocator_free(training->allocator, tensor->data);
+        tensor->data = NULL;
+    }
     return status;
 }
 

@@ -60,6 +60,8 @@
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(SKIPPED_UPDATES, "skipped_updates_per_step", "",                                             \
       "updates skipped because a gradient was not finite; of precision=fp16 only")                 \
+    X(ACCURACY, "accuracy", "",                                                                    \
+      "share of the window's samples that were classified right; of accuracy=host or device only") \
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(OPTIMIZER_STATE, "optimizer_state_bytes", "B",                                               \
       "memory that the optimizer's running means take, and fp32 weights beside narrower ones")     \

@@ -26,6 +26,7 @@ struct periodic {
 /* In the order in which they run. One with something to remember has open() and close(), and keeps a
  * struct NAME of its own in training->NAME. */
 #define PERIODICS(X)                                                                               \
+    X(accuracy)                                                                                    \
     X(logging)                                                                                     \
     X(saving)                                                                                      \
     X(cache_emptying)

@@ -50,7 +50,8 @@ struct training;
     X(tokens, training->tokens)                                                                    \
     X(padded_tokens, training->padded_tokens)                                                      \
     X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \
-    X(skipped_updates, 0)                 /* read by a copy, and in fp16 alone */
+    X(right_samples, 0)   /* read by a copy, and with accuracy=host or device alone */             \
+    X(skipped_updates, 0) /* the same, in fp16 alone */
 
 struct training_counts {
 #define COUNT_MEMBER(name, reading) int64_t name;

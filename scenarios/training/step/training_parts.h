@@ -85,6 +85,9 @@ struct saved_blocks *training_loss_graphs(const struct training *training);
 /* Frees these where an epoch begins. */
 enum status training_forget_losses(struct training *training);
 
+/* Training samples that were classified right so far, if they are counted; else 0. Waits for the device. */
+enum status training_right(struct training *training, int64_t *right);
+
 /* While tracing: a step's row, begun with the time of trace_clock(). */
 void training_trace_step(struct training *training, int64_t start_ns);
 

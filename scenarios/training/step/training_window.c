@@ -29,11 +29,20 @@ static bool may_overflow(const struct training *training)
     return training->config.model.precision == PRECISION_FP16;
 }
 
-/* A copy from the device, which is why it is not read with the others. */
-static enum status read_skipped(struct training *training, struct training_counts *counts)
+static bool counts_right(const struct training *training)
 {
-    return may_overflow(training) ? optimizer_skipped(training->optimizer, &counts->skipped_updates)
-                                  : STATUS_OK;
+    return training->config.logging.accuracy != ACCURACY_NONE;
+}
+
+/* By copies from the device, which is why they are not read with the others. */
+static enum status read_from_device(struct training *training, struct training_counts *counts)
+{
+    if (may_overflow(training))
+        TRY(optimizer_skipped(training->optimizer, &counts->skipped_updates));
+    if (counts_right(training))
+        TRY(training_right(training, &counts->right_samples));
+
+    return STATUS_OK;
 }
 
 /* Adds the difference of two readings. */
@@ -158,6 +167,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
         counts->saves > 0 ? (double)counts->save_ns / (double)counts->saves / 1e3 : NAN;
     metric[METRIC_SKIPPED_UPDATES] =
         may_overflow(training) ? (double)counts->skipped_updates / steps : NAN;
+    metric[METRIC_ACCURACY] =
+        counts_right(training) ? (double)counts->right_samples / (double)window->samples : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_OPTIMIZER_STATE] = (double)optimizer_state_bytes(training->optimizer);
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
@@ -185,14 +196,16 @@ static enum status fill_metrics(struct training *training, struct training_windo
 /* Every rank trains on its own part of the samples. */
 static enum status add_parts(const struct training_counts *from, struct training_counts *to)
 {
-    double parts[] = { (double)(to->tokens - from->tokens),
+    double parts[] = { (double)(to->right_samples - from->right_samples),
+                       (double)(to->tokens - from->tokens),
                        (double)(to->padded_tokens - from->padded_tokens),
                        (double)(to->model_flops - from->model_flops) };
 
     TRY(ranks_sum(parts, ARRAY_SIZE(parts)));
-    to->tokens = from->tokens + (int64_t)parts[0];
-    to->padded_tokens = from->padded_tokens + (int64_t)parts[1];
-    to->model_flops = from->model_flops + (int64_t)parts[2];
+    to->right_samples = from->right_samples + (int64_t)parts[0];
+    to->tokens = from->tokens + (int64_t)parts[1];
+    to->padded_tokens = from->padded_tokens + (int64_t)parts[2];
+    to->model_flops = from->model_flops + (int64_t)parts[3];
 
     return STATUS_OK;
 }
@@ -226,12 +239,13 @@ enum status training_window(struct training *training, int64_t steps,
     if (steps < 1)
         FAIL_OUT(STATUS_BAD_USAGE, "a window has at least 1 step, not %lld", (long long)steps);
     TRY_OUT(open_events(training, steps, &events));
-    TRY_OUT(read_skipped(training, &before));
+    TRY_OUT(read_from_device(training, &before));
     TRY_OUT(device_synchronize(training->device));
     TRY_OUT(ranks_wait());
     training->step_events = events;
     from = read_counts(training);
     from.skipped_updates = before.skipped_updates;
+    from.right_samples = before.right_samples;
     from_cpu_ns = clock_process_cpu_ns();
     from_ns = clock_ns();
     TRY_OUT(training_run(training, steps));
@@ -242,7 +256,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY_OUT(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
     window->cpu_ns += clock_process_cpu_ns() - from_cpu_ns;
-    TRY_OUT(read_skipped(training, &to));
+    TRY_OUT(read_from_device(training, &to));
     done = training->steps - first;
     window->steps += done;
     window->samples += done * training->layout.samples * ranks_count();

@@ -193,12 +193,12 @@ static void samples_are_padded_to_the_longest_of_their_micro_batch(void **state)
         int workers;
         enum input input;
     } cases[] = {
-        { { PADDING_LONGEST, 1, true, UPDATE / MICRO }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 4, true, UPDATE / MICRO }, 2, INPUT_DECODED },
-        { { PADDING_LONGEST, 64, true, UPDATE / MICRO }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 4, true, UPDATE / MICRO }, 0, INPUT_CACHED },
-        { { PADDING_LONGEST, 1, false, UPDATE / MICRO }, 0, INPUT_DECODED },
-        { { PADDING_LONGEST, 8, false, UPDATE / MICRO }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 1, true, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, UPDATE / MICRO, false }, 2, INPUT_DECODED },
+        { { PADDING_LONGEST, 64, true, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 4, true, UPDATE / MICRO, false }, 0, INPUT_CACHED },
+        { { PADDING_LONGEST, 1, false, UPDATE / MICRO, false }, 0, INPUT_DECODED },
+        { { PADDING_LONGEST, 8, false, UPDATE / MICRO, false }, 2, INPUT_DECODED },
     };
     (void)state;
 

@@ -19,7 +19,8 @@ struct resident {
 
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
 {
-    int64_t fit = RESIDENT_BYTES / ((int64_t)layout->bytes * ranks_count());
+    size_t bytes = layout->bytes / (layout->wide_pixels ? sizeof(float) : 1);
+    int64_t fit = RESIDENT_BYTES / ((int64_t)bytes * ranks_count());
     int64_t most = fit < RESIDENT_BATCHES ? fit : RESIDENT_BATCHES;
     int64_t count = most < batches_per_epoch ? most : batches_per_epoch;
 

@@ -9,7 +9,7 @@
 struct resident;
 
 /* How many batches are kept: an epoch, but at most RESIDENT_BATCHES, and RESIDENT_BYTES on all ranks
- * together; at least one. */
+ * together; at least one. Wide pixels count as bytes, so that both kinds train on as many. */
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch);
 
 enum residence { RESIDENT_ON_DEVICE, RESIDENT_PINNED, RESIDENT_PAGEABLE };
