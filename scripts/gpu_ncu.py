@@ -81,8 +81,9 @@ def compare(theirs, ours, metrics):
 
 def profile(options, metrics, folder):
     """ncu's table, and the result of the run below it."""
-    command = [options.ncu, "--csv", "--target-processes", "all", "--kernel-name-base", "function", "--kernel-name",
-               "regex:_(before|between|after)$", "--metrics", ",".join(metrics), options.program, "run", "gpu_kernels",
+    # The first launch of each: the others are those of the timing, hundreds of them.
+    command = [options.ncu, "--csv", "--target-processes", "all", "--kernel-name-base", "function", "--kernel-id",
+               "::regex:_(before|between|after)$:1", "--metrics", ",".join(metrics), options.program, "run", "gpu_kernels",
                f"--device={options.device}", f"--out={folder}/run", "--color=never"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if FORBIDDEN in done.stdout + done.stderr:
