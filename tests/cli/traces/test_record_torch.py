@@ -44,11 +44,12 @@ CASES = [
     ("with_trainer.py", {"step": 1}, "transformers", 1),
     ("notebook.py", ONE, "nbclient", 1),
 ]
-# Finding and place of what is slow on purpose.
-SLOW = [("slow_loading.py", "data_loading", r"slow_loading\.py:\d+ in __getitem__"),
-        ("saving.py", "host_work", r"saving\.py:8 in <module>")]
+# Finding and place of what is slow on purpose, in examples/slow.
+SLOW = [("collate.py", "data_loading", r"collate\.py:\d+ in by_number"),
+        ("transform.py", "data_loading", r"transform\.py:\d+ in augmented"),
+        ("saving.py", "host_work", r"saving\.py:\d+ in <module>, save\(\)")]
 
-program = os.path.abspath(sys.argv[1])
+program, examples = os.path.abspath(sys.argv[1]), os.path.abspath(os.path.join(sys.argv[2], "examples/slow"))
 failures = []
 
 
@@ -79,7 +80,7 @@ def check_case(folder, text, wanted, ranks):
 
 def check_slow(folder, name, finding, line):
     """The cause is among the findings, at its line; which one comes first depends on how busy this machine is."""
-    run([name], folder)
+    run([os.path.join(examples, name), "--steps=50"], folder)
     said = subprocess.run([program, "diagnose", "--format=json", str(folder)], capture_output=True, text=True,
                           check=False)
     found = {one["id"]: one["where"] for one in json.loads(said.stdout)["traces"][0]["findings"]}
