@@ -14,7 +14,7 @@ FOLDER.tar.gz. On the machine:
 
   tar -xzf FOLDER.tar.gz && FOLDER/gpu_check.sh RESULTS
 
-The archive and the files that git tracks, which travel together, must not be more than 60 MiB: exit code 1.
+The archive and the files that git tracks, which travel together, must not be more than 62 MiB: exit code 1.
 
   --without-cpu  leave out the CPU device, and oneDNN with it: a third of the size, but then no whole
                  training step of the GPU is compared with anything. The CPU device has to be built
@@ -24,7 +24,7 @@ END
 }
 
 # 64 MiB may travel; some room is left for what git does not track.
-most_mib=60
+most_mib=62
 cpu=yes
 case ${1-} in
 --help | -h)

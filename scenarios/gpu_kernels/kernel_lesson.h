@@ -46,7 +46,8 @@ extern const int lesson_arches[LESSON_ARCH_COUNT]; /* their numbers */
       "smsp__inst_executed_op_shared_ld.sum")                                                      \
     X(SHARED_PASSES, "shared_passes", "",                                                          \
       "passes over the banks (wavefronts) that accesses to shared memory take",                    \
-      "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")                                            \
+      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + "                                    \
+      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum")                                      \
     X(BANK_CONFLICTS, "bank_conflicts", "",                                                        \
       "passes over the banks beyond those that the accesses would take without conflicts",         \
       "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum")                                        \

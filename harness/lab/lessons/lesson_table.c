@@ -136,9 +136,9 @@ static void print_times(const struct page *page, const struct lesson_result *res
     if (isnan(before) || isnan(after))
         return;
     for (int step = 0; step < count; step++) {
-        char quantity[QUANTITY_SIZE];
-        quantity_duration(quantity, 1e-9 * result->device_ns[steps[step]]);
-        text_join(text, sizeof text, ", ", "%s %s", quantity, lesson_variant_name(steps[step]));
+        text_join(text, sizeof text, ", ", "%s %s",
+                  quantity_time(result->device_ns[steps[step]]).text,
+                  lesson_variant_name(steps[step]));
     }
     page_paragraph(page, INK_PLAIN, "Timed: %s; %.2fx %s.", text,
                    before > after ? before / after : after / before,
