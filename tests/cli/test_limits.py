@@ -94,7 +94,9 @@ def little_memory_costs_the_utilisation_only():
     for arguments in (["run", "launch_overhead", "--quick", "--no-trace", f"--out={ROOT}/memory"],
                       ["train", "--model=light", "--steps=20000"]):
         child, words = run(*arguments, "--device=cpu", prepare=group.enter)
-        check("no utilisation is stated" in words and "the host has no" in words, "it says what is short", words)
+        # The kernel ends the child, or refuses it the memory that it would pin.
+        short = "the host has no" in words or "no host memory" in words
+        check("no utilisation is stated" in words and short, "it says what is short", words)
         check(child.returncode in (0, 1), f"{arguments[0]} ends with {child.returncode}", words)
     group.close()
 
