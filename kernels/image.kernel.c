@@ -74,8 +74,7 @@ KERNEL_ROWS(image_patches_of_floats, k, row)
         UNROLLED for (int run = 0; run < PACK; run += RUN)
         {
             int y = (e + run) / place.line, x = (e + run) % place.line;
-            memcpy(a.v + run, __builtin_assume_aligned(corner + y * place.pitch + x, 4 * RUN),
-                   4 * RUN);
+            memcpy(a.v + run, __builtin_assume_aligned(corner + y * place.pitch + x, 16), 4 * RUN);
         }
         store(to + e, normalised(a, e));
     }

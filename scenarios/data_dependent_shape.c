@@ -38,6 +38,7 @@ const struct scenario scenario_data_dependent_shape = {
     .knob = "selection",
     .before = "counted",
     .after = "masked",
+    .is_other_work = true,
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     /* The host waits for forward alone, and loads beside backward: so it needs as long as the device does. */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.9, 1.3 },

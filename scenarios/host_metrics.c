@@ -39,6 +39,7 @@ const struct scenario scenario_host_metrics = {
     .knob = "accuracy",
     .before = "host",
     .after = "device",
+    .is_other_work = true,
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
     .loss = LOSS_IDENTICAL,

@@ -186,6 +186,8 @@ struct scenario {
     struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
     struct accepted_finding accept[SCENARIO_FINDINGS];          /* ends with a NULL id */
     struct accepted_finding tolerated_after[SCENARIO_FINDINGS]; /* ends with a NULL id */
+    bool
+        is_other_work; /* a knob with neither value does other work, which has nothing to mend: no ladder brings it in */
     bool is_own; /* in no list, so a child gets its settings as text (own_scenario.h) */
 };
 

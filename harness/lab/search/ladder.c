@@ -96,8 +96,8 @@ void ladder_set_all_wrong(struct training_config *config, const struct device_pr
             is_set = strcmp(scenarios[j]->knob, scenario->knob) == 0 &&
                      where_holds(scenarios[j]->needs, device) &&
                      can_show(scenarios[j], &start, device);
-        if (!is_set && where_holds(scenario->needs, device) && accepts(scenario, NULL, device) &&
-            can_show(scenario, &start, device) &&
+        if (!is_set && !scenario->is_other_work && where_holds(scenario->needs, device) &&
+            accepts(scenario, NULL, device) && can_show(scenario, &start, device) &&
             value_after(&wrong, device, scenario->knob, scenario->before, ignored))
             knob_set(&wrong, scenario->knob, scenario->before);
     }
@@ -191,7 +191,8 @@ static bool has_fix(const struct ladder *ladder, int index, const struct finding
 
     return is_open(ladder, ladder->tried[index]) &&
            accepts(scenario, finding->id, &ladder->device) && changes(ladder, index, rung) &&
-           (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
+           (is_wrong(ladder, rung) ||
+            (!scenario->is_other_work && !is_another_fix(ladder, scenario->knob, rung->before)));
 }
 
 /* If the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,

@@ -123,8 +123,7 @@ static const struct knob knobs[] = {
       AT(model.selection),
       .values = "all|counted|masked",
       .healthy = "all",
-      .text = "samples whose loss has a gradient: all, or those with at least the mean loss: as "
-              "many as "
+      .text = "samples whose loss counts: all, or those with at least the mean loss: as many as "
               "the host reads that there are, or by a mask on the device" },
     { .name = "checkpointing",
       .kind = KNOB_COUNT,
@@ -366,9 +365,8 @@ static const struct knob knobs[] = {
       .values = "none|host|device",
       .healthy = "none",
       .changes_no_result = true,
-      .text = "count the samples that are classified right: no; on the host, which waits for the "
-              "logits in "
-              "every step; or on the device, whose sum is read at the end" },
+      .text = "right answers: not counted; on the host, which waits for the logits in every step; "
+              "or on the device, whose sum is read at the end" },
     { .name = "kept_loss",
       .kind = KNOB_CHOICE,
       AT(logging.kept),
