@@ -69,7 +69,7 @@ def train_prints_the_table_and_the_figures_so_far():
         rows = [line.split() for line in output.splitlines() if line.strip()[:1].isdigit()]
         check(code == 128 + number, f"train: exit code {code}")
         check("speed " in output and "p95" in output, "train: there are no figures", output)
-        check("accuracy" not in output, "train: it went on to evaluate", output)
+        check("held-out" not in output, "train: it went on to evaluate", output)
         check("stopped by" in errors and "steps" in errors, "train: it does not say why", errors)
         check(0 < len(rows) < 10, "train: rows of the table", output)
 
@@ -113,7 +113,7 @@ def a_soak_ends_early_with_its_rows():
 
 def an_interrupt_while_the_trace_is_recorded_is_not_forgotten(folder):
     path = os.path.join(folder, "train.json.gz")
-    code, output, errors = run_until("accuracy", signal.SIGINT, "train", "--device=cpu",
+    code, output, errors = run_until("held-out", signal.SIGINT, "train", "--device=cpu",
                                      "--model=heavy", "--steps=20", f"--trace={path}")
     check(code == 130, f"train --trace: exit code {code}", output, errors)
     check("stopped by an interrupt after all 20 steps" in errors, "train --trace: it does not say why", errors)

@@ -153,6 +153,7 @@ static bool changes(const struct ladder *ladder, int index, struct rung *rung)
     return where_holds(scenario->needs, &ladder->device) &&
            resolved_value(&ladder->config, &ladder->device, scenario->knob, rung->before) &&
            acts(&ladder->config, &ladder->device, scenario->knob) &&
+           (!scenario->is_other_work || strcmp(rung->before, scenario->before) == 0) &&
            value_after(&ladder->config, &ladder->device, scenario->knob, scenario->after,
                        rung->after) &&
            strcmp(rung->before, rung->after) != 0;
@@ -191,8 +192,7 @@ static bool has_fix(const struct ladder *ladder, int index, const struct finding
 
     return is_open(ladder, ladder->tried[index]) &&
            accepts(scenario, finding->id, &ladder->device) && changes(ladder, index, rung) &&
-           (is_wrong(ladder, rung) ||
-            (!scenario->is_other_work && !is_another_fix(ladder, scenario->knob, rung->before)));
+           (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
 }
 
 /* If the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
