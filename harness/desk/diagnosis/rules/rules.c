@@ -271,14 +271,23 @@ double facts_whole_ns(const struct facts *facts)
     return untraced_ns > 0 ? untraced_ns : facts->step_ns;
 }
 
+bool facts_on_host_cores(const struct facts *facts)
+{
+    return facts->device != NULL && facts->device->shares_host_cores == 1;
+}
+
+bool facts_on_gpu(const struct facts *facts)
+{
+    return facts->device != NULL && facts->device->shares_host_cores != 1;
+}
+
 double facts_untraced_ns(const struct facts *facts, double traced_ns)
 {
     double whole_ns = facts_whole_ns(facts);
     double computing_ns = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION] / facts->steps;
     double scaled_ns = facts->step_ns > 0 ? traced_ns * whole_ns / facts->step_ns : traced_ns;
-    bool is_gpu = facts->device != NULL && facts->device->shares_host_cores != 1;
 
-    if (!is_gpu || !(whole_ns < facts->step_ns))
+    if (!facts_on_gpu(facts) || !(whole_ns < facts->step_ns))
         return scaled_ns;
     return fmin(whole_ns, fmax(scaled_ns, fmin(traced_ns, computing_ns)));
 }

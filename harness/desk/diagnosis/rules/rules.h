@@ -158,6 +158,11 @@ void finding_judges(struct finding *finding, const char *what, double value, dou
 /* Makes it a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 
+/* Whether the device shares the host's cores, as the CPU device does, so that its kernels may take the core of any call; or is
+ * a GPU, which leaves them to the host. Neither: there is no device. */
+bool facts_on_host_cores(const struct facts *facts);
+bool facts_on_gpu(const struct facts *facts);
+
 /* The time that a finding's cost is a share of: the step without a tracer if the trace states it,
  * else step_ns. */
 double facts_whole_ns(const struct facts *facts);

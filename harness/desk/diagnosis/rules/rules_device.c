@@ -110,11 +110,6 @@ static bool is_any(const char *name)
 
 /* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
-static bool is_cpu(const struct event_device *device)
-{
-    return device != NULL && device->shares_host_cores == 1;
-}
-
 /* Only our names tell the sides. */
 static bool has_sides(const char *name, int least)
 {
@@ -176,7 +171,7 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
     return finding_costs(finding, facts,
-                         (is_cpu(facts->device) ? lost_on_cpu(facts) : lost_on_gpu(facts)) *
+                         (facts_on_host_cores(facts) ? lost_on_cpu(facts) : lost_on_gpu(facts)) *
                              facts_device_share(facts));
 }
 
@@ -293,7 +288,7 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
     snprintf(finding->evidence, sizeof finding->evidence,
              "%.4g softmax kernels %s, over scores stored in memory, take %s of %s", share.count,
              facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
-    if (is_cpu(facts->device))
+    if (facts_on_host_cores(facts))
         return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
     /* The products over the scores gain as well: on an H100 1.67 times where this says 1.08 (results/nvidia-h100). */
     finding->gain_is_least = true;

@@ -92,13 +92,6 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
 
 enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
 
-/* A GPU leaves the host its cores, so such calls are the host's. Kernels of a device that shares them may take the
- * core of any call. */
-static bool device_shares_cores(const struct facts *facts)
-{
-    return facts->device != NULL && facts->device->shares_host_cores == 1;
-}
-
 /* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
  * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
  * are long, something else is the matter. */
@@ -219,7 +212,7 @@ static bool judge_oversubscribed_host(struct finding *finding, const struct fact
     if (cores > 0)
         snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
                  cores == 1 ? "" : "s");
-    finding->confidence = device_shares_cores(facts) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
+    finding->confidence = facts_on_host_cores(facts) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
     snprintf(
         finding->evidence, sizeof finding->evidence,
         "%lld of %lld launches took over %s in their call while the device had nothing else to "
@@ -253,9 +246,7 @@ static bool is_of_each_pass(const struct facts *facts, const struct kernel_row *
  * a bound (small_batch in results/nvidia-h200). 0 on a CPU, and where the grid is not known. */
 static double shared_with_other_passes(const struct facts *facts, const struct kernel_row *row)
 {
-    bool is_gpu = facts->device != NULL && facts->device->shares_host_cores != 1;
-
-    if (!is_gpu || !(row->blocks_per_sm < 1))
+    if (!facts_on_gpu(facts) || !(row->blocks_per_sm < 1))
         return 0;
     return 1 - fmax(1 / facts->passes, row->blocks_per_sm);
 }

@@ -77,7 +77,7 @@ static struct loop_events count_events(const struct facts *facts)
  * operators per step. If a step is longer by more than this per event, it is longer for other reasons as well. */
 #define TRACER_NS_MOST 1000.0
 
-/* What the tracer takes per event. A host alone spends that time itself, and much of it in a loader that makes its batches
+/* The tracer takes this long per event. A host alone spends that time itself, and much of it in a loader that makes its batches
  * of many small operators. 0: not known, or the loop is no slower with the tracer. */
 static double tracer_ns(const struct facts *facts, const struct loop_events *events)
 {

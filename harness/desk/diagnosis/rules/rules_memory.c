@@ -112,8 +112,7 @@ static bool judge_memory_headroom(struct finding *finding, const struct facts *f
     int64_t budget = device != NULL ? budget_of(facts, device) : 0, held;
     double brief = short_share(facts);
 
-    if (budget <= 0 || facts->device == NULL || facts->device->shares_host_cores == 1 ||
-        facts_are_few(facts))
+    if (budget <= 0 || !facts_on_gpu(facts) || facts_are_few(facts))
         return false;
     held = device->reserved_peak > device->peak ? device->reserved_peak : device->peak;
     if (!((double)held < 0.5 * (double)budget) || !(brief >= 0.5) || !(loading_share(facts) < 0.1))
@@ -325,7 +324,7 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
              quantity_time((double)ns / facts->steps).text, step_text(facts).text);
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
-    finding->gain_is_least = facts->device != NULL && facts->device->shares_host_cores == 1;
+    finding->gain_is_least = facts_on_host_cores(facts);
     return finding_replays(finding, facts, lost_to_allocations(facts, ns));
 }
 
