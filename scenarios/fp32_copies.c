@@ -38,6 +38,6 @@ const struct scenario scenario_fp32_copies = {
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
         },
     .accept = { { "exposed_copy", ANYWHERE } },
-    /* What is left is still copied between two steps. */
+    /* The bytes that are left are still copied between two steps. */
     .tolerated_after = { { "exposed_copy", ANYWHERE }, { "device_wait", WHERE_CPU_DEVICE } },
 };

@@ -1,4 +1,4 @@
-"""What the slow trainings share besides their fault: the command line, the model, and how long a step took.
+"""The slow trainings share this besides their fault: the command line, the model, and how long a step took.
 
 The lines of other tools that must be in a script are here: --with=traceml and --with=profiler put them in.
 """

@@ -6,7 +6,7 @@ usage: tools.py [-h] [--rounds N] --out FOLDER CHOKEPOINT [NAME...]
 Run it with a python3 that has PyTorch, traceml-ai and py-spy, on a machine that does nothing else. The training runs
 without and with each tool in turns. Printed are medians of the rounds: seconds of the command; the processor's time of the
 command, its children's included, over that of the training alone; and the same for a step, as the training itself times
-it. What a tool said is in FOLDER/TRAINING.TOOL; whether it is right is for a reader to judge.
+it. FOLDER/TRAINING.TOOL has what a tool said; whether it is right is for a reader to judge.
 """
 import argparse
 import os

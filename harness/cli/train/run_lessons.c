@@ -24,7 +24,7 @@ enum status run_lessons_check(struct choice *choice, const struct flags *flags)
     return STATUS_OK;
 }
 
-/* That of --arch, or the GPU's, or one that is assumed. */
+/* --arch, or the GPU's architecture, or one that is assumed. */
 static int arch_of(const struct run_lessons *lessons, const struct device_properties *device)
 {
     int own = lesson_arch_find(device->compute_capability);

@@ -26,7 +26,7 @@ struct ready {
     double ns[LESSON_ROUNDS];
 };
 
-/* What the rounds share. */
+/* The rounds share these. */
 struct clockwork {
     struct device *device;
     struct stream *stream;
