@@ -3,7 +3,9 @@
  * Sums are added in the order of ranks, as the CPU device adds them; the real NCCL promises no order.
  *
  * It is as strict as NCCL's manual: all ranks must come with the same calls in the same order, in place means that
- * a rank's part is at its place in the whole, an end waits for all ranks. Who breaks a rule ends with a sentence.
+ * a rank's part is at its place in the whole, an end waits for all ranks. Who breaks a rule ends with a sentence. A
+ * send waits until its receiver has taken everything, as a long one does in NCCL: two ranks that both send first wait
+ * for ever, unless a group has their receives as well.
  *
  * STAND_IN_NCCL_LOG=PATH: each call is a line of PATH.RANK, with its count, or the GPU. STAND_IN_NCCL=WHAT makes the library fail, on the rank
  * STAND_IN_NCCL_RANK alone where that is given:
@@ -28,7 +30,7 @@
 
 enum { CHUNK = 1 << 14, RANKS_MOST = 16 };
 
-enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, MESSAGE };
 
 static const struct {
     const char *call, *kernel;
@@ -37,6 +39,15 @@ static const struct {
     [REDUCE_SCATTER] = { "ncclReduceScatter", "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL" },
     [ALL_GATHER] = { "ncclAllGather", "ncclDevKernel_AllGather_RING_LL" },
     [BROADCAST] = { "ncclBroadcast", "ncclDevKernel_Broadcast_RING_LL" },
+    [MESSAGE] = { NULL, "ncclDevKernel_SendRecv" }, /* its two calls are named by themselves */
+};
+
+/* On its way from one rank to another: a part of a message. */
+struct mail {
+    atomic_bool full;
+    int type;
+    size_t count; /* of the whole */
+    float data[CHUNK];
 };
 
 /* The file that all ranks have mapped. */
@@ -46,7 +57,8 @@ struct shared {
         int kind, type, root, unused;
         size_t count;
     } said[RANKS_MOST];
-    float slots[RANKS_MOST][CHUNK]; /* narrow elements leave half of them empty */
+    float slots[RANKS_MOST][CHUNK];            /* narrow elements leave half of them empty */
+    struct mail mails[RANKS_MOST][RANKS_MOST]; /* by sender and receiver */
 };
 
 struct nccl_communicator {
@@ -199,6 +211,8 @@ static void take(const struct operation *operation, int part, size_t at, size_t 
     case BROADCAST:
         memcpy(to, comm->shared->slots[operation->collective.root], bytes_of(operation, count));
         break;
+    case MESSAGE:
+        break;
     }
 }
 
@@ -239,6 +253,56 @@ static bool agree(const struct operation *operation)
     return meet(comm);
 }
 
+/* --- Messages --- */
+
+/* Each moves a part if the mail is ready for it, and says whether all have been moved. */
+static bool send_part(const struct operation *operation, struct mail *mail, size_t *at)
+{
+    size_t count = operation->collective.count, part = least(count - *at);
+
+    if (atomic_load(&mail->full) || *at == count)
+        return !atomic_load(&mail->full);
+    mail->type = operation->collective.type;
+    mail->count = count;
+    memcpy(mail->data, operation->collective.send + bytes_of(operation, *at),
+           bytes_of(operation, part));
+    *at += part;
+    atomic_store(&mail->full, true);
+    return false;
+}
+
+static bool take_part(const struct operation *operation, struct mail *mail, size_t *at)
+{
+    size_t count = operation->collective.count, part = least(count - *at);
+
+    if (!atomic_load(&mail->full) || *at == count)
+        return *at == count;
+    require(mail->type == operation->collective.type && mail->count == count,
+            "a message is sent and received as different ones");
+    memcpy(operation->collective.receive + bytes_of(operation, *at), mail->data,
+           bytes_of(operation, part));
+    *at += part;
+    atomic_store(&mail->full, false);
+    return *at == count;
+}
+
+static void pass_message(const struct operation *operation)
+{
+    struct nccl_communicator *comm = operation->collective.comm;
+    int peer = operation->collective.root;
+    struct mail *out = &comm->shared->mails[comm->rank][peer];
+    struct mail *in = &comm->shared->mails[peer][comm->rank];
+    bool sent = operation->collective.send == NULL, taken = operation->collective.receive == NULL;
+    size_t sent_to = 0, taken_to = 0;
+
+    while (!(sent && taken) && !atomic_load(&comm->aborted)) {
+        sent = sent || send_part(operation, out, &sent_to);
+        taken = taken || take_part(operation, in, &taken_to);
+        if (!(sent && taken))
+            rest();
+    }
+}
+
 /* Uses the memory that the collective reads and writes. */
 static cudaError_t use_memory(const struct operation *operation)
 {
@@ -249,8 +313,10 @@ static cudaError_t use_memory(const struct operation *operation)
     cudaError_t (*use)(const struct operation *, const void *, size_t, bool), error;
 
     *(void **)&use = of_cuda("stand_in_use");
-    error = use(operation, operation->collective.send, kind == REDUCE_SCATTER ? all : bytes, false);
-    if (error == cudaSuccess)
+    error = operation->collective.send == NULL ? cudaSuccess
+                                               : use(operation, operation->collective.send,
+                                                     kind == REDUCE_SCATTER ? all : bytes, false);
+    if (error == cudaSuccess && operation->collective.receive != NULL)
         error =
             use(operation, operation->collective.receive, kind == ALL_GATHER ? all : bytes, true);
     return error;
@@ -263,7 +329,9 @@ static cudaError_t run_collective(struct operation *operation)
 
     atomic_fetch_add(&comm->running, 1);
     while (atomic_load(&comm->failed) && !atomic_load(&comm->aborted)) rest();
-    if (!atomic_load(&comm->aborted) && agree(operation))
+    if (operation->collective.kind == MESSAGE)
+        pass_message(operation);
+    else if (!atomic_load(&comm->aborted) && agree(operation))
         exchange(operation);
     atomic_fetch_sub(&comm->running, 1);
     return error;
@@ -282,7 +350,8 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     require(!atomic_load(&comm->aborted), "a communicator is used after its end");
     require(type == NCCL_FLOAT32 || type == NCCL_BFLOAT16 || type == NCCL_FLOAT16,
             "the type is none of a gradient");
-    note(comm->rank, kinds[kind].call, count);
+    if (kind != MESSAGE)
+        note(comm->rank, kinds[kind].call, count);
     comm->calls++;
     if (comm->calls == 2 && is_told("call", comm->rank))
         return NCCL_INTERNAL_ERROR;
@@ -334,6 +403,67 @@ enum nccl_result ncclAllGather(const void *send, void *receive, size_t count, in
     require(is_part(receive, send, count, type, comm->rank),
             "an all-gather in place takes the part of the rank");
     return queue(ALL_GATHER, send, receive, count, type, 0, comm, stream);
+}
+
+/* The group of the calling thread: at most a send and a receive, with one peer. */
+static _Thread_local struct group {
+    bool open;
+    struct nccl_communicator *comm; /* NULL: it is empty */
+    const void *send;
+    void *receive;
+    size_t count;
+    int type, peer;
+    cudaStream_t stream;
+} group;
+
+static enum nccl_result pass(const void *send, void *receive, size_t count, int type, int peer,
+                             nccl_comm comm, cudaStream_t stream)
+{
+    require(peer >= 0 && peer < comm->ranks && peer != comm->rank, "a message has another rank");
+    if (!group.open)
+        return queue(MESSAGE, send, receive, count, type, peer, comm, stream);
+    require(group.comm == NULL || (group.comm == comm && group.peer == peer &&
+                                   group.count == count && group.type == type &&
+                                   group.stream == stream && (send == NULL || group.send == NULL)),
+            "a group has a send and a receive of one size, with one peer");
+    group.comm = comm;
+    group.send = send != NULL ? send : group.send;
+    group.receive = receive != NULL ? receive : group.receive;
+    group.count = count;
+    group.type = type;
+    group.peer = peer;
+    group.stream = stream;
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclSend(const void *send, size_t count, int type, int peer, nccl_comm comm,
+                          cudaStream_t stream)
+{
+    note(comm->rank, "ncclSend", count);
+    return pass(send, NULL, count, type, peer, comm, stream);
+}
+
+enum nccl_result ncclRecv(void *receive, size_t count, int type, int peer, nccl_comm comm,
+                          cudaStream_t stream)
+{
+    note(comm->rank, "ncclRecv", count);
+    return pass(NULL, receive, count, type, peer, comm, stream);
+}
+
+enum nccl_result ncclGroupStart(void)
+{
+    require(!group.open, "a group is begun within another");
+    group = (struct group){ .open = true };
+    return NCCL_SUCCESS;
+}
+
+enum nccl_result ncclGroupEnd(void)
+{
+    require(group.open, "a group ends that was not begun");
+    group.open = false;
+    return group.comm == NULL ? NCCL_SUCCESS
+                              : queue(MESSAGE, group.send, group.receive, group.count, group.type,
+                                      group.peer, group.comm, group.stream);
 }
 
 #ifndef LACKING

@@ -71,7 +71,19 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
     return STATUS_OK;
 }
 
-enum status check_collective(const struct collective *collective, int ranks)
+/* A message has two ends, and memory for each way. */
+static enum status check_peer(const struct collective *collective, int ranks, int rank)
+{
+    if (collective->peer < 0 || collective->peer >= ranks || collective->peer == rank)
+        FAIL(STATUS_BAD_USAGE, "collective: a message between rank %d and rank %d of %d", rank,
+             collective->peer, ranks);
+    if (collective->kind == COLLECTIVE_SEND_RECV)
+        TRY(check_given(collective->received, "collective", "room for what is received"));
+
+    return STATUS_OK;
+}
+
+enum status check_collective(const struct collective *collective, int ranks, int rank)
 {
     bool parts;
 
@@ -86,6 +98,8 @@ enum status check_collective(const struct collective *collective, int ranks)
     if (collective->count < 1 || (parts && collective->count % ranks != 0))
         FAIL(STATUS_BAD_USAGE, "collective: %lld elements of %d ranks; give at least 1%s",
              (long long)collective->count, ranks, parts ? ", and as many for each rank" : "");
+    if (collective_has_peer(collective))
+        TRY(check_peer(collective, ranks, rank));
 
     return STATUS_OK;
 }

@@ -14,7 +14,7 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
 int check_width(enum kernel kernel, const void *arguments);
 
 /* `ranks` take part. */
-enum status check_collective(const struct collective *collective, int ranks);
+enum status check_collective(const struct collective *collective, int ranks, int rank);
 
 enum status check_gemm(const struct gemm *gemm);
 enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes);

@@ -464,14 +464,15 @@ enum status device_collective(struct stream *stream, const struct collective *co
 
     TRY(check_given(stream, "device_collective", "the stream"));
     device = stream->device;
-    TRY(check_collective(collective, ranks_count()));
+    TRY(check_collective(collective, ranks_count(), ranks_rank()));
     TRY(check_communicates(device));
     if (ranks_driver() == NULL)
         FAIL(STATUS_BAD_USAGE, "device_collective: there are no other ranks");
     TRY(device->driver->collective(stream, collective));
     count(&device->ledger->collectives, 1);
-    count(&device->ledger->collective_bytes,
-          collective->count * (int64_t)dtype_bytes(collective->dtype));
+    count(&device->ledger->collective_bytes, (collective->kind == COLLECTIVE_SEND_RECV ? 2 : 1) *
+                                                 collective->count *
+                                                 (int64_t)dtype_bytes(collective->dtype));
 
     return STATUS_OK;
 }

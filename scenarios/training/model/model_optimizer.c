@@ -252,7 +252,7 @@ static enum status clip_from_host(struct optimizer *optimizer)
 static enum status exchange_partials(struct optimizer *optimizer)
 {
     const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
-                                           optimizer->chunks, DTYPE_F32 };
+                                           optimizer->chunks, .dtype = DTYPE_F32 };
 
     return optimizer->pieces != NULL ? device_collective(optimizer->stream, &all_reduce)
                                      : STATUS_OK;

@@ -82,7 +82,7 @@ static int close_device(void **state)
 static void collect(struct fixture *fixture, enum collective_kind kind, int64_t count)
 {
     size_t bytes = (size_t)count * sizeof(float);
-    const struct collective collective = { kind, fixture->data, count, DTYPE_F32 };
+    const struct collective collective = { kind, fixture->data, count, .dtype = DTYPE_F32 };
 
     for (int64_t i = 0; i < count; i++) fixture->host[i] = value(ranks_rank(), i);
     assert_int_equal(
@@ -139,6 +139,126 @@ static void broadcast_takes_what_the_first_rank_has(void **state)
     for (int64_t i = 0; i < 70001; i++) assert_same(fixture->host[i], value(0, i), i);
 }
 
+/* --- Messages --- */
+
+enum { MESSAGE = 70001 }; /* longer than MPI sends before its receiver comes */
+
+/* This rank's values are in the first half of the memory, and what it receives comes behind it. */
+static void pass(struct fixture *fixture, enum collective_kind kind, int peer)
+{
+    const struct collective message = { .kind = kind,
+                                        .data = kind == COLLECTIVE_RECV ? fixture->data + MESSAGE
+                                                                        : fixture->data,
+                                        .count = MESSAGE,
+                                        .peer = peer,
+                                        .received = fixture->data + MESSAGE };
+
+    OK(device_collective(fixture->stream, &message));
+}
+
+static void fill_own(struct fixture *fixture)
+{
+    for (int64_t i = 0; i < MESSAGE; i++) fixture->host[i] = value(ranks_rank(), i);
+    OK(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host,
+                   MESSAGE * sizeof(float)));
+}
+
+static void assert_received(struct fixture *fixture, int from)
+{
+    OK(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data + MESSAGE,
+                   MESSAGE * sizeof(float)));
+    for (int64_t i = 0; i < MESSAGE; i++) assert_same(fixture->host[i], value(from, i), i);
+}
+
+/* Along the line of ranks: each takes what the one before it has. */
+static void a_message_goes_from_one_rank_to_another(void **state)
+{
+    struct fixture *fixture = *state;
+    int rank = ranks_rank();
+
+    fill_own(fixture);
+    if (rank > 0)
+        pass(fixture, COLLECTIVE_RECV, rank - 1);
+    if (rank + 1 < ranks)
+        pass(fixture, COLLECTIVE_SEND, rank + 1);
+    if (rank > 0)
+        assert_received(fixture, rank - 1);
+}
+
+/* The first two talk, while a third goes on. */
+static bool is_in_pair(void)
+{
+    return ranks > 1 && ranks_rank() < 2;
+}
+
+static void two_ranks_send_to_each_other_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+    int rank = ranks_rank();
+
+    fill_own(fixture);
+    for (int i = 0; i < 3 && is_in_pair(); i++) {
+        pass(fixture, COLLECTIVE_SEND_RECV, 1 - rank);
+        assert_received(fixture, 1 - rank);
+    }
+}
+
+/* One does both at once, and the other one after the other. */
+static void both_at_once_meets_one_after_the_other(void **state)
+{
+    struct fixture *fixture = *state;
+    int rank = ranks_rank();
+
+    fill_own(fixture);
+    if (!is_in_pair())
+        return;
+    if (rank == 0) {
+        pass(fixture, COLLECTIVE_SEND_RECV, 1);
+    } else {
+        pass(fixture, COLLECTIVE_SEND, 0);
+        pass(fixture, COLLECTIVE_RECV, 0);
+    }
+    assert_received(fixture, 1 - rank);
+}
+
+static void messages_are_counted_and_recorded(void **state)
+{
+    static const char *const names[] = { "send", "recv", "batch_isend_irecv" };
+    struct fixture *fixture = *state;
+    int rank = ranks_rank();
+
+    fill_own(fixture);
+    for (int i = 0; i < 3 && is_in_pair(); i++) {
+        int kind = i < 2 ? (i + rank) % 2 : i; /* what one sends the other receives */
+        struct device_counters before = device_counters(fixture->device), after;
+        pass(fixture, COLLECTIVE_SEND + kind, 1 - rank);
+        OK(stream_synchronize(fixture->stream));
+        OK(device_activity_flush(fixture->device));
+        after = device_counters(fixture->device);
+        assert_int_equal(after.collectives - before.collectives, 1);
+        assert_int_equal(after.collective_bytes - before.collective_bytes,
+                         (kind == 2 ? 2 : 1) * MESSAGE * 4);
+        assert_string_equal(fixture->last.collective, names[kind]);
+        assert_string_equal(fixture->last.name, "ncclDevKernel_SendRecv");
+        assert_int_equal(fixture->last.bytes, MESSAGE * 4);
+    }
+}
+
+static void a_message_without_another_rank_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    float *data = fixture->data;
+    const struct collective cases[] = {
+        { COLLECTIVE_SEND, data, 64, .peer = ranks_rank() },
+        { COLLECTIVE_SEND, data, 64, .peer = -1 },
+        { COLLECTIVE_RECV, data, 64, .peer = ranks },
+        { COLLECTIVE_SEND_RECV, data, 64, .peer = (ranks_rank() + 1) % ranks },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(device_collective(fixture->stream, &cases[i]), STATUS_BAD_USAGE);
+}
+
 /* --- Narrow types --- */
 
 static uint16_t narrow(float value, enum dtype dtype)
@@ -158,7 +278,7 @@ static float whole_number(int rank, int64_t i)
 static void collect_halves(struct fixture *fixture, enum collective_kind kind, int64_t count,
                            enum dtype dtype)
 {
-    const struct collective collective = { kind, fixture->data, count, dtype };
+    const struct collective collective = { kind, fixture->data, count, .dtype = dtype };
     uint16_t *halves = (uint16_t *)fixture->host;
     size_t bytes = (size_t)count * sizeof *halves;
 
@@ -205,7 +325,8 @@ static void narrow_types_communicate_too(void **state)
 static void sums_are_rounded_once(void **state)
 {
     struct fixture *fixture = *state;
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 1, DTYPE_BF16 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 1,
+                                           .dtype = DTYPE_BF16 };
     uint16_t half = narrow(ranks_rank() == 0 ? 256 : 1, DTYPE_BF16);
 
     OK(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, &half, sizeof half));
@@ -217,7 +338,8 @@ static void sums_are_rounded_once(void **state)
 static void collectives_are_in_the_order_of_their_stream(void **state)
 {
     struct fixture *fixture = *state;
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 4096, DTYPE_F32 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 4096,
+                                           .dtype = DTYPE_F32 };
     float first = 0;
 
     assert_int_equal(device_memset(fixture->stream, fixture->data, 0, 4096 * sizeof(float)),
@@ -260,12 +382,12 @@ static void what_cannot_be_divided_is_refused(void **state)
 {
     struct fixture *fixture = *state;
     const struct collective cases[] = {
-        { COLLECTIVE_ALL_GATHER, fixture->data, ranks + 1, DTYPE_F32 },
-        { COLLECTIVE_REDUCE_SCATTER, fixture->data, ranks + 1, DTYPE_F32 },
-        { COLLECTIVE_ALL_REDUCE, fixture->data, 0, DTYPE_F32 },
-        { COLLECTIVE_ALL_REDUCE, NULL, 64, DTYPE_F32 },
-        { COLLECTIVE_COUNT, fixture->data, 64, DTYPE_F32 },
-        { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_COUNT },
+        { COLLECTIVE_ALL_GATHER, fixture->data, ranks + 1, .dtype = DTYPE_F32 },
+        { COLLECTIVE_REDUCE_SCATTER, fixture->data, ranks + 1, .dtype = DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, fixture->data, 0, .dtype = DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, NULL, 64, .dtype = DTYPE_F32 },
+        { COLLECTIVE_COUNT, fixture->data, 64, .dtype = DTYPE_F32 },
+        { COLLECTIVE_ALL_REDUCE, fixture->data, 64, .dtype = DTYPE_COUNT },
     };
 
     /* One rank divides everything. */
@@ -275,7 +397,8 @@ static void what_cannot_be_divided_is_refused(void **state)
 
 static void a_capture_refuses_them(struct fixture *fixture)
 {
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_F32 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64,
+                                           .dtype = DTYPE_F32 };
     struct graph *graph = NULL;
 
     assert_int_equal(graph_begin(fixture->stream), STATUS_OK);
@@ -287,7 +410,8 @@ static void a_capture_refuses_them(struct fixture *fixture)
 static void a_graph_runs_them_again(struct fixture *fixture)
 {
     enum { COUNT = 64, LAUNCHES = 3 };
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, COUNT, DTYPE_F32 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, COUNT,
+                                           .dtype = DTYPE_F32 };
     struct graph *graph = NULL;
     float wanted = 1;
 
@@ -355,7 +479,8 @@ static void each_has_its_share_of_the_cores(void **state)
 static void one_rank_needs_nobody(void **state)
 {
     struct fixture *fixture = *state;
-    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64, DTYPE_F32 };
+    const struct collective collective = { COLLECTIVE_ALL_REDUCE, fixture->data, 64,
+                                           .dtype = DTYPE_F32 };
     double sum = 3;
     int number = 7;
 
@@ -393,6 +518,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(reduce_scatter_leaves_each_rank_its_part),
         cmocka_unit_test(all_gather_takes_the_part_of_each_rank),
         cmocka_unit_test(broadcast_takes_what_the_first_rank_has),
+        cmocka_unit_test(a_message_goes_from_one_rank_to_another),
+        cmocka_unit_test(two_ranks_send_to_each_other_at_once),
+        cmocka_unit_test(both_at_once_meets_one_after_the_other),
+        cmocka_unit_test(messages_are_counted_and_recorded),
+        cmocka_unit_test(a_message_without_another_rank_is_refused),
         cmocka_unit_test(narrow_types_communicate_too),
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(collectives_are_in_the_order_of_their_stream),

@@ -29,11 +29,18 @@ static const char *const names[] = {
         "ncclDevKernel_" operation "_RING_LL", "ncclDevKernel_" operation "_RING_LL",              \
             "ncclDevKernel_" operation "_RING_LL"                                                  \
     }
+#define MESSAGE                                                                                    \
+    {                                                                                              \
+        "ncclDevKernel_SendRecv", "ncclDevKernel_SendRecv", "ncclDevKernel_SendRecv"               \
+    }
 static const char *const kernels[COLLECTIVE_COUNT][DTYPE_COUNT] = {
     [COLLECTIVE_ALL_REDUCE] = ADDING("AllReduce"),
     [COLLECTIVE_REDUCE_SCATTER] = ADDING("ReduceScatter"),
     [COLLECTIVE_ALL_GATHER] = MOVING("AllGather"),
     [COLLECTIVE_BROADCAST] = MOVING("Broadcast"),
+    [COLLECTIVE_SEND] = MESSAGE,
+    [COLLECTIVE_RECV] = MESSAGE,
+    [COLLECTIVE_SEND_RECV] = MESSAGE,
 };
 
 /* Other workers never interrupt a thread that runs (stream.c). One that waits for a message must, or every message

@@ -243,6 +243,34 @@ static size_t bytes_of(const struct collective *collective)
     return (size_t)collective->count * dtype_bytes(collective->dtype);
 }
 
+/* Under the lock. A group that was begun is ended even after a failure, or all later calls would belong to it. */
+static enum status queue_both(struct collectives *collectives, const struct collective *collective,
+                              cudaStream_t stream)
+{
+    enum status status = STATUS_OK;
+    size_t count = (size_t)collective->count;
+    int type = types[collective->dtype], peer = collective->peer;
+    nccl_comm comm = collectives->comm;
+    enum nccl_result ended;
+
+    NCCL(ncclGroupStart());
+    status =
+        nccl_check(collectives->nccl,
+                   collectives->nccl->ncclSend(collective->data, count, type, peer, comm, stream),
+                   "ncclSend()");
+    if (status == STATUS_OK)
+        status = nccl_check(
+            collectives->nccl,
+            collectives->nccl->ncclRecv(collective->received, count, type, peer, comm, stream),
+            "ncclRecv()");
+    ended = collectives->nccl->ncclGroupEnd();
+    if (status == STATUS_OK)
+        TRY_OUT(nccl_check(collectives->nccl, ended, "ncclGroupEnd()"));
+
+out:
+    return status;
+}
+
 /* Under the lock. In place: NCCL knows it by a rank's part that is at its place in the whole. */
 static enum status queue(struct collectives *collectives, const struct collective *collective,
                          cudaStream_t stream)
@@ -268,6 +296,15 @@ static enum status queue(struct collectives *collectives, const struct collectiv
     case COLLECTIVE_BROADCAST:
         NCCL(ncclBroadcast(data, data, count, type, 0, comm, stream));
         break;
+    case COLLECTIVE_SEND:
+        NCCL(ncclSend(data, count, type, collective->peer, comm, stream));
+        break;
+    case COLLECTIVE_RECV:
+        NCCL(ncclRecv(data, count, type, collective->peer, comm, stream));
+        break;
+    case COLLECTIVE_SEND_RECV:
+        TRY_OUT(queue_both(collectives, collective, stream));
+        break;
     case COLLECTIVE_COUNT:
         break;
     }
@@ -291,6 +328,17 @@ static void note_message(const struct collective *collective, int64_t start_ns)
     cupti_collector_note(&message);
 }
 
+static enum status check_memory(struct cuda_device *device, const struct collective *collective,
+                                const void *data)
+{
+    if (regions_kind(cuda_memory_regions(device->memory), data, bytes_of(collective)) !=
+        ACTIVITY_MEMORY_DEVICE)
+        FAIL(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
+             device->base.properties.index);
+
+    return STATUS_OK;
+}
+
 enum status cuda_collective(struct stream *base, const struct collective *collective)
 {
     enum status status = STATUS_OK;
@@ -300,10 +348,9 @@ enum status cuda_collective(struct stream *base, const struct collective *collec
     int64_t start_ns;
 
     TRY_OUT(cuda_enter(device));
-    if (regions_kind(cuda_memory_regions(device->memory), collective->data, bytes_of(collective)) !=
-        ACTIVITY_MEMORY_DEVICE)
-        FAIL_OUT(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
-                 base->device->properties.index);
+    TRY_OUT(check_memory(device, collective, collective->data));
+    if (collective->kind == COLLECTIVE_SEND_RECV)
+        TRY_OUT(check_memory(device, collective, collective->received));
     TRY_OUT(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&collectives->lock);
     start_ns = device->records ? clock_ns() : 0;

@@ -17,6 +17,7 @@
 #include <mpi.h>
 
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -556,15 +557,49 @@ out:
     return status;
 }
 
+/* With one of the others, as one message each way: parts of it would each wait for its counterpart. */
+static struct message peer_message(const void *context, int peer)
+{
+    const struct collective *collective = context;
+    size_t bytes = (size_t)collective->count * dtype_bytes(collective->dtype);
+    bool sends = collective->kind != COLLECTIVE_RECV, takes = collective->kind != COLLECTIVE_SEND;
+
+    if (peer != collective->peer)
+        return (struct message){ 0 };
+    return (struct message){
+        .send = collective->data,
+        .send_bytes = sends ? bytes : 0,
+        .receive = sends ? collective->received : collective->data,
+        .receive_bytes = takes ? bytes : 0,
+    };
+}
+
+static enum status run_message(struct channel *channel, const struct collective *collective)
+{
+    if (collective->count > INT_MAX / (int64_t)dtype_bytes(collective->dtype))
+        FAIL(STATUS_BAD_USAGE, "a message of %lld elements has more than the 2 GiB that one may",
+             (long long)collective->count);
+    TRY(exchange(channel, peer_message, collective));
+
+    return STATUS_OK;
+}
+
+static enum status run_for_all(struct channel *channel, const struct collective *collective)
+{
+    bool whole = collective->kind == COLLECTIVE_BROADCAST ||
+                 (collective->kind == COLLECTIVE_ALL_REDUCE && collective->count <= SHORT_FLOATS);
+
+    return whole ? run_whole(channel, collective) : run_parts(channel, collective);
+}
+
 static enum status run(enum ranks_channel which, const struct collective *collective)
 {
     enum status status = STATUS_OK;
     struct channel *channel = &channels[which];
-    bool whole = collective->kind == COLLECTIVE_BROADCAST ||
-                 (collective->kind == COLLECTIVE_ALL_REDUCE && collective->count <= SHORT_FLOATS);
 
     pthread_mutex_lock(&channel->lock);
-    status = whole ? run_whole(channel, collective) : run_parts(channel, collective);
+    status = collective_has_peer(collective) ? run_message(channel, collective)
+                                             : run_for_all(channel, collective);
     pthread_mutex_unlock(&channel->lock);
     return status;
 }

@@ -1,9 +1,10 @@
-/* Collectives: what the devices of all ranks compute together. */
+/* Collectives: what the devices of all ranks compute together; and messages between two of them. */
 #ifndef HARNESS_LAB_DEVICE_TYPES_COLLECTIVE_H
 #define HARNESS_LAB_DEVICE_TYPES_COLLECTIVE_H
 
 #include "harness/lab/device/types/dtype.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Id, and the name in records of communication (PyTorch's "Collective name"). */
@@ -11,7 +12,10 @@
     X(ALL_REDUCE, "allreduce")                                                                     \
     X(REDUCE_SCATTER, "_reduce_scatter_base")                                                      \
     X(ALL_GATHER, "_allgather_base")                                                               \
-    X(BROADCAST, "broadcast")
+    X(BROADCAST, "broadcast")                                                                      \
+    X(SEND, "send")                                                                                \
+    X(RECV, "recv")                                                                                \
+    X(SEND_RECV, "batch_isend_irecv")
 
 enum collective_kind {
 #define COLLECTIVE_ID(id, name) COLLECTIVE_##id,
@@ -28,12 +32,22 @@ enum collective_kind {
  * element, and rounds the sum to its type once, so each run has the same bits too. On CUDA the order is NCCL's: it
  * depends on how the GPUs are connected, and on the algorithm, which NCCL chooses by the count among others
  * (NVIDIA/nccl, issues 157 and 855). Where these are the same, runs agree, but for sums made in the switch (NVLS,
- * issue 1497; NCCL_NVLS_ENABLE=0 does without). The sum of two ranks has one order only. */
+ * issue 1497; NCCL_NVLS_ENABLE=0 does without). The sum of two ranks has one order only.
+ *
+ * The last three are between this rank and `peer` alone, and each waits for its counterpart there: a SEND for a RECV of
+ * as much. So two ranks that both send first wait for ever; SEND_RECV does both at once (ncclGroupStart()). */
 struct collective {
     enum collective_kind kind;
-    void *data;
+    void *data; /* RECV fills it */
     int64_t count;
     enum dtype dtype; /* 0: fp32 */
+    int peer;
+    void *received; /* SEND_RECV: as much comes from `peer` to here */
 };
+
+static inline bool collective_has_peer(const struct collective *collective)
+{
+    return collective->kind >= COLLECTIVE_SEND;
+}
 
 #endif

@@ -304,7 +304,7 @@ static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket 
 {
     const struct collective sum = { buckets->config.shards_state ? COLLECTIVE_REDUCE_SCATTER
                                                                  : COLLECTIVE_ALL_REDUCE,
-                                    bucket->data, bucket->elements, buckets->dtype };
+                                    bucket->data, bucket->elements, .dtype = buckets->dtype };
 
     if (!buckets->config.bucket_view)
         TRY(copy_members(buckets, bucket, false));
@@ -368,7 +368,7 @@ enum status gradient_buckets_gather(struct gradient_buckets *buckets)
     for (int i = 0; i < buckets->bucket_count; i++) {
         const struct bucket *bucket = &buckets->buckets[i];
         const struct collective all_gather = { COLLECTIVE_ALL_GATHER, bucket->parameters,
-                                               bucket->elements, DTYPE_F32 };
+                                               bucket->elements, .dtype = DTYPE_F32 };
         TRY(device_collective(buckets->communication, &all_gather));
     }
     TRY(event_record(buckets->gathered, buckets->communication));

@@ -43,6 +43,10 @@ TAKES(ncclReduceScatter, const void *, void *, size_t, ncclDataType_t, ncclRedOp
       cudaStream_t);
 TAKES(ncclAllGather, const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t);
 TAKES(ncclBroadcast, const void *, void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+TAKES(ncclSend, const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+TAKES(ncclRecv, void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+TAKES(ncclGroupStart, void);
+TAKES(ncclGroupEnd, void);
 #endif
 
 static void a_missing_library_is_named_with_what_to_do(void **state)

@@ -49,7 +49,13 @@ enum { NCCL_FLOAT16 = 6, NCCL_FLOAT32 = 7, NCCL_BFLOAT16 = 9, NCCL_SUM = 0 };
     X(ncclAllGather, (const void *send, void *receive, size_t count_of_rank, int type,             \
                       nccl_comm comm, cudaStream_t stream))                                        \
     X(ncclBroadcast, (const void *send, void *receive, size_t count, int type, int root,           \
-                      nccl_comm comm, cudaStream_t stream))
+                      nccl_comm comm, cudaStream_t stream))                                        \
+    X(ncclSend,                                                                                    \
+      (const void *send, size_t count, int type, int peer, nccl_comm comm, cudaStream_t stream))   \
+    X(ncclRecv,                                                                                    \
+      (void *receive, size_t count, int type, int peer, nccl_comm comm, cudaStream_t stream))      \
+    X(ncclGroupStart, (void))                                                                      \
+    X(ncclGroupEnd, (void))
 
 /* Called by their own names. */
 struct nccl {
