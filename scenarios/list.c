@@ -36,6 +36,7 @@
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \
     X(cache_flush)                                                                                 \
+    X(network_logger)                                                                              \
     X(blocking_logger)                                                                             \
     X(blocking_save)                                                                               \
     X(exposed_allreduce)                                                                           \

@@ -161,7 +161,7 @@ enum group group_find(const char *name); /* GROUP_NONE: none */
 
 /* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one needs to
  * find the place. torch.distributed is initialised, with one rank. os, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
- * model, blocks, optimizer, loss_fn, dataset, files, decode(file), loader, device and
+ * model, blocks, optimizer, loss_fn, dataset, files, decode(file), loader, device, tracker.log(values) and
  * train_step(inputs, labels) are given; tests/scenarios/test_snippets.py runs the lines. */
 struct snippets {
     const char *before, *after;

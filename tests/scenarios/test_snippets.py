@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures"))
 import torch_python  # pylint: disable=wrong-import-position
@@ -63,7 +64,7 @@ def names_given():
             "blocks": model.blocks, "optimizer": optimizer, "loss_fn": loss_fn, "dataset": dataset,
             "files": range(SAMPLES), "decode": lambda file: dataset[file],
             "loader": DataLoader(dataset, batch_size=4), "device": device,
-            "train_step": train_step, "print": lambda *_: None}
+            "tracker": SimpleNamespace(log=lambda values: None), "train_step": train_step, "print": lambda *_: None}
 
 
 def samples():

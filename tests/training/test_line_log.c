@@ -1,8 +1,13 @@
 /* The log: which lines are in it, who forces them to disk, and how it ends on a full disk. */
 #include "scenarios/training/step/parts/line_log.h"
+
+#include "harness/base/clock.h"
+#include "scenarios/training/step/parts/log_server.h"
+#include "scenarios/training/step/parts/scratch_file.h"
 #include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/scratch_disk.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +48,9 @@ static void every_loss_that_is_read_is_a_line(void **state)
     } rows[] = {
         { "model=light loss_every=1 log=synced launch=eager", 1 },
         { "model=light loss_every=1 log=queued launch=graph", 1 },
+        { "model=light loss_every=1 log=posted launch=graph", 1 },
         { "model=light loss_every=7 log=synced launch=graph", 7 },
+        { "model=light loss_every=7 log=posted_queued launch=graph", 7 },
         { "model=light loss_every=7 log=queued launch=eager precision=bf16", 7 },
     };
 
@@ -75,6 +82,10 @@ static void a_log_changes_no_bit_of_the_training(void **state)
     assert_memory_equal(plain, logged, sizeof plain);
     run_losses(*state, "model=light launch=graph loss_every=1 log=queued", STEPS, logged);
     assert_memory_equal(plain, logged, sizeof plain);
+    run_losses(*state, "model=light launch=graph loss_every=1 log=posted", STEPS, logged);
+    assert_memory_equal(plain, logged, sizeof plain);
+    run_losses(*state, "model=light launch=graph loss_every=1 log=posted_queued", STEPS, logged);
+    assert_memory_equal(plain, logged, sizeof plain);
 }
 
 static void check_window(struct device *device, const char *settings, int lines, int syncs)
@@ -94,23 +105,24 @@ static void check_window(struct device *device, const char *settings, int lines,
     training_close(training);
 }
 
-static void a_window_says_who_forces_lines_to_disk(void **state)
+static void a_window_says_who_waits_for_lines(void **state)
 {
     check_window(*state, "model=light loss_every=1 log=synced", STEPS, STEPS);
     check_window(*state, "model=light loss_every=1 log=queued", STEPS, 0);
     check_window(*state, "model=light loss_every=5 log=synced", STEPS / 5, STEPS / 5);
+    check_window(*state, "model=light loss_every=5 log=posted", STEPS / 5, STEPS / 5);
+    check_window(*state, "model=light loss_every=1 log=posted_queued", STEPS, 0);
     check_window(*state, "model=light loss_every=1", 0, 0);
 }
 
 /* More lines than the queue holds: none is lost, none is out of order. */
-static void a_queue_that_is_full_loses_nothing(void **state)
+static void check_full_queue(enum logging_mode mode)
 {
     enum { LINES = 40 * LOG_LINES };
     struct line_log *log;
     char *text, *at;
-    (void)state;
 
-    assert_ok(line_log_open(&log, true));
+    assert_ok(line_log_open(&log, mode));
     for (int i = 0; i < LINES; i++) line_log_add(log, i, (float)i / 2);
     assert_ok(line_log_wait(log));
     at = text = read_log();
@@ -125,11 +137,65 @@ static void a_queue_that_is_full_loses_nothing(void **state)
     line_log_close(log);
 }
 
+static void a_queue_that_is_full_loses_nothing(void **state)
+{
+    (void)state;
+    check_full_queue(LOGGING_QUEUED);
+    check_full_queue(LOGGING_POSTED_QUEUED);
+}
+
+/* What is left in the queue is posted before the log is closed, and the service ends. */
+static void a_service_answers_every_message_after_its_time(void **state)
+{
+    struct line_log *log;
+    int64_t begin_ns;
+    (void)state;
+
+    assert_ok(line_log_open(&log, LOGGING_POSTED));
+    begin_ns = clock_ns();
+    for (int i = 0; i < 3; i++) line_log_add(log, i, 1);
+    assert_true(clock_ns() - begin_ns >= 3 * LOG_SERVER_ANSWERS_AFTER_US * INT64_C(1000));
+    assert_ok(line_log_wait(log));
+    line_log_close(log);
+    assert_int_equal(open_file(), -1);
+
+    assert_ok(line_log_open(&log, LOGGING_POSTED_QUEUED));
+    for (int i = 0; i < LOG_LINES / 2; i++) line_log_add(log, i, 1);
+    line_log_close(log);
+    assert_int_equal(open_file(), -1);
+}
+
+/* A message is what fits one; what does not is refused, and no part of it is sent. */
+static void a_message_has_a_longest_length(void **state)
+{
+    char lines[LOG_MESSAGE_BYTES], *text;
+    struct log_server *server;
+    int file;
+    (void)state;
+
+    memset(lines, 'x', sizeof lines);
+    lines[sizeof lines - 2] = '\n';
+    assert_ok(scratch_file_open(&file, "the log", "log=none"));
+    assert_ok(log_server_open(&server, file));
+    assert_int_equal(log_server_send(server, lines, 0), EMSGSIZE);
+    assert_int_equal(log_server_send(server, lines, sizeof lines), EMSGSIZE);
+    assert_int_equal(log_server_send(server, lines, sizeof lines - 1), 0);
+    text = read_log();
+    assert_int_equal(strlen(text), sizeof lines - 1);
+    assert_memory_equal(text, lines, sizeof lines - 1);
+    free(text);
+    log_server_close(server);
+    log_server_close(NULL);
+    close(file);
+}
+
 /* The log has the lines up to there, and says so; the training does not notice. */
 static void a_full_disk_ends_the_log_and_not_the_training(void **state)
 {
     static const char *const settings[] = { "model=light loss_every=1 log=synced",
-                                            "model=light loss_every=1 log=queued" };
+                                            "model=light loss_every=1 log=queued",
+                                            "model=light loss_every=1 log=posted",
+                                            "model=light loss_every=1 log=posted_queued" };
     float plain[2 * STEPS], logged[2 * STEPS];
 
     run_losses(*state, "model=light", 2 * STEPS, plain);
@@ -190,6 +256,7 @@ static void where_nothing_is_forced_to_disk_the_loop_is_not_held_up(void **state
     assert_int_equal(open_there(*state, "model=light log=synced", "/dev/shm"), STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_last()->text, "/dev/shm is in memory"));
     assert_ok(open_there(*state, "model=light log=queued", "/dev/shm"));
+    assert_ok(open_there(*state, "model=light log=posted", "/dev/shm"));
     assert_ok(open_there(*state, "model=light", "/dev/shm"));
 }
 
@@ -205,8 +272,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_loss_that_is_read_is_a_line),
         cmocka_unit_test(a_log_changes_no_bit_of_the_training),
-        cmocka_unit_test(a_window_says_who_forces_lines_to_disk),
+        cmocka_unit_test(a_window_says_who_waits_for_lines),
         cmocka_unit_test(a_queue_that_is_full_loses_nothing),
+        cmocka_unit_test(a_service_answers_every_message_after_its_time),
+        cmocka_unit_test(a_message_has_a_longest_length),
         cmocka_unit_test(a_full_disk_ends_the_log_and_not_the_training),
         cmocka_unit_test(where_nothing_is_forced_to_disk_the_loop_is_not_held_up),
         cmocka_unit_test(a_folder_that_is_not_there_is_told_at_once),

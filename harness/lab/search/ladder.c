@@ -94,7 +94,7 @@ void ladder_set_all_wrong(struct training_config *config, const struct device_pr
 
         for (int j = 0; j < i && !is_set; j++)
             is_set = strcmp(scenarios[j]->knob, scenario->knob) == 0 &&
-                     where_holds(scenarios[j]->needs, device) &&
+                     !scenarios[j]->is_other_work && where_holds(scenarios[j]->needs, device) &&
                      can_show(scenarios[j], &start, device);
         if (!is_set && !scenario->is_other_work && where_holds(scenario->needs, device) &&
             accepts(scenario, NULL, device) && can_show(scenario, &start, device) &&
@@ -293,6 +293,7 @@ static struct rung unseen_block(const struct ladder *ladder)
         bool has_knob = false;
         for (int t = 0; t < s && !has_knob; t++)
             has_knob = strcmp(scenarios[t]->knob, scenarios[s]->knob) == 0 &&
+                       !scenarios[t]->is_other_work &&
                        where_holds(scenarios[t]->needs, &ladder->device);
         if (!has_knob)
             add_unseen(ladder, s, &config, &block);

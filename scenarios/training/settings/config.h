@@ -170,9 +170,15 @@ struct launch_config {
 
 enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so many steps */
 
-/* Each loss that is read becomes a line of a log that is forced to disk. LOGGING_SYNCED: by the loop.
- * LOGGING_QUEUED: by a thread. */
-enum logging_mode { LOGGING_NONE, LOGGING_SYNCED, LOGGING_QUEUED };
+/* Each loss that is read becomes a line of a log. LOGGING_SYNCED: the loop forces it to disk. LOGGING_POSTED: the loop
+ * sends it to a service and waits for the answer. The other two: a thread does so. */
+enum logging_mode {
+    LOGGING_NONE,
+    LOGGING_SYNCED,
+    LOGGING_QUEUED,
+    LOGGING_POSTED,
+    LOGGING_POSTED_QUEUED
+};
 
 /* Who counts the samples of each step that are classified right. ACCURACY_HOST: the host, of logits and labels that
  * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */

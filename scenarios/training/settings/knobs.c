@@ -353,12 +353,12 @@ static const struct knob knobs[] = {
     { .name = "log",
       .kind = KNOB_CHOICE,
       AT(logging.log),
-      .values = "none|synced|queued",
+      .values = "none|synced|queued|posted|posted_queued",
       .healthy = "none",
       .changes_no_result = true,
-      .text =
-          "write a line with each loss that is read to a log: no; forced to disk (fsync) by the "
-          "loop; or queued for a thread that does it" },
+      .text = "a line of a log for each loss that is read: none; forced to disk (fsync) by the "
+              "loop, or queued for a thread that does it; or posted to a service that answers "
+              "after 3 ms, by the loop or by the thread" },
     { .name = "accuracy",
       .kind = KNOB_CHOICE,
       AT(logging.accuracy),

@@ -32,7 +32,7 @@ static enum status open_logging(struct training *training)
     TRY(device_memset(training->compute, logging->ring, 0, LOSS_RING * sizeof(float)));
     TRY(host_alloc(training->device, true, sizeof *logging->read, (void **)&logging->read));
     if (training->config.logging.log != LOGGING_NONE)
-        TRY(line_log_open(&logging->log, training->config.logging.log == LOGGING_QUEUED));
+        TRY(line_log_open(&logging->log, training->config.logging.log));
 
     return STATUS_OK;
 }

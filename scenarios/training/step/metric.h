@@ -55,7 +55,7 @@
     X(LATE_BATCHES, "late_batches", "", "share of batches that the loop had to wait for, or load") \
     X(WORKERS_STARTED, "workers_started_per_step", "", "loader workers started")                   \
     X(LOG_SYNCS_PER_STEP, "log_syncs_per_step", "",                                                \
-      "lines of the log that the loop forces to disk itself")                                      \
+      "lines of the log that the loop forces to disk or posts itself")                             \
     X(LOG_PAUSE, "log_pause", "us", "host time that the loop spends on a line of the log")         \
     X(SAVE_PAUSE, "save_pause", "us", "host time that the loop spends in a save of the state")     \
     X(SKIPPED_UPDATES, "skipped_updates_per_step", "",                                             \

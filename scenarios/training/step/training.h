@@ -46,7 +46,10 @@ struct training;
     X(save_ns, training->save_ns)                                                                  \
     X(log_lines, training->log_lines) /* as saves, without reading the loss */                     \
     X(log_ns, training->log_ns)                                                                    \
-    X(log_syncs, training->config.logging.log == LOGGING_SYNCED ? training->log_lines : 0)         \
+    X(log_syncs, training->config.logging.log == LOGGING_SYNCED ||                                 \
+                         training->config.logging.log == LOGGING_POSTED                            \
+                     ? training->log_lines                                                         \
+                     : 0)                                                                          \
     X(tokens, training->tokens)                                                                    \
     X(padded_tokens, training->padded_tokens)                                                      \
     X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \

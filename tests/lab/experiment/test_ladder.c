@@ -328,6 +328,28 @@ static void a_fix_does_not_undo_another(void **state)
     free(ladder);
 }
 
+/* Two scenarios have the knob `log`: a thread writes the lines where the loop wrote them. */
+static void a_log_stays_where_it_goes(void **state)
+{
+    static const char *const logs[][2] = { { "synced", "log=queued" },
+                                           { "posted", "log=posted_queued" } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+        const struct cost cost = { "log", logs[i][0], "logging_gap", 500 };
+        struct machine machine = { .costs = &cost, .count = 1, .base_us = 1000 };
+        char settings[64];
+        struct ladder *ladder;
+
+        snprintf(settings, sizeof settings, "launch=graph loss_every=1 log=%s", logs[i][0]);
+        ladder = climb(&machine, settings, 100, STATUS_OK);
+        assert_int_equal(machine.rungs, 1);
+        assert_string_equal(machine.tried[0], logs[i][1]);
+        assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
+        free(ladder);
+    }
+}
+
 static void a_fix_that_changes_the_losses_is_taken_back(void **state)
 {
     struct machine machine = {
@@ -449,6 +471,7 @@ int main(void)
         cmocka_unit_test(an_undecided_fix_is_taken_back),
         cmocka_unit_test(what_refuses_a_fix_is_fixed_before_it),
         cmocka_unit_test(a_fix_does_not_undo_another),
+        cmocka_unit_test(a_log_stays_where_it_goes),
         cmocka_unit_test(a_fix_that_changes_the_losses_is_taken_back),
         cmocka_unit_test(no_rung_begins_that_the_time_does_not_hold),
         cmocka_unit_test(an_interrupt_leaves_what_was_measured),

@@ -3,6 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/write_all.h"
 #include "harness/base/thread.h"
+#include "scenarios/training/step/parts/log_server.h"
 #include "scenarios/training/step/parts/scratch_file.h"
 
 #include <errno.h>
@@ -13,13 +14,16 @@
 
 enum { LINE_BYTES = 48 };
 
+_Static_assert(LOG_LINES *LINE_BYTES < LOG_MESSAGE_BYTES, "a queue that is full is one message");
+
 struct line {
     int64_t step;
     float loss;
 };
 
 struct line_log {
-    int file; /* -1: none */
+    int file;                  /* -1: none */
+    struct log_server *server; /* NULL: lines are written here and forced to disk */
     bool has_writer;
     pthread_t writer;
     pthread_mutex_t mutex; /* guards what follows */
@@ -30,19 +34,29 @@ struct line_log {
     struct status_error error; /* with it the log has ended */
 };
 
+/* 0, or an errno. */
+static int keep(struct line_log *log, const char *text, size_t bytes)
+{
+    if (log->server != NULL)
+        return log_server_send(log->server, text, bytes);
+    return write_all(log->file, text, bytes) && fsync(log->file) == 0 ? 0 : errno;
+}
+
 static enum status write_lines(struct line_log *log, const struct line *lines, int count)
 {
     char text[LOG_LINES * LINE_BYTES];
     size_t bytes = 0;
+    int error;
 
     for (int i = 0; i < count; i++)
         bytes += (size_t)snprintf(text + bytes, LINE_BYTES, "step %lld loss %.9g\n",
                                   (long long)lines[i].step, (double)lines[i].loss);
-    if (!write_all(log->file, text, bytes) || fsync(log->file) != 0)
+    error = keep(log, text, bytes);
+    if (error != 0)
         FAIL(STATUS_IO,
              "the log in %s ends before step %lld: %s; make room there, set TMPDIR to another "
              "folder, or log=none",
-             scratch_folder(), (long long)lines[0].step, strerror(errno));
+             scratch_folder(), (long long)lines[0].step, strerror(error));
 
     return STATUS_OK;
 }
@@ -87,8 +101,9 @@ static void *write_log(void *argument)
 
 /* --- The caller's side --- */
 
-enum status line_log_open(struct line_log **opened, bool queued)
+enum status line_log_open(struct line_log **opened, enum logging_mode mode)
 {
+    const bool queued = mode == LOGGING_QUEUED || mode == LOGGING_POSTED_QUEUED;
     enum status status = STATUS_OK;
     struct line_log *log;
     int error;
@@ -98,12 +113,14 @@ enum status line_log_open(struct line_log **opened, bool queued)
     pthread_mutex_init(&log->mutex, NULL);
     pthread_cond_init(&log->changed, NULL);
     log->file = -1;
-    if (!queued && scratch_is_in_memory())
+    if (mode == LOGGING_SYNCED && scratch_is_in_memory())
         FAIL_OUT(STATUS_UNSUPPORTED,
                  "%s is in memory, so forcing a line to disk costs nothing there; set TMPDIR to a "
                  "folder on a disk",
                  scratch_folder());
     TRY_OUT(scratch_file_open(&log->file, "the log", "log=none"));
+    if (mode == LOGGING_POSTED || mode == LOGGING_POSTED_QUEUED)
+        TRY_OUT(log_server_open(&log->server, log->file));
     error = queued ? thread_start(&log->writer, "log", write_log, log) : 0;
     if (error != 0)
         FAIL_OUT(STATUS_REFUSED,
@@ -129,6 +146,7 @@ void line_log_close(struct line_log *log)
         pthread_mutex_unlock(&log->mutex);
         pthread_join(log->writer, NULL);
     }
+    log_server_close(log->server);
     if (log->file >= 0)
         close(log->file);
     pthread_cond_destroy(&log->changed);
