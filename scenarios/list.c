@@ -43,7 +43,9 @@
     X(replicated_state)                                                                            \
     X(small_buckets)                                                                               \
     X(straggler)                                                                                   \
-    X(bucket_copies)
+    X(bucket_copies)                                                                               \
+    X(cold_start)                                                                                  \
+    X(unsynchronised_timer)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

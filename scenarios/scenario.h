@@ -142,6 +142,7 @@ struct accepted_finding {
     X(GROUP_MEMORY, "memory", "device memory")                                                     \
     X(GROUP_LOGGING, "logging", "logging and saving")                                              \
     X(GROUP_RANKS, "ranks", "what many ranks do together")                                         \
+    X(GROUP_MEASURING, "measuring", "how a measurement itself misleads")                           \
     X(GROUP_GPU_KERNELS, "gpu_kernels", "single kernels, counted without a GPU")
 enum group {
     GROUP_NONE, /* not stated */
@@ -160,7 +161,7 @@ extern const struct group_row scenario_groups[]; /* by enum group */
 enum group group_find(const char *name); /* GROUP_NONE: none */
 
 /* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one needs to
- * find the place. torch.distributed is initialised, with one rank. os, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
+ * find the place. torch.distributed is initialised, with one rank. os, time, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
  * model, blocks, optimizer, loss_fn, dataset, files, decode(file), loader, device, tracker.log(values) and
  * train_step(inputs, labels) are given; tests/scenarios/test_snippets.py runs the lines. */
 struct snippets {

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -60,7 +61,7 @@ def names_given():
         optimizer.zero_grad()
         return loss.detach()
 
-    return {"os": os, "ThreadPoolExecutor": ThreadPoolExecutor, "torch": torch, "F": F, "DataLoader": DataLoader, "model": model,
+    return {"os": os, "time": time, "ThreadPoolExecutor": ThreadPoolExecutor, "torch": torch, "F": F, "DataLoader": DataLoader, "model": model,
             "blocks": model.blocks, "optimizer": optimizer, "loss_fn": loss_fn, "dataset": dataset,
             "files": range(SAMPLES), "decode": lambda file: dataset[file],
             "loader": DataLoader(dataset, batch_size=4), "device": device,

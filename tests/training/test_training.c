@@ -439,6 +439,44 @@ static void an_accuracy_of_the_host_waits_in_every_step(void **state)
     assert_true(isnan(metric_of(*state, "model=light", METRIC_ACCURACY)));
 }
 
+static int64_t timed_steps(struct device *device, const char *settings, int64_t steps)
+{
+    struct training *training = open_training(device, settings);
+    int64_t timed;
+
+    assert_ok(training_run(training, steps));
+    timed = training->reported_steps;
+    training_close(training);
+    return timed;
+}
+
+static void timers_wait_and_count_as_they_say(void **state)
+{
+    static const struct {
+        const char *settings;
+        double syncs;
+        int64_t steps;
+    } timers[] = {
+        { "model=light loss_every=20 timer=none", 0.05, 0 },
+        { "model=light loss_every=20 timer=unsynchronised", 0.05, 12 },
+        { "model=light loss_every=20 timer=cold", 1.05, TIMER_COLD_STEPS },
+        { "model=light loss_every=20 timer=synchronised", 1.05, 12 },
+    };
+    double reported;
+
+    for (size_t i = 0; i < ARRAY_SIZE(timers); i++) {
+        assert_near(metric_of(*state, timers[i].settings, METRIC_SYNCS_PER_STEP), timers[i].syncs,
+                    1e-9);
+        assert_int_equal(timed_steps(*state, timers[i].settings, 12), timers[i].steps);
+    }
+    assert_true(isnan(metric_of(*state, timers[0].settings, METRIC_REPORTED_STEP_TIME)));
+    assert_true(metric_of(*state, timers[2].settings, METRIC_REPORTED_STEP_TIME) > 0);
+    for (int i = 1; i <= 3; i += 2) { /* of the window's own steps: no more than the window */
+        reported = metric_of(*state, timers[i].settings, METRIC_REPORTED_OVER_TRUE);
+        assert_true(reported > 0 && reported <= 1);
+    }
+}
+
 /* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
 static void optimizer_forms_launch_what_they_say(void **state)
 {
@@ -1191,6 +1229,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wide_pixels_are_four_times_the_bytes_and_the_same_bits),
         cmocka_unit_test(both_ways_count_the_same_samples_as_right),
         cmocka_unit_test(an_accuracy_of_the_host_waits_in_every_step),
+        cmocka_unit_test(timers_wait_and_count_as_they_say),
         cmocka_unit_test(optimizer_forms_launch_what_they_say),
         cmocka_unit_test(a_caching_allocator_asks_the_device_for_nothing_more),
         cmocka_unit_test(a_cache_that_is_emptied_is_filled_again_to_the_same_peak),

@@ -184,6 +184,11 @@ enum logging_mode {
  * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */
 enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };
 
+/* How the loop times its own steps. TIMER_UNSYNCHRONISED: until their work is queued. TIMER_SYNCHRONISED: until the
+ * device has done it, which the host waits for. TIMER_COLD: in the same way, but only the first steps of the run. */
+enum timer { TIMER_NONE, TIMER_UNSYNCHRONISED, TIMER_COLD, TIMER_SYNCHRONISED };
+enum { TIMER_COLD_STEPS = 8 };
+
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that
  * backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
@@ -194,6 +199,7 @@ struct logging_config {
     enum kept_loss kept;
     enum accuracy_mode accuracy;
     int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
+    enum timer timer;
 };
 
 /* --- Saving the training state --- */

@@ -367,6 +367,14 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "right answers: not counted; on the host, which waits for the logits in every step; "
               "or on the device, whose sum is read at the end" },
+    { .name = "timer",
+      .kind = KNOB_CHOICE,
+      AT(logging.timer),
+      .values = "none|unsynchronised|cold|synchronised",
+      .healthy = "none",
+      .changes_no_result = true,
+      .text = "the loop's own time of a step: none; until its work is queued; until the device has "
+              "done it, of the first 8 steps; or the same of the steps that are measured" },
     { .name = "kept_loss",
       .kind = KNOB_CHOICE,
       AT(logging.kept),

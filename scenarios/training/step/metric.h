@@ -7,6 +7,10 @@
 #define METRICS(X)                                                                                 \
     X(STEP_TIME, "step_time", "us",                                                                \
       "wall time per step, on the host's clock around the whole window")                           \
+    X(REPORTED_STEP_TIME, "reported_step_time", "us",                                              \
+      "time per step by the loop's own stopwatch; of other timers than none only")                 \
+    X(REPORTED_OVER_TRUE, "reported_over_true", "",                                                \
+      "reported_step_time over step_time; of other timers than none only")                         \
     X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, from device events") \
     X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
     X(FORWARD_TIME, "forward_time", "us",                                                          \

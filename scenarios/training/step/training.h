@@ -50,6 +50,8 @@ struct training;
                          training->config.logging.log == LOGGING_POSTED                            \
                      ? training->log_lines                                                         \
                      : 0)                                                                          \
+    X(reported_ns, training->reported_ns)                                                          \
+    X(reported_steps, training->reported_steps)                                                    \
     X(tokens, training->tokens)                                                                    \
     X(padded_tokens, training->padded_tokens)                                                      \
     X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \

@@ -132,6 +132,19 @@ static void fill_communication(double *metric, const struct training *training,
                                   : NAN;
 }
 
+/* A timer of the first steps has ended before the window. */
+static void fill_reported(double *metric, const struct training *training,
+                          const struct training_counts *counts)
+{
+    bool cold = training->config.logging.timer == TIMER_COLD;
+    double ns = (double)(cold ? training->reported_ns : counts->reported_ns);
+    double steps = (double)(cold ? training->reported_steps : counts->reported_steps);
+
+    metric[METRIC_REPORTED_STEP_TIME] = steps > 0 ? ns / steps / 1e3 : NAN;
+    metric[METRIC_REPORTED_OVER_TRUE] =
+        metric[METRIC_REPORTED_STEP_TIME] / metric[METRIC_STEP_TIME];
+}
+
 /* OUT_OF_MEMORY. */
 static enum status fill_metrics(struct training *training, struct training_window *window)
 {
@@ -178,6 +191,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_HOST_MEMORY] = machine_resident_bytes();
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
+    fill_reported(metric, training, counts);
     fill_phases(metric, window);
     fill_communication(metric, training, window);
     metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
