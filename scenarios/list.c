@@ -32,6 +32,7 @@
     X(unfused_elementwise)                                                                         \
     X(unfused_optimizer)                                                                           \
     X(optimizer_every_step)                                                                        \
+    X(memory_for_batch)                                                                            \
     X(allocation_churn)                                                                            \
     X(fragmentation)                                                                               \
     X(leak)                                                                                        \

@@ -318,6 +318,7 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
         { "seed", "a number from 0 to 18446744073709551615" },
         { "checkpointing", "none, block or a number from 2 to 256" },
         { "uncached_rank", "none or a number from 0 to 1023" },
+        { "accumulate", "a number from 1 to 4096 or fit" },
     };
     struct training_config config = configured("");
     (void)state;
@@ -498,6 +499,36 @@ static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
     assert_int_equal(resolved("model=balanced", &amx).model.precision, PRECISION_BF16);
     assert_int_equal(resolved("model=heavy", &amx).model.precision, PRECISION_BF16);
     assert_int_equal(resolved("model=light", &cuda).model.precision, PRECISION_BF16);
+}
+
+/* The budget decides, and what checkpointing leaves of it; ranks have a part of the batch each. */
+static void a_budget_says_how_many_micro_batches_there_are(void **state)
+{
+    static const struct {
+        const char *settings;
+        int micro_batches;
+    } cases[] = {
+        { "accumulate=fit", 1 }, /* the device has room */
+        { "model=heavy batch=6 accumulate=fit memory_budget=role", 1 },
+        { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=6MiB", 8 },
+        { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=7MiB", 4 },
+        { "model=light blocks=22 tokens=17 batch=12 accumulate=fit memory_budget=8MiB", 4 },
+        { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=7MiB ranks=2 "
+          "launch=eager",
+          2 },
+        { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=6MiB "
+          "checkpointing=block",
+          1 },
+        { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=1MiB",
+          8 }, /* none fits */
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        int found = resolved(cases[i].settings, &cpu).launch.accumulate;
+        if (found != cases[i].micro_batches)
+            fail_msg("%s: %d micro-batches", cases[i].settings, found);
+    }
 }
 
 /* Storage in 16 bits needs less. */
@@ -825,6 +856,7 @@ int main(void)
         cmocka_unit_test(a_resolved_configuration_survives_being_printed),
         cmocka_unit_test(cores_precision_and_seeds_follow_the_machine),
         cmocka_unit_test(a_cpu_with_matrix_units_uses_them_where_they_gain),
+        cmocka_unit_test(a_budget_says_how_many_micro_batches_there_are),
         cmocka_unit_test(a_roles_budget_follows_the_precision),
         cmocka_unit_test(no_other_knob_changes_when_one_is_turned),
         cmocka_unit_test(what_cannot_be_is_refused_with_the_reason),

@@ -715,6 +715,34 @@ static void a_roles_budget_is_a_little_more_than_the_peak(void **state)
     assert_int_equal(config_of(*state, "model=balanced memory_budget=role").allocator.budget, 0);
 }
 
+/* The micro-batch that fits, fits, and a larger one does not. */
+static void a_micro_batch_that_fits_fills_the_budget(void **state)
+{
+    static const char *const segments[] = { "none", "4", "block" };
+    const struct scenario *scenario = scenario_find("memory_for_batch");
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(segments); i++) {
+        char text[256];
+        struct training_config config;
+        struct training *training = NULL;
+        double share;
+
+        snprintf(text, sizeof text, "%s checkpointing=%s", scenario->base, segments[i / 2]);
+        config = i % 2 ? of_a_gpu(*state, text) : config_of(*state, text);
+        share = peak_of(*state, &config, METRIC_MEMORY_PEAK) / (double)config.allocator.budget;
+        if (!(share >= 0.8 && share <= 1))
+            fail_msg("%s: the peak is %.3f of the budget", text, share);
+        if (config.model.checkpointing > 0)
+            continue;
+        assert_int_equal(config.launch.accumulate, config.model.batch);
+        config.launch.accumulate = config.model.batch / 2;
+        config.loader.batching.micro_batches = config.launch.accumulate;
+        assert_ok(training_open(&training, *state, &config));
+        assert_int_equal(training_run(training, 1), STATUS_DEVICE_OUT_OF_MEMORY);
+        training_close(training);
+    }
+}
+
 static void a_steps_peak_is_known_from_the_settings(void **state)
 {
     static const char *const of_gpus[] = { "model=heavy blocks=2 batch=1 precision=bf16",
@@ -1240,6 +1268,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(checkpointing_keeps_the_input_of_every_kth_block),
         cmocka_unit_test(fused_attention_keeps_no_square_of_the_tokens),
         cmocka_unit_test(a_roles_budget_is_a_little_more_than_the_peak),
+        cmocka_unit_test(a_micro_batch_that_fits_fills_the_budget),
         cmocka_unit_test(a_steps_peak_is_known_from_the_settings),
         cmocka_unit_test(naive_attention_keeps_its_promise_with_a_gpus_heads),
         cmocka_unit_test(resident_input_loads_only_what_it_keeps),

@@ -159,10 +159,12 @@ enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_BLOCKING, LAUNCH_AUTO };
  * once and kept. GRAPHS_LATEST: only the latest is kept, and the others are captured anew. */
 enum graphs { GRAPHS_PER_SHAPE, GRAPHS_LATEST };
 
+enum { ACCUMULATE_FIT = 0 };
+
 struct launch_config {
     enum launch_mode mode;
     enum graphs graphs;
-    int accumulate;  /* micro-batches per step */
+    int accumulate; /* micro-batches per step; ACCUMULATE_FIT until knobs_resolve: as few as the memory budget has room for */
     bool one_update; /* per step; no: one per micro-batch */
 };
 

@@ -82,6 +82,7 @@ static void fill_data(struct training_config *config, const struct role_sizes *s
 static void fill(struct training_config *config, const struct device_properties *device)
 {
     const struct role_sizes *sizes = role_sizes(config->model.role, device);
+    bool fits;
 
     if (config->data.kind == DATA_AUTO)
         config->data.kind = config->data.folder[0] != '\0' ? DATA_IMAGES : sizes->data;
@@ -89,8 +90,13 @@ static void fill(struct training_config *config, const struct device_properties 
     fill_data(config, sizes);
     if (config->loader.workers < 0)
         config->loader.workers = -config->loader.workers * device->host_cores;
+    fits = config->launch.accumulate == ACCUMULATE_FIT;
+    if (fits)
+        config->launch.accumulate = 1; /* which the role's budget is for */
     if (config->allocator.budget == MEMORY_BUDGET_ROLE)
         config->allocator.budget = step_memory_budget(config);
+    if (fits)
+        config->launch.accumulate = step_memory_micro_batches(config, device);
     if (config->launch.mode == LAUNCH_AUTO)
         config->launch.mode =
             sizes->graph && config->ranks.count == 1 ? LAUNCH_GRAPH : LAUNCH_EAGER;

@@ -26,7 +26,8 @@ static double parameters(const struct training_config *config)
     return model->blocks * block + (front + model->tokens + 2) * width;
 }
 
-static double activations(const struct training_config *config, double bytes)
+/* `segment`: blocks between two that are kept by checkpointing; 0: without it. */
+static double activations(const struct training_config *config, double bytes, int segment)
 {
     const struct model_config *model = &config->model;
     double rows = (double)model->batch / config->launch.accumulate * model->tokens;
@@ -34,8 +35,10 @@ static double activations(const struct training_config *config, double bytes)
     int scores = (model->tokens + SCORES_MULTIPLE - 1) / SCORES_MULTIPLE * SCORES_MULTIPLE;
     double tensor = rows * model->width * bytes;
     double block = KEPT_A_BLOCK * tensor + rows * heads * scores * bytes + 4 * rows * sizeof(float);
+    double kept = segment > 0 ? ceil((double)model->blocks / segment) * tensor : 0;
+    double whole = segment > 0 ? fmin(segment, model->blocks) : model->blocks;
 
-    return model->blocks * block + KEPT_OUTSIDE * tensor;
+    return kept + whole * block + KEPT_OUTSIDE * tensor;
 }
 
 /* The bytes of a batch, and of those that are resident. */
@@ -53,7 +56,7 @@ static double input(const struct training_config *config)
     return batch * (1 + fmax(kept, 1));
 }
 
-double step_memory_peak(const struct training_config *config)
+static double peak_of(const struct training_config *config, int segment)
 {
     bool narrow =
         config->model.precision == PRECISION_BF16 || config->model.precision == PRECISION_FP16;
@@ -61,7 +64,12 @@ double step_memory_peak(const struct training_config *config)
     /* value and gradient, AdamW's two moments in fp32, and in 16 bits an fp32 master */
     double state = 2 * bytes + 2 * sizeof(float) + (narrow ? sizeof(float) : 0);
 
-    return parameters(config) * state + activations(config, bytes) + input(config);
+    return parameters(config) * state + activations(config, bytes, segment) + input(config);
+}
+
+double step_memory_peak(const struct training_config *config)
+{
+    return peak_of(config, 0);
 }
 
 int64_t step_memory_budget(const struct training_config *config)
@@ -69,4 +77,20 @@ int64_t step_memory_budget(const struct training_config *config)
     double peak = step_memory_peak(config);
 
     return peak < PEAK_LEAST ? 0 : (int64_t)(BUDGET_OVER_PEAK * peak);
+}
+
+int step_memory_micro_batches(const struct training_config *config,
+                              const struct device_properties *device)
+{
+    int64_t budget = config->allocator.budget > 0 ? config->allocator.budget : device->memory_bytes;
+    struct training_config tried = *config;
+
+    tried.model.batch = config->model.batch / config->ranks.count;
+    for (int count = 1; count < tried.model.batch; count++) {
+        tried.launch.accumulate = count;
+        if (tried.model.batch % count == 0 &&
+            (int64_t)(BUDGET_OVER_PEAK * peak_of(&tried, config->model.checkpointing)) <= budget)
+            return count;
+    }
+    return tried.model.batch > 0 ? tried.model.batch : 1;
 }

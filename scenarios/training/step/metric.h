@@ -32,6 +32,7 @@
     X(TOKENS_PER_SECOND, "tokens_per_second", "/s",                                                \
       "tokens trained on per second, without padding")                                             \
     X(PADDING_SHARE, "padding_share", "", "padding as a share of the tokens computed")             \
+    X(MICRO_BATCH, "micro_batch_samples", "", "samples that one pass of forward takes at once")    \
     X(LAUNCHES_PER_STEP, "launches_per_step", "",                                                  \
       "launches of kernels, matrix products and graphs")                                           \
     X(CAPTURES_PER_STEP, "captures_per_step", "", "graphs captured")                               \
