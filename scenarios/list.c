@@ -42,6 +42,8 @@
     X(blocking_save)                                                                               \
     X(exposed_allreduce)                                                                           \
     X(replicated_state)                                                                            \
+    X(sharded_parameters)                                                                          \
+    X(late_gathers)                                                                                \
     X(small_buckets)                                                                               \
     X(straggler)                                                                                   \
     X(bucket_copies)                                                                               \

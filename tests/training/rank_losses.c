@@ -1,5 +1,5 @@
-/* rank_losses RANKS SETTINGS: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
- * step communicates. test_rank_losses.py and test_nccl_job.py run it. */
+/* rank_losses RANKS SETTINGS [evaluate]: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
+ * step communicates and keeps; if it is asked to, then the accuracy on samples that it was not trained on. test_rank_losses.py and test_nccl_job.py run it. */
 #include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/settings/knobs.h"
 #include "scenarios/training/step/training_parts.h"
@@ -14,12 +14,13 @@ enum { STEPS = 12 };
 static void print(const float *losses, const struct training_window *window, double state)
 {
     for (int i = 0; i < STEPS; i++) printf("%a ", (double)losses[i]);
-    printf("\n%.17g %.17g %.17g %lld %.17g %.17g\n", window->metric[METRIC_COLLECTIVES_PER_STEP],
+    printf("\n%.17g %.17g %.17g %lld %.17g %.17g %.17g %.17g\n", window->metric[METRIC_COLLECTIVES_PER_STEP],
            window->metric[METRIC_COLLECTIVE_BYTES], window->metric[METRIC_D2D_BYTES_PER_STEP],
-           (long long)window->samples, window->metric[METRIC_OPTIMIZER_STATE], state);
+           (long long)window->samples, window->metric[METRIC_OPTIMIZER_STATE], state,
+           window->metric[METRIC_PARAMETERS], window->metric[METRIC_LATE_PARAMETER_BYTES]);
 }
 
-static enum status train(const char *settings)
+static enum status train(const char *settings, bool evaluates)
 {
     enum status status = STATUS_OK;
     struct training_config config;
@@ -27,7 +28,7 @@ static enum status train(const char *settings)
     struct training *training = NULL;
     struct training_window window = { 0 };
     float losses[STEPS];
-    double state;
+    double state, accuracy;
 
     knobs_defaults(&config);
     TRY_OUT(knobs_apply(&config, settings));
@@ -41,6 +42,10 @@ static enum status train(const char *settings)
     TRY_OUT(ranks_sum(&state, 1));
     if (ranks_rank() == 0)
         print(losses, &window, state);
+    if (evaluates) {
+        TRY_OUT(training_evaluate(training, &accuracy));
+        printf("%.17g\n", accuracy);
+    }
 
 out:
     training_window_release(&window);
@@ -53,11 +58,11 @@ int main(int argc, char **argv)
 {
     enum status status = STATUS_OK;
 
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     if (atoi(argv[1]) > 1)
         TRY_OUT(ranks_join(atoi(argv[1])));
-    TRY_OUT(train(argv[2]));
+    TRY_OUT(train(argv[2], argc > 3));
     ranks_leave();
 
 out:

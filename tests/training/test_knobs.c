@@ -707,6 +707,12 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=2 optimizer=per_tensor optimizer_state=sharded", "",
           "optimizer=per_tensor with optimizer_state=sharded: a rank updates its parts of all "
           "tensors in one kernel; set optimizer=multi_tensor or optimizer_state=whole" },
+        { &cpu, "ranks=2 precision=fp16 parameters=sharded", "",
+          "precision=fp16 with parameters=sharded: a rank updates the parameters that all gather, "
+          "and not fp32 weights beside them; set precision=fp32 or parameters=whole" },
+        { &cpu, "ranks=2 optimizer=unfused parameters=prefetched", "",
+          "optimizer=unfused with parameters=prefetched: a rank updates its parts of all tensors in "
+          "one kernel; set optimizer=multi_tensor or parameters=whole" },
         { &cpu, "ranks=2 uncached_rank=2", "",
           "uncached_rank=2 with ranks=2: ranks count from 0; set uncached_rank lower than ranks, "
           "or "

@@ -15,17 +15,21 @@ SEQUENCES = "model=light launch=eager batch=12 blocks=3 "
 IMAGES = "model=balanced batch=12 precision=fp32 "
 
 
-def train_anew(ranks, settings):
-    """Losses, collectives and bytes of them per step, bytes copied on the device, samples of the window, bytes of the
-    optimizer's state on the first rank and on all."""
+def output(ranks, settings, *more):
     settings = f"{settings} ranks={ranks}"
-    command = [PROGRAM, "1", settings] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings]
+    command = [PROGRAM, "1", settings, *more] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings, *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     if done.returncode == 77:
         print(done.stdout, end="")
         sys.exit(77)
     assert done.returncode == 0, done.stdout + done.stderr
-    losses, counts = done.stdout.strip().splitlines()
+    return done.stdout.strip().splitlines()
+
+
+def train_anew(ranks, settings):
+    """Losses, collectives and bytes of them per step, bytes copied on the device, samples of the window, bytes of the
+    optimizer's state on the first rank and on all, of its parameters, and of those that are gathered late."""
+    losses, counts = output(ranks, settings)
     return losses.split(), *map(float, counts.split())
 
 
@@ -103,12 +107,12 @@ class RankLosses(unittest.TestCase):
         alone = train(1, settings)
         for ranks in (2, 3):
             replicated, sharded = train(ranks, settings), train(ranks, settings + "optimizer_state=sharded")
-            self.assertEqual(replicated[5:], (alone[5], ranks * alone[5]))
+            self.assertEqual(replicated[5:7], (alone[5], ranks * alone[5]))
             self.assertEqual(sharded[6], alone[5])
             self.assertLess(abs(sharded[5] - alone[5] / ranks), 2 * 2048 * 8)
 
     def test_a_tensor_alone_is_divided_too(self):
-        state = train(2, SEQUENCES + "optimizer_state=sharded bucket_mb=tensor")[5:]
+        state = train(2, SEQUENCES + "optimizer_state=sharded bucket_mb=tensor")[5:7]
         self.assertLess(state[0], 0.8 * state[1])  # Biases and the like, shorter than a chunk, are the first rank's.
 
     def test_sums_are_scattered_and_parameters_gathered(self):
@@ -116,6 +120,38 @@ class RankLosses(unittest.TestCase):
         self.assertEqual((usual[1], sharded[1]), (1, 3))  # with the norm's partial sums
         self.assertGreater(sharded[2], 2 * usual[2])
         self.assertLess(sharded[2], 2 * (usual[2] + 3 * 2048 * 4) + usual[2] / 16)
+
+    def test_parameters_that_are_gathered_have_the_bits_of_those_that_stay(self):
+        cases = [(2, SEQUENCES, way) for way in ("", "allreduce=after_backward", "bucket_view=no", "checkpointing=2")]
+        cases += [(3, SEQUENCES, ""), (2, SEQUENCES + "accumulate=2 padding=longest ", ""), (3, IMAGES + "width=256 ", "")]
+        for ranks, settings, way in cases:
+            for parameters in ("sharded", "prefetched") if not way else ("prefetched",):
+                with self.subTest(ranks=ranks, settings=settings + way, parameters=parameters):
+                    self.assertEqual(train(ranks, f"{settings}{way} parameters={parameters}")[0], train(ranks, settings)[0])
+
+    def test_each_rank_keeps_a_part_of_every_block(self):
+        """Of whole chunks of 2048 parameters, of four bytes; so does the optimizer of its means."""
+        settings = IMAGES + "width=256 "
+        alone = train(1, settings)
+        for ranks in (2, 3):
+            sharded = train(ranks, settings + "parameters=sharded")
+            self.assertLess(abs(sharded[7] - alone[7] / ranks), 4 * 2048 * 4)
+            self.assertEqual(sharded[6], alone[5])
+            self.assertLess(abs(sharded[5] - alone[5] / ranks), 4 * 2048 * 8)
+
+    def test_units_are_gathered_for_each_pass(self):
+        """Three blocks twice, what is before them twice, and what comes after them once; each sums its gradients, and there
+        is the norm. Only the step's first can be late where the others are prefetched."""
+        late, early = (train(2, SEQUENCES + f"parameters={value}") for value in ("sharded", "prefetched"))
+        self.assertEqual((late[1], early[1]), (9 + 5 + 1, 9 + 5 + 1))
+        self.assertEqual(late[2], early[2])
+        self.assertGreater(late[8], 1.5 * 2 * late[7])
+        self.assertLess(early[8], late[8] / 4)
+
+    def test_a_model_of_parts_is_evaluated_too(self):
+        whole, sharded = (output(2, SEQUENCES + more, "evaluate") for more in ("", "parameters=prefetched"))
+        self.assertEqual(len(whole), 4)
+        self.assertEqual((whole[0], whole[2:]), (sharded[0], sharded[2:]))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ static struct optimizer_piece piece_of(const struct optimizer *optimizer, int in
 {
     return optimizer->pieces != NULL
                ? optimizer->pieces[index]
-               : (struct optimizer_piece){ 0, optimizer->parameters[index].value->elements };
+               : (struct optimizer_piece){ 0, optimizer->parameters[index].value->elements, NULL };
 }
 
 static float decay_of(const struct optimizer *optimizer, int index)
@@ -111,13 +111,15 @@ static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index
     struct optimizer_piece piece = piece_of(optimizer, index);
     size_t offset = (size_t)at * dtype_bytes(p->value->dtype);
     int64_t left = p->value->elements - at;
+    float *values;
 
     if (at < piece.first || at >= piece.first + piece.count)
         return (struct tensor_chunk){ .count = 0 };
+    values = piece.values != NULL ? piece.values + (at - piece.first) : NULL;
     return (struct tensor_chunk){
-        .parameter = (char *)p->value->data + offset,
+        .parameter = values != NULL ? (char *)values : (char *)p->value->data + offset,
         .gradient = (char *)p->value->gradient->data + offset,
-        .master = p->master + at,
+        .master = values != NULL ? values : p->master + at,
         .m = optimizer->moments[index].m + (at - piece.first),
         .v = optimizer->moments[index].v + (at - piece.first),
         .decay = decay_of(optimizer, index),

@@ -23,6 +23,7 @@ enum { OPTIMIZER_CHUNK = 2048 };
 /* Elements of a parameter. */
 struct optimizer_piece {
     int64_t first, count;
+    float *values; /* device memory; NULL: in the parameter */
 };
 
 /* Allocates the moments and sets them and the step's state, queued on `stream`. `pieces` [count] are this rank's, of

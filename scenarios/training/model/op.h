@@ -46,11 +46,14 @@ struct model_shape {
     bool strided_heads; /* attention reads qkv and writes its result where they are */
 };
 
-/* Told of each pass that is queued, by its place in the program. */
+/* Told of each pass by its place in the program, before and after it is queued. */
 struct pass_listener {
+    enum status (*begins)(void *context, int entry); /* NULL: it need not know */
     enum status (*queued)(void *context, int entry);
     void *context;
 };
+
+enum { PASS_LISTENERS = 2 };
 
 /* The stream that a pass runs on, and its part of the input. */
 struct op_context {
@@ -68,7 +71,7 @@ struct op_context {
     struct event *forward_end; /* recorded there; NULL: none */
     struct graph_spans *spans; /* of the graph that is captured; NULL: none is */
     struct tensor_sums *sums;  /* of all that passes write; NULL: none are taken */
-    const struct pass_listener *listener; /* NULL: none */
+    const struct pass_listener *listeners[PASS_LISTENERS]; /* NULL: none */
 };
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };

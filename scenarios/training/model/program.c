@@ -341,6 +341,18 @@ static void release_all(struct program *program, int last, struct allocator *all
     status_raise(&error);
 }
 
+/* Entry `entry` begins, or is queued. */
+static enum status tell(const struct op_context *context, int entry, bool begins)
+{
+    for (int i = 0; i < PASS_LISTENERS; i++) {
+        const struct pass_listener *listener = context->listeners[i];
+        if (listener != NULL && (!begins || listener->begins != NULL))
+            TRY((begins ? listener->begins : listener->queued)(listener->context, entry));
+    }
+
+    return STATUS_OK;
+}
+
 enum status program_run(struct program *program, const struct op_context *context,
                         struct allocator *allocator, struct tensor *keep,
                         struct saved_blocks *saved)
@@ -365,12 +377,12 @@ enum status program_run(struct program *program, const struct op_context *contex
             if (context->forward_end != NULL)
                 TRY_OUT(event_record(context->forward_end, context->stream));
         }
+        TRY_OUT(tell(context, done, true));
         start_ns = trace_clock(program->trace);
         TRY_OUT(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
-        if (context->listener != NULL)
-            TRY_OUT(context->listener->queued(context->listener->context, done));
+        TRY_OUT(tell(context, done, false));
         if (context->spans != NULL) {
             name_pass(name, &entry->what);
             note_span(context, name, node);

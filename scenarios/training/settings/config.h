@@ -223,6 +223,10 @@ struct saving_config {
 /* ALLREDUCE_OVERLAP: a bucket as soon as its gradients are there, while backward goes on. */
 enum allreduce { ALLREDUCE_AFTER_BACKWARD, ALLREDUCE_OVERLAP };
 
+/* PARAMETERS_SHARDED: each rank keeps a part of every block's, and gathers the others' before it uses them.
+ * PARAMETERS_PREFETCHED: the same, while the block before computes. Both shard the optimizer's state as well. */
+enum kept_parameters { PARAMETERS_WHOLE, PARAMETERS_SHARDED, PARAMETERS_PREFETCHED };
+
 struct ranks_config {
     int count; /* processes that train together, each with an equal part of every micro-batch */
     enum allreduce allreduce;
@@ -230,6 +234,7 @@ struct ranks_config {
     bool
         bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
     bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */
+    enum kept_parameters parameters;
     int uncached_rank; /* counted from 1: with INPUT_CACHED its input is INPUT_DECODED; 0: none */
 };
 

@@ -428,7 +428,7 @@ static const struct knob knobs[] = {
       .most = 4096,
       .zero = "tensor",
       .healthy = "25",
-      .acts = "ranks!=1",
+      .acts = "ranks!=1 parameters=whole",
       .text = "MiB of gradients that one all-reduce adds up; tensor: one for each tensor" },
     { .name = "bucket_view",
       .kind = KNOB_YES_NO,
@@ -443,9 +443,18 @@ static const struct knob knobs[] = {
       AT(ranks.shards_state),
       .values = "whole|sharded",
       .healthy = "whole",
-      .acts = "ranks!=1",
-      .text = "every rank keeps the whole state of the optimizer; or only that of its part of the "
+      .acts = "ranks!=1 parameters=whole",
+      .text = "each rank keeps the whole state of the optimizer; or only that of its part of the "
               "parameters, which it updates for all" },
+    { .name = "parameters",
+      .kind = KNOB_CHOICE,
+      AT(ranks.parameters),
+      .values = "whole|sharded|prefetched",
+      .healthy = "whole",
+      .acts = "ranks!=1",
+      .text =
+          "sharded: each rank keeps a part of the parameters, with the optimizer's state of "
+          "it, and gathers each block's before use; prefetched: while the block before computes" },
     { .name = "uncached_rank",
       .kind = KNOB_RANK,
       AT(ranks.uncached_rank),

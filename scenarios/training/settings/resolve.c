@@ -101,6 +101,8 @@ static void fill(struct training_config *config, const struct device_properties 
         config->launch.mode =
             sizes->graph && config->ranks.count == 1 ? LAUNCH_GRAPH : LAUNCH_EAGER;
     config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
+    if (config->ranks.count > 1 && config->ranks.parameters != PARAMETERS_WHOLE)
+        config->ranks.shards_state = true;
     config->loader.batching.micro_batches = config->launch.accumulate;
     config->data.seed = config->seed;
     config->loader.seed = config->seed;
@@ -237,6 +239,14 @@ static const char *refused_ranks(const struct training_config *config)
                "micro-batch; set batch to a multiple of ranks times accumulate";
     if (several && config->launch.mode == LAUNCH_GRAPH)
         return "{launch} with {ranks}: a graph holds no communication; set launch=eager or ranks=1";
+    if (several && ranks->parameters != PARAMETERS_WHOLE &&
+        config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
+        return "{optimizer} with {parameters}: a rank updates its parts of all tensors in one "
+               "kernel; set optimizer=multi_tensor or parameters=whole";
+    if (several && ranks->parameters != PARAMETERS_WHOLE &&
+        (model->precision == PRECISION_BF16 || model->precision == PRECISION_FP16))
+        return "{precision} with {parameters}: a rank updates the parameters that all gather, "
+               "and not fp32 weights beside them; set precision=fp32 or parameters=whole";
     if (several && ranks->shards_state && config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
         return "{optimizer} with {optimizer_state}: a rank updates its parts of all tensors in one "
                "kernel; set optimizer=multi_tensor or optimizer_state=whole";

@@ -51,6 +51,8 @@ static enum status run_forward(struct training *training, float *logits)
     void *widened = NULL;
     enum status status = STATUS_OK;
 
+    context.listeners[0] =
+        parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_FORWARD);
     TRY_OUT(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
     TRY_OUT(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
     TRY_OUT(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,

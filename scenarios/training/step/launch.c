@@ -24,7 +24,9 @@ static enum status queue_passes(struct training *training, struct phase_times *t
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
 
     if (last)
-        context.listener = gradient_buckets_listener(training->buckets);
+        context.listeners[0] = gradient_buckets_listener(training->buckets);
+    context.listeners[1] =
+        parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_TRAIN);
     if (times != NULL)
         context.forward_end = phase_times_next(times, TIMED_FORWARD);
     TRY(tensor_sums_add_memory(training->sums, "its copy to the device", "input", "",

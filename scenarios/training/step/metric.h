@@ -25,6 +25,9 @@
     X(COLLECTIVE_BYTES, "collective_bytes_per_step", "B", "bytes that they work on, on each rank") \
     X(LATE_GRADIENT_BYTES, "late_gradient_bytes_per_step", "B",                                    \
       "bytes of gradients that are sent to other ranks only when backward has ended")              \
+    X(LATE_PARAMETER_BYTES, "late_parameter_bytes_per_step", "B",                                  \
+      "bytes of parameters that are gathered from all ranks only when a pass needs them; of "      \
+      "parameters=sharded or prefetched only")                                                     \
     X(OPTIMIZER_TIME, "optimizer_time", "us", "device time of the update, in the same step")       \
     X(OPTIMIZER_SHARE, "optimizer_share", "",                                                      \
       "optimizer_time as a share of forward, backward and optimizer")                              \
@@ -70,6 +73,8 @@
     X(ACTIVATION_PEAK, "activation_peak_bytes", "B", "most memory held by activations at once")    \
     X(OPTIMIZER_STATE, "optimizer_state_bytes", "B",                                               \
       "memory that the optimizer's running means take, and fp32 weights beside narrower ones")     \
+    X(PARAMETERS, "parameter_bytes", "B",                                                          \
+      "memory that the model's parameters take between two steps")                                 \
     X(MEMORY_PEAK, "memory_peak_bytes", "B", "most device memory held by the step at once")        \
     X(MEMORY_GROWTH, "memory_growth_bytes", "B", "device memory that a step leaves allocated")     \
     X(MEMORY_RESERVED, "memory_reserved_bytes", "B",                                               \

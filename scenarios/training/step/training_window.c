@@ -127,9 +127,14 @@ static void fill_communication(double *metric, const struct training *training,
         metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
     metric[METRIC_COLLECTIVES_PER_STEP] = (double)window->counts.collectives / steps;
     metric[METRIC_COLLECTIVE_BYTES] = (double)window->counts.collective_bytes / steps;
+    metric[METRIC_LATE_PARAMETER_BYTES] = NAN;
     metric[METRIC_LATE_GRADIENT_BYTES] =
         training->buckets != NULL ? updates * (double)gradient_buckets_late_bytes(training->buckets)
                                   : NAN;
+    if (gradient_buckets_shards(training->buckets) != NULL)
+        metric[METRIC_LATE_PARAMETER_BYTES] =
+            (double)launch->accumulate *
+            (double)parameter_shards_late_bytes(gradient_buckets_shards(training->buckets));
 }
 
 /* A timer of the first steps has ended before the window. */
@@ -186,6 +191,7 @@ static enum status fill_metrics(struct training *training, struct training_windo
         counts_right(training) ? (double)counts->right_samples / (double)window->samples : NAN;
     metric[METRIC_ACTIVATION_PEAK] = (double)memory.peak[MEMORY_ACTIVATIONS];
     metric[METRIC_OPTIMIZER_STATE] = (double)optimizer_state_bytes(training->optimizer);
+    metric[METRIC_PARAMETERS] = (double)memory.allocated[MEMORY_PARAMETERS];
     metric[METRIC_MEMORY_PEAK] = (double)memory.peak_all;
     metric[METRIC_MEMORY_GROWTH] = (double)counts->left_bytes / steps;
     metric[METRIC_MEMORY_RESERVED] = (double)memory.peak_reserved;

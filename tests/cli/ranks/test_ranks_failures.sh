@@ -119,10 +119,12 @@ ends()
         ends "chokepoint: rank $((1 - which)): train" "waited 3 s in vain for rank $which"
     done
 
-    begins "a rank is killed" $train --steps=1000000
-    await out "warmed up"
-    kill -KILL "$(rank 1)"
-    ends "signal 9"
+    for parameters in whole prefetched; do
+        begins "a rank is killed, parameters=$parameters" $train --parameters=$parameters --steps=1000000
+        await out "warmed up"
+        kill -KILL "$(rank 1)"
+        ends "signal 9"
+    done
 
     # As many programs as ranks, so that they differ.
     seed=$((seed + 1))

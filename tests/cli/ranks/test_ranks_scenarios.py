@@ -15,9 +15,9 @@ class RanksScenarios(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([PROGRAM, "run", "small_buckets", "straggler", "bucket_copies", "--device=cpu", "--quick",
-                            "--repetitions=1", f"--out={folder}/result"], timeout=500, stdout=subprocess.DEVNULL,
-                           check=False)
+            subprocess.run([PROGRAM, "run", "small_buckets", "straggler", "bucket_copies", "late_gathers",
+                            "--device=cpu", "--quick", "--repetitions=1", f"--out={folder}/result"], timeout=500,
+                           stdout=subprocess.DEVNULL, check=False)
             with open(f"{folder}/result/result.json", encoding="utf-8") as file:
                 cls.result = {one["name"]: one for one in json.load(file)["chokepoint"]["scenarios"]}
 
@@ -41,6 +41,14 @@ class RanksScenarios(unittest.TestCase):
         self.assertEqual(before["d2d_bytes_per_step"] - after["d2d_bytes_per_step"],
                          2 * after["collective_bytes_per_step"])
         self.assertGreater(before["copies_per_step"], 60 + after["copies_per_step"])
+
+    def test_late_gathers(self):
+        before, after = self.metrics("late_gathers")
+        self.assertEqual(before["collective_bytes_per_step"], after["collective_bytes_per_step"])
+        self.assertEqual(before["parameter_bytes"], after["parameter_bytes"])
+        self.assertGreater(before["late_parameter_bytes_per_step"], 3 * before["parameter_bytes"])
+        self.assertLess(after["late_parameter_bytes_per_step"], 0.1 * after["parameter_bytes"])
+        self.assertTrue(self.evidence("late_gathers", "before", "exposed_communication"))
 
     def test_straggler(self):
         before, after = self.metrics("straggler")

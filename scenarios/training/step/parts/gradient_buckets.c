@@ -2,39 +2,23 @@
 
 #include "harness/base/rows.h"
 #include "harness/lab/device/many_ranks.h"
+#include "scenarios/training/step/parts/bucket.h"
 
 #include <stdlib.h>
-
-/* A parameter with its gradient, and the entry of the program after which that is finished. */
-struct member {
-    struct parameter *parameter;
-    struct tensor *gradient;
-    int number; /* of the encoder's parameters */
-    int ready_at;
-    int64_t offset; /* in the bucket, elements */
-};
-
-struct bucket {
-    char *data;
-    float *parameters;   /* NULL: they are where they were */
-    int64_t elements;    /* with padding */
-    int first, count;    /* members */
-    int ready_at;        /* the last of its members' */
-    struct event *ready; /* recorded when they are */
-};
 
 struct gradient_buckets {
     struct ranks_config config;
     struct allocator *allocator;
     struct stream *compute, *communication;
     struct event *reduced, *updated, *gathered;
-    int last_entry;         /* of the program's */
-    struct member *members; /* in the order in which they are finished */
+    int last_entry;                /* of the program's */
+    struct bucket_member *members; /* in the order in which they are finished */
     int member_count;
     struct bucket *buckets; /* in that order too */
     int bucket_count, queued;
-    struct optimizer_piece *pieces; /* by number of the parameter; NULL: all of each */
-    enum dtype dtype;               /* of all gradients */
+    struct optimizer_piece *pieces;  /* by number of the parameter; NULL: all of each */
+    struct parameter_shards *shards; /* NULL: the parameters stay */
+    enum dtype dtype;                /* of all gradients */
     struct pass_listener listener;
 };
 
@@ -45,7 +29,7 @@ static size_t bytes_of(const struct gradient_buckets *buckets, int64_t elements)
 
 /* The member's part of its bucket. */
 static void *part_of(const struct gradient_buckets *buckets, const struct bucket *bucket,
-                     const struct member *member)
+                     const struct bucket_member *member)
 {
     return bucket->data + bytes_of(buckets, member->offset);
 }
@@ -54,7 +38,7 @@ static void *part_of(const struct gradient_buckets *buckets, const struct bucket
 
 static int by_readiness(const void *left, const void *right)
 {
-    const struct member *a = left, *b = right;
+    const struct bucket_member *a = left, *b = right;
 
     if (a->ready_at != b->ready_at)
         return a->ready_at < b->ready_at ? -1 : 1;
@@ -66,14 +50,29 @@ static void find_members(struct gradient_buckets *buckets, const struct encoder 
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *parameter = &encoder->parameters[i];
         struct tensor *gradient = parameter->value->gradient;
-        buckets->members[buckets->member_count++] = (struct member){
+        int last = program_last_write(encoder->train, gradient);
+        buckets->members[buckets->member_count++] = (struct bucket_member){
             .parameter = parameter,
             .gradient = gradient,
             .number = i,
-            .ready_at = program_last_write(encoder->train, gradient),
+            .unit = parameter_unit(encoder, program_entry(encoder->train, last).op),
+            .ready_at = last,
         };
     }
     qsort(buckets->members, (size_t)buckets->member_count, sizeof *buckets->members, by_readiness);
+}
+
+static bool shards_parameters(const struct gradient_buckets *buckets)
+{
+    return buckets->config.parameters != PARAMETERS_WHOLE;
+}
+
+/* Whether the member goes into another bucket than those in this one. */
+static bool needs_another(const struct gradient_buckets *buckets, const struct bucket *bucket,
+                          const struct bucket_member *member, int64_t most)
+{
+    return shards_parameters(buckets) ? buckets->members[bucket->first].unit != member->unit
+                                      : bucket->elements + member->gradient->elements > most;
 }
 
 static void fill_buckets(struct gradient_buckets *buckets)
@@ -81,10 +80,10 @@ static void fill_buckets(struct gradient_buckets *buckets)
     int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)bytes_of(buckets, 1);
 
     for (int i = 0; i < buckets->member_count; i++) {
-        struct member *member = &buckets->members[i];
+        struct bucket_member *member = &buckets->members[i];
         struct bucket *bucket =
             buckets->bucket_count > 0 ? &buckets->buckets[buckets->bucket_count - 1] : NULL;
-        if (bucket == NULL || bucket->elements + member->gradient->elements > most) {
+        if (bucket == NULL || needs_another(buckets, bucket, member, most)) {
             bucket = &buckets->buckets[buckets->bucket_count++];
             bucket->first = i;
         }
@@ -108,7 +107,7 @@ static int64_t place_members(struct gradient_buckets *buckets, const struct buck
     int64_t at = 0;
 
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-        struct member *member = &buckets->members[i];
+        struct bucket_member *member = &buckets->members[i];
         int64_t elements = member->gradient->elements;
         if (at / part != (at + elements - 1) / part)
             at = round_up(at, OPTIMIZER_CHUNK);
@@ -130,14 +129,14 @@ static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bu
 }
 
 /* The piece of a member that `rank` updates, whose bucket has parts of so many elements. */
-static struct optimizer_piece piece_of(const struct member *member, int64_t part, int rank)
+static struct optimizer_piece piece_of(const struct bucket_member *member, int64_t part, int rank)
 {
     int64_t end = member->offset + member->gradient->elements;
     int64_t first = rank * part > member->offset ? rank * part : member->offset;
     int64_t last = (rank + 1) * part < end ? (rank + 1) * part : end;
 
-    return first < last ? (struct optimizer_piece){ first - member->offset, last - first }
-                        : (struct optimizer_piece){ 0, 0 };
+    return first < last ? (struct optimizer_piece){ first - member->offset, last - first, NULL }
+                        : (struct optimizer_piece){ 0, 0, NULL };
 }
 
 static enum status divide_buckets(struct gradient_buckets *buckets)
@@ -147,7 +146,7 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
         struct bucket *bucket = &buckets->buckets[b];
         int64_t part = divide_bucket(buckets, bucket);
         for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-            const struct member *member = &buckets->members[i];
+            const struct bucket_member *member = &buckets->members[i];
             buckets->pieces[member->number] = piece_of(member, part, ranks_rank());
         }
     }
@@ -159,7 +158,7 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
 static enum status move_gradients(struct gradient_buckets *buckets, const struct bucket *bucket)
 {
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-        struct member *member = &buckets->members[i];
+        struct bucket_member *member = &buckets->members[i];
         void *own = member->gradient->data;
         member->gradient->data = part_of(buckets, bucket, member);
         TRY(allocator_free(buckets->allocator, own));
@@ -175,7 +174,7 @@ static enum status move_parameters(struct gradient_buckets *buckets, struct buck
                         (size_t)bucket->elements * sizeof *bucket->parameters,
                         (void **)&bucket->parameters));
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-        struct member *member = &buckets->members[i];
+        struct bucket_member *member = &buckets->members[i];
         struct tensor *value = member->parameter->value;
         void *own = value->data, *part = bucket->parameters + member->offset;
         TRY(device_copy(buckets->compute, COPY_DEVICE_TO_DEVICE, part, own, tensor_bytes(value)));
@@ -193,10 +192,20 @@ static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *
                         (void **)&bucket->data));
     if (buckets->config.bucket_view)
         TRY(move_gradients(buckets, bucket));
-    if (buckets->config.shards_state)
+    if (buckets->config.shards_state && !shards_parameters(buckets))
         TRY(move_parameters(buckets, bucket));
 
     return STATUS_OK;
+}
+
+static enum status open_shards(struct gradient_buckets *buckets, const struct encoder *encoder)
+{
+    const struct shard_streams streams = { buckets->allocator, buckets->compute,
+                                           buckets->communication };
+
+    return parameter_shards_open(&buckets->shards,
+                                 buckets->config.parameters == PARAMETERS_PREFETCHED, encoder,
+                                 buckets->buckets, buckets->members, buckets->pieces, &streams);
 }
 
 static enum status take_pass(void *context, int entry);
@@ -218,7 +227,7 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     buckets->compute = compute;
     buckets->dtype = encoder->shape.dtype;
     buckets->last_entry = program_length(encoder->train) - 1;
-    buckets->listener = (struct pass_listener){ take_pass, buckets };
+    buckets->listener = (struct pass_listener){ NULL, take_pass, buckets };
     TRY_OUT(rows_make(&buckets->members, count));
     TRY_OUT(rows_make(&buckets->buckets, count));
     TRY_OUT(stream_create(stream_device(compute), &buckets->communication));
@@ -231,6 +240,8 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
         TRY_OUT(divide_buckets(buckets));
     for (int i = 0; i < buckets->bucket_count; i++)
         TRY_OUT(open_bucket(buckets, &buckets->buckets[i]));
+    if (shards_parameters(buckets))
+        TRY_OUT(open_shards(buckets, encoder));
     TRY_OUT(allocator_trim(allocator)); /* of what was moved */
     *opened = buckets;
     buckets = NULL;
@@ -242,7 +253,7 @@ out:
 
 /* A member that was moved has no memory of its own any more. */
 static void forget_views(const struct gradient_buckets *buckets, const struct bucket *bucket,
-                         const struct member *member)
+                         const struct bucket_member *member)
 {
     struct tensor *value = member->parameter->value;
 
@@ -257,6 +268,7 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
     if (buckets == NULL)
         return;
     stream_destroy(buckets->communication);
+    parameter_shards_close(buckets->shards);
     for (int i = 0; buckets->buckets != NULL && i < buckets->bucket_count; i++) {
         struct bucket *bucket = &buckets->buckets[i];
         for (int m = bucket->first; m < bucket->first + bucket->count; m++)
@@ -284,6 +296,11 @@ const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buck
     return buckets != NULL ? buckets->pieces : NULL;
 }
 
+struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets)
+{
+    return buckets != NULL ? buckets->shards : NULL;
+}
+
 /* --- Communicating --- */
 
 /* Between a gradient and its part of the bucket, on the compute stream. */
@@ -291,7 +308,7 @@ static enum status copy_members(const struct gradient_buckets *buckets, const st
                                 bool back)
 {
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-        const struct member *member = &buckets->members[i];
+        const struct bucket_member *member = &buckets->members[i];
         void *gradient = member->gradient->data, *part = part_of(buckets, bucket, member);
         TRY(device_copy_async(buckets->compute, COPY_DEVICE_TO_DEVICE, back ? gradient : part,
                               back ? part : gradient, tensor_bytes(member->gradient)));
@@ -358,7 +375,7 @@ int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
 
 bool gradient_buckets_are_shared(const struct gradient_buckets *buckets)
 {
-    return buckets != NULL && buckets->config.shards_state;
+    return buckets != NULL && buckets->config.shards_state && !shards_parameters(buckets);
 }
 
 enum status gradient_buckets_gather(struct gradient_buckets *buckets)

@@ -9,12 +9,14 @@
  * If the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of its part of it, as
  * in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The parameters are in buckets of their own at
  * the same places, and an all-gather brings the parts that other ranks have updated. A bucket is padded to equal
- * parts, whose ends never cut a chunk of the optimizer. */
+ * parts, whose ends never cut a chunk of the optimizer. If the parameters are sharded as well, a bucket is a unit of
+ * parameter_shards.h, which gathers them; the gradients stay whole, as under no_sync(). */
 #ifndef SCENARIOS_TRAINING_STEP_PARTS_GRADIENT_BUCKETS_H
 #define SCENARIOS_TRAINING_STEP_PARTS_GRADIENT_BUCKETS_H
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
+#include "scenarios/training/step/parts/parameter_shards.h"
 
 struct gradient_buckets;
 
@@ -33,6 +35,9 @@ const struct pass_listener *gradient_buckets_listener(const struct gradient_buck
 
 /* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for NULL. */
 const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets);
+
+/* NULL: each rank keeps all parameters. */
+struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets);
 
 /* After these passes: queues the buckets that are left, and makes the compute stream wait for all. */
 enum status gradient_buckets_finish(struct gradient_buckets *buckets);
