@@ -60,7 +60,8 @@ with open(sys.argv[1]) as file:
 sys.exit(found["mfu"] is not None or found["peak_flops_per_second"] is not None)
 END
 expect 0 "a longer training" "$program" train --device=cpu --model=balanced --steps=600
-says out "where a large matrix product reaches"
+# If something disturbs the machine while the peak is measured, the share is doubtful.
+grep -q "where a large matrix product reaches\|MFU  *doubtful: " "$folder/out" || fail "no MFU, and no doubt"
 expect any "a run without ceilings" env CHOKEPOINT_FAIL=gemm:1 "$program" run leak --device=cpu --quick --no-trace \
     --out="$folder/no-ceilings"
 says err "no utilisation is stated, because how fast the device multiplies and copies could not be measured"
@@ -95,8 +96,14 @@ for call in 1 2 3 4 5 6 7 8 9 10 11 12; do
     break
 done
 [ -n "$found" ] || fail "no call failed in a later round"
-# On a busy machine a bottleneck may be undecided. This is no failure of the program.
-expect any "a quick run" "$program" run item_sync --device=cpu --quick --out="$folder/result"
+# On a busy machine a bottleneck may be undecided. This is no failure of the program. The size of the images is that of an
+# earlier run: a balance, which such a machine may not have, would be measured for it.
+cat >"$folder/size.json" <<'END'
+{"context": {"device": "cpu"}, "benchmarks": [], "chokepoint": {"schema": 1, "scenarios": [{"name": "item_sync",
+ "settings": {"before": "model=balanced input=decoded jpeg_pixels=64 seed=1"},
+ "protocol": {"device_memory": 0, "data": null, "quick": true}}]}}
+END
+expect any "a quick run" "$program" run item_sync --like="$folder/size.json" --device=cpu --out="$folder/result"
 says out "item_sync  loss_every 1 -> 20"
 says out "$folder/result/result.json"
 is_empty err
@@ -163,19 +170,19 @@ expect any "a run without traces" "$program" run launch_overhead --device=cpu --
 [ -s "$folder/untraced/result.json" ] || fail "there is no result file"
 [ ! -e "$folder/untraced/traces" ] || fail "there is a folder of traces"
 
-expect any "an A/A run" "$program" run item_sync --aa --device=cpu --quick --out="$folder/aa"
+expect any "an A/A run" "$program" run launch_overhead --aa --device=cpu --quick --out="$folder/aa"
 # Whatever the verdict is, the exit code must be that verdict's.
 verdict=$(sed -n 's/^.*"verdict":[[:space:]]*"\([a-z ]*\)".*$/\1/p' "$folder/aa/result.json")
 case $verdict in
 "no difference" | undecided) wanted=0 ;;
-different | failed | skipped) wanted=1 ;;
+different) wanted=1 ;;
 *) wanted="that of a verdict of A/A, not of \"$verdict\"" ;;
 esac
 [ "$code" = "$wanted" ] || fail "exit code $code, not $wanted"
-says out "item_sync  loss_every 1 -> 1 (A/A)"
+says out "launch_overhead  launch eager -> eager (A/A)"
 is_empty err
 [ ! -e "$folder/aa/traces" ] || fail "traces were made"
-[ "$verdict" = skipped ] || says aa/result.json '"item_sync/aa:2"'
+says aa/result.json '"launch_overhead/aa:2"'
 
 # --- the user's own images: what is wrong with them is found once, before anything starts ---
 refuses "a folder of images that is not there" "/nonexistent cannot be read" \
@@ -248,9 +255,8 @@ says out "only on a GPU, or on a host with at least two cores: not"
 named()
 {
     while kill -0 "$1" 2>/dev/null; do
-        for process in /proc/[0-9]*; do
-            grep -qs "^PPid:.$1\$" "$process/status" || continue
-            name=$(cat "$process/comm"):$(tr '\0' ' ' <"$process/cmdline" | cut -d' ' -f1-3)
+        for process in $(pgrep -P "$1"); do
+            name=$(cat "/proc/$process/comm"):$(tr '\0' ' ' <"/proc/$process/cmdline" | cut -d' ' -f1-3)
             [ "$name" != "chokepoint:$program exec launch_overhead" ] || return 0
         done
     done 2>/dev/null
@@ -275,16 +281,22 @@ says out "$folder/removed/traces/small_batch.after.json.gz"
 says removed/result.json '"verdict"'
 
 # --- interrupted before a scenario is complete: all stays as it was ---
+# interrupted COMMAND...: once its first child has started, which measures no scenario yet.
+interrupted()
+{
+    "$@" &
+    until pgrep -P $! >/dev/null || ! kill -0 $!; do sleep 0.05; done
+    kill -INT $!
+    wait $!
+}
 cp "$folder/result/result.json" "$folder/before.json"
-expect 130 "an interrupted run" timeout --preserve-status -s INT 2 "$program" run all --device=cpu \
-    --out="$folder/result"
+expect 130 "an interrupted run" interrupted "$program" run all --device=cpu --out="$folder/result"
 says err "has results of 20"
 says err "stopped by an interrupt before a scenario was measured"
 says_not out "result.json"
 cmp -s "$folder/before.json" "$folder/result/result.json" || fail "the older results are gone"
 [ "$(ls "$folder/result")" = "$(printf 'result.json\ntraces')" ] || fail "more is left than there was"
-expect 130 "an interrupted run in a new folder" timeout --preserve-status -s INT 2 "$program" run all \
-    --device=cpu --out="$folder/cut"
+expect 130 "an interrupted run in a new folder" interrupted "$program" run all --device=cpu --out="$folder/cut"
 says err "there are no results"
 [ -z "$(ls "$folder/cut")" ] || fail "something is left"
 
