@@ -23,8 +23,8 @@ copy CMakeLists.txt scripts \
     tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet
 rm -r "$work/tree/tests/fixtures/lab"
 
-# Little optimisation: most of the time goes into compiling.
-"$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O1 \
+# No optimisation: most of the time goes into compiling.
+"$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
     >"$work/log" 2>&1 && "$cmake" --build "$work/build" -- --quiet >>"$work/log" 2>&1 || {
     echo "FAILED  the desk alone does not build"
     tail -40 "$work/log"
@@ -44,4 +44,6 @@ grep -q libisal "$work/libraries" || {
     exit 1
 }
 cd "$work/build"
-ctest --no-tests=error --output-on-failure --label-exclude '^once$' --parallel "$(nproc)"
+# The three that compute for seconds find here what they find in a checkout with a lab, whose libraries they link as well.
+ctest --no-tests=error --output-on-failure --label-exclude '^once$' --parallel "$(nproc)" \
+    --exclude-regex '^(test_out_of_memory|test_change_points|test_fleet)$'
