@@ -11,15 +11,19 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 
 
+def measured(*names):
+    """Entries of a result, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([PROGRAM, "run", *names, "--device=cpu", "--quick", "--repetitions=1", f"--out={folder}/result"],
+                       timeout=500, stdout=subprocess.DEVNULL, check=False)
+        with open(f"{folder}/result/result.json", encoding="utf-8") as file:
+            return {one["name"]: one for one in json.load(file)["chokepoint"]["scenarios"]}
+
+
 class RanksScenarios(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([PROGRAM, "run", "small_buckets", "straggler", "bucket_copies", "late_gathers",
-                            "--device=cpu", "--quick", "--repetitions=1", f"--out={folder}/result"], timeout=500,
-                           stdout=subprocess.DEVNULL, check=False)
-            with open(f"{folder}/result/result.json", encoding="utf-8") as file:
-                cls.result = {one["name"]: one for one in json.load(file)["chokepoint"]["scenarios"]}
+        cls.result = measured("small_buckets", "straggler", "bucket_copies", "late_gathers")
 
     def metrics(self, name):
         samples = self.result[name]["samples"]
@@ -53,10 +57,14 @@ class RanksScenarios(unittest.TestCase):
     def test_straggler(self):
         before, after = self.metrics("straggler")
         self.assertEqual(before["collectives_per_step"], after["collectives_per_step"])
-        self.assertIn("rank 1 ", self.evidence("straggler", "before", "straggler"))
-        self.assertIn("it loads data", self.evidence("straggler", "before", "straggler"))
-        # Other programs may slow a rank down, but its loader no more.
-        self.assertNotIn("it loads data", self.evidence("straggler", "after", "straggler"))
+        # Other programs may slow a rank down more than its loader does, but not each time. After the fix no rank loads.
+        for _ in range(3):
+            before, after = (self.evidence("straggler", side, "straggler") for side in ("before", "after"))
+            self.assertNotIn("it loads data", after)
+            if "rank 1 " in before and "it loads data" in before:
+                return
+            self.result.update(measured("straggler"))
+        self.fail(f"it is not named: {before}")
 
 
 if shutil.which("mpirun") is None or not os.path.exists(os.path.join(os.path.dirname(PROGRAM), "libchokepoint_mpi.so")):
