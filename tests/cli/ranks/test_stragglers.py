@@ -6,7 +6,8 @@ usage: tests/cli/ranks/test_stragglers.py PROGRAM [DRAWS [SEED]]
 Each draw is a training of two to four ranks, one of which decodes its samples while the others have theirs in a
 cache: 24 of 512 pixels per step, since beside other programs the other rank may wait milliseconds for its core. There
 are no more ranks than cores: of ranks that share a core, one is slow by chance. Prints the seed, which repeats the
-draws on a machine with as many cores. Fails if any is not named; the test has two draws.
+draws on a machine with as many cores. Fails if any is not named in TRIES recordings, of which other programs spoil
+some; the test has two draws.
 """
 import json
 import os
@@ -19,6 +20,7 @@ import tempfile
 PROGRAM = os.path.abspath(sys.argv[1])
 DRAWS = int(sys.argv[2]) if len(sys.argv) > 2 else 2
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(10**6)
+TRIES = 3
 
 
 def record(ranks, slow, folder):
@@ -57,6 +59,7 @@ most = max(2, min(4, len(os.sched_getaffinity(0))))
 right = 0
 for _ in range(DRAWS):
     count = rng.randint(2, most)
-    right += is_named(count, rng.randrange(count))
+    slow_one = rng.randrange(count)
+    right += any(is_named(count, slow_one) for _ in range(TRIES))
 print(f"{right} of {DRAWS} named")
 sys.exit(right < DRAWS)
