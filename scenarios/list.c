@@ -30,6 +30,7 @@
     X(naive_attention)                                                                             \
     X(layout_copies)                                                                               \
     X(unfused_elementwise)                                                                         \
+    X(serial_streams)                                                                              \
     X(unfused_optimizer)                                                                           \
     X(optimizer_every_step)                                                                        \
     X(memory_for_batch)                                                                            \

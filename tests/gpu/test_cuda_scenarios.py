@@ -31,6 +31,7 @@ BY_STEPS = {("leak", "activation_peak_bytes")}
 # Scenarios that cannot be measured here: only their losses are compared, with these smaller settings.
 LOSSES_ONLY = {
     "naive_attention": "tokens=257",  # 1297 take minutes
+    "serial_streams": "batch=2 tokens=5 width=64",  # it promises times alone
     "blocking_logger": "",  # which is skipped where a step takes longer than a line of the log
 }
 # Findings whose evidence is what a step does and not how long it takes: of these an accepted one must come first in a trace

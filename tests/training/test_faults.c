@@ -79,21 +79,24 @@ static int next_call(int n, bool on_cpu)
 }
 
 /* On a GPU a kernel that fails ends the process's use of it: that is test_gpu_failure's. */
-static void check_all_calls(const char *settings)
+static void check_calls(const char *settings, const char *kind)
 {
     bool on_cpu = strcmp(test_device_name(), "cpu") == 0;
+    int failed = 0, n = 1;
 
-    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-        int failed = 0, n = 1;
-        if (!on_cpu && strcmp(kinds[k], "kernel") == 0)
-            continue;
-        while (fails_cleanly(settings, kinds[k], n)) {
-            failed++;
-            n = next_call(n, on_cpu);
-        }
-        print_message("%-10s %3d of about %d calls made to fail\n", kinds[k], failed, n);
-        assert_true(failed > 0);
+    if (!on_cpu && strcmp(kind, "kernel") == 0)
+        return;
+    while (fails_cleanly(settings, kind, n)) {
+        failed++;
+        n = next_call(n, on_cpu);
     }
+    print_message("%-10s %3d of about %d calls made to fail\n", kind, failed, n);
+    assert_true(failed > 0);
+}
+
+static void check_all_calls(const char *settings)
+{
+    for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) check_calls(settings, kinds[k]);
 }
 
 static void item_sync_survives_every_fault(void **state)
@@ -101,6 +104,16 @@ static void item_sync_survives_every_fault(void **state)
     (void)state;
     check_all_calls("model=balanced blocks=1 batch=2 input=decoded workers=0 launch=graph "
                     "loss_every=1 jpeg_pixels=32 save_every=3 save_mode=blocking");
+}
+
+static void two_streams_survive_every_fault(void **state)
+{
+    static const char *const calls[] = { "stream", "event", "gemm", "kernel" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        check_calls("model=light blocks=1 tokens=6 launch=eager backward_streams=two loss_every=3",
+                    calls[i]);
 }
 
 static void checkpointing_survives_every_fault(void **state)
@@ -133,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(item_sync_survives_every_fault),
+        cmocka_unit_test(two_streams_survive_every_fault),
         cmocka_unit_test(checkpointing_survives_every_fault),
         cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
     };

@@ -134,6 +134,7 @@ static const struct {
     { IMAGES, "clipping=host" },
     { IMAGES " precision=fp16", "loss_scaling=host" },
     { IMAGES, "launch=graph" },
+    { IMAGES, "backward_streams=two" },
     { "model=light launch=graph input=decoded workers=1 batch=8 padding=longest", "graphs=latest" },
     { IMAGES, "allocation=direct" },
     { IMAGES, "segments=exact" },

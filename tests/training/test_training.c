@@ -78,6 +78,10 @@ static void what_changes_no_arithmetic_changes_no_bit(void **state)
         "segments=pooled",
         "checkpointing=block",
         "optimizer=per_tensor",
+        "backward_streams=two",
+        "backward_streams=two checkpointing=block allocation=stream_ordered",
+        "backward_streams=two launch=blocking",
+        "launch=graph backward_streams=two",
         "launch=graph checkpointing=block optimizer=per_tensor workers=0 loss_every=3",
     };
 
@@ -89,7 +93,7 @@ static void the_same_holds_for_sequences_in_bf16(void **state)
 {
     static const char *const others[] = {
         "launch=graph",         "input=decoded workers=1",        "checkpointing=block",
-        "optimizer=per_tensor", "launch=graph elementwise=fused",
+        "optimizer=per_tensor", "launch=graph elementwise=fused", "backward_streams=two",
     };
 
     compare(*state, "model=light batch=4 launch=eager precision=bf16", others, ARRAY_SIZE(others),

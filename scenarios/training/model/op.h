@@ -55,10 +55,18 @@ struct pass_listener {
 
 enum { PASS_LISTENERS = 2 };
 
+/* A second stream for work that nothing else of its pass needs. Once `forked`, recorded on the pass's stream, has come it
+ * begins; the pass's stream goes on once `joined` has come. */
+struct side_stream {
+    struct stream *stream;
+    struct event *forked, *joined;
+};
+
 /* The stream that a pass runs on, and its part of the input. */
 struct op_context {
     struct stream *stream;
-    const void *input; /* this micro-batch's images or token ids */
+    const struct side_stream *side; /* NULL: none */
+    const void *input;              /* this micro-batch's images or token ids */
     const int32_t *labels;
     const int32_t *lengths; /* NULL: all sequences are full */
     const struct step_state *state;

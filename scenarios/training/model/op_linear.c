@@ -21,46 +21,73 @@ static enum status linear_forward(const struct op *op, const struct op_context *
                                                         .math = op->shape->math });
 }
 
-/* dweight = x' dy, and dx = dy weight'. Where rows of x are apart, dx is zero between them. */
-static enum status linear_backward(const struct op *op, const struct op_context *context)
+/* dweight = x' dy */
+static enum status weight_gradient(const struct op *op, const struct op_context *context,
+                                   struct stream *stream)
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
-    const struct tensor *weight = op->backward.reads[2];
-    const struct tensor *dweight = op->backward.writes[0], *dx = op->backward.writes[1];
+    const struct tensor *dweight = op->backward.writes[0];
 
-    TRY(device_gemm(context->stream, &(struct gemm){ .c = dweight->data,
-                                                     .a = x->data,
-                                                     .b = dy->data,
-                                                     .m = op->in,
-                                                     .n = op->out,
-                                                     .k = op->rows,
-                                                     .batch = 1,
-                                                     .lda = op->x_row,
-                                                     .ldb = op->out,
-                                                     .ldc = op->out,
-                                                     .transpose_a = true,
-                                                     .accumulate = context->accumulate,
-                                                     .dtype_ab = x->dtype,
-                                                     .dtype_c = dweight->dtype,
-                                                     .math = op->shape->math }));
-    if (dx == NULL)
-        return STATUS_OK;
+    return device_gemm(stream, &(struct gemm){ .c = dweight->data,
+                                               .a = x->data,
+                                               .b = dy->data,
+                                               .m = op->in,
+                                               .n = op->out,
+                                               .k = op->rows,
+                                               .batch = 1,
+                                               .lda = op->x_row,
+                                               .ldb = op->out,
+                                               .ldc = op->out,
+                                               .transpose_a = true,
+                                               .accumulate = context->accumulate,
+                                               .dtype_ab = x->dtype,
+                                               .dtype_c = dweight->dtype,
+                                               .math = op->shape->math });
+}
+
+/* dx = dy weight'. Where rows of x are apart, dx is zero between them. */
+static enum status input_gradient(const struct op *op, const struct op_context *context)
+{
+    const struct tensor *dy = op->backward.reads[0], *weight = op->backward.reads[2];
+    const struct tensor *dx = op->backward.writes[1];
+
     if (op->x_row != op->in)
         TRY(device_memset(context->stream, dx->data, 0, tensor_bytes(dx)));
-    TRY(device_gemm(context->stream, &(struct gemm){ .c = dx->data,
-                                                     .a = dy->data,
-                                                     .b = weight->data,
-                                                     .m = op->rows,
-                                                     .n = op->in,
-                                                     .k = op->out,
-                                                     .batch = 1,
-                                                     .lda = op->out,
-                                                     .ldb = op->out,
-                                                     .ldc = op->x_row,
-                                                     .transpose_b = true,
-                                                     .dtype_ab = dy->dtype,
-                                                     .dtype_c = dx->dtype,
-                                                     .math = op->shape->math }));
+
+    return device_gemm(context->stream, &(struct gemm){ .c = dx->data,
+                                                        .a = dy->data,
+                                                        .b = weight->data,
+                                                        .m = op->rows,
+                                                        .n = op->in,
+                                                        .k = op->out,
+                                                        .batch = 1,
+                                                        .lda = op->out,
+                                                        .ldb = op->out,
+                                                        .ldc = op->x_row,
+                                                        .transpose_b = true,
+                                                        .dtype_ab = dy->dtype,
+                                                        .dtype_c = dx->dtype,
+                                                        .math = op->shape->math });
+}
+
+/* Both products need dy, and neither needs the other. They are joined before the pass ends, as its tensors may be
+ * freed then. */
+static enum status linear_backward(const struct op *op, const struct op_context *context)
+{
+    const struct side_stream *side = context->side;
+
+    if (op->backward.writes[1] == NULL)
+        return weight_gradient(op, context, context->stream);
+    if (side == NULL) {
+        TRY(weight_gradient(op, context, context->stream));
+        return input_gradient(op, context);
+    }
+    TRY(event_record(side->forked, context->stream));
+    TRY(stream_wait_event(side->stream, side->forked));
+    TRY(weight_gradient(op, context, side->stream));
+    TRY(event_record(side->joined, side->stream));
+    TRY(input_gradient(op, context));
+    TRY(stream_wait_event(context->stream, side->joined));
 
     return STATUS_OK;
 }

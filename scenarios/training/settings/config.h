@@ -165,7 +165,8 @@ struct launch_config {
     enum launch_mode mode;
     enum graphs graphs;
     int accumulate; /* micro-batches per step; ACCUMULATE_FIT until knobs_resolve: as few as the memory budget has room for */
-    bool one_update; /* per step; no: one per micro-batch */
+    bool one_update;  /* per step; no: one per micro-batch */
+    bool two_streams; /* in backward, for the two products of a linear layer; not in a graph */
 };
 
 /* --- Reading the loss, and logging it --- */

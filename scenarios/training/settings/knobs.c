@@ -299,6 +299,15 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "launch kernel by kernel, each step as one graph, or kernel by kernel with a wait "
               "after each; auto: a graph for model=light" },
+    { .name = "backward_streams",
+      .kind = KNOB_YES_NO,
+      AT(launch.two_streams),
+      .values = "one|two",
+      .healthy = "one",
+      .acts = "launch=eager|blocking",
+      .changes_no_result = true,
+      .text = "the two products of a linear layer's backward, neither of which needs the other: "
+              "one after the other, or at once on two streams" },
     { .name = "graphs",
       .kind = KNOB_CHOICE,
       AT(launch.graphs),

@@ -121,6 +121,22 @@ static enum status take_part(struct training *training)
     return STATUS_OK;
 }
 
+/* No graph is captured from two streams: the CPU device refuses to wait for an event in a capture. */
+static enum status open_side_stream(struct training *training)
+{
+    const struct launch_config *config = &training->config.launch;
+    struct side_stream *side = &training->side;
+
+    if (!config->two_streams || config->mode == LAUNCH_GRAPH)
+        return STATUS_OK;
+    TRY(event_create(training->device, false, &side->forked));
+    TRY(event_create(training->device, false, &side->joined));
+    TRY(stream_create(training->device, &side->stream));
+    stream_set_blocking(side->stream, config->mode == LAUNCH_BLOCKING);
+
+    return STATUS_OK;
+}
+
 enum status training_open(struct training **opened, struct device *device,
                           const struct training_config *config)
 {
@@ -138,6 +154,7 @@ enum status training_open(struct training **opened, struct device *device,
         batch_layout(training->dataset, &config->loader.batching, config->model.batch);
     TRY_OUT(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
+    TRY_OUT(open_side_stream(training));
     TRY_OUT(phase_times_open(&training->phases, device, 1 + 5 * config->launch.accumulate));
     TRY_OUT(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY_OUT(training_open_graphs(training));
@@ -160,6 +177,8 @@ void training_close(struct training *training)
 {
     if (training == NULL)
         return;
+    if (training->side.stream != NULL)
+        stream_synchronize(training->side.stream); /* after an error nothing has joined it */
     if (training->compute != NULL)
         stream_synchronize(training->compute);
     training_close_graphs(training);
@@ -173,6 +192,9 @@ void training_close(struct training *training)
     micro_batches_close(training->micro_batches);
     encoder_close(training->encoder);
     allocator_close(training->allocator);
+    stream_destroy(training->side.stream);
+    event_destroy(training->side.forked);
+    event_destroy(training->side.joined);
     stream_destroy(training->compute);
     dataset_close(training->dataset);
     free(training);
@@ -256,6 +278,7 @@ struct op_context training_context(const struct training *training, int micro)
 
     return (struct op_context){
         .stream = training->compute,
+        .side = training->side.stream != NULL ? &training->side : NULL,
         .input = input + first * layout->sample_bytes,
         .labels = (const int32_t *)(const void *)(input + layout->labels_offset) + first,
         .lengths = sequences

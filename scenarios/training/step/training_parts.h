@@ -32,6 +32,7 @@ struct training {
     struct device *device;
     struct training_config config;
     struct stream *compute;
+    struct side_stream side; /* NULL members: there is one stream */
     struct dataset *dataset;
     struct loader *loader;     /* NULL once all batches are kept */
     const struct batch *ahead; /* fetched for the next step; NULL: none */
