@@ -711,8 +711,31 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "precision=fp16 with parameters=sharded: a rank updates the parameters that all gather, "
           "and not fp32 weights beside them; set precision=fp32 or parameters=whole" },
         { &cpu, "ranks=2 optimizer=unfused parameters=prefetched", "",
-          "optimizer=unfused with parameters=prefetched: a rank updates its parts of all tensors in "
+          "optimizer=unfused with parameters=prefetched: a rank updates its parts of all tensors "
+          "in "
           "one kernel; set optimizer=multi_tensor or parameters=whole" },
+        { &cpu, "ranks=2 parallel=pipeline blocks=1", "",
+          "blocks=1 with ranks=2 and parallel=pipeline: every rank has a block at least; set "
+          "blocks to ranks or more, or parallel=data" },
+        { &cpu, "ranks=2 parallel=pipeline optimizer=unfused", "",
+          "optimizer=unfused with parallel=pipeline: a rank updates its tensors in one kernel, "
+          "which knows those of the others by their norm; set optimizer=multi_tensor or "
+          "parallel=data" },
+        { &cpu, "ranks=2 parallel=pipeline accumulate=2 update=micro_batch", "",
+          "update=micro_batch with parallel=pipeline: each update would wait until the pipeline is "
+          "empty; set update=step or parallel=data" },
+        { &cpu, "ranks=2 parallel=pipeline data=sequences padding=longest", "",
+          "padding=longest with parallel=pipeline: ranks exchange as many tokens each time; set "
+          "padding=max_length or parallel=data" },
+        { &cpu, "ranks=2 parallel=pipeline accuracy=host", "",
+          "accuracy=host with parallel=pipeline: the last rank alone has the logits; set "
+          "accuracy=device or none, or parallel=data" },
+        { &cpu, "ranks=2 parallel=pipeline log=queued", "",
+          "log=queued with parallel=pipeline: the last rank alone has the loss; set log=none or "
+          "parallel=data" },
+        { &cpu, "ranks=3 batch=8 accumulate=3 parallel=pipeline", "",
+          "batch=8 with accumulate=3: all micro-batches of an update have the same size; set batch "
+          "to a multiple of accumulate" },
         { &cpu, "ranks=2 uncached_rank=2", "",
           "uncached_rank=2 with ranks=2: ranks count from 0; set uncached_rank lower than ranks, "
           "or "
@@ -759,6 +782,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("transfer=overlapped host_memory=pageable", &cpu);
     resolved("input=resident workers=4", &cpu);
     resolved("model=light batch=12 accumulate=2 ranks=3", &cpu);
+    resolved("model=light batch=4 accumulate=4 ranks=2 parallel=pipeline", &cpu);
 }
 
 static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)
@@ -814,6 +838,8 @@ static void a_knob_that_cannot_act_says_with_which_settings_it_would(void **stat
           "prefetch acts only with --workers other than 0 (here workers=0)" },
         { "", "bucket_mb", "bucket_mb acts only with --ranks other than 1 (here ranks=1)" },
         { "ranks=2", "bucket_mb", "" },
+        { "ranks=2 parallel=pipeline", "bucket_mb",
+          "bucket_mb acts only with --parallel=data (here parallel=pipeline)" },
         { "", "save_mode",
           "save_mode acts only with --save-every other than never (here save_every=never)" },
         { "", "loss_every", "" },

@@ -517,6 +517,8 @@ const struct command command_train = {
             "  chokepoint train --input=decoded --sweep workers=0,1,2 --sweep batch=8,16\n"
             "  chokepoint train --ladder --thorough    from everything wrong to tuned settings\n"
             "  chokepoint train --ranks=2    data-parallel, over MPI\n"
+            "  chokepoint train --ranks=2 --parallel=pipeline --accumulate=8    a part of the "
+            "model each\n"
             "  chokepoint train --steps=10000 --save=mine --save-every=500\n"
             "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,

@@ -455,6 +455,47 @@ out:
     return status;
 }
 
+/* Whether this rank's part of the blocks begins with block `i`, or a part ends before it. */
+static int first_block(const struct model_config *model, int part)
+{
+    return model->parts > 1 ? model->blocks * part / model->parts : part * model->blocks;
+}
+
+/* Notes where this rank's part begins and ends: before block `i`, or after the last one, whose input is `x`. */
+static void note_border(struct encoder *encoder, const struct model_config *model, int i,
+                        struct tensor *x)
+{
+    if (i > 0 && i == first_block(model, model->part)) {
+        encoder->first_op = encoder->op_count;
+        encoder->input = x;
+    }
+    if (i < model->blocks && i == first_block(model, model->part + 1)) {
+        encoder->end_op = encoder->op_count;
+        encoder->output = x;
+    }
+}
+
+/* What ranks exchange has memory of its own, which no pass frees. */
+static void keep_borders(struct encoder *encoder)
+{
+    if (encoder->input != NULL)
+        encoder->input->persistent = true;
+    if (encoder->output != NULL)
+        encoder->output->persistent = true;
+    else
+        encoder->end_op = encoder->op_count;
+    encoder->stream->persistent = encoder->input != NULL || encoder->output != NULL;
+}
+
+static bool is_read_here(const struct encoder *encoder, const struct tensor *value)
+{
+    for (int i = encoder->first_op; i < encoder->end_op; i++)
+        for (int r = 0; r < PASS_READS; r++)
+            if (encoder->ops[i].forward.reads[r] == value)
+                return true;
+    return false;
+}
+
 static void build_ops(struct builder *builder, const struct training_config *config)
 {
     struct encoder *encoder = builder->encoder;
@@ -465,7 +506,7 @@ static void build_ops(struct builder *builder, const struct training_config *con
     struct tensor *x;
 
     builder->block = -1;
-    builder->stream =
+    builder->stream = encoder->stream =
         add_matrix(builder, "stream", MEMORY_ACTIVATION_GRADIENTS, shape->rows, shape->width);
     builder->partial = add_tensor(builder, "column_partials", DTYPE_F32, MEMORY_WORKSPACE,
                                   (int64_t)grid.parts * widest);
@@ -476,11 +517,13 @@ static void build_ops(struct builder *builder, const struct training_config *con
                                                 MEMORY_WORKSPACE, builder->scratch_floats);
     x = add_front(builder, config);
     for (int i = 0; i < shape->blocks; i++) {
+        note_border(encoder, &config->model, i, x);
         builder->block = i;
         x = add_block(builder, x);
     }
     builder->block = -1;
     add_head(builder, x, config->logging.accuracy, config->model.selection);
+    keep_borders(encoder);
     for (int i = 0; i < encoder->op_count; i++) {
         count_bytes(&encoder->ops[i].forward);
         count_bytes(&encoder->ops[i].backward);
@@ -492,6 +535,9 @@ static enum status allocate_parameters(struct encoder *encoder)
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
         struct tensor *value = p->value, *gradient = value->gradient;
+        p->elsewhere = !is_read_here(encoder, value);
+        if (p->elsewhere)
+            continue;
         TRY(allocator_alloc(encoder->allocator, value->category, tensor_bytes(value),
                             &value->data));
         TRY(allocator_alloc(encoder->allocator, gradient->category, tensor_bytes(gradient),
@@ -508,11 +554,14 @@ static enum status allocate_parameters(struct encoder *encoder)
 /* What no pass allocates beside the parameters. */
 static enum status allocate_kept(struct encoder *encoder, struct stream *stream)
 {
-    struct tensor *right = encoder->right, *logits = encoder->logits;
+    struct tensor *right = encoder->right;
+    struct tensor *const kept[] = { encoder->logits, encoder->input, encoder->output,
+                                    encoder->stream };
 
-    if (logits->persistent)
-        TRY(allocator_alloc(encoder->allocator, logits->category, tensor_bytes(logits),
-                            &logits->data));
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (kept[i] != NULL && kept[i]->persistent)
+            TRY(allocator_alloc(encoder->allocator, kept[i]->category, tensor_bytes(kept[i]),
+                                &kept[i]->data));
     if (right == NULL)
         return STATUS_OK;
     TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));
@@ -525,7 +574,7 @@ static enum status narrow(const struct parameter *p, struct stream *stream)
 {
     const struct tensor *value = p->value;
 
-    if (value->dtype == DTYPE_F32)
+    if (value->dtype == DTYPE_F32 || p->elsewhere)
         return STATUS_OK;
     return LAUNCH(stream, value->dtype, cast_from_float, (long)value->elements, .y = value->data,
                   .x = p->master);
@@ -558,6 +607,8 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
             values[j] = initials[i].deviation > 0
                             ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
                             : initials[i].constant;
+        if (p->elsewhere)
+            continue; /* its numbers are drawn, so that the others are the same for any number of ranks */
         TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
                             (size_t)value->elements * sizeof *values));
         TRY_OUT(narrow(p, stream));
@@ -594,9 +645,11 @@ static enum status build(struct builder *builder, const struct training_config *
         TRY(host_alloc(device, true, sizeof(int32_t), &encoder->kept));
     TRY(choose_attention(builder, config, device));
     build_ops(builder, config);
-    TRY(program_build(&encoder->train, PROGRAM_TRAIN, encoder->ops, encoder->op_count,
-                      config->model.checkpointing));
-    TRY(program_build(&encoder->evaluate, PROGRAM_FORWARD, encoder->ops, encoder->logits_op, 0));
+    TRY(program_build(&encoder->train, PROGRAM_TRAIN, encoder->ops + encoder->first_op,
+                      encoder->end_op - encoder->first_op, config->model.checkpointing));
+    TRY(program_build(
+        &encoder->evaluate, PROGRAM_FORWARD, encoder->ops + encoder->first_op,
+        (encoder->output != NULL ? encoder->end_op : encoder->logits_op) - encoder->first_op, 0));
 
     return STATUS_OK;
 }

@@ -2,7 +2,10 @@
  *
  * Pre-norm blocks (Xiong et al.: "On layer normalization in the transformer architecture", 2020) on
  * patches of images (Dosovitskiy et al.: "An image is worth 16x16 words", 2021) or on token
- * embeddings; attention looks both ways; the class token's last state goes to the classifier. */
+ * embeddings; attention looks both ways; the class token's last state goes to the classifier.
+ *
+ * A rank may have a part of the blocks only, the first one with the embedding and the last one with the classifier. It
+ * describes the whole model, and has memory and passes of its part. */
 #ifndef SCENARIOS_TRAINING_MODEL_ENCODER_H
 #define SCENARIOS_TRAINING_MODEL_ENCODER_H
 
@@ -13,6 +16,7 @@ struct parameter {
     struct tensor *value; /* its gradient is value->gradient */
     float *master;        /* device memory, fp32; the value itself where that is fp32 */
     bool decays;          /* products' weights do; biases, norms, positions do not */
+    bool elsewhere; /* in a part of the model that is not this rank's: it has no memory here */
 };
 
 struct encoder {
@@ -20,6 +24,7 @@ struct encoder {
     struct allocator *allocator;
     struct op *ops;
     int op_count, logits_op; /* ops up to here give the logits */
+    int first_op, end_op;    /* this rank's, up to before `end_op` */
     struct tensor *tensors;  /* never moved: ops point into it */
     int tensor_count;
     struct parameter *parameters; /* the longer encoder's, where that is not NULL */
@@ -28,7 +33,10 @@ struct encoder {
     struct tensor *logits; /* [samples, classes_width] */
     struct tensor
         *right; /* fp32 [samples], how often each was classified right; NULL: not counted */
-    struct program *train, *evaluate;
+    /* If the blocks are divided: what comes from the part before this one, and goes to the one after; NULL: at the end
+     * of the model. Their gradients are `stream`, on both sides. */
+    struct tensor *input, *output, *stream;
+    struct program *train, *evaluate; /* of this part */
     struct device *device;
     void *host; /* pinned memory of ops on the host; NULL: all are on the device */
     void *
@@ -47,7 +55,7 @@ enum status encoder_open(struct encoder **encoder, const struct training_config 
 /* After the masters were changed: makes the parameters of them. Queued on `stream`. */
 enum status encoder_narrow(const struct encoder *encoder, struct stream *stream);
 
-/* The same model for samples of fewer `tokens`: it has ops, activations and programs of its own, and the
+/* The same model for samples of as many `tokens` or fewer: it has ops, activations and programs of its own, and the
  * parameters of `longer`, which must outlive it. `config` and `stream` are those that `longer` was opened
  * with. */
 enum status encoder_open_shorter(struct encoder **encoder, const struct encoder *longer,
@@ -57,6 +65,6 @@ enum status encoder_open_shorter(struct encoder **encoder, const struct encoder 
 /* Frees everything that is its own; the stream's work must be done. NULL is allowed. */
 void encoder_close(struct encoder *encoder);
 
-int64_t encoder_parameters(const struct encoder *encoder); /* elements */
+int64_t encoder_parameters(const struct encoder *encoder); /* elements, those elsewhere included */
 
 #endif

@@ -26,8 +26,8 @@ struct entry {
 
 struct program {
     struct entry *entries;
-    int length;
-    struct trace *trace;                /* NULL: nothing is recorded */
+    int length, forward_length; /* passes before the first one of backward, or recomputed for it */
+    struct trace *trace;        /* NULL: nothing is recorded */
     struct trace_operation *operations; /* [length], from the first program_trace() on */
 };
 
@@ -164,6 +164,9 @@ enum status program_build(struct program **built, enum program_kind kind, const 
     TRY_OUT(rows_make(&program->entries, 3 * count));
     order(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
+    while (program->forward_length < program->length &&
+           is_forward(&program->entries[program->forward_length]))
+        program->forward_length++;
     find_lives(program);
     *built = program;
     program = NULL;
@@ -353,17 +356,18 @@ static enum status tell(const struct op_context *context, int entry, bool begins
     return STATUS_OK;
 }
 
-enum status program_run(struct program *program, const struct op_context *context,
-                        struct allocator *allocator, struct tensor *keep,
-                        struct saved_blocks *saved)
+/* The entries from `first` on, up to before `end`. */
+static enum status run_entries(struct program *program, int first, int end,
+                               const struct op_context *context, struct allocator *allocator,
+                               struct tensor *keep, struct saved_blocks *saved)
 {
     struct device *device = stream_device(context->stream);
     enum status status = STATUS_OK;
-    bool backward = false; /* recomputation belongs to backward */
-    int done = 0, phase_node = graph_captured_nodes(context->stream);
+    bool backward = first > 0; /* recomputation belongs to backward */
+    int done = first, phase_node = graph_captured_nodes(context->stream);
 
-    phase_push(device, "forward");
-    for (; done < program->length; done++) {
+    phase_push(device, backward ? "backward" : "forward");
+    for (; done < end; done++) {
         struct entry *entry = &program->entries[done];
         int node = graph_captured_nodes(context->stream);
         char name[PASS_NAME];
@@ -395,6 +399,22 @@ out:
     if (status != STATUS_OK)
         release_all(program, done, allocator, keep);
     return status;
+}
+
+enum status program_run(struct program *program, const struct op_context *context,
+                        struct allocator *allocator, struct tensor *keep,
+                        struct saved_blocks *saved)
+{
+    return run_entries(program, 0, program->length, context, allocator, keep, saved);
+}
+
+enum status program_run_half(struct program *program, bool backward,
+                             const struct op_context *context, struct allocator *allocator,
+                             struct saved_blocks *saved)
+{
+    return run_entries(program, backward ? program->forward_length : 0,
+                       backward ? program->length : program->forward_length, context, allocator,
+                       NULL, saved);
 }
 
 enum status program_reserve(struct program *program, struct allocator *allocator)

@@ -38,6 +38,13 @@ enum status program_run(struct program *program, const struct op_context *contex
                         struct allocator *allocator, struct tensor *keep,
                         struct saved_blocks *saved);
 
+/* The same of one half of the passes: forward, whose last use of a tensor comes with backward of the same
+ * program, or backward, with what it recomputes. After an error in a half, what the other one made may stay allocated
+ * until its tensors are. */
+enum status program_run_half(struct program *program, bool backward,
+                             const struct op_context *context, struct allocator *allocator,
+                             struct saved_blocks *saved);
+
 /* Frees the blocks, and forgets them. */
 enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allocator);
 

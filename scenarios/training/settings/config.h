@@ -19,14 +19,15 @@ enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
 struct model_config {
     enum model_role role;
-    int batch;      /* samples per update; 0: by role */
-    int tokens;     /* per sample, including the class token; 0: by role */
-    int width;      /* 0: by role; a multiple of ROW_MULTIPLE */
-    int blocks;     /* 0: by role */
-    int patch;      /* images: side in pixels, a multiple of 8; 0: by role. Sequences: 0 */
-    int head_width; /* elements of one attention head; 0: by role */
-    int crop;       /* images: side as loaded over the side that the model sees */
-    int classes;    /* set from the data */
+    int part, parts; /* this rank's of as many parts of the blocks, counted from 0; parts 0: all */
+    int batch;       /* samples per update; 0: by role */
+    int tokens;      /* per sample, including the class token; 0: by role */
+    int width;       /* 0: by role; a multiple of ROW_MULTIPLE */
+    int blocks;      /* 0: by role */
+    int patch;       /* images: side in pixels, a multiple of 8; 0: by role. Sequences: 0 */
+    int head_width;  /* elements of one attention head; 0: by role */
+    int crop;        /* images: side as loaded over the side that the model sees */
+    int classes;     /* set from the data */
     enum precision precision;
     enum elementwise elementwise;
     bool gelu_on_host; /* forward only */
@@ -229,13 +230,15 @@ enum allreduce { ALLREDUCE_AFTER_BACKWARD, ALLREDUCE_OVERLAP };
 enum kept_parameters { PARAMETERS_WHOLE, PARAMETERS_SHARDED, PARAMETERS_PREFETCHED };
 
 struct ranks_config {
-    int count; /* processes that train together, each with an equal part of every micro-batch */
+    int count; /* processes that train together */
     enum allreduce allreduce;
     int bucket_mb; /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
     bool
         bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
     bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */
     enum kept_parameters parameters;
+    bool
+        pipeline; /* each has a part of the blocks and all samples; no: all blocks and a part of the samples */
     int uncached_rank; /* counted from 1: with INPUT_CACHED its input is INPUT_DECODED; 0: none */
 };
 

@@ -419,14 +419,22 @@ static const struct knob knobs[] = {
       AT(ranks.count),
       FROM_TO(1, 1024),
       .healthy = "1",
-      .text = "processes that train together, over MPI, each with an equal part of every batch and "
-              "of the cores" },
+      .text = "processes that train together, over MPI, each with an equal part of every batch (or "
+              "of the model) and of the cores" },
+    { .name = "parallel",
+      .kind = KNOB_YES_NO,
+      AT(ranks.pipeline),
+      .values = "data|pipeline",
+      .healthy = "data",
+      .acts = "ranks!=1",
+      .text = "what ranks have a part of: every batch; or the model's blocks, through which the "
+              "micro-batches of a step go one after another (1F1B)" },
     { .name = "allreduce",
       .kind = KNOB_CHOICE,
       AT(ranks.allreduce),
       .values = "after_backward|overlap",
       .healthy = "overlap",
-      .acts = "ranks!=1",
+      .acts = "ranks!=1 parallel=data",
       .text = "when the gradients of all ranks are added up: after backward, or bucket by bucket "
               "while it goes on" },
     { .name = "bucket_mb",
@@ -437,14 +445,14 @@ static const struct knob knobs[] = {
       .most = 4096,
       .zero = "tensor",
       .healthy = "25",
-      .acts = "ranks!=1 parameters=whole",
+      .acts = "ranks!=1 parallel=data parameters=whole",
       .text = "MiB of gradients that one all-reduce adds up; tensor: one for each tensor" },
     { .name = "bucket_view",
       .kind = KNOB_YES_NO,
       AT(ranks.bucket_view),
       .values = "no|yes",
       .healthy = "yes",
-      .acts = "ranks!=1",
+      .acts = "ranks!=1 parallel=data",
       .text = "yes: gradients are views of the buckets that the ranks add up; no: they are copied "
               "into them and back" },
     { .name = "optimizer_state",
@@ -452,7 +460,7 @@ static const struct knob knobs[] = {
       AT(ranks.shards_state),
       .values = "whole|sharded",
       .healthy = "whole",
-      .acts = "ranks!=1 parameters=whole",
+      .acts = "ranks!=1 parallel=data parameters=whole",
       .text = "each rank keeps the whole state of the optimizer; or only that of its part of the "
               "parameters, which it updates for all" },
     { .name = "parameters",
@@ -460,7 +468,7 @@ static const struct knob knobs[] = {
       AT(ranks.parameters),
       .values = "whole|sharded|prefetched",
       .healthy = "whole",
-      .acts = "ranks!=1",
+      .acts = "ranks!=1 parallel=data",
       .text =
           "sharded: each rank keeps a part of the parameters, with the optimizer's state of "
           "it, and gathers each block's before use; prefetched: while the block before computes" },

@@ -228,13 +228,43 @@ static const char *refused_loader(const struct training_config *config,
     return NULL;
 }
 
+/* Micro-batches meet the parts of the model one after another. */
+static const char *refused_pipeline(const struct training_config *config)
+{
+    const struct ranks_config *ranks = &config->ranks;
+
+    if (config->model.blocks < ranks->count)
+        return "{blocks} with {ranks} and {parallel}: every rank has a block at least; set blocks "
+               "to "
+               "ranks or more, or parallel=data";
+    if (config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
+        return "{optimizer} with {parallel}: a rank updates its tensors in one kernel, which knows "
+               "those of the others by their norm; set optimizer=multi_tensor or parallel=data";
+    if (!config->launch.one_update && config->launch.accumulate > 1)
+        return "{update} with {parallel}: each update would wait until the pipeline is empty; set "
+               "update=step or parallel=data";
+    if (config->loader.batching.padding == PADDING_LONGEST && config->data.kind != DATA_IMAGES)
+        return "{padding} with {parallel}: ranks exchange as many tokens each time; set "
+               "padding=max_length or parallel=data";
+    if (config->logging.accuracy == ACCURACY_HOST)
+        return "{accuracy} with {parallel}: the last rank alone has the logits; set "
+               "accuracy=device "
+               "or none, or parallel=data";
+    if (config->logging.log != LOGGING_NONE)
+        return "{log} with {parallel}: the last rank alone has the loss; set log=none or "
+               "parallel=data";
+    return NULL;
+}
+
 static const char *refused_ranks(const struct training_config *config)
 {
     const struct model_config *model = &config->model;
     const struct ranks_config *ranks = &config->ranks;
     const bool several = ranks->count > 1;
 
-    if (model->batch % (config->launch.accumulate * ranks->count) != 0)
+    if (several && ranks->pipeline && refused_pipeline(config) != NULL)
+        return refused_pipeline(config);
+    if (!ranks->pipeline && model->batch % (config->launch.accumulate * ranks->count) != 0)
         return "{batch} with {ranks} and {accumulate}: every rank takes as many samples of each "
                "micro-batch; set batch to a multiple of ranks times accumulate";
     if (several && config->launch.mode == LAUNCH_GRAPH)

@@ -1,5 +1,6 @@
 /* The model's accuracy on samples that it was not trained on. */
 #include "harness/base/rows.h"
+#include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include <stdlib.h>
@@ -53,7 +54,12 @@ static enum status run_forward(struct training *training, float *logits)
 
     context.listeners[0] =
         parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_FORWARD);
-    TRY_OUT(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
+    if (training->pipeline != NULL)
+        TRY_OUT(pipeline_evaluate(training->pipeline, encoder, &context, tensor));
+    else
+        TRY_OUT(program_run(encoder->evaluate, &context, training->allocator, tensor, NULL));
+    if (encoder->output != NULL)
+        goto out; /* another rank has the logits */
     TRY_OUT(allocator_alloc(training->allocator, MEMORY_WORKSPACE, bytes, &widened));
     TRY_OUT(LAUNCH(training->compute, tensor->dtype, cast_to_float, (long)tensor->elements,
                    .y = widened, .x = tensor->data));
@@ -84,6 +90,18 @@ static void count_right(const struct training *training, const float *logits, co
     }
 }
 
+/* The last rank of a pipeline has counted all. */
+static enum status take_last_score(struct score *score)
+{
+    double sums[] = { (double)score->right, (double)score->all };
+
+    TRY(ranks_sum(sums, ARRAY_SIZE(sums)));
+    score->right = (int64_t)sums[0];
+    score->all = (int64_t)sums[1];
+
+    return STATUS_OK;
+}
+
 enum status training_evaluate(struct training *training, double *accuracy)
 {
     struct sample_reader *reader = NULL;
@@ -104,10 +122,13 @@ enum status training_evaluate(struct training *training, double *accuracy)
         TRY_OUT(device_copy(training->compute, COPY_HOST_TO_DEVICE,
                             transfer_input(training->transfer), batch, training->layout.bytes));
         TRY_OUT(run_forward(training, logits));
-        count_right(training, logits,
-                    (const int32_t *)(const void *)(batch + training->layout.labels_offset), count,
-                    &score);
+        if (training->encoder->output == NULL)
+            count_right(training, logits,
+                        (const int32_t *)(const void *)(batch + training->layout.labels_offset),
+                        count, &score);
     }
+    if (training->pipeline != NULL)
+        TRY_OUT(take_last_score(&score));
     if (score.all == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "none of the %u held-out samples could be read",
                  dataset_count(training->dataset, SPLIT_HELD_OUT));

@@ -87,6 +87,57 @@ static enum status begin_update(struct training *training)
     return STATUS_OK;
 }
 
+/* --- A pipeline --- */
+
+static enum status queue_half(struct training *training, struct phase_times *times, int micro,
+                              bool backward)
+{
+    struct op_context context = training_context(training, micro);
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+
+    TRY(program_run_half(encoder->train, backward, &context, training->allocator,
+                         training_loss_graphs(training)));
+    TRY(mark(training, times, backward ? TIMED_BACKWARD : TIMED_FORWARD));
+
+    return STATUS_OK;
+}
+
+/* The model of a micro-batch that a message is of; NULL: it is of none. */
+static const struct encoder *model_of(const struct training *training, int micro)
+{
+    return micro == PIPELINE_NOTHING ? NULL : micro_batch_encoder(training->micro_batches, micro);
+}
+
+static enum status queue_message(struct training *training, struct phase_times *times,
+                                 const struct pipeline_action *action)
+{
+    TRY(pipeline_exchange(training->pipeline, action->peer, model_of(training, action->sent),
+                          model_of(training, action->received)));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+    return STATUS_OK;
+}
+
+/* The passes of this rank's part of the model, and what it exchanges with its neighbours. */
+static enum status queue_pipeline(struct training *training, struct phase_times *times)
+{
+    const struct pipeline_schedule *schedule = &training->pipeline->schedule;
+
+    TRY(begin_update(training));
+    for (int i = 0; i < schedule->count; i++) {
+        const struct pipeline_action *action = &schedule->actions[i];
+        if (action->kind == PIPELINE_MESSAGE)
+            TRY(queue_message(training, times, action));
+        else
+            TRY(queue_half(training, times, action->micro, action->kind == PIPELINE_BACKWARD));
+    }
+    TRY(queue_update(training, times));
+
+    return STATUS_OK;
+}
+
+/* --- Steps --- */
+
 /* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no phase. */
 static enum status queue_step(struct training *training, struct phase_times *times)
 {
@@ -96,6 +147,8 @@ static enum status queue_step(struct training *training, struct phase_times *tim
     if (times != NULL)
         phase_times_restart(times);
     TRY(mark(training, times, TIMED_NONE));
+    if (training->pipeline != NULL)
+        return queue_pipeline(training, times);
     for (int micro = 0; micro < config->accumulate; micro++) {
         bool last = (micro + 1) % updated == 0;
         if (micro % updated == 0)

@@ -134,7 +134,7 @@ enum status training_losses(struct training *training, int64_t first, int count,
     for (int i = 0; i < count; i++) {
         double loss = (double)losses[i];
         TRY(ranks_sum(&loss, 1));
-        losses[i] = (float)(loss / ranks_count());
+        losses[i] = (float)(loss / training->config.loader.parts);
     }
 
     return STATUS_OK;

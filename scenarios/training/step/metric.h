@@ -18,10 +18,14 @@
     X(BACKWARD_TIME, "backward_time", "us", "device time of the backward pass, in the same step")  \
     X(COMMUNICATION_WAIT, "communication_wait", "us",                                              \
       "device time that the update waits for other ranks and their gradients after backward, and " \
-      "what follows it for their parameters, in the same step")                                    \
+      "what follows it for their parameters, or in a pipeline passes for other ranks, in the "     \
+      "same step")                                                                                 \
+    X(PIPELINE_IDLE, "pipeline_idle_share", "",                                                    \
+      "slots of a pipeline's rank without a pass, as a share of all, if each pass takes one")      \
     X(COMMUNICATION_SHARE, "communication_wait_share", "",                                         \
       "communication_wait as a share of backward_time")                                            \
-    X(COLLECTIVES_PER_STEP, "collectives_per_step", "", "operations that all ranks take part in")  \
+    X(COLLECTIVES_PER_STEP, "collectives_per_step", "",                                            \
+      "operations of all ranks together, or messages of two")                                      \
     X(COLLECTIVE_BYTES, "collective_bytes_per_step", "B", "bytes that they work on, on each rank") \
     X(LATE_GRADIENT_BYTES, "late_gradient_bytes_per_step", "B",                                    \
       "bytes of gradients that are sent to other ranks only when backward has ended")              \

@@ -26,7 +26,7 @@ static void batch_free(void *context, void *memory)
 static void load_resident_only(const struct training *training, struct loader_config *loader)
 {
     int64_t samples = dataset_count(training->dataset, SPLIT_TRAIN);
-    int64_t step_samples = (int64_t)training->layout.samples * training->config.ranks.count;
+    int64_t step_samples = (int64_t)training->layout.samples * training->config.loader.parts;
     int count = resident_count(&training->layout, samples / step_samples);
 
     loader->input = INPUT_DECODED;
@@ -81,6 +81,12 @@ static enum status open_input(struct training *training)
     return STATUS_OK;
 }
 
+static const struct optimizer_piece *updated_pieces(const struct training *training)
+{
+    return training->pipeline != NULL ? training->pipeline->pieces
+                                      : gradient_buckets_pieces(training->buckets);
+}
+
 static enum status open_model(struct training *training)
 {
     const struct training_config *config = &training->config;
@@ -89,11 +95,12 @@ static enum status open_model(struct training *training)
                      training->allocator, training->compute));
     TRY(gradient_buckets_open(&training->buckets, &config->ranks, training->encoder,
                               training->allocator, training->compute));
+    TRY(pipeline_open(&training->pipeline, config, training->encoder, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
-                       training->encoder->parameter_count,
-                       gradient_buckets_pieces(training->buckets), training->allocator,
-                       training->compute));
+                       training->encoder->parameter_count, updated_pieces(training),
+                       training->allocator, training->compute));
     TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
+                           training->pipeline != NULL ? training->pipeline->schedule.in_flight : 1,
                            training->compute));
     if (config->saving.resume[0] != '\0')
         TRY(state_load(training));
@@ -102,7 +109,7 @@ static enum status open_model(struct training *training)
     return STATUS_OK;
 }
 
-/* This rank's part of every batch. */
+/* This rank's part of every batch, or of the model. */
 static enum status take_part(struct training *training)
 {
     struct training_config *config = &training->config;
@@ -112,9 +119,13 @@ static enum status take_part(struct training *training)
              "ranks=%d, but this process is one of %d; only train --ranks and "
              "scenarios start more",
              config->ranks.count, ranks_count());
-    config->model.batch /= ranks_count();
-    config->loader.part = ranks_rank();
-    config->loader.parts = ranks_count();
+    if (config->ranks.pipeline) {
+        config->model.part = ranks_rank();
+        config->model.parts = ranks_count();
+    }
+    config->loader.parts = config->ranks.pipeline ? 1 : ranks_count();
+    config->loader.part = config->ranks.pipeline ? 0 : ranks_rank();
+    config->model.batch /= config->loader.parts;
     if (config->loader.input == INPUT_CACHED && config->ranks.uncached_rank == ranks_rank() + 1)
         config->loader.input = INPUT_DECODED;
 
@@ -155,7 +166,7 @@ enum status training_open(struct training **opened, struct device *device,
     TRY_OUT(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
     TRY_OUT(open_side_stream(training));
-    TRY_OUT(phase_times_open(&training->phases, device, 1 + 5 * config->launch.accumulate));
+    TRY_OUT(phase_times_open(&training->phases, device, 2 + 6 * config->launch.accumulate));
     TRY_OUT(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY_OUT(training_open_graphs(training));
     TRY_OUT(open_model(training));
@@ -190,6 +201,7 @@ void training_close(struct training *training)
     optimizer_close(training->optimizer);
     gradient_buckets_close(training->buckets);
     micro_batches_close(training->micro_batches);
+    pipeline_close(training->pipeline);
     encoder_close(training->encoder);
     allocator_close(training->allocator);
     stream_destroy(training->side.stream);
@@ -288,7 +300,7 @@ struct op_context training_context(const struct training *training, int micro)
         .loss_ring = training_loss_ring(training),
         .loss_scale = 1 / (float)layout->samples,
         .gradient_scale = 1 / (float)((launch->one_update ? layout->samples : shape->samples) *
-                                      training->config.ranks.count),
+                                      training->config.loader.parts),
         .updates = launch->one_update ? 1 : launch->accumulate,
         .later = micro > 0,
         .spans = training->spans,

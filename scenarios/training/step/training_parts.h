@@ -11,6 +11,7 @@
 #include "scenarios/training/step/parts/resident.h"
 #include "scenarios/training/step/parts/transfer.h"
 #include "scenarios/training/step/periodic.h"
+#include "scenarios/training/step/pipeline/pipeline.h"
 #include "scenarios/training/step/training.h"
 
 /* Spans of a graph stay as long as it, and while somebody traces until the training is closed: traces keep
@@ -41,7 +42,8 @@ struct training {
     struct transfer *transfer;
     struct encoder *encoder;
     struct micro_batches *micro_batches;
-    struct gradient_buckets *buckets; /* NULL: there is one rank */
+    struct gradient_buckets *buckets; /* NULL: there is one rank, or a pipeline of them */
+    struct pipeline *pipeline;        /* NULL: there is none */
     struct optimizer *optimizer;
     struct batch_layout layout; /* of all micro-batches of a step together */
     struct step_graph *graphs;  /* [tokens + 1][TRANSFER_INPUTS] */

@@ -125,6 +125,8 @@ static void fill_communication(double *metric, const struct training *training,
     metric[METRIC_COMMUNICATION_WAIT] = window->phases.communication / phases / 1e3;
     metric[METRIC_COMMUNICATION_SHARE] =
         metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
+    metric[METRIC_PIPELINE_IDLE] =
+        training->pipeline != NULL ? training->pipeline->idle_share : NAN;
     metric[METRIC_COLLECTIVES_PER_STEP] = (double)window->counts.collectives / steps;
     metric[METRIC_COLLECTIVE_BYTES] = (double)window->counts.collective_bytes / steps;
     metric[METRIC_LATE_PARAMETER_BYTES] = NAN;
@@ -215,9 +217,11 @@ static enum status fill_metrics(struct training *training, struct training_windo
     return STATUS_OK;
 }
 
-/* Every rank trains on its own part of the samples. */
-static enum status add_parts(const struct training_counts *from, struct training_counts *to)
+/* Every rank trains on its own part of the samples, or with its part of the model on all. */
+static enum status add_parts(const struct training *training, const struct training_counts *from,
+                             struct training_counts *to)
 {
+    int on_all = ranks_count() / training->config.loader.parts;
     double parts[] = { (double)(to->right_samples - from->right_samples),
                        (double)(to->tokens - from->tokens),
                        (double)(to->padded_tokens - from->padded_tokens),
@@ -225,8 +229,8 @@ static enum status add_parts(const struct training_counts *from, struct training
 
     TRY(ranks_sum(parts, ARRAY_SIZE(parts)));
     to->right_samples = from->right_samples + (int64_t)parts[0];
-    to->tokens = from->tokens + (int64_t)parts[1];
-    to->padded_tokens = from->padded_tokens + (int64_t)parts[2];
+    to->tokens = from->tokens + (int64_t)parts[1] / on_all;
+    to->padded_tokens = from->padded_tokens + (int64_t)parts[2] / on_all;
     to->model_flops = from->model_flops + (int64_t)parts[3];
 
     return STATUS_OK;
@@ -281,8 +285,8 @@ enum status training_window(struct training *training, int64_t steps,
     TRY_OUT(read_from_device(training, &to));
     done = training->steps - first;
     window->steps += done;
-    window->samples += done * training->layout.samples * ranks_count();
-    TRY_OUT(add_parts(&from, &to));
+    window->samples += done * training->layout.samples * training->config.loader.parts;
+    TRY_OUT(add_parts(training, &from, &to));
     add_counts(&window->counts, &from, &to);
     TRY_OUT(read_steps(window, events, done));
     if (done == steps)

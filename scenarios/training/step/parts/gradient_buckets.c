@@ -219,7 +219,7 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     struct gradient_buckets *buckets = NULL;
 
     *opened = NULL;
-    if (config->count == 1)
+    if (config->count == 1 || config->pipeline)
         goto out;
     TRY_OUT(rows_make(&buckets, 1));
     buckets->config = *config;

@@ -9,15 +9,36 @@ struct micro_batches {
     struct batch_layout layout;
     const struct encoder *longest;
     struct stream *stream;
-    struct trace *trace;       /* NULL: nothing is recorded */
+    struct trace *trace; /* NULL: nothing is recorded */
+    struct encoder *
+        *copies; /* [copy_count], of the longest: for the other micro-batches in flight */
+    int copy_count;
     struct encoder **shorter;  /* [tokens]: by length; NULL: not made yet */
     const struct encoder **of; /* [accumulate]: those of the step */
     int64_t tokens;            /* with data, in the step */
 };
 
+static enum status open_copies(struct micro_batches *made, int count)
+{
+    TRY(rows_make(&made->copies, count + 1));
+    for (; made->copy_count < count; made->copy_count++)
+        TRY(encoder_open_shorter(&made->copies[made->copy_count], made->longest, &made->config,
+                                 made->config.model.tokens, made->stream));
+
+    return STATUS_OK;
+}
+
+/* The model at its full length for micro-batch `micro`. */
+static const struct encoder *whole(const struct micro_batches *made, int micro)
+{
+    int copy = micro % (made->copy_count + 1);
+
+    return copy == 0 ? made->longest : made->copies[copy - 1];
+}
+
 enum status micro_batches_open(struct micro_batches **opened, const struct training_config *config,
                                const struct batch_layout *layout, const struct encoder *longest,
-                               struct stream *stream)
+                               int in_flight, struct stream *stream)
 {
     enum status status = STATUS_OK;
     struct micro_batches *made;
@@ -30,7 +51,8 @@ enum status micro_batches_open(struct micro_batches **opened, const struct train
     made->stream = stream;
     TRY_OUT(rows_make(&made->shorter, config->model.tokens));
     TRY_OUT(rows_make(&made->of, config->launch.accumulate));
-    for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = longest;
+    TRY_OUT(open_copies(made, in_flight - 1));
+    for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = whole(made, i);
     *opened = made;
     made = NULL;
 
@@ -45,6 +67,8 @@ void micro_batches_close(struct micro_batches *micro_batches)
         return;
     for (int i = 0; micro_batches->shorter != NULL && i < micro_batches->config.model.tokens; i++)
         encoder_close(micro_batches->shorter[i]);
+    for (int i = 0; i < micro_batches->copy_count; i++) encoder_close(micro_batches->copies[i]);
+    free(micro_batches->copies);
     free(micro_batches->shorter);
     free(micro_batches->of);
     free(micro_batches);
@@ -75,7 +99,7 @@ enum status micro_batches_take(struct micro_batches *micro_batches, const int32_
         int tokens = batch_padded_length(layout, lengths, i);
 
         if (tokens == micro_batches->config.model.tokens)
-            micro_batches->of[i] = micro_batches->longest;
+            micro_batches->of[i] = whole(micro_batches, i);
         else
             TRY(shorter(micro_batches, tokens, &micro_batches->of[i]));
     }
@@ -132,6 +156,8 @@ enum status micro_batches_trace(struct micro_batches *micro_batches, struct trac
 {
     micro_batches->trace = trace;
     TRY(program_trace(micro_batches->longest->train, trace));
+    for (int i = 0; i < micro_batches->copy_count; i++)
+        TRY(program_trace(micro_batches->copies[i]->train, trace));
     for (int i = 0; i < micro_batches->config.model.tokens; i++)
         if (micro_batches->shorter[i] != NULL)
             TRY(program_trace(micro_batches->shorter[i]->train, trace));

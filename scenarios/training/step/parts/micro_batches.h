@@ -1,7 +1,8 @@
 /* The micro-batches of the step under way: how many tokens each computes, and with which ops.
  *
  * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the model
- * exists once for each length that has come up, with the same parameters. */
+ * exists once for each length that has come up, with the same parameters. In a pipeline it exists once for each
+ * micro-batch in flight, and they take turns. */
 #ifndef SCENARIOS_TRAINING_STEP_PARTS_MICRO_BATCHES_H
 #define SCENARIOS_TRAINING_STEP_PARTS_MICRO_BATCHES_H
 
@@ -11,10 +12,11 @@
 
 struct micro_batches;
 
-/* `longest` is the model at its full length, and lives longer; so does `stream`. */
+/* `longest` is the model at its full length, and lives longer; so does `stream`. `in_flight` micro-batches, at least one,
+ * have activations at once. */
 enum status micro_batches_open(struct micro_batches **opened, const struct training_config *config,
                                const struct batch_layout *layout, const struct encoder *longest,
-                               struct stream *stream);
+                               int in_flight, struct stream *stream);
 
 /* The work of all models must be done. NULL is allowed. */
 void micro_batches_close(struct micro_batches *micro_batches);

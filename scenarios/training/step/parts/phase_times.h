@@ -10,7 +10,8 @@
 
 struct phase_times;
 
-/* Sums over a step. Communication: how long the update waits for it after backward, and what follows after the update. */
+/* Sums over a step. Communication: how long the update waits for it after backward, and what follows after the update; in a
+ * pipeline also the messages between passes. */
 struct phase_ns {
     double forward, backward, communication, optimizer;
 };
