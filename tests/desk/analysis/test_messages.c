@@ -20,7 +20,11 @@ static void collectives_are_known_by_either_name(void **state)
         { "_allgather_base", "ncclDevKernel_AllReduce", MESSAGE_ALL_GATHER },
         { "all_gather", "", MESSAGE_ALL_GATHER },
         { "broadcast", "", MESSAGE_BROADCAST },
-        { "", "ncclDevKernel_SendRecv", MESSAGE_OTHER },
+        { "", "ncclDevKernel_SendRecv", MESSAGE_POINT_TO_POINT },
+        { "send", "ncclDevKernel_SendRecv", MESSAGE_POINT_TO_POINT },
+        { "recv", "", MESSAGE_POINT_TO_POINT },
+        { "batch_isend_irecv", "", MESSAGE_POINT_TO_POINT },
+        { "all_to_all", "ncclDevKernel_SendRecv", MESSAGE_OTHER },
         { "all_to_all", "", MESSAGE_OTHER },
     };
     (void)state;
@@ -96,6 +100,45 @@ static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
     assert_true(isnan(nothing.fixed_ns) && isnan(nothing.shortest_ns));
 }
 
+/* A kernel that sends and receives from 20 to 40 us and computing from 35 to 45, then numbers of all ranks from 50 to 60 in
+ * the phase "optimizer", and from 70 to 90 more data than these would have. */
+static struct messages pipeline_with(const char *operator, bool numbers_only)
+{
+    struct analysed analysed;
+    struct messages messages;
+
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
+    made_add("cpu_op", operator, 100, 100, 1, 9, 0);
+    made_add("user_annotation", "optimizer", 100, 100, 11, 20, 0);
+    made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 2, 3, 1);
+    if (!numbers_only)
+        made_add("kernel", "ncclDevKernel_SendRecv", 0, 9, 20, 40, 1);
+    made_add_work("kernel", "gemm", 7, 35, 45, 5);
+    add_message(100, 12, 50, 10, 1000);
+    add_message(100, 22, 70, 20, 8 << 20);
+    analysed = made_analyse();
+    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
+    made_release(&analysed);
+    return messages;
+}
+
+static void ranks_of_a_pipeline_wait_for_peers_and_at_its_end(void **state)
+{
+    struct messages pipeline = pipeline_with("c10d::send", false),
+                    experts = pipeline_with("c10d::alltoall_base_", false),
+                    numbers = pipeline_with("c10d::send", true);
+    (void)state;
+
+    assert_int_equal(pipeline.elsewhere[MESSAGE_POINT_TO_POINT].count, 1);
+    check_us(pipeline.peer_exposed_ns, 15 + 10);
+    check_us(pipeline.optimizer_ns, 10);
+    assert_int_equal(experts.elsewhere[MESSAGE_OTHER].count, 1);
+    check_us(experts.peer_exposed_ns, 0);
+    check_us(numbers.peer_exposed_ns, 0);
+    check_us(numbers.optimizer_ns, 10);
+}
+
 enum { MESSAGES = 3 };
 
 /* In ns. */
@@ -144,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collectives_are_known_by_either_name),
         cmocka_unit_test(backward_is_its_phase_or_another_thread_or_a_node),
+        cmocka_unit_test(ranks_of_a_pipeline_wait_for_peers_and_at_its_end),
         cmocka_unit_test(time_that_no_byte_explains_is_fixed),
     };
 

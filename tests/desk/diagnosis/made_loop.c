@@ -140,8 +140,10 @@ static void send(struct run *run, const char *collective, int kib)
                  collective, kib * 1024 / 4);
     call(run, "cudaLaunchKernel", run->loop->call, ++run->correlation);
     run->device = later(run->now, start) + run->loop->message;
-    made_add_with("kernel", "ncclDevKernel_AllReduce", 0, STREAM, run->device - run->loop->message,
-                  run->device, run->correlation, arguments);
+    made_add_with(
+        "kernel",
+        run->loop->message_kernel != NULL ? run->loop->message_kernel : "ncclDevKernel_AllReduce",
+        0, STREAM, run->device - run->loop->message, run->device, run->correlation, arguments);
 }
 
 static void send_all(struct run *run)

@@ -33,19 +33,20 @@ struct made_loop {
     int grid;     /* blocks of each kernel; 0: not stated */
     const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
-    int updates;            /* phases "optimizer", each with those launches; 0: one */
-    int other_device;       /* a kernel on device 1, beside the launches */
-    int communication;      /* a kernel on the same stream */
-    int backward;           /* a kernel in the phase "backward"; 0: no such phase */
-    int messages, message;  /* between ranks, in that phase; each on the device */
-    int message_kib;        /* 0: not stated */
-    const char *collective; /* NULL: "allreduce" */
-    bool split;             /* before that phase as many */
-    const char *returned;   /* one as large as all of them after the optimizer; NULL: none */
-    int trips;              /* to the host and back amid the step, 1 MiB */
-    int wait_every;         /* steps; 0: only at the end of all */
-    int wait_amid;          /* steps, before the optimizer; 0: none */
-    int wait_launches;      /* waits after every so many launches too; 0: none */
+    int updates;                /* phases "optimizer", each with those launches; 0: one */
+    int other_device;           /* a kernel on device 1, beside the launches */
+    int communication;          /* a kernel on the same stream */
+    int backward;               /* a kernel in the phase "backward"; 0: no such phase */
+    int messages, message;      /* between ranks, in that phase; each on the device */
+    int message_kib;            /* 0: not stated */
+    const char *collective;     /* NULL: "allreduce" */
+    const char *message_kernel; /* NULL: NCCL's all-reduce */
+    bool split;                 /* before that phase as many */
+    const char *returned;       /* one as large as all of them after the optimizer; NULL: none */
+    int trips;                  /* to the host and back amid the step, 1 MiB */
+    int wait_every;             /* steps; 0: only at the end of all */
+    int wait_amid;              /* steps, before the optimizer; 0: none */
+    int wait_launches;          /* waits after every so many launches too; 0: none */
     int reads; /* numbers that the host copies to itself after the wait, each with a wait */
     int logging, saving;         /* after the wait */
     bool log_waits;              /* the log waits for the device first */

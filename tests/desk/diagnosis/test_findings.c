@@ -52,6 +52,7 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
 
 /* With 500 us of backward; and with an optimizer that keeps two states per parameter. */
 #define BACKWARD BUSY, .backward = 500
+#define PIPELINE BACKWARD, .messages = 2, .message_kib = 64, .collective = "recv"
 #define ADAM     BACKWARD, .message = 5, .optimizer_launches = 1, .optimizer_kernel = 20
 
 static const struct {
@@ -344,6 +345,30 @@ static const struct {
     { "insufficient_data",
       { BACKWARD, .messages = 4, .message = 12 },
       { BACKWARD, .messages = 4, .message = 12, .message_kib = 256 } },
+    /* 40% of a step, or 19%; or there are four micro-batches per rank already. */
+    { "pipeline_bubble",
+      { PIPELINE, .about = RANK_OF_4, .message = 500 },
+      { PIPELINE, .about = RANK_OF_4, .message = 180 } },
+    { "pipeline_bubble",
+      { PIPELINE, .about = RANK_OF_4, .message = 500, .passes = 15 },
+      { PIPELINE, .about = RANK_OF_4, .message = 500, .passes = 16 } },
+    { "exposed_communication",
+      { PIPELINE, .about = RANK_OF_4, .message = 500, .passes = 16 },
+      { PIPELINE, .about = RANK_OF_4, .message = 500, .passes = 15 } },
+    { "exposed_communication",
+      { BACKWARD, .messages = 2, .message_kib = 4096, .message = 180 },
+      { PIPELINE, .about = RANK_OF_4, .message = 180 } },
+    /* Experts exchange with all ranks. NCCL's kernel for that is the same, so where it is all that is stated, operators
+     * must tell. */
+    { "pipeline_bubble",
+      { PIPELINE, .message = 500 },
+      { BACKWARD, .messages = 2, .message = 500, .message_kib = 64, .collective = "all_to_all",
+        .message_kernel = "ncclDevKernel_SendRecv" } },
+    { "pipeline_bubble",
+      { BACKWARD, .messages = 2, .message = 500, .message_kernel = "ncclDevKernel_SendRecv",
+        .pause = 5, .pause_name = "c10d::recv_" },
+      { BACKWARD, .messages = 2, .message = 500, .message_kernel = "ncclDevKernel_SendRecv",
+        .pause = 5, .pause_name = "c10d::alltoall_base_" } },
     /* Two states of 200 MiB each, of which three of four ranks need none: 300 MiB of 1 GiB. Or 90 MiB. */
     { "replicated_state",
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },

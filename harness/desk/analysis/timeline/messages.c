@@ -11,6 +11,9 @@
 /* If sizes differ by less, it is not known how time grows with them. */
 #define BYTES_RATIO_LEAST 4
 
+/* All-reduces of activations (tensor parallelism) have more: a row of them for each of many tokens. */
+#define NUMBERS_BYTES (1 << 20)
+
 struct sized {
     int64_t bytes, ns;
 };
@@ -21,6 +24,10 @@ struct sweep {
     const struct steps *steps;
     bool marked;               /* with the phase "backward" */
     struct intervals backward; /* merged: that phase, or else nodes of the loop's thread */
+    bool names_peers;          /* the trace has sends or receives by name */
+    bool has_peers;
+    struct intervals peers, computing;
+    struct intervals optimizer; /* merged: that phase */
     struct sized smallest, largest;
     int64_t shortest_ns;
 };
@@ -33,13 +40,23 @@ enum message_kind message_kind_of(const char *collective, const char *kernel)
         const char *part;
         enum message_kind is;
     } parts[] = {
-        { "reduce_scatter", MESSAGE_REDUCE_SCATTER }, { "ReduceScatter", MESSAGE_REDUCE_SCATTER },
-        { "allreduce", MESSAGE_ALL_REDUCE },          { "all_reduce", MESSAGE_ALL_REDUCE },
-        { "AllReduce", MESSAGE_ALL_REDUCE },          { "allgather", MESSAGE_ALL_GATHER },
-        { "all_gather", MESSAGE_ALL_GATHER },         { "AllGather", MESSAGE_ALL_GATHER },
-        { "broadcast", MESSAGE_BROADCAST },           { "Broadcast", MESSAGE_BROADCAST },
+        { "reduce_scatter", MESSAGE_REDUCE_SCATTER },
+        { "ReduceScatter", MESSAGE_REDUCE_SCATTER },
+        { "allreduce", MESSAGE_ALL_REDUCE },
+        { "all_reduce", MESSAGE_ALL_REDUCE },
+        { "AllReduce", MESSAGE_ALL_REDUCE },
+        { "allgather", MESSAGE_ALL_GATHER },
+        { "all_gather", MESSAGE_ALL_GATHER },
+        { "AllGather", MESSAGE_ALL_GATHER },
+        { "broadcast", MESSAGE_BROADCAST },
+        { "Broadcast", MESSAGE_BROADCAST },
+        { "batch_isend_irecv", MESSAGE_POINT_TO_POINT },
+        { "SendRecv", MESSAGE_POINT_TO_POINT },
     };
     const char *name = collective[0] != '\0' ? collective : kernel;
+
+    if (strcmp(name, "send") == 0 || strcmp(name, "recv") == 0)
+        return MESSAGE_POINT_TO_POINT;
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         if (strstr(name, parts[i].part) != NULL)
@@ -87,8 +104,18 @@ static void take_size(struct sweep *sweep, struct sized one)
     sweep->shortest_ns = interval_earlier(sweep->shortest_ns, one.ns);
 }
 
+/* The last rank of a pipeline is done first, and waits for the others where all agree on a number: the norm of all
+ * gradients, say. */
+static bool meets_after_pipeline(enum message_kind kind, const struct trace_event *event,
+                                 bool in_backward)
+{
+    return kind == MESSAGE_ALL_REDUCE && !in_backward && event->bytes >= 0 &&
+           event->bytes <= NUMBERS_BYTES;
+}
+
 static void take_message(struct sweep *sweep, const struct work *work, bool in_backward)
 {
+    int64_t ns = work->event->end_ns - work->event->start_ns;
     const struct trace_file *trace = sweep->timeline->trace;
     const struct trace_event *event = work->event;
     uint32_t stated = event->kind == EVENT_KIND_KERNEL && event->detail != NO_DETAIL
@@ -96,16 +123,53 @@ static void take_message(struct sweep *sweep, const struct work *work, bool in_b
                           : 0;
     enum message_kind kind = message_kind_of(stated != 0 ? trace_file_name(trace, stated) : "",
                                              trace_file_name(trace, event->name));
-    struct message_sum *sum =
-        in_backward ? &sweep->messages->backward[kind] : &sweep->messages->elsewhere[kind];
+    struct message_sum *sum;
+
+    if (kind == MESSAGE_POINT_TO_POINT && stated == 0 && !sweep->names_peers)
+        kind = MESSAGE_OTHER;
+    if (kind == MESSAGE_POINT_TO_POINT)
+        sweep->has_peers = true;
+    if ((kind == MESSAGE_POINT_TO_POINT || meets_after_pipeline(kind, event, in_backward)) &&
+        event->end_ns > sweep->timeline->from_ns)
+        intervals_add(&sweep->peers, interval_later(event->start_ns, sweep->timeline->from_ns),
+                      event->end_ns);
+    sum = in_backward ? &sweep->messages->backward[kind] : &sweep->messages->elsewhere[kind];
 
     sum->count++;
+    if (intervals_contain(&sweep->optimizer, work->call->start_ns))
+        sweep->messages->optimizer_ns = intervals_sum_ns(sweep->messages->optimizer_ns, ns);
     if (event->bytes < 0)
         return;
     sum->sized_count++;
     sum->bytes = intervals_sum_ns(sum->bytes, event->bytes);
     if (in_backward && (kind == MESSAGE_ALL_REDUCE || kind == MESSAGE_REDUCE_SCATTER))
-        take_size(sweep, (struct sized){ event->bytes, event->end_ns - event->start_ns });
+        take_size(sweep, (struct sized){ event->bytes, ns });
+}
+
+/* By c10d's operators, and by the annotations of its process group: "nccl:send 0->1". */
+static bool names_peers(const struct trace_file *trace)
+{
+    static const char *const beginnings[] = { "c10d::send", "c10d::recv", "nccl:send",
+                                              "nccl:recv" };
+    uint32_t names = trace_file_name_count(trace);
+
+    for (uint32_t i = 0; i < names; i++)
+        for (size_t b = 0; b < ARRAY_SIZE(beginnings); b++)
+            if (strncmp(trace_file_name(trace, i), beginnings[b], strlen(beginnings[b])) == 0)
+                return true;
+    return false;
+}
+
+static int64_t exposed_ns(struct sweep *sweep, struct arena *scratch)
+{
+    struct intervals rest = { .arena = scratch };
+    int64_t ns = 0;
+
+    intervals_merge(&sweep->peers);
+    intervals_merge(&sweep->computing);
+    intervals_without(&rest, &sweep->peers, &sweep->computing);
+    for (int64_t i = 0; i < rest.count; i++) ns += rest.items[i].end_ns - rest.items[i].start_ns;
+    return ns;
 }
 
 static double fixed_ns(const struct sweep *sweep)
@@ -135,16 +199,23 @@ struct messages messages_of(struct arena *arena, const struct timeline *timeline
     if (steps->count == 0 || timeline->all.kind_ns[WORK_COMMUNICATION] == 0)
         return messages;
     scratch = arena_scratch(arena);
+    sweep.peers.arena = sweep.computing.arena = scratch;
+    sweep.names_peers = names_peers(timeline->trace);
     find_backward(&sweep, scratch);
+    sweep.optimizer = phase_times(scratch, PHASE_OPTIMIZER, timeline, steps);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         bool in_backward = is_in_backward(&sweep, work->call);
+        if (work->kind == WORK_COMPUTATION)
+            intervals_add(&sweep.computing, work->event->start_ns, work->event->end_ns);
         if (work->kind == WORK_COMMUNICATION && work->call != NULL)
             take_message(&sweep, work, in_backward);
         else if (work->kind == WORK_COMPUTATION && in_backward)
             messages.backward_ns =
                 intervals_sum_ns(messages.backward_ns, work->event->end_ns - work->event->start_ns);
     }
+    if (sweep.has_peers)
+        messages.peer_exposed_ns = exposed_ns(&sweep, scratch);
     if (sweep.largest.bytes >= 0) {
         messages.shortest_ns = (double)sweep.shortest_ns;
         messages.fixed_ns = fixed_ns(&sweep);

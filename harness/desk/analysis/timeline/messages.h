@@ -5,6 +5,10 @@
  * node of its autograd engine. If the model itself is split (tensor parallelism), forward sends as many messages as
  * backward.
  *
+ * A kernel of NCCL that sends and receives does both for two ranks, or an all-to-all. PyTorch states no name where several
+ * sends and receives go together (batch_isend_irecv; pytorch/pytorch, issue 194693): these are taken for messages between
+ * two ranks if the trace has an operator or annotation of such.
+ *
  * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size tells what
  * sending it takes: a time that every message has, and one that grows with its bytes (Hockney's line; products.h
  * has the same of products). */
@@ -19,6 +23,7 @@ enum message_kind {
     MESSAGE_REDUCE_SCATTER,
     MESSAGE_ALL_GATHER,
     MESSAGE_BROADCAST,
+    MESSAGE_POINT_TO_POINT, /* between two ranks: sends, receives, and both at once */
     MESSAGE_COUNT
 };
 
@@ -31,7 +36,12 @@ struct message_sum {
  * launched before it began, are left out. */
 struct messages {
     struct message_sum backward[MESSAGE_COUNT], elsewhere[MESSAGE_COUNT];
-    int64_t backward_ns; /* computation that backward launched: a sum of durations */
+    int64_t backward_ns;  /* computation that backward launched: a sum of durations */
+    int64_t optimizer_ns; /* messages that the phase "optimizer" launched: the same */
+
+    /* The union of messages between two ranks while nothing is computed; if there are some, with all-reduces of up to 1 MiB
+     * outside backward, in which the ranks of a pipeline wait for each other at its end. */
+    int64_t peer_exposed_ns;
 
     /* Times of reductions in backward whose size is stated, apart from what grows with their bytes; at most the shortest.
      * NAN: there are none. */

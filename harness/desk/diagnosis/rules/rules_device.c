@@ -237,7 +237,9 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
         optimizer = spans_find(spans, trace, "Optimizer.step#", true);
     if (optimizer == NULL)
         return false;
-    ns = (double)(alone ? optimizer->host_total_ns : optimizer->device_total_ns) / facts->steps;
+    ns = (double)(alone ? optimizer->host_total_ns
+                        : optimizer->device_total_ns - facts->summary->messages.optimizer_ns) /
+         facts->steps;
     updates = (double)optimizer->count / facts->steps;
     lost = ns - good * facts->step_ns;
     snprintf(finding->evidence, sizeof finding->evidence,

@@ -68,6 +68,97 @@ static double bucket_count(const struct reductions *reductions)
     return fmax(1, ceil(reductions->bytes / BUCKET_BYTES));
 }
 
+/* --- Pipelines --- */
+
+/* GPipe (Huang et al., 2019, 2.2): with four micro-batches per rank the bubble is negligible. It is at most a fifth of a
+ * step then. */
+enum { MICRO_BATCHES_A_RANK = 4 };
+#define BUBBLE_SHARE_MOST 0.2
+
+/* Time per step in which a rank only sends to another one, or receives from it. */
+static double waits_for_peers_ns(const struct summary *summary, double steps)
+{
+    return (double)summary->messages.peer_exposed_ns / steps;
+}
+
+/* What all ranks of a pipeline wait for at least: a rank whose part of the model takes longer waits less. */
+static double bubble_ns(const struct facts *facts)
+{
+    double least_ns = waits_for_peers_ns(facts->summary, facts->steps);
+
+    for (int64_t i = 0; i < facts->rank_count; i++) {
+        const struct summary *other = &facts->ranks[i];
+        double ns = waits_for_peers_ns(other, (double)other->steps.count);
+        if (other->steps.count > 0 && ns > 0)
+            least_ns = fmin(least_ns, ns);
+    }
+    return least_ns;
+}
+
+/* The share of a rank's slots that is idle with so many micro-batches; the limit for many ranks if it is not known how many
+ * they are. */
+static double idle_share(double ranks, double micro_batches)
+{
+    return (ranks - 1) / (micro_batches + ranks - 1);
+}
+
+static double ranks_of(const struct facts *facts)
+{
+    int64_t ranks = facts->summary->trace->world_size;
+
+    return ranks > 1 ? (double)ranks : 0;
+}
+
+/* Whether a larger number of micro-batches would make the bubble smaller, which is more than a healthy one's. */
+static bool bubble_matters(const struct facts *facts)
+{
+    double ranks = ranks_of(facts);
+
+    return bubble_ns(facts) > BUBBLE_SHARE_MOST * facts->step_ns &&
+           !(ranks > 0 && facts->passes >= MICRO_BATCHES_A_RANK * ranks);
+}
+
+/* Waits that are a pipeline's: its bubble, or as much as any healthy one has. */
+static double waits_of_pipeline_ns(const struct facts *facts)
+{
+    double own_ns = waits_for_peers_ns(facts->summary, facts->steps);
+
+    return bubble_matters(facts) || own_ns <= BUBBLE_SHARE_MOST * facts->step_ns ? own_ns : 0;
+}
+
+static void say_micro_batches(struct finding *finding, double ranks, double now, double enough)
+{
+    size_t length = strlen(finding->evidence);
+
+    snprintf(finding->evidence + length, sizeof finding->evidence - length,
+             "; with %.0f micro-batch%s in %.0f ranks %.0f%% of all slots are idle, with %.0f "
+             "it would be %.0f%%",
+             now, now == 1 ? "" : "es", ranks, 100 * idle_share(ranks, now), enough,
+             100 * idle_share(ranks, enough));
+}
+
+static bool judge_pipeline_bubble(struct finding *finding, const struct facts *facts)
+{
+    double bubble = bubble_ns(facts), ranks = ranks_of(facts);
+    double rest = ranks > 0 ? idle_share(ranks, MICRO_BATCHES_A_RANK * ranks) : BUBBLE_SHARE_MOST;
+
+    if (!bubble_matters(facts))
+        return false;
+    finding->confidence = ranks > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "sending to and receiving from single other ranks takes %s of %s, in which nothing is "
+             "computed",
+             quantity_time(bubble).text, step_text(facts).text);
+    if (ranks > 0)
+        say_micro_batches(finding, ranks, facts->passes, MICRO_BATCHES_A_RANK * ranks);
+    if (!finding_costs_from(finding, facts, bubble, BUBBLE_SHARE_MOST))
+        return false;
+    finding_saves(finding, facts, facts->step_ns - (facts->step_ns - bubble) / (1 - rest));
+    return true;
+}
+
+/* --- Gradients --- */
+
 /* The part of communication that nothing hides. */
 static double exposed_share(const struct facts *facts)
 {
@@ -147,7 +238,8 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     const struct usage *usage = &facts->summary->usage;
     double exposed = (double)usage->communication_exposed_ns / facts->steps;
     double waits = facts->rank_count > 1 ? fmin(exposed, waits_ns(facts)) : 0;
-    double rest = fmax(0, exposed - waits - lost_to_small_messages(facts));
+    double rest =
+        fmax(0, exposed - waits - lost_to_small_messages(facts) - waits_of_pipeline_ns(facts));
     char waiting[80] = "";
     bool found;
 
@@ -381,14 +473,33 @@ const struct rule rules_of_ranks[] = {
         .site = SITE_NONE, /* the place is on another rank */
     },
     {
+        .id = "pipeline_bubble",
+        .title = "Ranks of a pipeline wait for each other",
+        .symptom = "every rank sends to single others and receives from them for more than a fifth "
+                   "of a step, and computes nothing meanwhile",
+        .meaning = "a rank needs what the one before it made, and later gradients of the one after "
+                   "it; with few micro-batches it has nothing else to do until these come",
+        .advice = "cut the batch into more micro-batches, four times as many as ranks, with a "
+                  "schedule that keeps few of them (1F1B, Schedule1F1B), or interleave several "
+                  "parts of the model on each rank",
+        .cost = "that time, on the rank that has least of it; the gain is with four micro-batches "
+                "per rank, if those take as much less as they are smaller",
+        .threshold = "GPipe: with four micro-batches per rank or more the bubble is negligible, at "
+                     "most a fifth of a step",
+        .bottleneck = BOTTLENECK_COMMUNICATION,
+        .judge = judge_pipeline_bubble,
+        .asks_ranks = true,
+        .site = SITE_NONE, /* the schedule's, which is in no line of the loop */
+    },
+    {
         .id = "exposed_communication",
         .title = "Exposed communication",
         .symptom = "communication while nothing is computed",
         .meaning = "the step waits for messages that could go while backward computes",
         .advice = "start it in buckets during backward (DDP), compress gradients, or accumulate "
                   "them",
-        .cost = "that time, without what is a wait for a slow rank, and without what larger "
-                "messages would save (small_messages)",
+        .cost = "that time, without what is a wait for a slow rank, without what larger messages "
+                "would save (small_messages), and without a pipeline's waits (pipeline_bubble)",
         .threshold = "torch_tb_profiler: communication over 10% of a step; below 15% of backward "
                      "is good, over 30% bad",
         .bottleneck = BOTTLENECK_COMMUNICATION,
