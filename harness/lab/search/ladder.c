@@ -128,12 +128,21 @@ static bool is_worth_a_rung(const struct finding *finding)
             finding->predicted_gain >= 1 + LADDER_GAIN_PERCENT / 100.0);
 }
 
+/* Whether a scenario is of as many ranks: in a pipeline of several more micro-batches are a fix, on one rank a fault. */
+static bool is_of_its_ranks(const struct ladder *ladder, const struct scenario *scenario)
+{
+    struct training_config own;
+
+    return scenario_config(scenario, VARIANT_AFTER, &own) == STATUS_OK &&
+           own.ranks.count == ladder->config.ranks.count;
+}
+
 /* Whether `value` is where another scenario's fix leaves the knob: not a place to leave for this one. */
 static bool is_another_fix(const struct ladder *ladder, const char *knob, const char *value)
 {
     for (int i = 0; scenarios[i] != NULL; i++) {
         char after[LADDER_VALUE];
-        if (strcmp(scenarios[i]->knob, knob) == 0 &&
+        if (strcmp(scenarios[i]->knob, knob) == 0 && is_of_its_ranks(ladder, scenarios[i]) &&
             where_holds(scenarios[i]->needs, &ladder->device) &&
             value_after(&ladder->config, &ladder->device, knob, scenarios[i]->after, after) &&
             strcmp(after, value) == 0)
@@ -150,7 +159,7 @@ static bool changes(const struct ladder *ladder, int index, struct rung *rung)
     rung->fix = scenario;
     rung->changes = 1;
     snprintf(rung->knob, sizeof rung->knob, "%s", scenario->knob);
-    return where_holds(scenario->needs, &ladder->device) &&
+    return where_holds(scenario->needs, &ladder->device) && is_of_its_ranks(ladder, scenario) &&
            resolved_value(&ladder->config, &ladder->device, scenario->knob, rung->before) &&
            acts(&ladder->config, &ladder->device, scenario->knob) &&
            (!scenario->is_other_work || strcmp(rung->before, scenario->before) == 0) &&

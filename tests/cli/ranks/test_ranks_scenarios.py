@@ -23,7 +23,7 @@ def measured(*names):
 class RanksScenarios(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.result = measured("small_buckets", "straggler", "bucket_copies", "late_gathers")
+        cls.result = measured("small_buckets", "straggler", "bucket_copies", "late_gathers", "pipeline_bubble")
 
     def metrics(self, name):
         samples = self.result[name]["samples"]
@@ -53,6 +53,19 @@ class RanksScenarios(unittest.TestCase):
         self.assertGreater(before["late_parameter_bytes_per_step"], 3 * before["parameter_bytes"])
         self.assertLess(after["late_parameter_bytes_per_step"], 0.1 * after["parameter_bytes"])
         self.assertTrue(self.evidence("late_gathers", "before", "exposed_communication"))
+
+    def test_pipeline_bubble(self):
+        samples = self.result["pipeline_bubble"]["samples"]
+        before, after = samples["before"][0], samples["after"][0]
+        for one, other in zip(before["losses"], after["losses"]):
+            self.assertAlmostEqual(one, other, delta=1e-5 * max(before["losses"]))
+        before, after = before["metrics"], after["metrics"]
+        self.assertEqual((before["pipeline_idle_share"], after["pipeline_idle_share"]), (1 / 2, 1 / 9))
+        # On the first rank: a message there and one back, or as many and one, and the norm.
+        self.assertEqual((before["collectives_per_step"], after["collectives_per_step"]), (3, 10))
+        self.assertEqual(before["collective_bytes_per_step"], after["collective_bytes_per_step"])
+        self.assertIn("1 micro-batch in 2 ranks 50%", self.evidence("pipeline_bubble", "before", "pipeline_bubble"))
+        self.assertEqual(self.evidence("pipeline_bubble", "after", "pipeline_bubble"), "")
 
     def test_straggler(self):
         before, after = self.metrics("straggler")
