@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""test_ranks_scenarios.py PROGRAM: what scenarios of many ranks count, which is the same on every machine."""
+"""test_ranks_scenarios.py PROGRAM: what scenarios of many ranks count, which is the same on every machine; and that all of
+them are diagnosed."""
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+ELSEWHERE = {"exposed_allreduce", "replicated_state"}  # test_ranks_run and test_replicated_state run them
 
 
 def measured(*names):
@@ -23,7 +25,9 @@ def measured(*names):
 class RanksScenarios(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.result = measured("small_buckets", "straggler", "bucket_copies", "late_gathers", "pipeline_bubble")
+        listed = json.loads(subprocess.run([PROGRAM, "list", "--format=json"], capture_output=True, check=True).stdout)
+        cls.listed = {one["name"]: one for one in listed["scenarios"] if one["group"] == "ranks"}
+        cls.result = measured(*sorted(cls.listed.keys() - ELSEWHERE))
 
     def metrics(self, name):
         samples = self.result[name]["samples"]
@@ -33,6 +37,13 @@ class RanksScenarios(unittest.TestCase):
 
     def evidence(self, name, variant, finding):
         return "".join(one["evidence"] for one in self.result[name]["findings"][variant] if one["id"] == finding)
+
+    def test_all_are_diagnosed(self):
+        self.assertEqual(self.result.keys(), self.listed.keys() - ELSEWHERE)
+        for name, entry in self.result.items():
+            self.assertNotIn(entry["verdict"], ("failed", "skipped"), (name, entry["reason"]))
+            # None where no finding is due.
+            self.assertEqual(entry["findings"]["accepted_first"] is not None, bool(self.listed[name]["findings"]), name)
 
     def test_small_buckets(self):
         before, after = self.metrics("small_buckets")
