@@ -244,8 +244,8 @@ const struct rule rules_of_trace[] = {
         .title = "The trace shows no device work",
         .symptom = "no kernel, copy or memset is in the trace",
         .meaning = "the profiler recorded the host alone, or nothing ran on a device",
-        .advice = "record the device as well (ProfilerActivity.CUDA); on GPUs, check that CUPTI "
-                  "is found",
+        .advice = "nothing, if the program uses no GPU; else record the device as well "
+                  "(ProfilerActivity.CUDA), and check that CUPTI is found",
         .cost = "unknown: without device work there is no idle time",
         .threshold = "without device work there is nothing to judge",
         .bottleneck = BOTTLENECK_UNCLEAR,
