@@ -144,7 +144,7 @@ static const struct {
     { IMAGES, "loss_every=1" },
     { IMAGES, "log=queued" },
     { IMAGES, "accuracy=host" },
-    { IMAGES, "timer=synchronised" },
+    { IMAGES, "timer=done" },
     { IMAGES, "kept_loss=graph" },
     { IMAGES, "save_every=2" },
     { IMAGES, "save_mode=blocking" },

@@ -462,9 +462,9 @@ static void timers_wait_and_count_as_they_say(void **state)
         int64_t steps;
     } timers[] = {
         { "model=light loss_every=20 timer=none", 0.05, 0 },
-        { "model=light loss_every=20 timer=unsynchronised", 0.05, 12 },
+        { "model=light loss_every=20 timer=queued", 0.05, 12 },
         { "model=light loss_every=20 timer=cold", 1.05, TIMER_COLD_STEPS },
-        { "model=light loss_every=20 timer=synchronised", 1.05, 12 },
+        { "model=light loss_every=20 timer=done", 1.05, 12 },
     };
     double reported;
 

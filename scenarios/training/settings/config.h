@@ -188,9 +188,9 @@ enum logging_mode {
  * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */
 enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };
 
-/* How the loop times its own steps. TIMER_UNSYNCHRONISED: until their work is queued. TIMER_SYNCHRONISED: until the
+/* How the loop times its own steps. TIMER_QUEUED: until their work is queued. TIMER_DONE: until the
  * device has done it, which the host waits for. TIMER_COLD: in the same way, but only the first steps of the run. */
-enum timer { TIMER_NONE, TIMER_UNSYNCHRONISED, TIMER_COLD, TIMER_SYNCHRONISED };
+enum timer { TIMER_NONE, TIMER_QUEUED, TIMER_COLD, TIMER_DONE };
 enum { TIMER_COLD_STEPS = 8 };
 
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that

@@ -383,7 +383,7 @@ static const struct knob knobs[] = {
     { .name = "timer",
       .kind = KNOB_CHOICE,
       AT(logging.timer),
-      .values = "none|unsynchronised|cold|synchronised",
+      .values = "none|queued|cold|done",
       .healthy = "none",
       .changes_no_result = true,
       .text = "the loop's own time of a step: none; until its work is queued; until the device has "

@@ -326,7 +326,7 @@ static enum status stop_timer(struct training *training, int64_t start_ns)
 
     if (timer == TIMER_NONE)
         return STATUS_OK;
-    if (timer != TIMER_UNSYNCHRONISED)
+    if (timer != TIMER_QUEUED)
         TRY(stream_synchronize(training->compute));
     if (timer == TIMER_COLD && training->reported_steps == TIMER_COLD_STEPS)
         return STATUS_OK;
