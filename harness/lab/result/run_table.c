@@ -90,12 +90,15 @@ static void print_utilisation_doubt(const struct page *page, const struct scenar
 static void print_remarks(const struct page *page, const struct scenario_result *result)
 {
     char findings[FINDINGS_LINE], note[SUMMARY_NOTE_SIZE], shares[UTILISATION_LINE];
+    char too_fast[UTILISATION_TOO_FAST];
 
     if (result->verdict == VERDICT_SKIPPED || result->verdict == VERDICT_FAILED)
         page_paragraph(page, INK_PLAIN, "%s", result->reason);
     if (utilisation_line(shares, result))
         page_paragraph(page, INK_DIM, "%s", shares);
     print_utilisation_doubt(page, result);
+    if (utilisation_too_fast(too_fast, result))
+        page_paragraph(page, INK_DOUBTFUL, "%s", too_fast);
     for (int i = 0; i < SUMMARY_NOTES; i++)
         if (summary_notes[i](note, sizeof note, result))
             page_paragraph(page, INK_DOUBTFUL, "%s", note);

@@ -1,5 +1,6 @@
 #include "harness/lab/result/utilisation.h"
 
+#include "harness/base/figures/quantity.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/words/text.h"
 
@@ -71,6 +72,24 @@ bool utilisation_doubt(char text[UTILISATION_DOUBT], const struct utilisation *u
              "measured",
              utilisation->over_peak);
     return utilisation->over_peak > 0;
+}
+
+bool utilisation_too_fast(char text[UTILISATION_TOO_FAST], const struct scenario_result *result)
+{
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        double us = median_of(result, (enum variant)v, METRIC_REPORTED_STEP_TIME);
+        double flops = median_of(result, (enum variant)v, METRIC_MODEL_FLOPS_PER_STEP);
+        double of_peak =
+            ceiling_share(flops / (us / 1e6), result->protocol.ceilings[v].flops_per_second);
+        if (!(of_peak > 1))
+            continue;
+        snprintf(text, UTILISATION_TOO_FAST,
+                 "a step took %s %s the fix by the loop's own timer: %.3g times the peak, faster "
+                 "than the hardware",
+                 quantity_time(us * 1e3).text, variant_name((enum variant)v), of_peak);
+        return true;
+    }
+    return false;
 }
 
 static double known(double ceiling)

@@ -38,6 +38,11 @@ struct utilisation utilisation_of(const struct scenario_result *result, enum var
 enum { UTILISATION_DOUBT = 128 };
 bool utilisation_doubt(char text[UTILISATION_DOUBT], const struct utilisation *utilisation);
 
+/* "a step took 33.8 us before the fix by the loop's own timer: 146 times the peak, faster than the hardware", a part of a
+ * sentence about the first variant that reported more FLOP/s than the peak. False: none did. */
+enum { UTILISATION_TOO_FAST = 128 };
+bool utilisation_too_fast(char text[UTILISATION_TOO_FAST], const struct scenario_result *result);
+
 /* Adds {"busy_share", "mfu", "mfu_doubt", "peak_flops_per_second", "bandwidth_share", "copy_bytes_per_second"} as
  * `name`; null for what is not known, and without mfu_doubt where there is none. */
 void utilisation_json(struct json *json, cJSON *to, const char *name,

@@ -98,6 +98,32 @@ static void utilisation_is_said_as_far_as_it_was_measured(void **state)
     fixture_release(&result);
 }
 
+/* The fixture's loop reports METRIC_REPORTED_STEP_TIME us. */
+static void a_reported_step_above_the_peak_is_faster_than_the_hardware(void **state)
+{
+    const double reported = METRIC_MODEL_FLOPS_PER_STEP / (METRIC_REPORTED_STEP_TIME / 1e6);
+    char said[UTILISATION_TOO_FAST];
+    struct scenario_result result;
+    char *text;
+    (void)state;
+
+    fixture_reproduced(&result, 9);
+    assert_false(utilisation_too_fast(said, &result)); /* no peak is known */
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        result.protocol.ceilings[v].flops_per_second = reported * 1.01;
+    assert_false(utilisation_too_fast(said, &result));
+    result.protocol.ceilings[VARIANT_AFTER].flops_per_second = reported / 40;
+    assert_true(utilisation_too_fast(said, &result));
+    assert_non_null(strstr(said, " after the fix by the loop's own timer: 40 times the peak"));
+    text = printed_table(COLOR_NEVER, &result, 1);
+    assert_non_null(strstr(text, "own timer: 40 times"));
+    free(text);
+    for (int i = 0; i < result.pairs; i++)
+        result.repetitions[VARIANT_AFTER][i].metric[METRIC_REPORTED_STEP_TIME] = NAN;
+    assert_false(utilisation_too_fast(said, &result));
+    fixture_release(&result);
+}
+
 /* A step is not faster than the largest product, so the peak is wrong, for both who are held against it. */
 static void a_share_above_the_peak_is_doubtful(void **state)
 {
@@ -369,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_says_what_changed_by_how_much_and_the_verdict),
         cmocka_unit_test(utilisation_is_said_as_far_as_it_was_measured),
+        cmocka_unit_test(a_reported_step_above_the_peak_is_faster_than_the_hardware),
         cmocka_unit_test(a_share_above_the_peak_is_doubtful),
         cmocka_unit_test(throttled_windows_are_named_on_the_console_and_in_markdown),
         cmocka_unit_test(what_others_took_is_said_from_a_tenth_of_the_cores_on),
