@@ -50,7 +50,9 @@
     X(straggler)                                                                                   \
     X(bucket_copies)                                                                               \
     X(cold_start)                                                                                  \
-    X(unsynchronised_timer)
+    X(unsynchronised_timer)                                                                        \
+    X(one_sample)                                                                                  \
+    X(profiler_overhead)
 
 #define DECLARE(name) extern const struct scenario scenario_##name;
 CORE(DECLARE)

@@ -145,6 +145,8 @@ static const struct {
     { IMAGES, "log=queued" },
     { IMAGES, "accuracy=host" },
     { IMAGES, "timer=done" },
+    { IMAGES, "self_comparison=pairs" },
+    { IMAGES, "profiler=stacks" },
     { IMAGES, "kept_loss=graph" },
     { IMAGES, "save_every=2" },
     { IMAGES, "save_mode=blocking" },

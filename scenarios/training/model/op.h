@@ -53,7 +53,7 @@ struct pass_listener {
     void *context;
 };
 
-enum { PASS_LISTENERS = 2 };
+enum { PASS_LISTENERS = 3 };
 
 /* A second stream for work that nothing else of its pass needs. Once `forked`, recorded on the pass's stream, has come it
  * begins; the pass's stream goes on once `joined` has come. */

@@ -193,6 +193,10 @@ enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };
 enum timer { TIMER_NONE, TIMER_QUEUED, TIMER_COLD, TIMER_DONE };
 enum { TIMER_COLD_STEPS = 8 };
 
+/* How the loop compares its steps with themselves (self_comparison.h). SELF_COMPARISON_ONE: one with one.
+ * SELF_COMPARISON_PAIRS: in pairs, by an interval. */
+enum self_comparison { SELF_COMPARISON_NONE, SELF_COMPARISON_ONE, SELF_COMPARISON_PAIRS };
+
 /* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that
  * backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
@@ -204,6 +208,8 @@ struct logging_config {
     enum accuracy_mode accuracy;
     int read_logits_every; /* steps; 0: never. Set by knobs_resolve */
     enum timer timer;
+    enum self_comparison self_comparison;
+    bool profiles; /* every pass with its call stack (stack_profiler.h) */
 };
 
 /* --- Saving the training state --- */

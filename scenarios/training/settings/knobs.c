@@ -388,6 +388,23 @@ static const struct knob knobs[] = {
       .changes_no_result = true,
       .text = "the loop's own time of a step: none; until its work is queued; until the device has "
               "done it, of the first 8 steps; or the same of the steps that are measured" },
+    { .name = "profiler",
+      .kind = KNOB_YES_NO,
+      AT(logging.profiles),
+      .values = "none|stacks",
+      .healthy = "none",
+      .acts = "launch=eager",
+      .changes_no_result = true,
+      .text = "a profiler of the loop's own: none; or one that keeps the call stack of every "
+              "operator that is launched" },
+    { .name = "self_comparison",
+      .kind = KNOB_CHOICE,
+      AT(logging.self_comparison),
+      .values = "none|one_sample|pairs",
+      .healthy = "none",
+      .changes_no_result = true,
+      .text = "A/A of the loop's own steps: none; one step with the next; or 10 pairs in turns, by "
+              "the interval of their median" },
     { .name = "kept_loss",
       .kind = KNOB_CHOICE,
       AT(logging.kept),

@@ -11,6 +11,9 @@
       "time per step by the loop's own stopwatch; of other timers than none only")                 \
     X(REPORTED_OVER_TRUE, "reported_over_true", "",                                                \
       "reported_step_time over step_time; of other timers than none only")                         \
+    X(FALSE_CALLS, "false_calls", "",                                                              \
+      "share of the loop's comparisons of its steps with themselves that call a difference; of "   \
+      "other values of self_comparison than none only")                                            \
     X(STEP_TIME_P95, "step_time_p95", "us", "95th percentile of single steps, from device events") \
     X(STEP_VARIATION, "step_variation", "", "standard deviation of single steps over their mean")  \
     X(FORWARD_TIME, "forward_time", "us",                                                          \

@@ -169,6 +169,8 @@ enum status training_open(struct training **opened, struct device *device,
     TRY_OUT(phase_times_open(&training->phases, device, 2 + 6 * config->launch.accumulate));
     TRY_OUT(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY_OUT(training_open_graphs(training));
+    if (config->logging.profiles)
+        TRY_OUT(stack_profiler_open(&training->profiler));
     TRY_OUT(open_model(training));
     TRY_OUT(open_input(training));
     TRY_OUT(stream_synchronize(training->compute));
@@ -203,6 +205,7 @@ void training_close(struct training *training)
     micro_batches_close(training->micro_batches);
     pipeline_close(training->pipeline);
     encoder_close(training->encoder);
+    stack_profiler_close(training->profiler);
     allocator_close(training->allocator);
     stream_destroy(training->side.stream);
     event_destroy(training->side.forked);
@@ -305,6 +308,7 @@ struct op_context training_context(const struct training *training, int micro)
         .later = micro > 0,
         .spans = training->spans,
         .sums = training->sums,
+        .listeners[2] = stack_profiler_listener(training->profiler),
         .accumulate = micro > 0 && launch->one_update,
     };
 }

@@ -5,6 +5,7 @@
 
 #include "scenarios/training/model/encoder.h"
 #include "scenarios/training/model/model_optimizer.h"
+#include "scenarios/training/step/measuring/stack_profiler.h"
 #include "scenarios/training/step/parts/gradient_buckets.h"
 #include "scenarios/training/step/parts/micro_batches.h"
 #include "scenarios/training/step/parts/phase_times.h"
@@ -64,6 +65,7 @@ struct training {
     struct trace *trace;               /* NULL: nothing is recorded */
     int64_t tokens, padded_tokens;     /* in all steps done or queued */
     int64_t model_flops;               /* the same: program_model_flops() */
+    struct stack_profiler *profiler;   /* of the loop's own; NULL: none */
     struct tensor_sums *sums;          /* NULL: none are taken */
     int64_t damaged;                   /* found while batches were made resident */
     const volatile sig_atomic_t *stop; /* NULL: none */

@@ -4,6 +4,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/machine.h"
 #include "harness/lab/device/many_ranks.h"
+#include "scenarios/training/step/measuring/self_comparison.h"
 #include "scenarios/training/step/training_parts.h"
 
 #include <math.h>
@@ -202,6 +203,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
     metric[METRIC_STEP_TIME_P95] = stats_percentile(window->step_ns, singles, 95) / 1e3;
     metric[METRIC_STEP_VARIATION] = stats_cv(window->step_ns, singles);
     fill_reported(metric, training, counts);
+    metric[METRIC_FALSE_CALLS] = self_comparison_false_calls(
+        training->config.logging.self_comparison, window->step_ns, singles);
     fill_phases(metric, window);
     fill_communication(metric, training, window);
     metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
