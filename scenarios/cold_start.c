@@ -35,7 +35,7 @@ const struct scenario scenario_cold_start = {
             "padding=longest pad_to_multiple_of=4",
     .knob = "timer",
     .before = "cold",
-    .after = "done",
+    .after = "end",
     .is_other_work = true,
     .loss = LOSS_IDENTICAL,
     .expect =

@@ -31,8 +31,8 @@ const struct scenario scenario_unsynchronised_timer = {
         },
     .base = "model=balanced input=resident launch=graph",
     .knob = "timer",
-    .before = "queued",
-    .after = "done",
+    .before = "queue",
+    .after = "end",
     .is_other_work = true,
     .loss = LOSS_IDENTICAL,
     .expect =

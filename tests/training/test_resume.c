@@ -144,7 +144,7 @@ static const struct {
     { IMAGES, "loss_every=1" },
     { IMAGES, "log=queued" },
     { IMAGES, "accuracy=host" },
-    { IMAGES, "timer=done" },
+    { IMAGES, "timer=end" },
     { IMAGES, "self_comparison=pairs" },
     { IMAGES, "profiler=stacks" },
     { IMAGES, "kept_loss=graph" },

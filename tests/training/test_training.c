@@ -461,10 +461,10 @@ static void timers_wait_and_count_as_they_say(void **state)
         double syncs;
         int64_t steps;
     } timers[] = {
-        { "model=light loss_every=20 timer=none", 0.05, 0 },
-        { "model=light loss_every=20 timer=queued", 0.05, 12 },
+        { "model=light loss_every=20 timer=no", 0.05, 0 },
+        { "model=light loss_every=20 timer=queue", 0.05, 12 },
         { "model=light loss_every=20 timer=cold", 1.05, TIMER_COLD_STEPS },
-        { "model=light loss_every=20 timer=done", 1.05, 12 },
+        { "model=light loss_every=20 timer=end", 1.05, 12 },
     };
     double reported;
 

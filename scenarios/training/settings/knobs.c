@@ -383,10 +383,10 @@ static const struct knob knobs[] = {
     { .name = "timer",
       .kind = KNOB_CHOICE,
       AT(logging.timer),
-      .values = "none|queued|cold|done",
-      .healthy = "none",
+      .values = "no|queue|cold|end",
+      .healthy = "no",
       .changes_no_result = true,
-      .text = "the loop's own time of a step: none; until its work is queued; until the device has "
+      .text = "the loop's own time of a step: no; until its work is queued; until the device has "
               "done it, of the first 8 steps; or the same of the steps that are measured" },
     { .name = "profiler",
       .kind = KNOB_YES_NO,
