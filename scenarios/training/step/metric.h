@@ -8,9 +8,9 @@
     X(STEP_TIME, "step_time", "us",                                                                \
       "wall time per step, on the host's clock around the whole window")                           \
     X(REPORTED_STEP_TIME, "reported_step_time", "us",                                              \
-      "time per step by the loop's own stopwatch; of other timers than none only")                 \
+      "time per step by the loop's own stopwatch; not with timer=no")                              \
     X(REPORTED_OVER_TRUE, "reported_over_true", "",                                                \
-      "reported_step_time over step_time; of other timers than none only")                         \
+      "reported_step_time over step_time; not with timer=no")                                      \
     X(FALSE_CALLS, "false_calls", "",                                                              \
       "share of the loop's comparisons of its steps with themselves that call a difference; of "   \
       "other values of self_comparison than none only")                                            \
