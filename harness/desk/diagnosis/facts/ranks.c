@@ -137,12 +137,26 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
     return slow;
 }
 
+/* A rank of a pipeline whose part of the model takes longer waits less for its neighbours. */
+static double least_peer_wait_ns(const struct summary *ranks, int64_t count)
+{
+    double least_ns = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        double ns = (double)ranks[i].messages.peer_exposed_ns / (double)ranks[i].steps.count;
+        if (ranks[i].steps.count > 0 && ns > 0)
+            least_ns = least_ns > 0 ? fmin(least_ns, ns) : ns;
+    }
+    return least_ns;
+}
+
 struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,
                                      int64_t count)
 {
     struct ranks_together together = { .figures = ARENA_NEW(arena, struct rank_figures, count) };
 
     together.slow = slow_rank_of(arena, together.figures, ranks, count);
+    together.peer_wait_ns = least_peer_wait_ns(ranks, count);
     return together;
 }
 

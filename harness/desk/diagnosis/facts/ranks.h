@@ -45,6 +45,8 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
 struct ranks_together {
     struct rank_figures *figures; /* [count] */
     struct slow_rank slow;
+    double
+        peer_wait_ns; /* least of the ranks that have some, per step (messages.h: peer_exposed_ns); 0: none has */
 };
 
 struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,

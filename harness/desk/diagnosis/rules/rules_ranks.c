@@ -75,24 +75,24 @@ static double bucket_count(const struct reductions *reductions)
 enum { MICRO_BATCHES_A_RANK = 4 };
 #define BUBBLE_SHARE_MOST 0.2
 
-/* Time per step in which a rank only sends to another one, or receives from it. */
-static double waits_for_peers_ns(const struct summary *summary, double steps)
+/* Time per step in which this rank only sends to another one, or receives from it. */
+static double waits_for_peers_ns(const struct facts *facts)
 {
-    return (double)summary->messages.peer_exposed_ns / steps;
+    return (double)facts->summary->messages.peer_exposed_ns / facts->steps;
 }
 
-/* What all ranks of a pipeline wait for at least: a rank whose part of the model takes longer waits less. */
+/* The part of it that all ranks of the pipeline wait. */
 static double bubble_ns(const struct facts *facts)
 {
-    double least_ns = waits_for_peers_ns(facts->summary, facts->steps);
+    double own_ns = waits_for_peers_ns(facts), least_ns;
+    struct arena *scratch;
 
-    for (int64_t i = 0; i < facts->rank_count; i++) {
-        const struct summary *other = &facts->ranks[i];
-        double ns = waits_for_peers_ns(other, (double)other->steps.count);
-        if (other->steps.count > 0 && ns > 0)
-            least_ns = fmin(least_ns, ns);
-    }
-    return least_ns;
+    if (!(own_ns > 0))
+        return 0;
+    scratch = arena_scratch(facts->summary->arena);
+    least_ns = together_of(scratch, facts).peer_wait_ns;
+    arena_close(scratch);
+    return least_ns > 0 ? fmin(own_ns, least_ns) : own_ns;
 }
 
 /* The share of a rank's slots that is idle with so many micro-batches; the limit for many ranks if it is not known how many
@@ -121,7 +121,7 @@ static bool bubble_matters(const struct facts *facts)
 /* Waits that are a pipeline's: its bubble, or as much as any healthy one has. */
 static double waits_of_pipeline_ns(const struct facts *facts)
 {
-    double own_ns = waits_for_peers_ns(facts->summary, facts->steps);
+    double own_ns = waits_for_peers_ns(facts);
 
     return bubble_matters(facts) || own_ns <= BUBBLE_SHARE_MOST * facts->step_ns ? own_ns : 0;
 }
