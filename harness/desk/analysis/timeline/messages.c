@@ -26,7 +26,7 @@ struct sweep {
     struct intervals backward; /* merged: that phase, or else nodes of the loop's thread */
     bool names_peers;          /* the trace has sends or receives by name */
     bool has_peers;
-    struct intervals peers, computing;
+    struct intervals peers;
     struct intervals optimizer; /* merged: that phase */
     struct sized smallest, largest;
     int64_t shortest_ns;
@@ -162,13 +162,21 @@ static bool names_peers(const struct trace_file *trace)
 
 static int64_t exposed_ns(struct sweep *sweep, struct arena *scratch)
 {
-    struct intervals rest = { .arena = scratch };
+    struct intervals computing = { .arena = scratch };
     int64_t ns = 0;
 
+    for (int64_t i = 0; i < sweep->timeline->work_count; i++) {
+        const struct work *work = &sweep->timeline->work[i];
+        if (work->kind == WORK_COMPUTATION)
+            intervals_add(&computing, work->event->start_ns, work->event->end_ns);
+    }
+    intervals_merge(&computing);
     intervals_merge(&sweep->peers);
-    intervals_merge(&sweep->computing);
-    intervals_without(&rest, &sweep->peers, &sweep->computing);
-    for (int64_t i = 0; i < rest.count; i++) ns += rest.items[i].end_ns - rest.items[i].start_ns;
+    for (int64_t i = 0; i < sweep->peers.count; i++) {
+        const struct interval *peer = &sweep->peers.items[i];
+        ns += peer->end_ns - peer->start_ns -
+              intervals_within_ns(&computing, peer->start_ns, peer->end_ns);
+    }
     return ns;
 }
 
@@ -199,15 +207,13 @@ struct messages messages_of(struct arena *arena, const struct timeline *timeline
     if (steps->count == 0 || timeline->all.kind_ns[WORK_COMMUNICATION] == 0)
         return messages;
     scratch = arena_scratch(arena);
-    sweep.peers.arena = sweep.computing.arena = scratch;
+    sweep.peers.arena = scratch;
     sweep.names_peers = names_peers(timeline->trace);
     find_backward(&sweep, scratch);
     sweep.optimizer = phase_times(scratch, PHASE_OPTIMIZER, timeline, steps);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         bool in_backward = is_in_backward(&sweep, work->call);
-        if (work->kind == WORK_COMPUTATION)
-            intervals_add(&sweep.computing, work->event->start_ns, work->event->end_ns);
         if (work->kind == WORK_COMMUNICATION && work->call != NULL)
             take_message(&sweep, work, in_backward);
         else if (work->kind == WORK_COMPUTATION && in_backward)
