@@ -146,11 +146,9 @@ static enum status plan(struct schedule *schedule, struct parameter_shards *shar
     TRY(rows_make(&schedule->stays, program_length(program)));
     for (int i = 0; i < program_length(program); i++) {
         int unit = parameter_unit(encoder, program_entry(program, i).op);
-        struct stay *last = &schedule->stays[schedule->count - 1];
-        if (schedule->count == 0 || last->unit != unit)
-            schedule->stays[schedule->count++] = (struct stay){ unit, i, i };
-        else
-            last->last = i;
+        if (schedule->count == 0 || schedule->stays[schedule->count - 1].unit != unit)
+            schedule->stays[schedule->count++] = (struct stay){ .unit = unit, .first = i };
+        schedule->stays[schedule->count - 1].last = i;
     }
 
     return STATUS_OK;
@@ -211,8 +209,9 @@ enum status parameter_shards_open(struct parameter_shards **opened, bool prefetc
     TRY_OUT(rows_make(&shards->units, units));
     TRY_OUT(plan(&shards->train, shards, encoder, encoder->train));
     TRY_OUT(plan(&shards->evaluate, shards, encoder, encoder->evaluate));
-    for (; shards->unit_count < units; shards->unit_count++) {
-        const struct bucket *bucket = &buckets[shards->unit_count];
+    shards->unit_count = units;
+    for (int b = 0; b < units; b++) {
+        const struct bucket *bucket = &buckets[b];
         TRY_OUT(open_unit(shards, &shards->units[members[bucket->first].unit], bucket, members,
                           pieces));
     }
