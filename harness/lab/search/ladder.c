@@ -80,6 +80,14 @@ static bool can_show(const struct scenario *scenario, const struct training_conf
            (own.model.precision != PRECISION_FP16 || config->model.precision == PRECISION_FP16);
 }
 
+/* Whether a scenario sets the knob on this device, and not for work that nobody asked for. */
+static bool is_about(const struct scenario *scenario, const char *knob,
+                     const struct device_properties *device)
+{
+    return strcmp(scenario->knob, knob) == 0 && !scenario->is_other_work &&
+           where_holds(scenario->needs, device);
+}
+
 void ladder_set_all_wrong(struct training_config *config, const struct device_properties *device)
 {
     struct training_config start = *config, wrong;
@@ -93,10 +101,9 @@ void ladder_set_all_wrong(struct training_config *config, const struct device_pr
         bool is_set = false;
 
         for (int j = 0; j < i && !is_set; j++)
-            is_set = strcmp(scenarios[j]->knob, scenario->knob) == 0 &&
-                     !scenarios[j]->is_other_work && where_holds(scenarios[j]->needs, device) &&
+            is_set = is_about(scenarios[j], scenario->knob, device) &&
                      can_show(scenarios[j], &start, device);
-        if (!is_set && !scenario->is_other_work && where_holds(scenario->needs, device) &&
+        if (!is_set && is_about(scenario, scenario->knob, device) &&
             accepts(scenario, NULL, device) && can_show(scenario, &start, device) &&
             value_after(&wrong, device, scenario->knob, scenario->before, ignored))
             knob_set(&wrong, scenario->knob, scenario->before);
@@ -301,9 +308,7 @@ static struct rung unseen_block(const struct ladder *ladder)
     for (int s = 0; scenarios[s] != NULL; s++) {
         bool has_knob = false;
         for (int t = 0; t < s && !has_knob; t++)
-            has_knob = strcmp(scenarios[t]->knob, scenarios[s]->knob) == 0 &&
-                       !scenarios[t]->is_other_work &&
-                       where_holds(scenarios[t]->needs, &ladder->device);
+            has_knob = is_about(scenarios[t], scenarios[s]->knob, &ladder->device);
         if (!has_knob)
             add_unseen(ladder, s, &config, &block);
     }
