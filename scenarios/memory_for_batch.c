@@ -51,7 +51,7 @@ const struct scenario scenario_memory_for_batch = {
             /* One sample fits, or all eight of an update. */
             { METRIC_MICRO_BATCH, GROWS, .at_least = 8, .exact = true },
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 4 },
-            /* Of the same budget, within a tenth. */
+            /* Both fill the same budget, within a tenth. */
             { METRIC_MEMORY_PEAK, GROWS, .at_most = 1.1, .is_cost = true },
             /* Recomputing costs a part of what fewer launches save. Two quiet cores of an EPYC: 1.04 to 1.36; two busy
              * ones, on which launches take longer: 1.78 to 2.26. Not measured on a GPU. */

@@ -13,7 +13,7 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
 /* Elements of a row of the launch that was checked; 1 where the count is of elements. */
 int check_width(enum kernel kernel, const void *arguments);
 
-/* `ranks` take part. */
+/* `ranks` take part, and this one is `rank`. */
 enum status check_collective(const struct collective *collective, int ranks, int rank);
 
 enum status check_gemm(const struct gemm *gemm);

@@ -455,7 +455,7 @@ out:
     return status;
 }
 
-/* Whether this rank's part of the blocks begins with block `i`, or a part ends before it. */
+/* The first block of part `part`, or the number of blocks for the part after the last one. */
 static int first_block(const struct model_config *model, int part)
 {
     return model->parts > 1 ? model->blocks * part / model->parts : part * model->blocks;
@@ -475,7 +475,7 @@ static void note_border(struct encoder *encoder, const struct model_config *mode
     }
 }
 
-/* What ranks exchange has memory of its own, which no pass frees. */
+/* Tensors that ranks exchange have memory of their own, which no pass frees. */
 static void keep_borders(struct encoder *encoder)
 {
     if (encoder->input != NULL)

@@ -235,8 +235,7 @@ static const char *refused_pipeline(const struct training_config *config)
 
     if (config->model.blocks < ranks->count)
         return "{blocks} with {ranks} and {parallel}: every rank has a block at least; set blocks "
-               "to "
-               "ranks or more, or parallel=data";
+               "to ranks or more, or parallel=data";
     if (config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
         return "{optimizer} with {parallel}: a rank updates its tensors in one kernel, which knows "
                "those of the others by their norm; set optimizer=multi_tensor or parallel=data";
@@ -248,8 +247,7 @@ static const char *refused_pipeline(const struct training_config *config)
                "padding=max_length or parallel=data";
     if (config->logging.accuracy == ACCURACY_HOST)
         return "{accuracy} with {parallel}: the last rank alone has the logits; set "
-               "accuracy=device "
-               "or none, or parallel=data";
+               "accuracy=device or none, or parallel=data";
     if (config->logging.log != LOGGING_NONE)
         return "{log} with {parallel}: the last rank alone has the loss; set log=none or "
                "parallel=data";

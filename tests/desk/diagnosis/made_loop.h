@@ -43,7 +43,7 @@ struct made_loop {
     const char *message_kernel; /* NULL: NCCL's all-reduce */
     bool split;                 /* before that phase as many */
     const char *returned;       /* one as large as all of them after the optimizer; NULL: none */
-    int trips;                  /* to the host and back amid the step, 1 MiB */
+    int trips;                  /* to the host and back within the step, 1 MiB */
     int wait_every;             /* steps; 0: only at the end of all */
     int wait_amid;              /* steps, before the optimizer; 0: none */
     int wait_launches;          /* waits after every so many launches too; 0: none */

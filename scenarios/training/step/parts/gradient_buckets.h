@@ -20,9 +20,9 @@
 
 struct gradient_buckets;
 
-/* For the parameters of `encoder`, which are fp32 where the state is sharded; *buckets is NULL where there is one
- * rank, or where each has the gradients of its part of the model. With views it moves the gradients, and where the state is sharded the parameters, so it comes before
- * everybody who keeps their addresses. */
+/* For the parameters of `encoder`, which are fp32 if the state is sharded; *buckets is NULL if there is one rank, or if each
+ * has the gradients of its part of the model. It moves the gradients with views, and the parameters if the state is
+ * sharded, so it comes before everybody who keeps their addresses. */
 enum status gradient_buckets_open(struct gradient_buckets **buckets,
                                   const struct ranks_config *config, const struct encoder *encoder,
                                   struct allocator *allocator, struct stream *compute);

@@ -14,7 +14,7 @@
 
 struct parameter_shards;
 
-/* What computes and sends for them. */
+/* Streams that compute and communicate, and the allocator of what is gathered. */
 struct shard_streams {
     struct allocator *allocator;
     struct stream *compute, *communication;
