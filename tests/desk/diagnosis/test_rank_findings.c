@@ -6,6 +6,7 @@
 #include "tests/desk/diagnosis/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -177,6 +178,31 @@ static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
     release_run(&alike);
 }
 
+/* Messages of 1500 us hide behind kernels of 1000 us: 1500 of 2500 us are left. One multiprocessor sends or computes. */
+static void messages_hide_behind_no_more_than_is_computed(void **state)
+{
+    static const char *const abouts[] = {
+        "\"deviceProperties\":[{\"id\":0,\"name\":\"made\",\"numSms\":8}]",
+        "\"deviceProperties\":[{\"id\":0,\"name\":\"made\",\"numSms\":1}]",
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(abouts); i++) {
+        struct analysed analysed = rank_on_device(abouts[i], 1500);
+        struct summary summary = summary_of(analysed.arena, analysed.trace);
+        struct facts facts = facts_of(&summary, 1, 0);
+        struct findings findings = findings_of(&facts);
+        const struct finding *exposed = findings_find(&findings, "exposed_communication");
+        assert_non_null(exposed);
+        check_us((int64_t)exposed->lost_ns_per_step, 1500);
+        if (i == 0)
+            assert_float_equal(exposed->predicted_gain, 2500.0 / 1500, 0.05);
+        else
+            assert_true(isnan(exposed->predicted_gain));
+        made_release(&analysed);
+    }
+}
+
 /* As much as it likes to: communication behind compute costs nobody anything. */
 static struct analysed hidden(const char *about, int communication)
 {
@@ -255,6 +281,7 @@ int main(void)
         cmocka_unit_test(ranks_that_are_equally_slow_are_named_together),
         cmocka_unit_test(what_the_slow_rank_does_is_named),
         cmocka_unit_test(a_wait_for_the_slow_rank_is_no_exposed_communication),
+        cmocka_unit_test(messages_hide_behind_no_more_than_is_computed),
         cmocka_unit_test(a_wait_behind_compute_is_no_finding),
         cmocka_unit_test(a_rank_without_communication_is_not_compared),
         cmocka_unit_test(findings_of_ranks_are_gathered),

@@ -144,7 +144,7 @@ static bool judge_pipeline_bubble(struct finding *finding, const struct facts *f
 
     if (!bubble_matters(facts))
         return false;
-    finding->confidence = ranks > 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    finding->confidence = CONFIDENCE_MEDIUM; /* small micro-batches may compute less efficiently */
     snprintf(finding->evidence, sizeof finding->evidence,
              "sending to and receiving from single other ranks takes %s of %s, in which nothing is "
              "computed",
@@ -218,6 +218,23 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
              100 * exposed / (backward + exposed));
 }
 
+/* Messages can hide behind computation that none hides behind yet. A device with one multiprocessor sends or computes, so
+ * overlapping gains nothing there, and the gain of fewer or smaller messages is not known. */
+static void save_by_overlap(struct finding *finding, const struct facts *facts, double exposed)
+{
+    const struct usage *usage = &facts->summary->usage;
+    double computing = (double)(usage->kind_ns[WORK_COMPUTATION] - usage->communication_overlap_ns);
+    size_t length = strlen(finding->evidence);
+
+    if (facts->device != NULL && facts->device->multiprocessors == 1) {
+        finding->predicted_gain = NAN;
+        snprintf(finding->evidence + length, sizeof finding->evidence - length,
+                 "; the device has one multiprocessor, on which messages and kernels take turns");
+        return;
+    }
+    finding_saves(finding, facts, fmin(exposed, computing / facts->steps));
+}
+
 /* A host that computes itself: messages while its loop does nothing. */
 static bool judge_messages_of_host(struct finding *finding, const struct facts *facts)
 {
@@ -254,6 +271,8 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
              step_text(facts).text, quantity_time(exposed).text, waiting);
     found = finding_costs_from(finding, facts, rest, RULE_COMMUNICATION_LEAST);
     judge_share_of_backward(finding, facts, exposed);
+    if (found)
+        save_by_overlap(finding, facts, rest);
     return found;
 }
 
@@ -499,7 +518,8 @@ const struct rule rules_of_ranks[] = {
         .advice = "start it in buckets during backward (DDP), compress gradients, or accumulate "
                   "them",
         .cost = "that time, without what is a wait for a slow rank, without what larger messages "
-                "would save (small_messages), and without a pipeline's waits (pipeline_bubble)",
+                "would save (small_messages), and without a pipeline's waits (pipeline_bubble); "
+                "the gain is at most the computation that can hide it",
         .threshold = "torch_tb_profiler: communication over 10% of a step; below 15% of backward "
                      "is good, over 30% bad",
         .bottleneck = BOTTLENECK_COMMUNICATION,
