@@ -24,6 +24,11 @@ const char *confidence_name(enum confidence confidence)
     return (unsigned)confidence < ARRAY_SIZE(names) ? names[confidence] : "unknown";
 }
 
+const char *finding_gain_bound(const struct finding *finding)
+{
+    return finding->gain_is_least ? "at least " : finding->gain_is_most ? "at most " : "";
+}
+
 enum urgency {
     INFORMS,
     MAY_COST_TIME, /* a guess */

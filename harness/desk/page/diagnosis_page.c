@@ -257,11 +257,7 @@ void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                  finding->of_whole ? "" : " per step");
     if (gains)
         snprintf(gained, sizeof gained, "predicted gain %s%s%s; ",
-                 finding->once_fixed != NULL ? "then " : "",
-                 finding->gain_is_least  ? "at least "
-                 : finding->gain_is_most ? "at most "
-                                         : "",
-                 gain);
+                 finding->once_fixed != NULL ? "then " : "", finding_gain_bound(finding), gain);
     snprintf(text, size, "%s%s%s%s%s confidence.", cost, share, costs ? "; " : "", gained,
              confidence_name(finding->confidence));
     text[0] = (char)toupper((unsigned char)text[0]);

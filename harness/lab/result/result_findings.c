@@ -91,7 +91,7 @@ static void describe_first(char *text, size_t size, const struct scenario_result
 {
     const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;
     char predicted[QUANTITY_SIZE], measured[QUANTITY_SIZE];
-    const char *most = before->count > 0 && before->items[0].gain_is_most ? "at most " : "";
+    const char *bound;
 
     if (before->count == 0 || before->items[0].severity == SEVERITY_INFORMATION) {
         snprintf(text, size, "nothing");
@@ -100,12 +100,13 @@ static void describe_first(char *text, size_t size, const struct scenario_result
     snprintf(text, size, "%s", before->items[0].id);
     if (!isfinite(before->items[0].predicted_gain))
         return;
+    bound = finding_gain_bound(&before->items[0]);
     quantity_factor(predicted, before->items[0].predicted_gain);
     quantity_factor(measured, measured_gain(result));
     if (variant_diagnosis_accepted_first(result))
-        text_append(text, size, " (predicted gain %s%s, measured %s)", most, predicted, measured);
+        text_append(text, size, " (predicted gain %s%s, measured %s)", bound, predicted, measured);
     else
-        text_append(text, size, " (predicted gain %s%s)", most, predicted);
+        text_append(text, size, " (predicted gain %s%s)", bound, predicted);
 }
 
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result)

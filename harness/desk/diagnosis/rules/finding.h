@@ -50,6 +50,9 @@ struct finding {
     struct call_place where; /* most of the cost comes from there */
 };
 
+/* Before the gain: "at least ", "at most ", or nothing. */
+const char *finding_gain_bound(const struct finding *finding);
+
 /* A rule, whether or not it found something. */
 struct threshold {
     const char *id, *source; /* constants; source: with the threshold in words */

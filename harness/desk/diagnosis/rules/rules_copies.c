@@ -212,6 +212,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
     if (!finding_costs(finding, facts, lost))
         return false;
     finding_saves(finding, facts, facts_saved_ns(facts, copy_ahead));
+    finding->gain_is_least = true; /* copying beside the rest; copying less gains more */
     return true;
 }
 
@@ -380,7 +381,8 @@ const struct rule rules_of_copies[] = {
                    "computed",
         .advice = "copy the next batch on its own stream while the current one is computed",
         .cost = "what a replay gains with these copies on a stream of their own; where copies "
-                "take half of the step, their time",
+                "take half of the step, their time, and the gain is at least that of a stream of "
+                "their own",
         .threshold = "nsys analyze, cuda_memcpy_sync; 5% of a step, 15% is bad",
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,
