@@ -205,6 +205,8 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
              "kernel runs",
              quantity_time(fmin(copies.ns, all)).text, step_text(facts).text,
              100 * exposed_share(facts));
+    if (facts_on_host_cores(facts)) /* so a copy beside a kernel may slow it down */
+        finding->confidence = CONFIDENCE_MEDIUM;
     if (2 * all <= facts->step_ns)
         return finding_replays(finding, facts, lost);
     finding->advice = "copy less: keep on the device what is needed again, in a shorter type, and "
