@@ -184,6 +184,17 @@ enum logging_mode {
     LOGGING_POSTED_QUEUED
 };
 
+/* For a thread that writes; or else the loop waits for each line. */
+static inline bool logging_is_queued(enum logging_mode mode)
+{
+    return mode == LOGGING_QUEUED || mode == LOGGING_POSTED_QUEUED;
+}
+
+static inline bool logging_is_posted(enum logging_mode mode)
+{
+    return mode == LOGGING_POSTED || mode == LOGGING_POSTED_QUEUED;
+}
+
 /* Who counts the samples of each step that are classified right. ACCURACY_HOST: the host, of logits and labels that
  * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */
 enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };

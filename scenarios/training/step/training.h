@@ -46,10 +46,7 @@ struct training;
     X(save_ns, training->save_ns)                                                                  \
     X(log_lines, training->log_lines) /* as saves, without reading the loss */                     \
     X(log_ns, training->log_ns)                                                                    \
-    X(log_syncs, training->config.logging.log == LOGGING_SYNCED ||                                 \
-                         training->config.logging.log == LOGGING_POSTED                            \
-                     ? training->log_lines                                                         \
-                     : 0)                                                                          \
+    X(log_syncs, logging_is_queued(training->config.logging.log) ? 0 : training->log_lines)        \
     X(reported_ns, training->reported_ns)                                                          \
     X(reported_steps, training->reported_steps)                                                    \
     X(tokens, training->tokens)                                                                    \

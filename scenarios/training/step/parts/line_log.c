@@ -103,7 +103,6 @@ static void *write_log(void *argument)
 
 enum status line_log_open(struct line_log **opened, enum logging_mode mode)
 {
-    const bool queued = mode == LOGGING_QUEUED || mode == LOGGING_POSTED_QUEUED;
     enum status status = STATUS_OK;
     struct line_log *log;
     int error;
@@ -119,14 +118,14 @@ enum status line_log_open(struct line_log **opened, enum logging_mode mode)
                  "folder on a disk",
                  scratch_folder());
     TRY_OUT(scratch_file_open(&log->file, "the log", "log=none"));
-    if (mode == LOGGING_POSTED || mode == LOGGING_POSTED_QUEUED)
+    if (logging_is_posted(mode))
         TRY_OUT(log_server_open(&log->server, log->file));
-    error = queued ? thread_start(&log->writer, "log", write_log, log) : 0;
+    error = logging_is_queued(mode) ? thread_start(&log->writer, "log", write_log, log) : 0;
     if (error != 0)
         FAIL_OUT(STATUS_REFUSED,
                  "the thread that writes the log cannot be started: %s; set log=synced or log=none",
                  strerror(error));
-    log->has_writer = queued;
+    log->has_writer = logging_is_queued(mode);
     *opened = log;
     log = NULL;
 
