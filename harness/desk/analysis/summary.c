@@ -36,6 +36,7 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
     summary.phases = phases_of(arena, timeline, steps);
     summary.first_uses = first_uses_of(arena, timeline, &summary.captures);
     summary.messages = messages_of(arena, timeline, steps);
+    summary.mix = mix_of(arena, timeline, steps);
     summary.product_fixed_ns = fixed_ns_of_products(arena, &summary);
     summary.host = host_activity_of(arena, timeline, &summary.first_uses, &summary.captures);
     pauses_find(&summary.host, arena, timeline, steps);

@@ -12,6 +12,7 @@
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
+#include "harness/desk/analysis/tables/mix.h"
 #include "harness/desk/analysis/tables/operator_kinds.h"
 #include "harness/desk/analysis/tables/products.h"
 #include "harness/desk/analysis/tables/spans.h"
@@ -38,6 +39,7 @@ struct summary {
     struct spans spans;
     struct operator_kinds operator_kinds;
     struct phases phases;
+    struct mix mix;
     struct first_uses first_uses;
     struct messages messages;
     struct memory_curve memory;

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 
-NOT_HELD = ("kernels", "operators", "operator_count", "annotations", "annotation_count", "operator_kinds",
+NOT_HELD = ("kernels", "mix", "operators", "operator_count", "annotations", "annotation_count", "operator_kinds",
             "operator_kind_count", "memory", "gaps", "not_held", "file", "lines_from")
-PAGE_ENDS = ("Gaps:", "Kernels", "Copies and memsets", "Phases", "Operators", "Memory", "Digest")
+PAGE_ENDS = ("Gaps:", "Device work by kind", "Kernels", "Copies and memsets", "Phases", "Operators", "Memory", "Digest")
 
 
 def said(program, *arguments):

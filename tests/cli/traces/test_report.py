@@ -323,6 +323,24 @@ class Report(unittest.TestCase):
         page, _ = self.report(self.folder / "plain.json", ranks[0])
         self.assertNotIn("Ranks", page.said())
 
+    def test_the_mix_of_a_transformer_is_that_of_diagnose(self):
+        trace = made_trace("gemm")
+        for number, name in enumerate(("layer_norm", "softmax", "adamw_f32")):
+            for step in range(4):
+                trace["traceEvents"].append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7,
+                                             "ts": 100 * step + 70 + 5 * number, "dur": 5})
+        path = self.write("transformer.json", trace)
+        page, found = self.report(path)[0], self.diagnosis(path)
+        self.assertEqual(numbers(page.values("data-exact", data_mix="trace")),
+                         [row["total_ns"] for row in found["mix"]["kinds"] if row["count"]])
+        self.assertEqual(sum(row["total_ns"] for row in found["mix"]["kinds"]), 4 * 75000)
+        for row in found["mix"]["layers"]:
+            self.assertIn(f"{row['name']} {100 * row['share']:.1f}% {100 * row['usual_share']:.1f}%", page.said())
+        self.assertIn(found["mix"]["source"], page.said())
+        plain = self.write("plain.json", made_trace("gemm"))
+        self.assertIsNone(self.diagnosis(plain)["mix"])
+        self.assertNotIn("Device work by kind", self.report(plain)[0].said())
+
     def snapshot(self, name, *arguments):
         path = self.folder / f"{name}.pickle"
         path.write_bytes(made_snapshot(*arguments))

@@ -319,6 +319,38 @@ static void the_longest_gap_names_its_line(void **state)
     trace_file_close(trace);
 }
 
+/* By the names of their kernels: BERT and four other transformers, and no ResNet or perceptron. None of them trains. */
+static void transformers_are_known_and_their_kernels_classed(void **state)
+{
+    static const char *const transformers[] = { "a100_sam_masks", "h100_bert_small",
+                                                "mi300_flux_capture", "mi300_qwen30b_decode",
+                                                "mi300_timesformer" };
+    const cJSON *wanted;
+    (void)state;
+
+    cJSON_ArrayForEach(wanted, expected)
+    {
+        struct trace_file *trace = NULL;
+        struct arena *arena = arena_open();
+        struct summary summary;
+        const struct mix *mix = &summary.mix;
+        int64_t sum = 0;
+        bool is_transformer = false;
+        judge(wanted->string, &trace, arena, &summary);
+        for (size_t i = 0; i < ARRAY_SIZE(transformers); i++)
+            is_transformer = is_transformer || strcmp(wanted->string, transformers[i]) == 0;
+        if (mix->is_transformer != is_transformer || (is_transformer && mix->trains))
+            fail_msg("%s: %d, trains %d", wanted->string, mix->is_transformer, mix->trains);
+        for (int i = 0; i < MIX_COUNT; i++) sum += mix->ns[i];
+        assert_int_equal(sum, mix->all_ns);
+        if (is_transformer && !(mix->ns[CLASS_OTHER] <= 0.15 * (double)mix->all_ns))
+            fail_msg("%s: %.3g of the work has no class", wanted->string,
+                     (double)mix->ns[CLASS_OTHER] / (double)mix->all_ns);
+        arena_close(arena);
+        trace_file_close(trace);
+    }
+}
+
 static cJSON *load_expected(void)
 {
     char path[4096], *text = calloc(1, EXPECTED_MAX);
@@ -345,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_replay_gives_back_the_trace),
         cmocka_unit_test(two_readings_are_both_said),
         cmocka_unit_test(the_longest_gap_names_its_line),
+        cmocka_unit_test(transformers_are_known_and_their_kernels_classed),
     };
     const char *named = getenv("CHOKEPOINT_TRACES");
     int failed;

@@ -666,6 +666,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "phases",
         "launches",
         "kernels",
+        "mix",
         "operator_count",
         "operators",
         "annotation_count",

@@ -2,6 +2,7 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/names/kernel_class.h"
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include <math.h>
@@ -54,13 +55,9 @@ static bool is_elementwise(const char *name)
     return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
 }
 
-/* Softmax kernels of attention. Those of a loss, or of the choice of experts, are small. */
 static bool is_softmax(const char *name)
 {
-    static const char *const others[] = { "log_softmax", "LogSoftMax", "topk", "Topk" };
-
-    return (strstr(name, "softmax") != NULL || strstr(name, "SoftMax") != NULL) &&
-           !has_one(name, others, ARRAY_SIZE(others));
+    return kernel_class_of(name) == CLASS_SOFTMAX;
 }
 
 enum { KERNEL_NAME_MOST = 100 };

@@ -353,6 +353,34 @@ static void add_kernels(struct json *json, cJSON *to, const struct summary *summ
     }
 }
 
+/* "matrix products" and so on; of the layers also what is usual, if that can be compared. */
+static void add_mix(struct json *json, cJSON *to, const struct mix *mix)
+{
+    cJSON *object, *array;
+
+    if (!mix->is_transformer) {
+        json_text(json, to, "mix", NULL);
+        return;
+    }
+    object = json_object(json, to, "mix");
+    array = json_array(json, object, "kinds");
+    for (int kind = 0; kind < MIX_COUNT; kind++) {
+        cJSON *row = json_object(json, array, NULL);
+        json_text(json, row, "name", mix_name(kind));
+        json_integer(json, row, "count", mix->count[kind]);
+        json_integer(json, row, "total_ns", mix->ns[kind]);
+        json_number(json, row, "share", (double)mix->ns[kind] / (double)mix->all_ns);
+    }
+    array = json_array(json, object, "layers");
+    for (int i = 0; i < MIX_GROUP_COUNT; i++) {
+        cJSON *row = json_object(json, array, NULL);
+        json_text(json, row, "name", mix_group_name((enum mix_group)i));
+        json_number(json, row, "share", mix_share(mix, (enum mix_group)i));
+        json_number(json, row, "usual_share", mix->trains ? mix_usual[i] : NAN);
+    }
+    json_text(json, object, "source", mix->trains ? mix_source : NULL);
+}
+
 void headline_json(struct json *json, cJSON *object, const struct headline *headline)
 {
     json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
@@ -382,8 +410,9 @@ static void add_thresholds(struct json *json, cJSON *to, const struct findings *
 /* Members of a digest that are empty because it does not hold them. */
 static void add_not_held(struct json *json, cJSON *to)
 {
-    static const char *const names[] = { "kernels", "operators", "annotations", "operator_kinds",
-                                         "memory",  "gaps",      "timeline",    "what_if" };
+    static const char *const names[] = { "kernels",        "mix",    "operators", "annotations",
+                                         "operator_kinds", "memory", "gaps",      "timeline",
+                                         "what_if" };
     cJSON *array;
 
     json_array(json, to, "gaps");
@@ -421,6 +450,7 @@ static void add_trace(struct arena *arena, void *context)
     add_phases(json, object, &summary->phases);
     add_launches(json, object, &summary->launches);
     add_kernels(json, object, summary);
+    add_mix(json, object, &summary->mix);
     add_spans(json, object, scratch, summary, false, &diagnosis->tables);
     add_spans(json, object, scratch, summary, true, &diagnosis->tables);
     add_kinds(json, object, summary, &diagnosis->tables);

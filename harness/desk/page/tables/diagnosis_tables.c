@@ -1,6 +1,7 @@
 #include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/desk/page/tables/mix_table.h"
 #include "harness/desk/page/tables/operator_tables.h"
 #include "harness/desk/page/tables/table_cells.h"
 #include "harness/text/page_rows.h"
@@ -201,6 +202,7 @@ static void print_memory(const struct page *page, const struct summary *summary,
 void diagnosis_tables(const struct page *page, const struct summary *summary,
                       const struct table_choice *choice)
 {
+    mix_table(page, summary);
     print_kernels(page, summary, choice);
     print_copies(page, summary, choice);
     operator_tables(page, summary, choice);

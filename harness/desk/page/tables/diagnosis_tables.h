@@ -1,4 +1,4 @@
-/* The tables of a diagnosis: kernels, copies, phases, operators and memory.
+/* The tables of a diagnosis: the mix of a transformer, kernels, copies, phases, operators and memory.
  *
  * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the device where
  * PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among them, are "device". */
