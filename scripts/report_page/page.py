@@ -108,7 +108,7 @@ def view_trace(trace):
         "operators": trace["operators"][:ROWS_SHOWN], "operator_count": trace["operator_count"],
         "kinds": trace["operator_kinds"][:ROWS_SHOWN], "kind_count": trace["operator_kind_count"],
         "gaps": trace["gaps"][:GAPS_SHOWN], "memory": trace["memory"], "findings": trace["findings"],
-        "switches": switches(trace), "mix": trace.get("mix"),
+        "switches": switches(trace), "mix": trace.get("mix"), "checklist": trace.get("checklist", []),
         "healthy": trace["healthy"], "bottleneck": trace["bottleneck"], "headline": trace["headline"],
     }
 

@@ -169,6 +169,10 @@ expect 0 "explain all" "$program" explain all
 expect 0 "explain findings" "$program" explain findings
 [ "$(grep -c 'Threshold' "$folder/out")" -gt 30 ] || fail "not every finding is explained"
 says_not out "Look for"
+expect 0 "explain the checklist" "$program" explain checklist
+[ "$(grep -c '^[1-7]\. .*?$' "$folder/out")" -eq 7 ] || fail "not seven questions"
+[ "$(grep -c 'Guides' "$folder/out")" -eq 7 ] || fail "a question without the guides that ask it"
+says_not out "device_bound"
 expect 0 "explain with an earlier result" "$program" explain item_sync --result="$(dirname -- "$0")/../../results/cpu-xeon-amx-2cores"
 says out "Measured earlier"
 says out "syncs_per_step: down 2"

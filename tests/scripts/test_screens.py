@@ -152,7 +152,7 @@ def made_result(path, factor):
 def check_all(folder):
     for command in ("list", "explain", "run", "train", "bench", "diagnose", "report", "compare", "history", "doctor", "exec"):
         check([command, "--help"])
-    for arguments in ("--help", "list", "explain", "explain all", "explain findings", "explain host_sync", "nothing",
+    for arguments in ("--help", "list", "explain", "explain all", "explain findings", "explain checklist", "explain host_sync", "nothing",
                       "explain nothing", "run --quik", "train --batch=none", "compare one two"):
         check(arguments.split())
 
@@ -161,6 +161,7 @@ def check_all(folder):
         made_trace(f"rank{rank}.json", rank)
     check(["diagnose", "rank0.json"])
     check(["diagnose", "rank0.json", "--thresholds"])
+    check(["diagnose", "rank0.json", "--checklist"])
     check(["diagnose", "rank0.json", "--timeline=2"], draws=True)
     made_snapshot("memory.pickle")
     check(["diagnose", "memory.pickle"])

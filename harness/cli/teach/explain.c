@@ -8,6 +8,7 @@
 #include "harness/cli/teach/kernel_lesson_print.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/measured_before.h"
+#include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/wrap.h"
 
@@ -18,6 +19,7 @@
 enum { FINDINGS_MOST = 64 };
 
 static const char FINDINGS[] = "findings"; /* stands for all of them */
+static const char CHECKLIST[] = "checklist";
 
 struct explain {
     struct flags flags;
@@ -84,6 +86,39 @@ static void list_findings(const struct console *console)
         printf("  %-*s", COLUMN - 2, rule->id);
         wrap_print(stdout, COLUMN, COLUMN, console->width, rule->title);
     }
+}
+
+/* --- The checklist --- */
+
+/* The ids of the rules whose findings say no. */
+static void print_says_no(const struct page *page, const struct checklist_question *question)
+{
+    const struct rule *rule;
+    char names[512] = "";
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (checklist_asks(question, rule))
+            text_join(names, sizeof names, ", ", "%s", rule->id);
+    lesson_point(page, "No, if", names);
+}
+
+static void print_checklist(const struct page *page)
+{
+    lesson_title(page, CHECKLIST,
+                 "seven questions that guides on the speed of training ask, in their order");
+    for (int i = 0; i < CHECKLIST_COUNT; i++) {
+        const struct checklist_question *question = &checklist_questions[i];
+        char heading[96];
+        snprintf(heading, sizeof heading, "%d. %s", i + 1, question->text);
+        lesson_part(page, heading);
+        lesson_point(page, "Meaning", question->meaning);
+        print_says_no(page, question);
+        lesson_point(page, "Guides", question->sources);
+    }
+    fputc('\n', page->console.stream);
+    page_paragraph(
+        page, INK_DIM,
+        "diagnose TRACE --checklist answers them, and explain FINDING says what a finding means.");
 }
 
 /* --- Several lessons --- */
@@ -225,7 +260,9 @@ static enum status run_explain(void *context, int *exit_code)
         TRY(measured_before_read(&explain->measured, explain->result));
     else /* A result that cannot be read there is not missed: explain needs none. */
         measured_before_read(&explain->measured, flags->out);
-    if (choice_is_several(name) || strcmp(name, FINDINGS) == 0)
+    if (strcmp(name, CHECKLIST) == 0)
+        print_checklist(&page);
+    else if (choice_is_several(name) || strcmp(name, FINDINGS) == 0)
         TRY(print_several(&page, name, &explain->measured));
     else
         TRY(print_one(&page, name, &explain->measured));
@@ -256,7 +293,7 @@ static const struct option_row options[] = {
 const struct command command_explain = {
     .name = "explain",
     .text = "what a scenario teaches, or a finding means",
-    .arguments = "[SCENARIO|FINDING|GROUP|core|findings|all]",
+    .arguments = "[NAME|GROUP|core|findings|checklist|all]",
     .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
             "PyTorch, what is expected and was measured earlier, and the commands that run its two "
             "variants by hand; of a pair of kernels, what is foretold, and where Nsight Compute "
@@ -268,6 +305,7 @@ const struct command command_explain = {
             "  chokepoint explain host_sync    a finding\n"
             "  chokepoint explain bank_conflicts\n"
             "  chokepoint explain findings     all of them\n"
+            "  chokepoint explain checklist    seven questions, in their order\n"
             "  chokepoint explain all\n"
             "  chokepoint explain all --format=markdown >hand-out.md    for a class",
     .options = options,

@@ -27,7 +27,7 @@
 struct diagnose {
     struct flags flags;
     int timeline; /* steps; 0: none */
-    bool thresholds;
+    bool thresholds, checklist;
     struct table_choice tables;
     struct what_if_choice what_if;
     bool has_rank;
@@ -105,7 +105,8 @@ static enum status print(const struct diagnose *options, const struct diagnosis 
 {
     enum status status = STATUS_OK;
     struct diagnosis_view view = { .timeline = options->timeline,
-                                   .thresholds = options->thresholds };
+                                   .thresholds = options->thresholds,
+                                   .checklist = options->checklist };
     char *text = NULL;
 
     TRY_OUT(find_rank(&view.only, options, diagnosis));
@@ -294,6 +295,10 @@ static const struct option_row options[] = {
       "the trace replayed without these findings: the step that is left; without a name: without "
       "those of the trace, alone and together",
       2, take_what_if, .optional = true, .offset = offsetof(struct diagnose, what_if) },
+    { "checklist", NULL,
+      "seven questions of the guides on the speed of training, each answered by this trace's "
+      "figures",
+      2, value_boolean, .offset = offsetof(struct diagnose, checklist) },
     { "thresholds", NULL, "this trace's figure, good, bad and the source, for every rule", 2,
       value_boolean, .offset = offsetof(struct diagnose, thresholds) },
     { "fail-on", "minor|major|critical",
@@ -327,6 +332,7 @@ const struct command command_diagnose = {
             "  chokepoint diagnose worker0.pt.trace.json --timeline\n"
             "  chokepoint diagnose worker0.pt.trace.json --format=json --timeline=3\n"
             "  chokepoint diagnose worker0.pt.trace.json --what-if=host_sync,data_loading\n"
+            "  chokepoint diagnose worker0.pt.trace.json --checklist\n"
             "  chokepoint diagnose ranks/ --rank=3\n"
             "  chokepoint diagnose report1.sqlite\n"
             "  chokepoint diagnose snapshot.pickle\n"

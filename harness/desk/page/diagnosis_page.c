@@ -2,11 +2,12 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
+#include "harness/desk/page/checklist_page.h"
 #include "harness/desk/page/diagnosis_ranks.h"
-#include "harness/desk/page/diagnosis_thresholds.h"
 #include "harness/desk/page/longest_gaps.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
+#include "harness/desk/page/tables/diagnosis_thresholds.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/desk/page/what_if_page.h"
 #include "harness/text/catalogue.h"
@@ -400,6 +401,21 @@ static void print_digest(const struct page *page)
                    "or replays: the trace has.");
 }
 
+static void print_answer(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    struct diagnosis_whole whole = diagnosis_whole(&diagnosis->facts[which]);
+
+    diagnosis_answer(page, &diagnosis->findings[which], &whole);
+}
+
+static void print_checklist(const struct page *page, const struct diagnosis *diagnosis, int which)
+{
+    struct checklist checklist = checklist_of_diagnosis(diagnosis, which);
+
+    checklist_page(page, &checklist);
+    print_answer(page, diagnosis, which);
+}
+
 static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
                                int which, const struct diagnosis_view *view)
 {
@@ -407,6 +423,10 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
     const struct facts *facts = &diagnosis->facts[which];
 
     print_head(page, diagnosis, which, view);
+    if (view->checklist) {
+        print_checklist(page, diagnosis, which);
+        return STATUS_OK;
+    }
     print_step(page, summary, facts);
     print_usage(page, summary);
     print_launches(page, &summary->launches);
@@ -426,10 +446,8 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         print_digest(page);
     if (diagnosis->joined != NULL && !view->unnamed)
         snapshot_page(page, diagnosis->joined, diagnosis->tables.rows, true);
-    if (!view->unnamed) {
-        struct diagnosis_whole whole = diagnosis_whole(facts);
-        diagnosis_answer(page, &diagnosis->findings[which], &whole);
-    }
+    if (!view->unnamed)
+        print_answer(page, diagnosis, which);
 
     return STATUS_OK;
 }

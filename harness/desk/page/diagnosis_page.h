@@ -7,12 +7,13 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/page.h"
 
-/* Printed beside the usual. */
+/* Printed beside the usual, or instead. */
 struct diagnosis_view {
     int only;     /* the trace whose page it is; -1: one page for a run, else one for each trace */
     int timeline; /* steps to draw (timeline_text.h), of a run those of its slow rank; 0: none */
     bool thresholds;
-    bool unnamed; /* without what tells the answer: name of the file, headline and findings */
+    bool checklist; /* instead of tables and findings: the seven questions */
+    bool unnamed;   /* without what tells the answer: name of the file, headline and findings */
 };
 
 /* OUT_OF_MEMORY. */

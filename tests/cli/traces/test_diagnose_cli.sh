@@ -171,6 +171,10 @@ expect 0 "one of three steps" diagnose "$folder/whole.json" --timeline=3
 says out "Timeline: steps 0 to 2 of 200"
 expect 0 "thresholds" diagnose "$folder/whole.json" --thresholds
 says out "Thresholds"
+expect 0 "a checklist" diagnose "$folder/whole.json" --checklist
+says out "Checklist"
+[ "$(grep -c '^  [1-7]\. ' "$folder/out")" -eq 7 ] || fail "not seven answers"
+says_not out "Kernels"
 expect 0 "Markdown" diagnose "$folder/whole.json" --format=markdown
 says out "### Findings"
 expect 0 "no colour where none is asked for" diagnose "$folder/whole.json"

@@ -323,7 +323,7 @@ class Report(unittest.TestCase):
         page, _ = self.report(self.folder / "plain.json", ranks[0])
         self.assertNotIn("Ranks", page.said())
 
-    def test_the_mix_of_a_transformer_is_that_of_diagnose(self):
+    def test_the_mix_of_a_transformer_and_the_answers_are_those_of_diagnose(self):
         trace = made_trace("gemm")
         for number, name in enumerate(("layer_norm", "softmax", "adamw_f32")):
             for step in range(4):
@@ -337,6 +337,7 @@ class Report(unittest.TestCase):
         for row in found["mix"]["layers"]:
             self.assertIn(f"{row['name']} {100 * row['share']:.1f}% {100 * row['usual_share']:.1f}%", page.said())
         self.assertIn(found["mix"]["source"], page.said())
+        self.assertEqual(page.values("data-answer"), [f"{row['id']} {row['answer']}" for row in found["checklist"]])
         plain = self.write("plain.json", made_trace("gemm"))
         self.assertIsNone(self.diagnosis(plain)["mix"])
         self.assertNotIn("Device work by kind", self.report(plain)[0].said())

@@ -586,6 +586,34 @@ static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
     release(&diagnosis, page);
 }
 
+/* One rank has too few kernels, and finds only what is possible; two have enough. */
+static void the_checklist_has_the_answers_of_the_findings(void **state)
+{
+    static const char question[] = "Do ranks share the work evenly, without waiting?";
+    struct diagnosis_view view = { .only = -1, .checklist = true };
+    struct diagnosis diagnosis;
+    char *page;
+    (void)state;
+
+    add_rank("", "gemm", 30);
+    diagnosis = diagnose();
+    page = printed_with(&diagnosis, false, false, view);
+    CHECK_ROW(page, "7.", "ranks:", question, "cannot be told");
+    assert_non_null(strstr(page, "Finding: exposed_communication: Exposed communication"));
+    assert_null(strstr(page, "Kernels"));
+    assert_null(strstr(page, "Findings"));
+    release(&diagnosis, page);
+    add_rank("\"distributedInfo\":{\"rank\":0,\"world_size\":2},", "gemm", 30);
+    add_rank("\"distributedInfo\":{\"rank\":1,\"world_size\":2},", "gemm", 5);
+    diagnosis = diagnose();
+    page = printed_with(&diagnosis, false, false, view);
+    CHECK_ROW(page, "2 of 2 ranks");
+    CHECK_ROW(page, "1.", "busy:", "Is the device busy, at an even pace?", "no");
+    CHECK_ROW(page, "7.", "ranks:", question, "no");
+    assert_non_null(strstr(page, "Finding: straggler"));
+    release(&diagnosis, page);
+}
+
 static void thresholds_are_listed_for_every_rule(void **state)
 {
     struct diagnosis diagnosis;
@@ -681,6 +709,7 @@ static void json_has_the_documented_members_and_no_nan(void **state)
         "thresholds",
         "healthy",
         "findings",
+        "checklist",
         "next",
         "what_if",
     };
@@ -1240,6 +1269,7 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_says_why),
         cmocka_unit_test(the_timeline_is_drawn_in_the_width_of_the_page),
         cmocka_unit_test(the_timeline_has_a_letter_for_all_that_the_host_does),
+        cmocka_unit_test(the_checklist_has_the_answers_of_the_findings),
         cmocka_unit_test(thresholds_are_listed_for_every_rule),
         cmocka_unit_test(json_has_the_documented_members_and_no_nan),
         cmocka_unit_test(what_is_left_out_is_stated),

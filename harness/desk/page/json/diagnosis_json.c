@@ -2,6 +2,7 @@
 
 #include "harness/desk/analysis/tables/roofline.h"
 #include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/page/json/checklist_json.h"
 #include "harness/desk/page/json/memory_json.h"
 #include "harness/desk/page/json/ranks_json.h"
 #include "harness/desk/page/json/snapshot_json.h"
@@ -465,6 +466,7 @@ static void add_trace(struct arena *arena, void *context)
     add_thresholds(json, object, findings);
     json_text(json, object, "healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL);
     findings_json(json, object, "findings", findings);
+    checklist_json(json, object, diagnosis, which);
     what_if_json(json, object, diagnosis, which);
     arena_close(scratch);
 }

@@ -2,6 +2,7 @@
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/page/diagnosis_ranks.h"
+#include "harness/desk/page/json/checklist_json.h"
 #include "harness/desk/page/json/diagnosis_json.h"
 
 #include <math.h>
@@ -101,4 +102,5 @@ void ranks_json(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
     array = json_array(json, run, "findings");
     for (int64_t i = 0; i < diagnosis->run.findings.count; i++)
         add_finding(json, array, diagnosis, i);
+    checklist_json(json, run, diagnosis, -1);
 }

@@ -1,4 +1,4 @@
-#include "harness/desk/page/diagnosis_thresholds.h"
+#include "harness/desk/page/tables/diagnosis_thresholds.h"
 
 #include "harness/base/status.h"
 #include "harness/text/page_rows.h"
