@@ -342,8 +342,8 @@ class Recorder:
         if steps == 0:
             return "the program ended before " + (
                 "a module with parameters was called, so no step is known" if self.by_forward else
-                "an optimizer stepped or a DataLoader was asked for a batch, so no step is known: --step=forward takes "
-                "each call of the model for one")
+                "an optimizer stepped or a DataLoader was asked for a batch, so no step is known; if each call of "
+                "the model is one, --step=forward records it")
         return "the program ended after %d steps, before the recording started: --wait=%d starts it earlier" % (
             steps, 2 if len(self.before_ns) > 6 else 1)
 

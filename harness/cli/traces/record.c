@@ -265,8 +265,9 @@ static const struct option_row options[] = {
     NUMBER("stack-steps", "steps that are recorded with stacks, for the lines: 2", stack_steps, 0,
            100),
     { "step", "optimizer|forward",
-      "where steps begin: after the optimizer, or forward: at each call of the model", 1,
-      value_choice, .offset = offsetof(struct record_options, step) },
+      "optimizer: a step ends when an optimizer has stepped; forward: each call of the model "
+      "begins one",
+      1, value_choice, .offset = offsetof(struct record_options, step) },
     { "stop", NULL, "end the program once its steps are recorded", 2, value_boolean,
       .offset = offsetof(struct record_options, stop) },
     { "traces", "DIR",
@@ -290,8 +291,8 @@ const struct command command_record = {
         "Runs the program as it is, records a few of its training steps with PyTorch's profiler, "
         "and prints what `diagnose` says of them to standard error. The program needs no change: "
         "a step ends when the optimizer has stepped, and begins when a DataLoader is asked for the "
-        "next batch; --step=forward is for programs that have neither. First some steps are only "
-        "timed, then some are recorded plainly, which "
+        "next batch. For programs that have neither, --step=forward takes each call of the model "
+        "for a step. First some steps are only timed, then some are recorded plainly, which "
         "tells times, and some with stacks, which tells lines. After that the program goes on as "
         "without a recorder. Its output, exit code and results are its own.\v"
         "Examples:\n"
