@@ -115,7 +115,10 @@ static void print_untraced(const struct page *page, const struct trace_file *tra
         return;
     if (overhead > trace->cost.spread)
         snprintf(cost, sizeof cost, "; tracing cost %.1f%%", 100 * overhead);
-    page_paragraph(page, INK_DIM, "Without a tracer a step took %s%s.",
+    page_paragraph(page, INK_DIM,
+                   "Without a tracer a step took %s%s. The times above are of traced steps, costs "
+                   "and gains of "
+                   "findings are of the step without a tracer.",
                    quantity_time(trace->cost.step_ns).text, cost);
 }
 
@@ -385,8 +388,11 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
     if (!view->unnamed)
         page_title(page, diagnosis->paths[which]);
     if (diagnosis->lines_from[which] != NULL)
-        page_paragraph(page, INK_DIM, "Lines of code are those of %s, with stacks.",
-                       diagnosis->lines_from[which]);
+        page_paragraph(
+            page, INK_DIM,
+            "Lines of code are those of %s, with stacks. Such steps take longer: only lines and "
+            "their shares are read from them.",
+            diagnosis->lines_from[which]);
     print_origin(page, &diagnosis->summaries[which]);
     print_soundness(page, &diagnosis->summaries[which].soundness);
     if (!view->unnamed)

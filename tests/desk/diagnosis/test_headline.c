@@ -236,7 +236,8 @@ static void loading_costs_what_it_takes_without_the_tracer(void **state)
         { COST("950"), 88, 800 - 50.0 * 89 / 99, "tracer's, with 90% of the loop's events" },
         { COST("995"), 0, 800 - 5.0 * 1 / 11, NULL },
         /* 1 us per event, and the rest of the 400 for other reasons. */
-        { COST("600"), 88, (800 - 89.0) * 600 / (1000 - 99), "89 us of that is the tracer's" },
+        { COST("600"), 88, (800 - 89.0) * 600 / (1000 - 99),
+          "89 us of the loading is the tracer's" },
         { COST("1000"), 88, 800, NULL },
         { "\"schemaVersion\":1", 88, 800, NULL },
     };

@@ -109,9 +109,11 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     if (facts_loading_is_uneven(facts))
         return false;
     if (facts->summary->timeline.host_alone)
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the loop waits for data or prepares it for %s of %s", quantity_time(exposed).text,
-                 step_text(facts).text);
+        snprintf(
+            finding->evidence, sizeof finding->evidence,
+            "the loop waits for data or prepares it for %s of %s; no gain is foretold, since more "
+            "workers would take cores from the step",
+            quantity_time(exposed).text, step_text(facts).text);
     else
         snprintf(finding->evidence, sizeof finding->evidence,
                  "the device is idle for %s of %s while the loop waits for data or "
@@ -121,7 +123,7 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     if (event_ns > 0 && event_ns * events.loading >= RULE_SHARE_LEAST * exposed) {
         size_t length = strlen(finding->evidence);
         snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; %s of that is the tracer's, with %.0f%% of the loop's events",
+                 "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
                  quantity_time(event_ns * events.loading).text, 100 * events.loading / events.all);
     }
     /* On a host alone, loading and computing share the cores. */
