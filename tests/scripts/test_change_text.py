@@ -23,7 +23,7 @@ def number(text):
 
 class Words(unittest.TestCase):
     def test_changes(self):
-        source = (CHECKOUT / "tests/base/test_change_text.c").read_text()
+        source = (CHECKOUT / "tests/base/figures/test_change_text.c").read_text()
         rows = re.findall(r'\{ \{ ([^}]*) \}, "([^"]*)", "([^"]*)",\s+"([^"]*)" \}', source)
         self.assertGreater(len(rows), 15)
         for figures, time, amount, interval in rows:
@@ -32,7 +32,7 @@ class Words(unittest.TestCase):
             self.assertEqual(change_text.change_text(*figures, False), (amount, interval), figures)
 
     def test_quantities(self):
-        source = (CHECKOUT / "tests/base/test_quantity.c").read_text()
+        source = (CHECKOUT / "tests/base/figures/test_quantity.c").read_text()
         rows = re.findall(r'\{ ([-+.e\d]+), "([^"]*)", "([^"]*)" \}', source)
         self.assertGreater(len(rows), 15)
         for value, unit, text in rows:

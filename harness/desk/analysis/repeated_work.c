@@ -89,7 +89,7 @@ static void collect(struct search *search)
     for (int64_t i = 0; i < timeline->host_count; i++)
         if (search->named[timeline->host[i]->name].waits && trace_event_is_call(timeline->host[i]))
             search->waits_ns[search->wait_count++] = timeline->host[i]->start_ns;
-    sort_items(search->waits_ns, search->wait_count, sizeof *search->waits_ns, sort_by_int64);
+    sort_int64(search->waits_ns, search->wait_count);
 }
 
 /* --- A try --- */
@@ -114,7 +114,7 @@ static int64_t typical_piece(const struct search *search)
     int64_t *lengths = ARENA_NEW(search->scratch, int64_t, pieces);
 
     for (int64_t i = 0; i < pieces; i++) lengths[i] = length_of(search, i);
-    sort_items(lengths, pieces, sizeof *lengths, sort_by_int64);
+    sort_int64(lengths, pieces);
     while (length_of(search, best) != lengths[pieces / 2]) best++;
     return best;
 }

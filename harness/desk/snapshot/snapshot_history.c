@@ -167,7 +167,7 @@ static enum status find_marks(struct memory_history *history, const char *name)
         if (begins_step(history, one, name))
             TRY(add_mark(history, number_of(pickle, one, WORD_TIME_US)));
     }
-    sort_items(history->marks, history->mark_count, sizeof *history->marks, sort_by_int64);
+    sort_int64(history->marks, history->mark_count);
     return STATUS_OK;
 }
 

@@ -204,7 +204,7 @@ static int64_t take_samples(const struct trace_file *file, int64_t samples[STRAY
         if (!is_zero(event))
             samples[count++] = event->start_ns;
     }
-    qsort(samples, (size_t)count, sizeof *samples, sort_by_int64);
+    sort_int64(samples, count);
     return count;
 }
 

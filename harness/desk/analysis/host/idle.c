@@ -7,7 +7,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS_TO_CUT = 3 }; /* with fewer steps, the ends are too large a part to leave out */
@@ -278,7 +277,7 @@ static int64_t late(int64_t *lengths, int64_t count)
 {
     int64_t beyond_median = 0, sum = 0;
 
-    qsort(lengths, (size_t)count, sizeof *lengths, sort_by_int64);
+    sort_int64(lengths, count);
     for (int64_t i = 0; i < count; i++) sum += lengths[i];
     for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
     return interval_later(beyond_median, sum / 2);

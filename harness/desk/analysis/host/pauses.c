@@ -5,8 +5,6 @@
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 
-#include <stdlib.h>
-
 enum { DEPTH = 1024 }; /* deeper operators are left out */
 
 /* A launch, or an operator of a host that computes itself. */
@@ -88,7 +86,7 @@ static void find_border(struct search *search, struct arena *scratch)
             lengths[count++] = search->launches[i].start_ns - end_ns;
         end_ns = interval_later(end_ns, search->launches[i].end_ns);
     }
-    qsort(lengths, (size_t)count, sizeof *lengths, sort_by_int64);
+    sort_int64(lengths, count);
     border = count > 0 ? interval_earlier(lengths[count / 2], PAUSE_SURE_NS) * PAUSE_TIMES : 0;
     search->host->pause_ns =
         interval_later(PAUSE_LEAST_NS, interval_earlier(PAUSE_SURE_NS, border));

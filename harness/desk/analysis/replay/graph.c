@@ -6,7 +6,6 @@
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { LOADS_AHEAD = 8 };
@@ -139,7 +138,7 @@ static void collect(struct making *making, struct arena *scratch)
 
 static int64_t median(int64_t *items, int64_t count)
 {
-    qsort(items, (size_t)count, sizeof *items, sort_by_int64);
+    sort_int64(items, count);
     return count > 0 ? items[count / 2] : 0;
 }
 

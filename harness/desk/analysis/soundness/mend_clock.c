@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A launch that found the device idle: when it was called, and how long after that its work began. */
@@ -43,7 +42,7 @@ enum {
 /* The extreme of the values but for one in 200 of them, which may be damaged themselves. */
 static int64_t robust(int64_t *values, int64_t count, bool largest)
 {
-    qsort(values, (size_t)count, sizeof *values, sort_by_int64);
+    sort_int64(values, count);
     return values[largest ? count - 1 - count / 200 : count / 200];
 }
 

@@ -3,7 +3,6 @@
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/steps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* More than any file has; memory stays bounded. */
@@ -42,7 +41,7 @@ static void find_processes(struct processes *processes, struct arena *arena,
         ARENA_ROOM(arena, processes->ids, processes->count, room);
         processes->ids[processes->count++] = id;
     }
-    sort_items(processes->ids, processes->count, sizeof *processes->ids, sort_by_int64);
+    sort_int64(processes->ids, processes->count);
 }
 
 /* --- Work and the process that launched it --- */

@@ -5,8 +5,6 @@
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
-#include <stdlib.h>
-
 /* When a launch was issued. */
 struct issue {
     int64_t at_ns;
@@ -188,7 +186,7 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
         if (was_queued(work))
             issues[count++] = (struct issue){ work->call->start_ns, work->event->track };
     }
-    qsort(calls, (size_t)launches.count, sizeof *calls, sort_by_int64);
+    sort_int64(calls, launches.count);
     launches.call_median_ns = launches.count > 0 ? calls[launches.count / 2] : 0;
     launches.late_call_ns = beyond_mean(&launches, late_ns, long_ns);
     count_lost(&launches, scratch, timeline, captures, seen);
