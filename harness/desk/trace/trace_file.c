@@ -169,14 +169,3 @@ bool trace_file_is_disturbed(const struct trace_file *trace)
 
     return trace->cost.other_cores > 0.1 * (cores > 0 ? cores : 1);
 }
-
-bool trace_event_is_device_work(const struct trace_event *event)
-{
-    return event->kind == EVENT_KIND_KERNEL || event->kind == EVENT_KIND_MEMCPY ||
-           event->kind == EVENT_KIND_MEMSET;
-}
-
-bool trace_event_is_call(const struct trace_event *event)
-{
-    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
-}

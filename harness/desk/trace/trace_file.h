@@ -236,9 +236,16 @@ double trace_file_overhead(const struct trace_file *trace);
 bool trace_file_is_disturbed(const struct trace_file *trace);
 
 /* Kernels, copies and memsets. */
-bool trace_event_is_device_work(const struct trace_event *event);
+static inline bool trace_event_is_device_work(const struct trace_event *event)
+{
+    return event->kind == EVENT_KIND_KERNEL || event->kind == EVENT_KIND_MEMCPY ||
+           event->kind == EVENT_KIND_MEMSET;
+}
 
 /* Calls of the runtime and of the driver. */
-bool trace_event_is_call(const struct trace_event *event);
+static inline bool trace_event_is_call(const struct trace_event *event)
+{
+    return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
+}
 
 #endif

@@ -18,6 +18,7 @@ struct sweep {
     struct open_event stack[DEPTH];
     int depth;
     int64_t cursor_ns;
+    int64_t next; /* of the table's times, the first that ends after the cursor, or one before it */
 };
 
 /* Whether an event is launching overhead or other work; its name tells of what else it may be. */
@@ -42,13 +43,27 @@ static const struct trace_event *owner_of(const struct sweep *sweep,
     return event;
 }
 
+/* How much of the times lies between the cursor and a moment. */
+static int64_t idle_ns(struct sweep *sweep, int64_t until_ns)
+{
+    const struct intervals *times = &sweep->table->times;
+    int64_t ns = 0;
+
+    while (sweep->next < times->count && times->items[sweep->next].end_ns <= sweep->cursor_ns)
+        sweep->next++;
+    for (int64_t i = sweep->next; i < times->count && times->items[i].start_ns < until_ns; i++)
+        ns += interval_earlier(times->items[i].end_ns, until_ns) -
+              interval_later(times->items[i].start_ns, sweep->cursor_ns);
+    return ns;
+}
+
 static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
 {
     struct pause_table *table = sweep->table;
     int64_t ns, *row;
 
     if (open->owner != NULL && until_ns > sweep->cursor_ns) {
-        ns = intervals_within_ns(&table->times, sweep->cursor_ns, until_ns);
+        ns = idle_ns(sweep, until_ns);
         row = &sweep->row_of[open->owner->name];
         if (ns > 0 && *row == 0) {
             table->rows[table->count] =
@@ -74,8 +89,11 @@ static void advance(struct sweep *sweep, const struct trace_event *next)
         emit(sweep, top, top->event->end_ns);
         sweep->depth--;
     }
-    if (next != NULL && sweep->depth == 0)
-        sweep->cursor_ns = next->start_ns;
+    if (next == NULL || sweep->depth > 0)
+        return;
+    if (next->start_ns < sweep->cursor_ns) /* of the next thread */
+        sweep->next = 0;
+    sweep->cursor_ns = next->start_ns;
 }
 
 static void sweep_over(struct sweep *sweep)

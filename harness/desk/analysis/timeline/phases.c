@@ -32,23 +32,34 @@ bool phase_of_name(const char *name, enum phase *phase)
     return *phase != PHASE_DATA || name_is_data_loading(name);
 }
 
-/* Annotations of a thread; in 2021 they were filed under operators. */
-static bool is_phase_of(const struct trace_file *trace, const struct trace_event *event,
-                        uint32_t track, enum phase *phase)
+/* The phase of each name; PHASE_COUNT: of none. */
+static const enum phase *phases_by_name(struct arena *scratch, const struct trace_file *trace)
 {
-    return event->track == track &&
-           (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR) &&
-           phase_of_name(trace_file_name(trace, event->name), phase);
+    uint32_t count = trace_file_name_count(trace);
+    enum phase *phases = ARENA_NEW(scratch, enum phase, count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (!phase_of_name(trace_file_name(trace, i), &phases[i]))
+            phases[i] = PHASE_COUNT;
+    return phases;
 }
 
-static void collect(struct intervals *lists, const struct trace_file *trace, uint32_t track)
+/* Whether it is an annotation of that thread; in 2021 they were filed under operators. */
+static bool is_annotation(const struct trace_event *event, uint32_t track)
 {
-    enum phase phase;
+    return event->track == track &&
+           (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR);
+}
+
+static void collect(struct intervals *lists, struct arena *scratch, const struct trace_file *trace,
+                    uint32_t track)
+{
+    const enum phase *phases = phases_by_name(scratch, trace);
 
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (is_phase_of(trace, event, track, &phase))
-            intervals_add(&lists[phase], event->start_ns, event->end_ns);
+        if (is_annotation(event, track) && phases[event->name] != PHASE_COUNT)
+            intervals_add(&lists[phases[event->name]], event->start_ns, event->end_ns);
     }
     for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&lists[i]);
 }
@@ -68,15 +79,17 @@ struct intervals phase_times(struct arena *arena, enum phase phase, const struct
                              const struct steps *steps)
 {
     const struct trace_file *trace = timeline->trace;
+    struct arena *scratch = arena_scratch(arena);
+    const enum phase *phases = phases_by_name(scratch, trace);
     struct intervals times = { .arena = arena };
-    enum phase found;
 
     for (int64_t i = 0; steps->count > 0 && i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (is_phase_of(trace, event, steps->items[0].event->track, &found) && found == phase)
+        if (is_annotation(event, steps->items[0].event->track) && phases[event->name] == phase)
             intervals_add(&times, event->start_ns, event->end_ns);
     }
     intervals_merge(&times);
+    arena_close(scratch);
     return times;
 }
 
@@ -118,7 +131,7 @@ struct phases phases_of(struct arena *arena, const struct timeline *timeline,
         return phases;
     scratch = arena_scratch(arena);
     for (int i = 0; i < PHASE_COUNT; i++) lists[i].arena = scratch;
-    collect(lists, timeline->trace, track);
+    collect(lists, scratch, timeline->trace, track);
     for (int i = 0; i < PHASE_COUNT; i++) {
         phases.seen[i] = lists[i].count > 0;
         for (int64_t step = 0; step < steps->count; step++)

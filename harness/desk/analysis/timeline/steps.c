@@ -25,15 +25,22 @@ bool step_is_marked(const struct trace_file *trace, const struct trace_event *ev
            name_is_step(trace_file_name(trace, event->name), number);
 }
 
-static enum step_part host_part(const struct timeline *timeline, const struct trace_event *event)
+static enum step_part part_of_name(const struct timeline *timeline, const char *name)
 {
-    const char *name = trace_file_name(timeline->trace, event->name);
-
-    if (trace_event_is_call(event))
-        return STEP_RUNTIME;
     if (timeline->host_alone && name_is_host_communication(name))
         return STEP_COMMUNICATION;
     return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
+}
+
+/* Of operators and annotations, by name. */
+static const enum step_part *parts_by_name(struct arena *scratch, const struct timeline *timeline)
+{
+    uint32_t count = trace_file_name_count(timeline->trace);
+    enum step_part *parts = ARENA_NEW(scratch, enum step_part, count);
+
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = part_of_name(timeline, trace_file_name(timeline->trace, i));
+    return parts;
 }
 
 /* A region that is a step is no part of one. */
@@ -44,9 +51,10 @@ static bool is_region(const struct steps *steps, const struct trace_event *event
     return at >= 0 && steps->items[at].event == event;
 }
 
-static void collect(struct intervals *parts, const struct timeline *timeline,
+static void collect(struct intervals *parts, struct arena *scratch, const struct timeline *timeline,
                     const struct steps *steps)
 {
+    const enum step_part *of_name = parts_by_name(scratch, timeline);
     static const enum step_part of_work[WORK_KIND_COUNT] = {
         [WORK_COMPUTATION] = STEP_KERNEL,
         [WORK_COPY] = STEP_COPY,
@@ -60,8 +68,9 @@ static void collect(struct intervals *parts, const struct timeline *timeline,
     }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
+        enum step_part part = trace_event_is_call(event) ? STEP_RUNTIME : of_name[event->name];
         if (!is_region(steps, event))
-            intervals_add(&parts[host_part(timeline, event)], event->start_ns, event->end_ns);
+            intervals_add(&parts[part], event->start_ns, event->end_ns);
     }
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
 }
@@ -203,7 +212,7 @@ static void measure(struct steps *steps, struct arena *arena, const struct timel
     summarise(steps, scratch);
     for (int part = 0; part < STEP_OTHER; part++) parts[part].arena = scratch;
     if (steps->count > 0)
-        collect(parts, timeline, steps);
+        collect(parts, scratch, timeline, steps);
     for (int64_t i = 0; i < steps->count; i++) {
         break_down(&steps->items[i], parts);
         steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);

@@ -9,24 +9,31 @@
 
 /* --- Activity of the host --- */
 
-static bool is_host(const struct trace_file *trace, const struct trace_event *event)
+static bool is_host(const struct trace_event *event, const bool *is_step)
 {
-    int64_t step;
-
     if (trace_event_is_call(event))
         return true;
     return (event->kind == EVENT_KIND_OPERATOR || event->kind == EVENT_KIND_ANNOTATION) &&
-           !name_is_step(trace_file_name(trace, event->name), &step);
+           !is_step[event->name];
 }
 
-/* The order of a sweep with a stack: what contains comes before what is contained, calls last. */
+static const bool *find_step_names(struct arena *scratch, const struct trace_file *trace)
+{
+    uint32_t names = trace_file_name_count(trace);
+    bool *is_step = ARENA_NEW(scratch, bool, names);
+    int64_t step;
+
+    for (uint32_t i = 0; i < names; i++)
+        is_step[i] = name_is_step(trace_file_name(trace, i), &step);
+    return is_step;
+}
+
+/* The order of a thread's events in a sweep with a stack: what contains comes before what is contained, calls last. */
 static int by_place(const void *left, const void *right)
 {
     const struct trace_event *a = *(const struct trace_event *const *)left;
     const struct trace_event *b = *(const struct trace_event *const *)right;
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
     if (trace_event_is_call(a) != trace_event_is_call(b))
@@ -36,17 +43,26 @@ static int by_place(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* One thread after the other. A thread's events stand in the file in a few runs that are in order. */
 static void find_host_events(struct timeline *timeline, struct arena *arena,
                              const struct trace_file *trace)
 {
-    int64_t room = 0;
+    struct arena *scratch = arena_scratch(arena);
+    const bool *is_step = find_step_names(scratch, trace);
+    int64_t *ends = ARENA_NEW(scratch, int64_t, trace->track_count + 1), first = 0;
 
-    for (int64_t i = 0; i < trace->event_count; i++) room += is_host(trace, &trace->events[i]);
-    timeline->host = ARENA_NEW(arena, const struct trace_event *, room);
     for (int64_t i = 0; i < trace->event_count; i++)
-        if (is_host(trace, &trace->events[i]))
-            timeline->host[timeline->host_count++] = &trace->events[i];
-    sort_items(timeline->host, timeline->host_count, sizeof *timeline->host, by_place);
+        if (is_host(&trace->events[i], is_step))
+            ends[trace->events[i].track + 1]++;
+    for (int64_t i = 0; i < trace->track_count; i++) ends[i + 1] += ends[i];
+    timeline->host_count = ends[trace->track_count];
+    timeline->host = ARENA_NEW(arena, const struct trace_event *, timeline->host_count);
+    for (int64_t i = 0; i < trace->event_count; i++)
+        if (is_host(&trace->events[i], is_step))
+            timeline->host[ends[trace->events[i].track]++] = &trace->events[i];
+    for (int64_t i = 0; i < trace->track_count; first = ends[i++])
+        sort_items(timeline->host + first, ends[i] - first, sizeof *timeline->host, by_place);
+    arena_close(scratch);
 }
 
 /* --- Joining work with its calls --- */
