@@ -325,10 +325,13 @@ static enum status whole_event(struct splitter *splitter, const char *bytes, siz
     return STATUS_OK;
 }
 
-enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count)
+enum status splitter_feed_until(struct splitter *splitter, const char *bytes, size_t count,
+                                size_t stop, size_t *reached)
 {
+    size_t at = 0;
+
     splitter->start = 0;
-    for (size_t at = 0; at < count;) {
+    while (at < count) {
         bool taken = false;
         if (splitter->in_string) {
             at = skip_string(splitter, bytes, at, count);
@@ -339,9 +342,12 @@ enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t c
             while (at < count && !is_structure[(unsigned char)bytes[at]]) at++;
         if (at == count)
             break;
-        if (splitter->place == SPLITTER_EVENTS && bytes[at] == '{' &&
-            splitter->sink.whole_event != NULL)
-            TRY(whole_event(splitter, bytes, count, &at, &taken));
+        if (splitter->place == SPLITTER_EVENTS && bytes[at] == '{') {
+            if (at >= stop)
+                break;
+            if (splitter->sink.whole_event != NULL)
+                TRY(whole_event(splitter, bytes, count, &at, &taken));
+        }
         if (taken)
             continue;
         if (splitter->place == SPLITTER_VALUE && !is_blank(bytes[at])) {
@@ -354,8 +360,80 @@ enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t c
         at++;
     }
     if (splitter->capturing)
-        TRY(capture_hold(splitter, bytes, count));
-    splitter->offset += (int64_t)count;
+        TRY(capture_hold(splitter, bytes, at));
+    splitter->offset += (int64_t)at;
+    *reached = at;
 
     return STATUS_OK;
+}
+
+enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count)
+{
+    size_t reached;
+
+    return splitter_feed_until(splitter, bytes, count, count, &reached);
+}
+
+/* --- Two halves of a text --- */
+
+/* The byte before `at` that is no blank; '\0': there is none. */
+static char byte_before(const char *bytes, size_t *at)
+{
+    while (*at > 0 && is_blank(bytes[*at - 1])) --*at;
+    return *at > 0 ? bytes[--*at] : '\0';
+}
+
+static bool seems_to_begin(const char *bytes, size_t at, size_t count)
+{
+    size_t before = at, behind = at + 1;
+
+    while (behind < count && is_blank(bytes[behind])) behind++;
+    return behind < count && bytes[behind] == '"' && byte_before(bytes, &before) == ',' &&
+           byte_before(bytes, &before) == '}';
+}
+
+size_t splitter_guess(const char *bytes, size_t from, size_t count)
+{
+    for (size_t at = from; at < count; at++) {
+        const char *brace = memchr(bytes + at, '{', count - at);
+        if (brace == NULL)
+            break;
+        at = (size_t)(brace - bytes);
+        if (seems_to_begin(bytes, at, count))
+            return at;
+    }
+    return count;
+}
+
+void splitter_init_at(struct splitter *splitter, const struct splitter *before, int64_t offset)
+{
+    char *held = splitter->held;
+    int64_t held_room = splitter->held_room;
+    struct splitter_sink sink = splitter->sink;
+
+    splitter_init(splitter, sink);
+    splitter->held = held;
+    splitter->held_room = held_room;
+    splitter->object_form = before->object_form;
+    splitter->events_seen = true;
+    splitter->place = SPLITTER_EVENTS;
+    splitter->offset = offset;
+}
+
+void splitter_join(struct splitter *splitter, struct splitter *ahead)
+{
+    struct splitter before = *splitter;
+
+    *splitter = *ahead;
+    splitter->sink = before.sink;
+    splitter->strays += before.strays;
+    if (before.strays > 0)
+        splitter->stray_at = before.stray_at;
+    ahead->held = before.held;
+    ahead->held_room = before.held_room;
+}
+
+bool splitter_is_among_events(const struct splitter *splitter)
+{
+    return splitter->place == SPLITTER_EVENTS || splitter->place == SPLITTER_EVENT;
 }

@@ -79,4 +79,21 @@ void splitter_release(struct splitter *splitter);
  * begins neither an object nor an array; OUT_OF_MEMORY; what the sink returned. */
 enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count);
 
+/* The same up to the first event that begins at bytes[stop] or behind it. *reached: where that is, or `count`. */
+enum status splitter_feed_until(struct splitter *splitter, const char *bytes, size_t count,
+                                size_t stop, size_t *reached);
+
+/* Where, from `from` on, an event seems to begin: at a brace before a quote, behind a closed brace and a comma. Within a
+ * string or an event there may be such a place too. `count`: nowhere. */
+size_t splitter_guess(const char *bytes, size_t from, size_t count);
+
+/* Makes a splitter that is between two events, at `offset`, of the text that `before` is among the events of. */
+void splitter_init_at(struct splitter *splitter, const struct splitter *before, int64_t offset);
+
+/* Goes on where `ahead` is, which began where this splitter has come to. Release both. */
+void splitter_join(struct splitter *splitter, struct splitter *ahead);
+
+/* Whether it is among the events, or in one. */
+bool splitter_is_among_events(const struct splitter *splitter);
+
 #endif

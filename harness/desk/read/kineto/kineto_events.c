@@ -92,6 +92,7 @@ static enum status identity(struct kineto_events *events, struct event_text text
         return STATUS_OK;
     TRY(add_name(events, text, &name));
     *number = -2 - (int64_t)name;
+    events->has_named_tracks = true;
 
     return STATUS_OK;
 }
@@ -181,6 +182,11 @@ static enum status add_step(struct kineto_events *events, const struct event_fie
     return trace_rows_step(events->rows, &step, detail);
 }
 
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
 /* The same dimensions are the same text, however the file spells them. */
 static enum status add_dims(struct kineto_events *events, struct event_text dims, uint32_t *name)
 {
@@ -188,7 +194,7 @@ static enum status add_dims(struct kineto_events *events, struct event_text dims
     size_t length = 0;
 
     for (size_t i = 0; i < dims.length && length < DIMS_MAX; i++)
-        if (strchr(" \t\r\n", dims.bytes[i]) == NULL)
+        if (!is_blank(dims.bytes[i]))
             text[length++] = dims.bytes[i];
     if (length == DIMS_MAX) {
         memcpy(text + length, "...", 3);
@@ -428,6 +434,27 @@ enum status kineto_events_add(struct kineto_events *events, const struct event_f
     }
     if (fields->phase == 'B' || fields->phase == 'E')
         TRY(add_half(events, fields, offset, file->event_count > count ? count : NOT_KEPT));
+
+    return STATUS_OK;
+}
+
+enum status kineto_events_join(struct kineto_events *events, struct kineto_events *later,
+                               struct joined_numbers *numbers, bool *joined)
+{
+    int64_t count = events->rows->file->event_count;
+
+    /* A named track's number is that of its name, and `later` has others. */
+    *joined = !later->has_named_tracks && trace_rows_can_join(events->rows, later->rows) &&
+              (events->pairs.count + later->pairs.count) / 2 <= events->rows->rows_max;
+    if (!*joined)
+        return STATUS_OK;
+    for (int64_t i = 0; i < later->pairs.count; i++) {
+        struct event_half half = later->pairs.halves[i];
+        half.owner += half.owner != NOT_KEPT ? count : 0;
+        TRY(event_pairs_add(&events->pairs, half));
+    }
+    later->pairs.count = 0;
+    TRY(trace_rows_join(events->rows, later->rows, numbers));
 
     return STATUS_OK;
 }

@@ -5,12 +5,14 @@
 #include "harness/base/status.h"
 #include "harness/desk/read/kineto/event_pairs.h"
 #include "harness/desk/read/kineto/event_parser.h"
+#include "harness/desk/trace/rows_join.h"
 #include "harness/desk/trace/trace_rows.h"
 
 /* `rows` is the caller's; the others start with zeros. */
 struct kineto_events {
     struct trace_rows *rows;
     struct event_pairs pairs; /* events that are written as two halves */
+    bool has_named_tracks;    /* a process or thread has a text for a number */
 };
 
 void kineto_events_release(struct kineto_events *events);
@@ -18,6 +20,11 @@ void kineto_events_release(struct kineto_events *events);
 /* Adds what one event says, or counts it. OUT_OF_MEMORY. */
 enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
                               int64_t offset);
+
+/* Adds what was gathered beside this from the next part of the file, as trace_rows_join() adds its rows; *joined false: it
+ * cannot be added, and all is as it was. What was added is no longer in `later`. OUT_OF_MEMORY. */
+enum status kineto_events_join(struct kineto_events *events, struct kineto_events *later,
+                               struct joined_numbers *numbers, bool *joined);
 
 /* When all are there: gives events that are written as two halves their end, and drops those without a second
  * half. */

@@ -2,7 +2,9 @@
  *
  * The splitter cuts a window of text into events, the parser turns each event into fields, and the fields become
  * rows (kineto_events.h). Only one window and one event are in memory at a time, so a file of any size can be
- * read. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
+ * read. Two threads have a half of each window. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
+#include "harness/base/system/machine.h"
+#include "harness/base/system/worker.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/read/input/trace_format.h"
 #include "harness/desk/read/kineto/decimal.h"
@@ -142,21 +144,144 @@ static bool kineto_recognises(const char *bytes, size_t count)
     return first < bytes + count && (*first == '{' || *first == '[');
 }
 
+/* False: no memory. Close in every case. */
+static bool open_reader(struct kineto_reader *reader, struct trace_rows *rows)
+{
+    *reader =
+        (struct kineto_reader){ .rows = rows, .parser = event_parser_open(), .events.rows = rows };
+    splitter_init(&reader->splitter,
+                  (struct splitter_sink){ on_whole_event, on_event, on_metadata, reader });
+    return reader->parser != NULL;
+}
+
+static void close_reader(struct kineto_reader *reader)
+{
+    splitter_release(&reader->splitter);
+    kineto_events_release(&reader->events);
+    event_parser_close(reader->parser);
+}
+
+/* --- Two halves of a window at once --- */
+
+enum {
+    HALVES_BYTES = 64 << 10, /* a smaller window is not worth it */
+    MISSES_MAX = 3,          /* then one thread reads the rest */
+};
+
+/* Another thread reads the second half of a window, from where an event seems to begin, into rows of its own. These are
+ * joined to the others if the first half ends there. If it does not, or if the rows cannot be joined, that is a miss: the
+ * second half is read once more, behind the first. */
+struct second_half {
+    struct worker *worker; /* NULL: not open */
+    struct kineto_reader reader;
+    struct trace_rows rows;
+    struct joined_numbers numbers;
+    int misses;
+    const char *bytes;
+    size_t count;
+    enum status status;
+};
+
+static void close_second_half(struct second_half *second)
+{
+    worker_close(second->worker);
+    close_reader(&second->reader);
+    trace_rows_release(&second->rows);
+    joined_numbers_release(&second->numbers);
+    second->worker = NULL;
+}
+
+static bool open_second_half(struct second_half *second, int64_t rows_max)
+{
+    if (open_reader(&second->reader, &second->rows) &&
+        trace_rows_open(&second->rows, rows_max) == STATUS_OK)
+        second->worker = worker_open("second half");
+    if (second->worker != NULL)
+        return true;
+    close_second_half(second);
+    second->misses = MISSES_MAX;
+    return false;
+}
+
+static bool has_second_half(struct second_half *second, const struct kineto_reader *reader,
+                            size_t count)
+{
+    if (count < HALVES_BYTES || !splitter_is_among_events(&reader->splitter) ||
+        second->misses == MISSES_MAX)
+        return false;
+    return second->worker != NULL || open_second_half(second, reader->rows->rows_max);
+}
+
+static void read_second_half(void *context)
+{
+    struct second_half *second = context;
+
+    second->status = splitter_feed(&second->reader.splitter, second->bytes, second->count);
+}
+
+static void begin_second_half(struct second_half *second, const struct kineto_reader *reader,
+                              const char *bytes, size_t half, size_t count)
+{
+    second->bytes = bytes + half;
+    second->count = count - half;
+    second->rows.has_calls = reader->rows->has_calls;
+    splitter_init_at(&second->reader.splitter, &reader->splitter,
+                     reader->splitter.offset + (int64_t)half);
+    worker_begin(second->worker, read_second_half, second);
+}
+
+static enum status join_second_half(struct second_half *second, struct kineto_reader *reader,
+                                    bool *joined)
+{
+    *joined = second->status == STATUS_OK && splitter_is_among_events(&second->reader.splitter) &&
+              !event_parser_lacks_memory(second->reader.parser);
+    if (*joined)
+        TRY(kineto_events_join(&reader->events, &second->reader.events, &second->numbers, joined));
+    if (*joined)
+        splitter_join(&reader->splitter, &second->reader.splitter);
+
+    return STATUS_OK;
+}
+
+static enum status read_window(struct kineto_reader *reader, struct second_half *second,
+                               const char *bytes, size_t count)
+{
+    size_t half = count, reached;
+    bool joined = false;
+    enum status status;
+
+    if (has_second_half(second, reader, count))
+        half = splitter_guess(bytes, count / 2, count);
+    if (half == count)
+        return splitter_feed(&reader->splitter, bytes, count);
+    begin_second_half(second, reader, bytes, half, count);
+    status = splitter_feed_until(&reader->splitter, bytes, count, half, &reached);
+    worker_wait(second->worker);
+    TRY(status);
+    if (reached == half)
+        TRY(join_second_half(second, reader, &joined));
+    if (!joined) {
+        second->misses++;
+        close_second_half(second);
+        TRY(splitter_feed(&reader->splitter, bytes + reached, count - reached));
+    }
+
+    return STATUS_OK;
+}
+
 static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text, const char *path)
 {
     enum status status = STATUS_OK;
-    struct kineto_reader reader = { .rows = rows, .events.rows = rows };
+    struct kineto_reader reader;
+    struct second_half second = { .misses = machine_cores() > 1 ? 0 : MISSES_MAX };
     const char *bytes;
     size_t count;
 
-    splitter_init(&reader.splitter,
-                  (struct splitter_sink){ on_whole_event, on_event, on_metadata, &reader });
-    reader.parser = event_parser_open();
-    if (reader.parser == NULL)
+    if (!open_reader(&reader, rows))
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
     do {
         TRY_OUT(read_ahead_next(text, &bytes, &count));
-        TRY_OUT(splitter_feed(&reader.splitter, bytes, count));
+        TRY_OUT(read_window(&reader, &second, bytes, count));
     } while (count > 0);
     if (event_parser_lacks_memory(reader.parser))
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
@@ -164,9 +289,9 @@ static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text,
     TRY_OUT(judge(&reader, path, read_ahead_damage(text)));
 
 out:
-    splitter_release(&reader.splitter);
-    kineto_events_release(&reader.events);
-    event_parser_close(reader.parser);
+    if (second.worker != NULL)
+        close_second_half(&second);
+    close_reader(&reader);
     return status;
 }
 
