@@ -6,6 +6,9 @@
  * always moves: so accesses beyond an end, or through a pointer from before, are found as they are with malloc(). */
 #include "harness/base/system/arena.h"
 
+#include "harness/base/system/machine.h"
+#include "harness/base/thread.h"
+
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,7 +41,7 @@ struct mapping {
 struct arena {
     struct mapping own; /* the first mapping, which this is the beginning of */
     struct arena *root, *parent;
-    struct arena *scratch, *next; /* those of this arena; the next one of the parent's */
+    struct arena *scratch, *parts, *next; /* those of this arena; the next one of the parent's */
     char *free;
     size_t free_bytes;
 
@@ -155,6 +158,11 @@ void arena_close(struct arena *arena)
     if (arena == NULL)
         return;
     while (arena->scratch != NULL) arena_close(arena->scratch);
+    while (arena->parts != NULL) {
+        struct arena *part = arena->parts;
+        arena->parts = part->next;
+        arena_close(part);
+    }
     if (arena->parent != NULL) {
         struct arena **link = &arena->parent->scratch;
         while (*link != arena) link = &(*link)->next;
@@ -185,6 +193,63 @@ enum status arena_run(struct arena *arena, void (*work)(struct arena *arena, voi
     return status_fail(STATUS_OUT_OF_MEMORY, __FILE__, __LINE__,
                        "no memory left for %lld items of %zu bytes", (long long)arena->lacked_count,
                        arena->lacked_size);
+}
+
+/* --- Two at once --- */
+
+struct beside {
+    struct arena *arena;
+    void (*work)(struct arena *arena, void *context);
+    void *context;
+    enum status status;
+};
+
+static void *run_beside(void *argument)
+{
+    struct beside *beside = argument;
+
+    beside->status = arena_run(beside->arena, beside->work, beside->context);
+    return NULL;
+}
+
+static struct arena *add_part(struct arena *arena)
+{
+    struct arena *part = map_arena();
+
+    if (part == NULL)
+        lack(arena, 1, BLOCK_BYTES);
+    part->next = arena->parts;
+    arena->parts = part;
+    return part;
+}
+
+void arena_run_both(struct arena *arena, void (*work)(struct arena *arena, void *context),
+                    void (*beside)(struct arena *arena, void *context), void *context)
+{
+    struct beside other = { add_part(arena), beside, context, STATUS_OK };
+    struct arena *root = arena->root, *part = other.arena;
+    jmp_buf out, *outer = root->out;
+    volatile bool has_thread = false;
+    bool is_lacking;
+    pthread_t thread;
+
+    if (machine_cores() > 1)
+        has_thread = thread_start(&thread, "beside", run_beside, &other) == 0;
+    is_lacking = setjmp(out) != 0;
+    if (!is_lacking) {
+        root->out = &out;
+        work(arena, context);
+    }
+    root->out = outer;
+    if (has_thread)
+        pthread_join(thread, NULL);
+    else if (!is_lacking)
+        run_beside(&other);
+    part->root = root; /* so that more can be taken from it */
+    if (is_lacking)
+        lack(arena, root->lacked_count, root->lacked_size);
+    if (other.status != STATUS_OK)
+        lack(arena, part->lacked_count, part->lacked_size);
 }
 
 /* --- Items --- */

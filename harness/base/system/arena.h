@@ -33,6 +33,11 @@ void arena_close(struct arena *arena);
 enum status arena_run(struct arena *arena, void (*work)(struct arena *arena, void *context),
                       void *context);
 
+/* Within arena_run(): does `work` with this arena, and `beside` with one that becomes a part of it, in two threads if there
+ * are two cores. Neither may change what the other looks at. Lack of memory in either ends both. */
+void arena_run_both(struct arena *arena, void (*work)(struct arena *arena, void *context),
+                    void (*beside)(struct arena *arena, void *context), void *context);
+
 /* Room for `count` items of `size` bytes, all zeros, aligned for any type. Never NULL, even for no items. */
 void *arena_alloc(struct arena *arena, int64_t count, size_t size);
 #define ARENA_NEW(arena, type, count) ((type *)arena_alloc(arena, count, sizeof(type)))

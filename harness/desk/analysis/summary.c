@@ -13,6 +13,44 @@ static double fixed_ns_of_products(struct arena *arena, const struct summary *su
                            : products_fixed_ns(arena, &summary->timeline, (double)forward->count);
 }
 
+/* Of the host: what it did, what the device waited for, and what a step would be without. */
+static void find_host(struct arena *arena, void *context)
+{
+    struct summary *summary = context;
+    const struct timeline *timeline = &summary->timeline;
+    const struct steps *steps = &summary->steps;
+
+    summary->first_uses = first_uses_of(arena, timeline, &summary->captures);
+    summary->host = host_activity_of(arena, timeline, &summary->first_uses, &summary->captures);
+    pauses_find(&summary->host, arena, timeline, steps);
+    summary->pauses = pause_table_of(arena, timeline, &summary->host);
+    summary->idle = idle_of(arena, timeline, steps, &summary->host);
+    summary->graph = graph_of(arena, timeline, steps, &summary->host, &summary->idle);
+    summary->calls =
+        call_tree_of(arena, timeline, &summary->host, summary->idle.start_ns, summary->idle.end_ns);
+    if (timeline->host_alone)
+        summary->operators =
+            host_operators_of(arena, timeline, summary->idle.start_ns, summary->idle.end_ns);
+}
+
+/* Of kernels, operators, phases, messages and memory. */
+static void find_tables(struct arena *arena, void *context)
+{
+    struct summary *summary = context;
+    const struct timeline *timeline = &summary->timeline;
+
+    summary->launches = launches_of(arena, timeline, &summary->captures);
+    summary->kernels = kernels_of(arena, timeline);
+    summary->spans = spans_of(arena, timeline);
+    summary->operator_kinds = operator_kinds_of(arena, timeline, NULL);
+    summary->phases = phases_of(arena, timeline, &summary->steps);
+    summary->messages = messages_of(arena, timeline, &summary->steps);
+    summary->mix = mix_of(arena, timeline, &summary->steps);
+    summary->product_fixed_ns = fixed_ns_of_products(arena, summary);
+    summary->memory =
+        memory_curve_of(arena, summary->trace); /* late: others need more for a while */
+}
+
 struct summary summary_of(struct arena *arena, struct trace_file *trace)
 {
     struct summary summary = { .arena = arena, .trace = trace };
@@ -29,25 +67,6 @@ struct summary summary_of(struct arena *arena, struct trace_file *trace)
         summary.timeline.from_ns = steps->items[0].event->start_ns;
     summary.usage = timeline_counted_usage(timeline);
     summary.captures = captures_of(arena, timeline, steps);
-    summary.launches = launches_of(arena, timeline, &summary.captures);
-    summary.kernels = kernels_of(arena, timeline);
-    summary.spans = spans_of(arena, timeline);
-    summary.operator_kinds = operator_kinds_of(arena, timeline, NULL);
-    summary.phases = phases_of(arena, timeline, steps);
-    summary.first_uses = first_uses_of(arena, timeline, &summary.captures);
-    summary.messages = messages_of(arena, timeline, steps);
-    summary.mix = mix_of(arena, timeline, steps);
-    summary.product_fixed_ns = fixed_ns_of_products(arena, &summary);
-    summary.host = host_activity_of(arena, timeline, &summary.first_uses, &summary.captures);
-    pauses_find(&summary.host, arena, timeline, steps);
-    summary.pauses = pause_table_of(arena, timeline, &summary.host);
-    summary.memory = memory_curve_of(arena, trace); /* late: others need more for a while */
-    summary.idle = idle_of(arena, timeline, steps, &summary.host);
-    summary.graph = graph_of(arena, timeline, steps, &summary.host, &summary.idle);
-    summary.calls =
-        call_tree_of(arena, timeline, &summary.host, summary.idle.start_ns, summary.idle.end_ns);
-    if (timeline->host_alone)
-        summary.operators =
-            host_operators_of(arena, timeline, summary.idle.start_ns, summary.idle.end_ns);
+    arena_run_both(arena, find_host, find_tables, &summary);
     return summary;
 }

@@ -200,6 +200,62 @@ static void runs_nest(void **state)
     arena_close(arena);
 }
 
+struct pair {
+    struct wish here, beside;
+    struct arena *own;
+    int64_t *kept;
+};
+
+static void work_here(struct arena *arena, void *context)
+{
+    struct pair *pair = context;
+
+    ask_for_much(arena_scratch(arena), &pair->here);
+}
+
+static void work_beside(struct arena *arena, void *context)
+{
+    struct pair *pair = context;
+
+    pair->own = arena;
+    pair->kept = ARENA_NEW(arena, int64_t, 1000);
+    pair->kept[999] = 9;
+    ask_for_much(arena_scratch(arena), &pair->beside);
+}
+
+static void run_both(struct arena *arena, void *context)
+{
+    arena_run_both(arena, work_here, work_beside, context);
+}
+
+static void more_beside(struct arena *arena, void *context)
+{
+    struct pair *pair = context;
+    (void)arena;
+
+    ask_for_much(pair->own, &pair->beside);
+}
+
+/* Lack in either ends both; what the other thread took stays, and more can be taken behind it. */
+static void two_work_at_once(void **state)
+{
+    const struct wish much = { .count = INT64_MAX, .size = 1 }, little = { .count = 10, .size = 1 };
+    (void)state;
+
+    for (int lacks = 0; lacks < 4; lacks++) {
+        struct arena *arena = arena_open();
+        struct pair pair = { lacks & 1 ? much : little, lacks & 2 ? much : little, NULL, NULL };
+        assert_int_equal(arena_run(arena, run_both, &pair),
+                         lacks > 0 ? STATUS_OUT_OF_MEMORY : STATUS_OK);
+        if (lacks == 0) {
+            pair.beside = much;
+            assert_int_equal(arena_run(arena, more_beside, &pair), STATUS_OUT_OF_MEMORY);
+            assert_int_equal(pair.kept[999], 9);
+        }
+        arena_close(arena);
+    }
+}
+
 static void accesses_beyond_an_end_are_found(void **state)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -232,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_large_array_is_not_copied),
         cmocka_unit_test(lack_ends_the_work_alone),
         cmocka_unit_test(runs_nest),
+        cmocka_unit_test(two_work_at_once),
         cmocka_unit_test(accesses_beyond_an_end_are_found),
     };
 
