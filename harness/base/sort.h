@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Like qsort(), but items that are equal keep their order, one pass is enough for items that are in order already, and a few
- * for some runs one behind the other. Of many short runs qsort() makes one, if that cannot be helped. */
+/* Like qsort(), but one pass is enough if the items are in order already, and runs that are in order are merged. */
 void sort_items(void *items, int64_t count, size_t size,
                 int (*compare)(const void *left, const void *right));
 

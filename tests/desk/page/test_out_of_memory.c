@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_long left;   /* allocations up to the one that fails; below 1: none does */
-static atomic_bool failed; /* it has */
+static atomic_long left;         /* allocations up to the one that fails; below 1: none does */
+static atomic_bool failed;       /* it has */
+static _Thread_local bool sorts; /* which goes without memory if there is none (test_sort) */
 
 /* Blocks of malloc(), as far as they are from here, and open arenas. */
 enum { LIVE_MOST = 1 << 14 };
@@ -47,9 +48,15 @@ void __wrap_arena_close(struct arena *arena);
 void *__wrap_arena_alloc(struct arena *arena, int64_t count, size_t size);
 void *__wrap_arena_grow(struct arena *arena, void *items, int64_t *room, size_t size);
 
+typedef int order(const void *left, const void *right);
+void __real_sort_items(void *items, int64_t count, size_t size, order *compare);
+void __real_sort_int64(int64_t *values, int64_t count);
+void __wrap_sort_items(void *items, int64_t count, size_t size, order *compare);
+void __wrap_sort_int64(int64_t *values, int64_t count);
+
 static bool fails(void)
 {
-    if (atomic_fetch_sub(&left, 1) != 1)
+    if (sorts || atomic_fetch_sub(&left, 1) != 1)
         return false;
     atomic_store(&failed, true);
     errno = ENOMEM;
@@ -158,6 +165,20 @@ void *__wrap_arena_grow(struct arena *arena, void *items, int64_t *room, size_t 
 {
     lack(arena);
     return __real_arena_grow(arena, items, room, size);
+}
+
+void __wrap_sort_items(void *items, int64_t count, size_t size, order *compare)
+{
+    sorts = true;
+    __real_sort_items(items, count, size, compare);
+    sorts = false;
+}
+
+void __wrap_sort_int64(int64_t *values, int64_t count)
+{
+    sorts = true;
+    __real_sort_int64(values, count);
+    sorts = false;
 }
 
 /* --- Tests --- */
