@@ -64,10 +64,10 @@ struct event_kernel {
 
 struct event_block { /* of memory */
     bool on_device;
+    uint32_t category; /* trace_file_name(); 0, "": unknown */
     int64_t device;
     uint64_t address;                                /* 0: unknown */
     int64_t allocated, reserved, category_allocated; /* after it; -1: unknown */
-    uint32_t category;                               /* trace_file_name(); 0, "": unknown */
 };
 
 struct event_operator { /* of those that state any of it */

@@ -226,7 +226,8 @@ static void remove_strays(struct trace_file *file, int64_t first_ns, int64_t las
 {
     int64_t kept = 0;
 
-    for (int64_t i = 0; i < file->event_count; i++)
+    while (kept < file->event_count && !is_stray(&file->events[kept], first_ns, last_ns)) kept++;
+    for (int64_t i = kept; i < file->event_count; i++)
         if (!is_stray(&file->events[i], first_ns, last_ns))
             file->events[kept++] = file->events[i];
     file->stray_count += file->event_count - kept;
@@ -303,8 +304,11 @@ static enum status settle_frames(struct trace_rows *rows)
     if (seen == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for %lld threads", (long long)file->track_count);
     for (int64_t i = 0; i < file->frame_count; i++)
-        if (!file->frames[i].is_stack || !rows->has_calls)
-            file->frames[kept++] = file->frames[i];
+        if (!file->frames[i].is_stack || !rows->has_calls) {
+            if (kept != i)
+                file->frames[kept] = file->frames[i];
+            kept++;
+        }
     file->frame_count = kept;
     if (!is_sorted(file, seen))
         sort_items(file->frames, file->frame_count, sizeof *file->frames, by_place);

@@ -4,6 +4,8 @@
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -869,6 +871,139 @@ static void events_across_windows_are_whole(void **state)
     free(text);
 }
 
+/* --- Two threads --- */
+
+/* What the writer of a trace may do that the second of two readers cannot know; each is rare in a trace. */
+enum oddity { NOTHING_ODD, ODD_BRACES, ODD_TEXT, ODD_TRACK, ODD_CATEGORY, ODD_CALLS, ODDITIES };
+
+static int put_odd(char *at, enum oddity oddity, int i)
+{
+    static const char *const events[ODDITIES] = {
+        [ODD_BRACES] =
+            ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"odd\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+            "\"dur\":1,\"args\":{\"list\":[{\"a\":1}, {\"b\":2}, {\"ph\":\"X\"}]}}",
+        [ODD_TEXT] =
+            ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"}, {\",\"pid\":1,\"tid\":1,\"ts\":%d,"
+            "\"dur\":1}",
+        [ODD_TRACK] =
+            ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"odd\",\"pid\":\"Spans\",\"tid\":1,"
+            "\"ts\":%d,\"dur\":1}",
+        [ODD_CATEGORY] =
+            ",{\"ph\":\"X\",\"cat\":\"mtia_runtime\",\"name\":\"odd\",\"pid\":1,\"tid\":1,"
+            "\"ts\":%d,\"dur\":1}",
+        [ODD_CALLS] =
+            ",{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"a.py(1): f\",\"pid\":1,"
+            "\"tid\":1,\"ts\":%d,\"dur\":1}",
+    };
+
+    return oddity != NOTHING_ODD ? sprintf(at, events[oddity], i) : 0;
+}
+
+/* An operator with a stack, its call, kernel and block, and a half of an interval that ends much later. */
+static int put_step(char *at, int i)
+{
+    return sprintf(
+        at,
+        ",\n "
+        "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::op_%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,"
+        "\"dur\":1,\"args\":{\"Input Dims\":[[%d, 2]],\"Call stack\":\"a.py(%d): f\"}},\n "
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k_%d\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":"
+        "1,"
+        "\"args\":{\"stream\":%d,\"Group size\":%d,\"Collective name\":\"c%d\"}}, "
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%d,\"args\":{\"Bytes\":%d,"
+        "\"Category\":\"m%d\"}},{\"ph\":\"%s\",\"cat\":\"cpu_op\",\"name\":\"half\",\"pid\":1,"
+        "\"tid\":3,\"ts\":%d}%s",
+        i % 501, i % 3, i, i % 77, i % 91, i % 303, i, i % 4, i, i % 13, i, i, i % 17,
+        i % 2000 < 1000 ? "B" : "E", i, i % 1009 == 0 ? ",{\"ph\":\"X\",\"cat\":\"kernel\"}" : "");
+}
+
+static char *odd_trace(enum oddity oddity, int first)
+{
+    enum { STEPS = 6000 };
+    char *text = malloc(STEPS * 1200), *at = text;
+
+    assert_non_null(text);
+    at += sprintf(at, "{\"traceEvents\": [{\"ph\":\"M\",\"name\":\"x\"}");
+    for (int i = 1; i < STEPS; i++) {
+        at += put_step(at, i);
+        if (i >= first && i % 7 == 0)
+            at += put_odd(at, oddity, i);
+    }
+    sprintf(at, "], \"distributedInfo\": {\"rank\": 1, \"world_size\": 2}}");
+    return text;
+}
+
+static struct trace_file *read_on(const cpu_set_t *cores, const char *text)
+{
+    struct trace_file *trace;
+    cpu_set_t before;
+
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof *cores, cores), 0);
+    trace = read_text(text);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    return trace;
+}
+
+#define CHECK_TABLE(table, members)                                                                \
+    do {                                                                                           \
+        assert_int_equal(a->table##_count, b->table##_count);                                      \
+        for (int64_t i = 0; i < a->table##_count; i++)                                             \
+            assert_memory_equal(&a->table##s[i], &b->table##s[i], members);                        \
+    } while (0)
+
+static void check_same(const struct trace_file *a, const struct trace_file *b)
+{
+    assert_int_equal(trace_file_name_count(a), trace_file_name_count(b));
+    for (uint32_t i = 0; i < trace_file_name_count(a); i++)
+        assert_string_equal(trace_file_name(a, i), trace_file_name(b, i));
+    assert_int_equal(a->track_count, b->track_count);
+    for (int64_t i = 0; i < a->track_count; i++) {
+        assert_int_equal(a->tracks[i].process, b->tracks[i].process);
+        assert_int_equal(a->tracks[i].thread, b->tracks[i].thread);
+    }
+    CHECK_TABLE(event, sizeof *a->events);
+    CHECK_TABLE(operator, sizeof * a->operators);
+    CHECK_TABLE(kernel, offsetof(struct event_kernel, blocks_per_sm));
+    CHECK_TABLE(frame, offsetof(struct event_frame, is_stack));
+    assert_int_equal(a->block_count, b->block_count);
+    for (int64_t i = 0; i < a->block_count; i++)
+        assert_int_equal(a->blocks[i].category, b->blocks[i].category);
+    for (int64_t i = 0; i < a->kernel_count; i++) {
+        assert_int_equal(a->kernels[i].collective, b->kernels[i].collective);
+        assert_int_equal(a->kernels[i].group_size, b->kernels[i].group_size);
+    }
+    assert_int_equal(a->other_count, b->other_count);
+    assert_int_equal(a->name_count, b->name_count);
+    assert_int_equal(a->bad_count, b->bad_count);
+    assert_int_equal(a->bad_offset, b->bad_offset);
+    assert_string_equal(a->bad_reason, b->bad_reason);
+    assert_int_equal(a->partial, b->partial);
+    assert_int_equal(a->rank, b->rank);
+    assert_true(a->unread_device == b->unread_device);
+}
+
+/* One core has one reader. What is odd stands in all windows, in the later ones, and in none. */
+static void two_threads_read_what_one_does(void **state)
+{
+    cpu_set_t all, one;
+    (void)state;
+
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    for (int oddity = 0; oddity < ODDITIES; oddity++)
+        for (int first = 0; first <= 3000; first += 3000) {
+            char *text = odd_trace((enum oddity)oddity, first);
+            struct trace_file *a = read_on(&one, text), *b = read_on(&all, text);
+            assert_true(a->event_count > 20000 && a->bad_count > 0 && a->rank == 1);
+            check_same(a, b);
+            trace_file_close(a);
+            trace_file_close(b);
+            free(text);
+        }
+}
+
 static int memory_file = -1;
 
 static int make_path(void **state)
@@ -918,6 +1053,7 @@ int main(void)
         cmocka_unit_test(a_trace_without_events_is_a_trace),
         cmocka_unit_test(a_missing_file_and_a_folder_are_named),
         cmocka_unit_test(events_across_windows_are_whole),
+        cmocka_unit_test(two_threads_read_what_one_does),
     };
 
     return cmocka_run_group_tests_name("reader", tests, make_path, remove_path);

@@ -40,12 +40,13 @@ static struct host_name by_name(const char *name)
 {
     struct host_name named = { .is_known = true, .call = HOST_LAUNCHING, .span = HOST_OPERATOR };
 
+    named.is_allocation = name_is_allocation(name);
     named.is_copy = strstr(name, "Memcpy") != NULL || strstr(name, "memcpy") != NULL;
     if (named.is_copy)
         named.call = HOST_COPYING;
     else if (name_is_wait(name))
         named.call = HOST_WAITING;
-    else if (name_is_allocation(name))
+    else if (named.is_allocation)
         named.call = HOST_ALLOCATING;
     if (name_is_data_loading(name))
         named.span = HOST_LOADING;

@@ -84,7 +84,7 @@ enum host_doing host_doing_of_name(const char *name, bool is_call);
 
 /* The same for each name of a trace, worked out when it is asked for first. */
 struct host_name {
-    bool is_known, is_copy;
+    bool is_known, is_copy, is_allocation;
     uint8_t call, span; /* enum host_doing */
 };
 struct host_names {

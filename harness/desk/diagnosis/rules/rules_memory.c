@@ -247,16 +247,18 @@ static struct allocations allocations(const struct facts *facts)
     const struct summary *summary = facts->summary;
     struct arena *scratch = arena_scratch(summary->arena);
     bool *has = ARENA_NEW(scratch, bool, summary->steps.count);
+    struct host_names names = host_names_open(scratch, summary->trace);
     struct allocations all = { 0 };
 
     for (int64_t i = 0; i < summary->timeline.host_count; i++) {
         const struct trace_event *event = summary->timeline.host[i];
-        const char *name = trace_file_name(summary->trace, event->name);
         int64_t step;
         if (!trace_event_is_call(event) || event->start_ns < summary->idle.start_ns ||
-            event->start_ns >= summary->idle.end_ns || !name_is_allocation(name))
+            event->start_ns >= summary->idle.end_ns ||
+            !host_name_of(&names, event->name)->is_allocation)
             continue;
-        take_allocation(&all, event, name_is_release(name));
+        take_allocation(&all, event,
+                        name_is_release(trace_file_name(summary->trace, event->name)));
         step = steps_find(&summary->steps, event->start_ns);
         if (step >= 0 && !has[step]) {
             all.steps++;
