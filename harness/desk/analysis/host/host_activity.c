@@ -388,28 +388,54 @@ struct telling_apart {
     const struct host_activity *activity;
     host_piece_visit *visit;
     void *context;
+    bool has_claims; /* in all of the time that is visited */
 };
 
-/* The first of the times that claim what seems to be overhead of launching, from a moment on. */
+/* The times that claim what seems to be overhead of launching. */
+struct claims {
+    struct claim {
+        const struct intervals *times;
+        enum host_doing doing;
+    } items[4];
+};
+
+static struct claims claims_of(const struct host_activity *activity)
+{
+    return (struct claims){ { { &activity->first_uses, HOST_FIRST_USE },
+                              { &activity->captures, HOST_CAPTURING },
+                              { &activity->pauses, HOST_WORKING },
+                              { &activity->messages, HOST_WAITING } } };
+}
+
+/* Most of the host's time has none. */
+static bool has_claims(const struct host_activity *activity, int64_t start_ns, int64_t end_ns)
+{
+    struct claims claims = claims_of(activity);
+
+    for (size_t i = 0; i < ARRAY_SIZE(claims.items); i++) {
+        const struct intervals *times = claims.items[i].times;
+        int64_t at = intervals_after(times, start_ns);
+        if (at < times->count && times->items[at].start_ns < end_ns)
+            return true;
+    }
+    return false;
+}
+
+/* The first of them from a moment on. */
 static struct interval next_claim(const struct host_activity *activity, int64_t at_ns,
                                   enum host_doing *doing)
 {
-    const struct {
-        const struct intervals *times;
-        enum host_doing doing;
-    } claims[] = { { &activity->first_uses, HOST_FIRST_USE },
-                   { &activity->captures, HOST_CAPTURING },
-                   { &activity->pauses, HOST_WORKING },
-                   { &activity->messages, HOST_WAITING } };
+    struct claims claims = claims_of(activity);
     struct interval next = { INT64_MAX, INT64_MAX };
     size_t count =
-        ARRAY_SIZE(claims) - (*doing != HOST_OUTSIDE); /* messages beside work hide nothing */
+        ARRAY_SIZE(claims.items) - (*doing != HOST_OUTSIDE); /* messages beside work hide nothing */
 
     for (size_t i = 0; i < count; i++) {
-        int64_t at = intervals_after(claims[i].times, at_ns);
-        if (at < claims[i].times->count && claims[i].times->items[at].start_ns < next.start_ns) {
-            next = claims[i].times->items[at];
-            *doing = claims[i].doing;
+        const struct intervals *times = claims.items[i].times;
+        int64_t at = intervals_after(times, at_ns);
+        if (at < times->count && times->items[at].start_ns < next.start_ns) {
+            next = times->items[at];
+            *doing = claims.items[i].doing;
         }
     }
     return next;
@@ -418,9 +444,10 @@ static struct interval next_claim(const struct host_activity *activity, int64_t 
 static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
     const struct telling_apart *telling = context;
-    bool is_overhead = doing == HOST_OUTSIDE || doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
+    bool is_told = !telling->has_claims ||
+                   (doing != HOST_OUTSIDE && doing != HOST_OPERATOR && doing != HOST_LAUNCHING);
 
-    while (is_overhead && start_ns < end_ns) {
+    while (!is_told && start_ns < end_ns) {
         enum host_doing claimed = doing;
         struct interval claim = next_claim(telling->activity, start_ns, &claimed);
         int64_t from_ns = interval_earlier(interval_later(start_ns, claim.start_ns), end_ns);
@@ -431,14 +458,15 @@ static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum hos
             telling->visit(telling->context, from_ns, to_ns, claimed);
         start_ns = to_ns;
     }
-    if (!is_overhead)
+    if (is_told)
         telling->visit(telling->context, start_ns, end_ns, doing);
 }
 
 void host_activity_visit(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                          int64_t end_ns, host_piece_visit *visit, void *context)
 {
-    struct telling_apart telling = { activity, visit, context };
+    struct telling_apart telling = { activity, visit, context,
+                                     has_claims(activity, start_ns, end_ns) };
 
     visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
 }

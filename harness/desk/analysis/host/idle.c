@@ -204,10 +204,14 @@ static void show(const struct sweep *sweep, const struct gap *gap, const struct 
         sweep->visit(sweep->context, &shown);
 }
 
+/* The sums are wanted once; whoever visits the gaps looks at each. */
 static void take(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
-    struct idle_time *step = step_of(sweep, gap->start_ns);
+    struct idle_time *step;
 
+    if (sweep->visit != NULL)
+        return;
+    step = step_of(sweep, gap->start_ns);
     add(&sweep->idle->all, time);
     if (step != NULL)
         add(step, time);

@@ -12,6 +12,12 @@ struct replaying {
     struct intervals *busy; /* NULL: nobody asks, or it is the first turn */
 };
 
+/* fmax() would be a call. No time is NaN. */
+static double later(double a_ns, double b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static double after_ns(const struct replaying *now, const struct graph_node *node)
 {
     return node->after != GRAPH_NONE ? now->ends_ns[node->after] + (double)node->lag_ns : -INFINITY;
@@ -19,18 +25,18 @@ static double after_ns(const struct replaying *now, const struct graph_node *nod
 
 static void run_host(struct replaying *now, const struct graph_node *node, int64_t at)
 {
-    now->starts_ns[at] = fmax(now->host_ns, after_ns(now, node));
+    now->starts_ns[at] = later(now->host_ns, after_ns(now, node));
     now->host_ns = now->ends_ns[at] = now->starts_ns[at] + (double)node->duration_ns;
 }
 
 static void run_work(struct replaying *now, const struct graph_node *node, int64_t at)
 {
     double *stream_ns = &now->streams_ns[node->stream];
-    double start_ns = fmax(*stream_ns + (double)node->gap_ns, after_ns(now, node));
+    double start_ns = later(*stream_ns + (double)node->gap_ns, after_ns(now, node));
 
     if (node->call != GRAPH_NONE)
-        start_ns = fmax(start_ns, fmax(now->starts_ns[node->call],
-                                       now->ends_ns[node->call] + (double)node->latency_ns));
+        start_ns = later(start_ns, later(now->starts_ns[node->call],
+                                         now->ends_ns[node->call] + (double)node->latency_ns));
     else if (isinf(start_ns))
         start_ns = (double)(node->at_ns - now->graph->start_ns);
     now->ends_ns[at] = *stream_ns = start_ns + (double)node->duration_ns;
@@ -42,7 +48,7 @@ static double end_of(const struct replaying *now)
 {
     double end_ns = now->host_ns;
 
-    for (int i = 0; i <= now->graph->stream_count; i++) end_ns = fmax(end_ns, now->streams_ns[i]);
+    for (int i = 0; i <= now->graph->stream_count; i++) end_ns = later(end_ns, now->streams_ns[i]);
     return end_ns;
 }
 
