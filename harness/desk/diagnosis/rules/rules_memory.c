@@ -257,8 +257,7 @@ static struct allocations allocations(const struct facts *facts)
             event->start_ns >= summary->idle.end_ns ||
             !host_name_of(&names, event->name)->is_allocation)
             continue;
-        take_allocation(&all, event,
-                        name_is_release(trace_file_name(summary->trace, event->name)));
+        take_allocation(&all, event, name_is_release(trace_file_name(summary->trace, event->name)));
         step = steps_find(&summary->steps, event->start_ns);
         if (step >= 0 && !has[step]) {
             all.steps++;
