@@ -33,22 +33,27 @@ T95 = {4: 3.182, 6: 2.571, 8: 2.365, 12: 2.201, 16: 2.131}  # Student's t, both 
 
 
 def watch(recorder):
-    """Returns a function that tells the nanoseconds spent in the recorder's functions since it was last asked."""
-    spent = [0]
-    disable = chokepoint_recorder.without_dynamo
+    """Returns a function that tells how many nanoseconds a step spends in the recorder's functions, since it was last
+    asked. Each of them is called once per step; medians, since another program may run during a call."""
+    spent = {}  # by function
 
     def timed(function):
+        times = spent[function] = []
+
         def call(*arguments):
             begin = time.perf_counter_ns()
             function(*arguments)
-            spent[0] += time.perf_counter_ns() - begin
+            times.append(time.perf_counter_ns() - begin)
 
         return call
 
     def take():
-        taken, spent[0] = spent[0], 0
-        return taken
+        step = sum(statistics.median(times) for times in spent.values() if times)
+        for times in spent.values():
+            times.clear()
+        return step
 
+    disable = chokepoint_recorder.without_dynamo
     chokepoint_recorder.without_dynamo = lambda function: timed(disable(function))
     recorder.fetching = timed(recorder.fetching)
     return take
@@ -110,7 +115,7 @@ class Copy:
     def turn(self, steps):
         self.orders.write(f"{steps}\n")
         self.orders.flush()
-        return [int(each) for each in self.answers.readline().split()]
+        return [float(each) for each in self.answers.readline().split()]
 
     def end(self):
         """The copies forked after it hold its pipes too, so it would not see them closed."""
@@ -157,8 +162,8 @@ def more(groups, kind, clock):
     return f"{100 * mean:+.2f}% ({100 * (mean - half):+.2f} to {100 * (mean + half):+.2f})"
 
 
-def per_step_us(groups, kind, clock):
-    return statistics.median(took[kind][clock] / steps / 1e3 for rounds, steps in groups for took in rounds)
+def median_us(groups, kind, clock):
+    return statistics.median(took[kind][clock] for rounds, _ in groups for took in rounds) / 1e3
 
 
 def main():
@@ -172,10 +177,11 @@ def main():
     for ms in options.milliseconds:
         passes = passes_for(ms)
         groups = [group(ms, passes, options.seconds) for _ in range(options.groups)]
-        print(f"a step of {per_step_us(groups, 'without', PROCESSOR) / 1e3:.2f} ms, load {os.getloadavg()[0]:.1f}")
+        step_ms = median_us(groups, "without", PROCESSOR) / groups[0][1] / 1e3
+        print(f"a step of {step_ms:.2f} ms, load {os.getloadavg()[0]:.1f}")
         for kind in KINDS[1:]:
             print(f"  {kind}: {more(groups, kind, PROCESSOR)} of the processor, {more(groups, kind, ALL)} of all time; "
-                  f"{per_step_us(groups, kind, IN_RECORDER):.1f} us in the recorder", flush=True)
+                  f"{median_us(groups, kind, IN_RECORDER):.1f} us in the recorder", flush=True)
 
 
 main()

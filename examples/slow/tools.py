@@ -4,9 +4,10 @@
 usage: tools.py [-h] [--rounds N] --out FOLDER CHOKEPOINT [NAME...]
 
 Run it with a python3 that has PyTorch, traceml-ai and py-spy, on a machine that does nothing else. The training runs
-without and with each tool in turns. Printed are medians of the rounds: seconds of the command; the processor's time of the
-command, its children's included, over that of the training alone; and the same for a step, as the training itself times
-it. FOLDER/TRAINING.TOOL has what a tool said; whether it is right is for a reader to judge.
+without and with each tool in turns. Printed are medians of the rounds, with the least and the most: seconds of the
+command; the processor's time of the command, its children's included, over that of the training alone; and the same for a
+step, as the training itself times it. FOLDER/TRAINING.TOOL has what a tool said; whether it is right is for a reader to
+judge.
 """
 import argparse
 import os
@@ -67,6 +68,11 @@ def run(command, said):
     return took, processor_s() - used, float(step[1]) if step else float("nan")
 
 
+def times(rounds, alone):
+    ratios = [one / other for one, other in zip(rounds, alone)]
+    return f"{statistics.median(ratios):.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
@@ -83,12 +89,12 @@ def main():
                 rows.setdefault(tool, []).append(run(command, said))
                 if file is not None and file.exists():
                     said.write_text(hot_lines(file))
+        print(f"{name}, load {os.getloadavg()[0]:.1f}")
         for tool, rounds in rows.items():
             seconds, used, step = zip(*rounds)
-            program = statistics.median(one / alone[1] for one, alone in zip(used, rows["alone"]))
-            steps = statistics.median(one / alone[2] for one, alone in zip(step, rows["alone"]))
-            print(f"{name} {tool}: {statistics.median(seconds):.1f} s; program {program:.2f}x, step {steps:.2f}x",
-                  flush=True)
+            _, used_alone, step_alone = zip(*rows["alone"])
+            print(f"  {tool}: {statistics.median(seconds):.1f} s; program {times(used, used_alone)}, "
+                  f"step {times(step, step_alone)}", flush=True)
 
 
 main()
