@@ -107,6 +107,11 @@ void dataset_close(struct dataset *dataset)
     free(dataset);
 }
 
+const struct dataset_config *dataset_config(const struct dataset *dataset)
+{
+    return &dataset->config;
+}
+
 uint32_t dataset_count(const struct dataset *dataset, enum split split)
 {
     if (dataset->config.kind == DATA_SEQUENCES)

@@ -30,6 +30,7 @@ struct sample_reader;
 enum status dataset_open(struct dataset **dataset, const struct dataset_config *config);
 void dataset_close(struct dataset *dataset);
 
+const struct dataset_config *dataset_config(const struct dataset *dataset);
 uint32_t dataset_count(const struct dataset *dataset, enum split split);
 int dataset_classes(const struct dataset *dataset);
 const char *dataset_class_name(const struct dataset *dataset, int label);

@@ -48,7 +48,7 @@ struct loader {
     struct loader_config config;
     struct batch_layout layout;
     struct batch_memory memory;
-    struct sample_cache *cache;   /* INPUT_CACHED only */
+    struct sample_cache *cache;   /* INPUT_CACHED: of all samples; or what is remembered; or NULL */
     struct sample_reader *reader; /* the caller's, with 0 workers */
     int64_t batches_per_epoch;
 
@@ -76,10 +76,14 @@ struct loader {
 static enum status put_sample(struct loader *loader, struct sample_reader *reader, uint32_t index,
                               void *input, int32_t *label, int32_t *length, bool *is_replaced)
 {
-    if (loader->cache == NULL)
-        return sample_load_usable(reader, loader->dataset, index, input, label, length,
-                                  is_replaced);
-    sample_cache_get(loader->cache, index, input, label, length, is_replaced);
+    struct sample_cache *cache = loader->cache;
+
+    if (cache != NULL && sample_cache_get(cache, index, input, label, length, is_replaced))
+        return STATUS_OK;
+    TRY(sample_load_usable(reader, loader->dataset, index, input, label, length, is_replaced));
+    if (cache != NULL)
+        sample_cache_put(cache, index, input, *label, *length, *is_replaced);
+
     return STATUS_OK;
 }
 
@@ -117,7 +121,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     int32_t *lengths = (int32_t *)(void *)(memory + layout->lengths_offset);
 
     *damaged = 0;
-    if (*reader == NULL && loader->cache == NULL)
+    if (*reader == NULL && loader->config.input != INPUT_CACHED)
         TRY(sample_reader_open(reader, loader->dataset));
     batch_arrange(layout, &loader->config.batching, loader->dataset, slot->samples, lengths);
     /* A sample is loaded with all its padding. Where that is cut off, the next one lies over it, so the
@@ -430,8 +434,10 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     TRY_OUT(rows_make(&made->slots, batches_max));
     TRY_OUT(rows_make(&made->order, made->order_count));
     TRY_OUT(rows_make(&made->threads, config->workers));
-    if (config->input == INPUT_CACHED)
+    if (config->input == INPUT_CACHED || config->remembers)
         TRY_OUT(sample_cache_open(&made->cache, dataset));
+    if (config->input == INPUT_CACHED)
+        TRY_OUT(sample_cache_fill(made->cache, dataset));
     TRY_OUT(top_up(made));
     TRY_OUT(start_threads(made));
 

@@ -2,7 +2,11 @@
  *
  * A sample that cannot be loaded is replaced by the next one of the split that can; the first follows
  * the last. The replacement depends only on the files, so it is the same for every thread and with the
- * cache. */
+ * cache.
+ *
+ * An experiment opens the same data dozens of times, twice for each pair. So what is decoded stays until other data are
+ * opened: a cache belongs to all who have the same files open, by their names and sizes, and the last one is kept. Files
+ * that are damaged are not kept so: each who opens them finds the damage. */
 #ifndef SCENARIOS_TRAINING_DATA_SAMPLE_CACHE_H
 #define SCENARIOS_TRAINING_DATA_SAMPLE_CACHE_H
 
@@ -14,15 +18,22 @@ enum status sample_load_usable(struct sample_reader *reader, const struct datase
                                uint32_t index, void *input, int32_t *label, int32_t *length,
                                bool *is_replaced);
 
-/* The whole training split, loaded. Read-only once open: threads may share it. */
+/* Samples of the training split, as they were loaded. Threads may share it. */
 struct sample_cache;
 
-/* OUT_OF_MEMORY, with the size, when the decoded split is larger than this machine's memory. */
+/* It may have samples already. OUT_OF_MEMORY. */
 enum status sample_cache_open(struct sample_cache **cache, const struct dataset *dataset);
 void sample_cache_close(struct sample_cache *cache); /* NULL is allowed */
 
-/* The same as sample_load_usable(), from memory. */
-void sample_cache_get(const struct sample_cache *cache, uint32_t index, void *input, int32_t *label,
+/* Loads the whole split. OUT_OF_MEMORY, with the size, when it is larger than this machine's memory. */
+enum status sample_cache_fill(struct sample_cache *cache, const struct dataset *dataset);
+
+/* The same as sample_load_usable(), from memory. False: the sample is not there. */
+bool sample_cache_get(const struct sample_cache *cache, uint32_t index, void *input, int32_t *label,
                       int32_t *length, bool *is_replaced);
+
+/* Keeps what sample_load_usable() gave, if there is memory. */
+void sample_cache_put(struct sample_cache *cache, uint32_t index, const void *input, int32_t label,
+                      int32_t length, bool is_replaced);
 
 #endif

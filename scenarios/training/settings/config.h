@@ -90,6 +90,7 @@ struct loader_config {
     int prefetch; /* batches that a worker keeps ready or in progress, at least 1 */
     bool persistent_workers; /* no: threads end with the epoch and new ones start */
     bool gives_way;          /* workers run only while no other thread wants their core */
+    bool remembers; /* what is decoded once: for loaders that are opened often (sample_cache.h) */
     struct batching_config batching;
     uint64_t seed;
     int64_t first_batch; /* where the seed's order is entered: the number of a batch */

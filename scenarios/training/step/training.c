@@ -30,6 +30,7 @@ static void load_resident_only(const struct training *training, struct loader_co
     int count = resident_count(&training->layout, samples / step_samples);
 
     loader->input = INPUT_DECODED;
+    loader->remembers = true;
     loader->prefetch = 1;
     if (loader->workers > count)
         loader->workers = count;

@@ -855,6 +855,53 @@ static void a_cache_needs_no_files_any_more(void **state)
     bench_close(&bench);
 }
 
+static int damaged_in_an_epoch(const struct dataset_config *data,
+                               const struct loader_config *config)
+{
+    struct bench bench;
+    int values[26] = { 0 }, damaged;
+
+    bench_open(&bench, data, config, 1, 1);
+    take_values(&bench, values);
+    damaged = (int)loader_statistics(bench.loader).damaged;
+    bench_close(&bench);
+    return damaged;
+}
+
+/* A file that is no image any more and has its old size is not looked at again, unless other data were open since. */
+static void what_was_decoded_stays_for_the_next_who_opens_the_same_files(void **state)
+{
+    static const struct loader_config configs[] = {
+        { .prefetch = 1, .input = INPUT_CACHED },
+        { .prefetch = 1, .input = INPUT_DECODED, .remembers = true },
+        { .prefetch = 2, .input = INPUT_DECODED, .remembers = true, .workers = 2 },
+    };
+    const struct loader_config decodes = { .prefetch = 1, .input = INPUT_DECODED };
+    const struct dataset_config data = make_folder(*state, 3, "");
+    const struct dataset_config other = { .kind = DATA_SEQUENCES, .tokens = 8, .vocabulary = 64 };
+    unsigned char jpeg[4096];
+
+    for (size_t c = 0; c < ARRAY_SIZE(configs); c++) {
+        const char *path = test_jpeg(*state, "own/a/0.jpg", 0);
+        FILE *file = fopen(path, "rb");
+        size_t size = fread(jpeg, 1, sizeof jpeg, file);
+        fclose(file);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 0);
+        memset(jpeg, 0, size);
+        test_file(*state, "own/a/0.jpg", jpeg, size);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 0);
+        assert_int_equal(damaged_in_an_epoch(&data, &decodes), 1);
+        test_file(*state, "own/a/0.jpg", jpeg, size - 1);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 1);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 1);
+        test_jpeg(*state, "own/a/0.jpg", 0);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 0);
+        assert_int_equal(damaged_in_an_epoch(&other, &configs[0]), 0);
+        test_file(*state, "own/a/0.jpg", jpeg, size);
+        assert_int_equal(damaged_in_an_epoch(&data, &configs[c]), 1);
+    }
+}
+
 static void when_nothing_can_be_decoded_that_is_an_error_with_names(void **state)
 {
     static const int workers[] = { 0, 1, 3 };
@@ -936,6 +983,7 @@ int main(void)
         WITH_FOLDER(damaged_samples_are_replaced_by_the_next_and_counted),
         WITH_FOLDER(files_that_vanish_are_replaced_too),
         WITH_FOLDER(a_cache_needs_no_files_any_more),
+        WITH_FOLDER(what_was_decoded_stays_for_the_next_who_opens_the_same_files),
         WITH_FOLDER(when_nothing_can_be_decoded_that_is_an_error_with_names),
         WITH_FOLDER(running_out_of_file_descriptors_is_an_error_not_damage),
     };
