@@ -5,20 +5,20 @@
 
 enum {
     PERIODS = 2,
+    STEPS_WANTED = 5,
     STEPS_ENOUGH = 20,
     STEPS_FEWEST = 3,
 };
 
-#define STEPS_WANTED(quick)    ((quick) ? 5 : 10)
-#define STEPS_ENOUGH_NS(quick) ((quick) ? 5e7 : 1e8)
-/* The approximate length of all windows of one kind together, and their least number. */
-#define WINDOWS_NS(quick)      ((quick) ? 5e7 : 3e8)
-#define WINDOWS_LEAST(quick)   ((quick) ? 1 : 3)
-#define LONG_NS                1e8
+#define STEPS_ENOUGH_NS      5e7
+/* The approximate length of all windows of one kind together, and their least number: a single one has no spread. */
+#define WINDOWS_NS(quick)    ((quick) ? 5e7 : 1e8)
+#define WINDOWS_LEAST(quick) ((quick) ? 1 : 2)
+#define LONG_NS              1e8
 /* More launches add no information, and are slow to write and to read. */
-#define LAUNCHES_MOST(quick)   ((quick) ? 20000 : 60000)
+#define LAUNCHES_MOST        20000
 /* Recording itself costs less: a third of the shortest steps. */
-#define DISTURBED              2
+#define DISTURBED            2
 
 static int64_t at_least(int64_t value, int64_t least)
 {
@@ -27,15 +27,16 @@ static int64_t at_least(int64_t value, int64_t least)
 
 static int64_t steps_of_window(const struct trace_need *need)
 {
-    double step_ns = need->step_us * 1e3, most = LAUNCHES_MOST(need->quick);
-    int64_t few = (int64_t)(STEPS_ENOUGH_NS(need->quick) / step_ns), many;
+    double step_ns = need->step_us * 1e3;
+    int64_t few = (int64_t)(STEPS_ENOUGH_NS / step_ns), many;
 
-    few = at_least(few < STEPS_ENOUGH ? few : STEPS_ENOUGH, STEPS_WANTED(need->quick));
-    if (need->launches * (double)few > most)
-        few = at_least((int64_t)(most / need->launches), STEPS_FEWEST);
+    few = at_least(few < STEPS_ENOUGH ? few : STEPS_ENOUGH, STEPS_WANTED);
+    if (need->launches * (double)few > LAUNCHES_MOST)
+        few = at_least((int64_t)(LAUNCHES_MOST / need->launches), STEPS_FEWEST);
     few = window_whole_periods(few, need->period);
     many = at_least(few, PERIODS * need->period);
-    if (need->alike && (step_ns * (double)many > LONG_NS || need->launches * (double)many > most))
+    if (need->alike &&
+        (step_ns * (double)many > LONG_NS || need->launches * (double)many > LAUNCHES_MOST))
         return few;
     return many;
 }

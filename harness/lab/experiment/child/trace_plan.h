@@ -1,7 +1,7 @@
 /* The length of a trace's windows and their number: enough steps for statistics and for what is periodic,
  * but few enough to write, read and look at.
  *
- * A window has at least 10 steps (quick: 5), 20 where steps are short, and two periods of everything
+ * A window has at least 5 steps, 20 where steps are short, and two periods of everything
  * periodic in either variant. It has fewer steps where a step launches very many kernels, down to the
  * three of PyTorch's example schedule (torch.profiler.schedule(wait=1, warmup=1, active=3)). Where two
  * periods take over 0.1 s or launch very many kernels, fewer are enough if both variants have the
