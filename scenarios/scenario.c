@@ -1,5 +1,6 @@
 #include "scenarios/scenario.h"
 
+#include "harness/base/figures/statistics.h"
 #include "scenarios/gpu_kernels/kernel_lesson.h"
 
 #include <stdio.h>
@@ -89,6 +90,17 @@ bool where_holds(enum where where, const struct device_properties *device)
     const bool holds[] = { WHERES(WHERE_CONDITION) };
 
     return holds[where];
+}
+
+double expectation_least(const struct expectation *expectation)
+{
+    if (expectation->is_cost)
+        return 0;
+    if (expectation->at_least > 0)
+        return expectation->at_least;
+    return expectation->at_most > 0 || expectation->before_above > 0 || expectation->after_below > 0
+               ? 0
+               : 1 + LEAST_EFFECT_PERCENT / 100.0;
 }
 
 bool expectation_is_end(const struct expectation *expectation)

@@ -66,6 +66,9 @@ struct expectation {
     double before_above, after_below; /* bounds on the metric itself; 0: no bound */
 };
 
+/* The least factor; 0: any. A cost has none; an expectation without any bound asks for 5%. */
+double expectation_least(const struct expectation *expectation);
+
 /* Whether a row is the end of a list of expectations: it names no metric. */
 bool expectation_is_end(const struct expectation *expectation);
 

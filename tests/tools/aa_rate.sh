@@ -12,7 +12,7 @@ Runs `PROGRAM run SCENARIO --aa --quick` RUNS times (20 if not given; build/chok
 each with a seed of its own, and prints one line per run, then the counts. SCENARIO is item_sync, or
 what the environment variable SCENARIO names; RUN_OPTIONS, if set, replaces --quick.
 
-Noise puts the interval of the same thing on one side of 1 in fewer than 5 of 100 runs, the looks at 9, 12
+Noise puts the interval of the same thing on one side of 1 in fewer than 5 of 100 runs, the looks at 6, 9, 12
 and 15 pairs included. A false alarm needs it beyond 5% as well: it should be rarer than that. Undecided
 runs say that the noise is larger than 5%.
 

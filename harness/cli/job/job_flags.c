@@ -48,6 +48,7 @@ struct protocol flags_protocol(const struct flags *flags)
     if (flags->repetitions > 0) {
         protocol.repetitions = flags->repetitions;
         protocol.extra = 0;
+        protocol.shortest_seconds = 0;
     }
     return protocol;
 }

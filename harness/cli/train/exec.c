@@ -18,8 +18,8 @@
 
 struct exec {
     struct flags flags;
-    double window_seconds; /* 0: not given */
-    int extra;             /* < 0: not given */
+    double window_seconds, shortest_seconds; /* 0: not given */
+    int extra;                               /* < 0: not given */
     enum variant variant;
     const char *trace;   /* NULL: measure */
     int jpeg_pixels;     /* 0: not given */
@@ -78,8 +78,10 @@ static enum status time_scenario(const struct exec *exec, const struct scenario 
 {
     struct protocol protocol = exec_protocol(exec);
 
-    if (exec->window_seconds > 0)
+    if (exec->window_seconds > 0) {
         protocol.window_seconds = exec->window_seconds;
+        protocol.shortest_seconds = exec->shortest_seconds;
+    }
     if (exec->extra >= 0)
         protocol.extra = exec->extra;
     return timing_child(scenario, &protocol, exec->variant, exec->record_fd);
@@ -138,6 +140,9 @@ static const struct option_row options[] = {
     FLAG_AA,
     { "window", "SECONDS", "approximate length of one timed window", 2, value_seconds,
       AT(window_seconds), .most = 600 },
+    { "shortest", "SECONDS",
+      "with --window: length of one where what is promised is kept by far; else all are as long", 2,
+      value_seconds, AT(shortest_seconds), .most = 600 },
     { "extra", "N", "most pairs to add while the verdict is undecided; 0 with --repetitions", 2,
       value_count, AT(extra), .most = 1000 },
     { "variant", "before|after", "run only this one; both if not given", 2, value_choice,

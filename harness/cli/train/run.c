@@ -180,18 +180,31 @@ static enum status interrupted(const struct run *run, int wanted)
          interrupt_name());
 }
 
+/* What scenario `i` takes over from the run that this one is to be like. */
+static void take_like(struct protocol *protocol, const struct run *run, int i)
+{
+    double seconds = run->like.window_seconds[i];
+
+    protocol->jpeg_pixels = run->like.jpeg_pixels[i];
+    if (!(seconds > 0))
+        return;
+    protocol->window_seconds = seconds;
+    protocol->shortest_seconds = 0;
+}
+
 static enum status run_scenarios(struct run *run)
 {
     enum status status = STATUS_OK;
     int wanted = choice_count(&run->choice) + choice_lessons(&run->choice);
-    struct protocol protocol = run_protocol(run);
+    const struct protocol common = run_protocol(run);
     struct progress progress = progress_start(choice_count(&run->choice));
 
     TRY_OUT(rows_make(&run->results, choice_count(&run->choice)));
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;
-        protocol.jpeg_pixels = run->like.jpeg_pixels[i];
+        struct protocol protocol = common;
+        take_like(&protocol, run, i);
         set_ceilings(&protocol, run, scenarios[i]);
         if (!interrupt_signal())
             TRY_OUT(run_scenario(run, scenarios[i], &protocol, &progress));

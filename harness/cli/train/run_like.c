@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WINDOW_MOST = 600 }; /* seconds, as exec takes them */
+
 static const cJSON *scenario_in(const struct like *like, const char *name)
 {
     return workload_scenario(like->result.root, name, strlen(name));
@@ -125,6 +127,16 @@ static enum status take_flags(const struct like *like, const char *name,
     return STATUS_OK;
 }
 
+/* 0: the file does not say. */
+static double window_seconds_of(const struct like *like, const char *name)
+{
+    const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(scenario_in(like, name), "protocol");
+    double seconds =
+        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(protocol, "window_seconds"));
+
+    return seconds > 0 && seconds <= WINDOW_MOST ? seconds : 0;
+}
+
 /* The same of ranks, which only some scenarios have. */
 static enum status take_ranks(const struct training_config *config, struct flags *flags)
 {
@@ -158,6 +170,7 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
         TRY_OUT(read_settings(like, scenarios[i], &config));
         if (scenarios[i]->balance.kind != BALANCE_NONE)
             like->jpeg_pixels[i] = config.data.jpeg_pixels;
+        like->window_seconds[i] = window_seconds_of(like, scenarios[i]->name);
         TRY_OUT(take_ranks(&config, flags));
         if (first)
             TRY_OUT(take_flags(like, scenarios[i]->name, &config, flags));

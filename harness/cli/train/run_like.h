@@ -1,6 +1,6 @@
 /* run --like RESULT: does the work of an earlier run again, so that `compare` compares the two. It takes over
  * what that run was given (seed, images, device memory, --quick) and what it chose: the size of the images
- * that brought host and device work into balance. */
+ * that brought host and device work into balance, and the length of windows. */
 #ifndef HARNESS_CLI_TRAIN_RUN_LIKE_H
 #define HARNESS_CLI_TRAIN_RUN_LIKE_H
 
@@ -9,7 +9,8 @@
 
 struct like {
     struct benchmark_file result;
-    int jpeg_pixels[CHOICE_MAX]; /* by scenario; 0: it was not chosen by a balance */
+    int jpeg_pixels[CHOICE_MAX];       /* by scenario; 0: it was not chosen by a balance */
+    double window_seconds[CHOICE_MAX]; /* 0: not known */
 };
 
 /* Reads the result file `path`, or that in a folder. Where no scenario is chosen, those that it measured are.

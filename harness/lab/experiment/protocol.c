@@ -7,9 +7,10 @@ struct protocol protocol_default(bool quick)
 {
     return (struct protocol){
         .device = "auto",
-        .repetitions = quick ? 6 : 9,
-        .extra = quick ? 9 : 6,
+        .repetitions = 6,
+        .extra = 9,
         .window_seconds = quick ? 0.1 : 0.2,
+        .shortest_seconds = quick ? 0.025 : 0.05,
         .timeout_seconds = quick ? 120 : 300, /* the first run also generates its images */
         .seed = 1,
         .quick = quick,

@@ -22,12 +22,15 @@
     INTEGER(int64_t, device_memory, "--device-memory") /* bytes; 0: the device's default */        \
     TEXT(data, "--data") /* folder of the user's images; NULL: the generated set */                \
     INTEGER(int, repetitions, "--repetitions")                                                     \
-    NUMBER(window_seconds, "--window") /* of a timed window, on average over both variants */      \
-    FLAG(quick, "--quick")             /* the numbers already follow from it */
+    NUMBER(window_seconds,                                                                         \
+           "--window")     /* of a timed window at most, on average over both variants */          \
+    FLAG(quick, "--quick") /* the numbers already follow from it */
 
 #define PROTOCOL_FIELDS(TEXT, INTEGER, NUMBER, FLAG)                                               \
     PROTOCOL_RECORDED(TEXT, INTEGER, NUMBER, FLAG)                                                 \
     INTEGER(int, extra, "--extra")                                                                 \
+    NUMBER(shortest_seconds,                                                                       \
+           "--shortest")           /* of a window; 0: none is shortened (child/resolution.h) */    \
     INTEGER(int, ranks, "--ranks") /* that train together; 0: as many as the scenario says */      \
     INTEGER(int, jpeg_pixels, "--jpeg-pixels") /* of the images' side; 0: as the balance needs */  \
     FLAG(unnamed, "--unnamed") /* traces name neither the variant nor the settings */              \
@@ -54,8 +57,8 @@ struct protocol {
 
 enum { EXTRA_PAIRS = 3 };
 
-/* 9 pairs of 0.2 s windows, or 6 of 0.1 s if quick, and up to 15 in both cases while undecided. On CUDA
- * windows last at least 0.3 s. Device "auto", seed 1. */
+/* 6 pairs, the fewest that give an interval, and up to 15 while undecided; of windows of 0.2 s, or 0.1 s if quick, and down
+ * to a quarter where that tells enough (child/resolution.h). On CUDA windows last at least 0.3 s. Device "auto", seed 1. */
 struct protocol protocol_default(bool quick);
 
 /* Processes that train the scenario together. */

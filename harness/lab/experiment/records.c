@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "repetition", "tracing",
-                                                           "skipped",  "error",      "end" };
+static const char *const type_names[RECORD_TYPE_COUNT] = { "scenario", "window",  "repetition",
+                                                           "tracing",  "skipped", "error",
+                                                           "end" };
 
 /* Fields that have the same name in a record, in both directions. */
 #define REPETITION_INTEGERS(X)                                                                     \
@@ -117,6 +118,8 @@ char *record_print(const struct record *record)
     json_text(&json, object, "type", type_names[record->type]);
     if (record->type == RECORD_SCENARIO)
         add_scenario(&json, object, record);
+    else if (record->type == RECORD_WINDOW)
+        json_number(&json, object, "window_seconds", record->window_seconds);
     else if (record->type == RECORD_REPETITION)
         add_repetition(&json, object, record);
     else if (record->type == RECORD_TRACING)
@@ -328,6 +331,8 @@ bool record_parse(struct record *record, const char *line)
     ok = parse_type(&record->type, object);
     if (ok && record->type == RECORD_SCENARIO)
         ok = parse_scenario(record, object);
+    else if (ok && record->type == RECORD_WINDOW)
+        ok = (record->window_seconds = number(object, "window_seconds")) > 0;
     else if (ok && record->type == RECORD_REPETITION)
         ok = parse_repetition(record, object);
     else if (ok && record->type == RECORD_TRACING)

@@ -1,6 +1,7 @@
 /* Records: the messages of a child to its parent, one JSON object per line.
  *
  *   {"type":"scenario", ...}    first: the device, the settings, the balance
+ *   {"type":"window", ...}      windows have another length from here on
  *   {"type":"repetition", ...}  one window of one variant
  *   {"type":"tracing", ...}     the trace of one variant is written, and what tracing cost
  *   {"type":"skipped", "text"}  last: the device cannot show the bottleneck
@@ -17,6 +18,7 @@
 
 enum record_type {
     RECORD_SCENARIO,
+    RECORD_WINDOW,
     RECORD_REPETITION,
     RECORD_TRACING,
     RECORD_SKIPPED,
@@ -33,7 +35,7 @@ struct record {
     char settings[VARIANT_COUNT][1024];
     bool fp32[VARIANT_COUNT]; /* whether the variant computes in fp32 */
     struct balance_result balance;
-    double window_seconds;
+    double window_seconds; /* WINDOW too */
 
     /* REPETITION; a parsed record owns step_ns (malloc) */
     enum variant variant;

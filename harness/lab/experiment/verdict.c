@@ -162,24 +162,12 @@ static void judge_interval(struct expectation_result *result, const char *measur
     worsen(result, outcome, reason);
 }
 
-/* The least factor. A cost has none; an expectation without any bound asks for 5%. */
-static double least_factor(const struct expectation *expectation)
-{
-    if (expectation->is_cost)
-        return 0;
-    if (expectation->at_least > 0)
-        return expectation->at_least;
-    return expectation->at_most > 0 || expectation->before_above > 0 || expectation->after_below > 0
-               ? 0
-               : 1 + LEAST_EFFECT_PERCENT / 100.0;
-}
-
 static void judge_factor(struct expectation_result *result, int pairs)
 {
     const struct expectation *expectation = result->expectation;
     const struct effect *effect = &result->effect;
     const struct confidence_interval interval = { effect->low, effect->high, effect->coverage };
-    double least = least_factor(expectation);
+    double least = expectation_least(expectation);
     struct change_text change = effect_words(effect, expectation->metric, expectation->direction);
     char measured[160], expected[96];
 

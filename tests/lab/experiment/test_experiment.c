@@ -391,9 +391,10 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     struct protocol how = protocol_default(false);
     (void)state;
 
-    assert_arguments(&how,
-                     "exec test --device auto --repetitions 9 --window 0.2 --extra 6 --seed 1 "
-                     "--record-fd 3");
+    assert_arguments(
+        &how,
+        "exec test --device auto --repetitions 6 --window 0.2 --extra 9 --shortest 0.05 --seed 1 "
+        "--record-fd 3");
     how.device = "cuda:1";
     how.device_memory = 5000000000;
     how.data = "/data/my images";
@@ -401,15 +402,15 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     how.repetitions = 4;
     how.window_seconds = 1.0 / 3;
     how.seed = UINT64_MAX;
-    assert_arguments(
-        &how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
-              "images --repetitions 4 --window 0.333333333 --extra 6 --jpeg-pixels 112 --seed "
-              "18446744073709551615 --record-fd 3");
+    assert_arguments(&how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
+                           "images --repetitions 4 --window 0.333333333 --extra 9 --shortest 0.05 "
+                           "--jpeg-pixels 112 --seed "
+                           "18446744073709551615 --record-fd 3");
     how = protocol_default(false);
     how.aa = true;
-    assert_arguments(&how,
-                     "exec test --device auto --repetitions 9 --window 0.2 --extra 6 --aa --seed 1 "
-                     "--record-fd 3");
+    assert_arguments(&how, "exec test --device auto --repetitions 6 --window 0.2 --extra 9 "
+                           "--shortest 0.05 --aa --seed 1 "
+                           "--record-fd 3");
 }
 
 static void the_tracing_childs_command_line_says_which_and_where(void **state)
@@ -430,8 +431,8 @@ static void the_tracing_childs_command_line_says_which_and_where(void **state)
     assert_string_equal(joined,
                         "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
                         "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
-                        "9 --window 0.2 --extra 6 --jpeg-pixels 96 --unnamed --seed 1 --record-fd "
-                        "3");
+                        "6 --window 0.2 --extra 9 --shortest 0.05 --jpeg-pixels 96 --unnamed "
+                        "--seed 1 --record-fd 3");
 }
 
 /* --- Traces --- */

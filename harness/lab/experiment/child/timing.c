@@ -3,6 +3,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
+#include "harness/lab/experiment/child/resolution.h"
 #include "harness/lab/experiment/child/session.h"
 #include "harness/lab/experiment/child/window.h"
 #include "harness/lab/experiment/verdict.h"
@@ -11,14 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_STREAM = 0x70616972 }; /* of random numbers: "pair" */
+enum {
+    ORDER_STREAM = 0x70616972, /* of random numbers: "pair" */
+    LONGER_MOST = 2, /* times as long as asked for, a window becomes for the sake of four slices */
+};
 
 struct timing {
     struct session session;
     struct device *device;
     enum variant only; /* VARIANT_COUNT: both */
     struct window_plan plan;
-    double pilot[METRIC_COUNT]; /* of the pilot that ran last */
+    double longest; /* seconds of a window that is not shortened */
+    double pilot[VARIANT_COUNT][METRIC_COUNT];
     bool apart; /* the device does not hold both runs of a pair: one comes after the other */
     struct scenario_result so_far; /* what was measured, without the single steps */
 };
@@ -75,12 +80,12 @@ out:
     return status;
 }
 
-/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it does not.
- * The pilot of the settings before was the last. */
+/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it does not. */
 static enum status check_cost(const struct timing *timing)
 {
     const struct least_cost *least = &timing->session.scenario->least_cost;
-    double cost_us = timing->pilot[least->metric], step_us = timing->pilot[METRIC_STEP_TIME];
+    const double *pilot = timing->pilot[VARIANT_BEFORE];
+    double cost_us = pilot[least->metric], step_us = pilot[METRIC_STEP_TIME];
 
     if (least->metric == METRIC_NONE || cost_us >= least->share * step_us)
         return STATUS_OK;
@@ -89,24 +94,55 @@ static enum status check_cost(const struct timing *timing)
          quantity_time(step_us * 1e3).text, 100 * least->share);
 }
 
-/* The pair that does not count: it warms up files, pools and primitives, and its step times give the
- * number of steps in a window. */
+/* Plans windows of `seconds`, and says so if that is another length. */
+static enum status plan_windows(struct timing *timing, double seconds)
+{
+    struct session *session = &timing->session;
+    bool both = timing->only == VARIANT_COUNT;
+    double step_ns[VARIANT_COUNT], said = timing->plan.seconds;
+
+    for (int v = 0; v < VARIANT_COUNT; v++) step_ns[v] = timing->pilot[v][METRIC_STEP_TIME] * 1e3;
+    timing->plan.seconds = seconds;
+    window_plan_steps(&timing->plan, &step_ns[both ? 0 : timing->only], both ? VARIANT_COUNT : 1);
+    if (!(seconds < said || seconds > said))
+        return STATUS_OK;
+    memset(&session->record, 0, sizeof session->record);
+    session->record.type = RECORD_WINDOW;
+    session->record.window_seconds = seconds;
+    return session_send(session);
+}
+
+/* As long as they have to be for what is promised. One variant alone promises nothing. */
+static double seconds_needed(struct timing *timing)
+{
+    const struct session *session = &timing->session;
+    const struct device_properties *device = device_properties(timing->device);
+    double margin =
+        timing->only != VARIANT_COUNT
+            ? 0
+            : resolution_margin(session->scenario, session->protocol->aa, device, timing->pilot);
+
+    return fmax(resolution_seconds(session->protocol->shortest_seconds, timing->longest, margin),
+                device->window_seconds_least);
+}
+
+/* The pair that does not count: it warms up files, pools and primitives. Its metrics give the length of a window, and
+ * its step times the number of steps. */
 static enum status run_pilot_pair(struct timing *timing)
 {
     bool both = timing->only == VARIANT_COUNT;
     const struct training_config *configs = &timing->session.configs[both ? 0 : timing->only];
-    double step_ns[VARIANT_COUNT];
     int count = both ? VARIANT_COUNT : 1;
     enum status status = STATUS_OK;
 
     timing->plan.period = training_period(configs, count);
     for (int i = 0; i < count; i++) {
-        TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, timing->pilot));
-        step_ns[i] = timing->pilot[METRIC_STEP_TIME] * 1e3;
+        double *pilot = timing->pilot[both ? (enum variant)i : timing->only];
+        TRY_OUT(window_pilot(timing->device, &configs[i], &timing->plan, pilot));
         if (i == 0 && is_run(timing, VARIANT_BEFORE))
             TRY_OUT(check_cost(timing));
     }
-    window_plan_steps(&timing->plan, step_ns, count);
+    TRY_OUT(plan_windows(timing, seconds_needed(timing)));
 
 out:
     if (status != STATUS_OK)
@@ -202,8 +238,8 @@ static enum status open_so_far(struct timing *timing, int pairs)
     return STATUS_OK;
 }
 
-/* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided. One
- * variant alone has no verdict, so nothing is added. */
+/* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided, of windows that are
+ * not shortened: there is more noise than the first pair showed. One variant alone has no verdict, so nothing is added. */
 static enum status run_pairs(struct timing *timing)
 {
     const struct protocol *protocol = timing->session.protocol;
@@ -224,6 +260,8 @@ static enum status run_pairs(struct timing *timing)
             break;
         TRY_OUT(verdict_so_far(timing, &so_far));
         group = EXTRA_PAIRS;
+        if (so_far == VERDICT_UNDECIDED && done < most)
+            TRY_OUT(plan_windows(timing, timing->longest));
     }
 
 out:
@@ -236,8 +274,10 @@ static enum status open_device(struct timing *timing)
     const struct session *session = &timing->session;
 
     TRY(session_open_device(session->protocol, (struct activity_sink){ 0 }, &timing->device));
-    timing->plan.seconds = fmax(session->protocol->window_seconds,
-                                device_properties(timing->device)->window_seconds_least);
+    timing->longest = fmax(session->protocol->window_seconds,
+                           device_properties(timing->device)->window_seconds_least);
+    timing->plan.seconds = timing->longest;
+    timing->plan.longest = LONGER_MOST * timing->longest;
 
     return STATUS_OK;
 }

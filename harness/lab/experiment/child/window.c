@@ -9,7 +9,6 @@
 enum {
     SLICE_STEPS_LEAST = 3, /* the first step of a slice finds an empty queue */
     SLICES_LEAST = 4,      /* window.h says how much worse two are */
-    LONGER_MOST = 2,       /* times as long as asked for, a window becomes for their sake */
     QUARTERS_MOST = 4,     /* of warm-up, because on a noisy machine two may never agree */
     DRAIN_QUARTERS_MOST = 16,
     DRAINED_LEAST = 2,     /* batches in a quarter; one more or less is chance */
@@ -24,6 +23,18 @@ int64_t window_whole_periods(int64_t steps, int64_t period)
     return (steps + period - 1) / period * period;
 }
 
+/* The fewest steps from `least` on that divide a period, but up to twice as many if they divide it into an even number: the
+ * other way round a window needs two periods. */
+static int64_t part_of_period(int64_t least, int64_t period)
+{
+    int64_t part = least, even;
+
+    while (period % part != 0) part++;
+    even = part;
+    while (even <= 2 * least && (period % even != 0 || period / even % 2 != 0)) even++;
+    return even <= 2 * least ? even : part;
+}
+
 /* A slice either holds whole periods or divides a period, so that a group of slices holds whole periods.
  * The number of slices is even, so that both variants come first equally often (ABBA). */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
@@ -35,9 +46,8 @@ void window_plan_steps(struct window_plan *plan, const double *step_ns, int coun
     plan->steps = SLICE_STEPS_LEAST;
     if (mean_ns > 0 && plan->steps < SLICE_NS / mean_ns)
         plan->steps = (int64_t)(SLICE_NS / mean_ns);
-    if (plan->steps > plan->period)
-        plan->steps = window_whole_periods(plan->steps, plan->period);
-    while (plan->period % plan->steps != 0 && plan->steps % plan->period != 0) plan->steps++;
+    plan->steps = plan->steps >= plan->period ? window_whole_periods(plan->steps, plan->period)
+                                              : part_of_period(plan->steps, plan->period);
     if (plan->steps < plan->period) {
         group = plan->period / plan->steps;
         group *= group % 2 + 1;
@@ -47,7 +57,7 @@ void window_plan_steps(struct window_plan *plan, const double *step_ns, int coun
     groups = wanted_ns / (slice_ns * (double)group);
     if (groups > 1 && isfinite(groups))
         plan->slices = (int64_t)(groups + 0.5) * group;
-    if (plan->slices < SLICES_LEAST && slice_ns * SLICES_LEAST <= wanted_ns * LONGER_MOST)
+    if (plan->slices < SLICES_LEAST && slice_ns * SLICES_LEAST <= plan->longest * 1e9)
         plan->slices = SLICES_LEAST;
 }
 

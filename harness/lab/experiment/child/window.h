@@ -26,6 +26,7 @@ struct window_plan {
     int64_t slices; /* of a window: even; together a multiple of period */
     int64_t period; /* in steps, of both variants together */
     double seconds; /* approximate length of a window */
+    double longest; /* seconds that a window of four slices may last where it would have fewer */
 };
 
 /* `steps`, rounded up to whole periods. */
@@ -33,7 +34,7 @@ int64_t window_whole_periods(int64_t steps, int64_t period);
 
 /* Fills in `steps` and `slices` for `count` variants whose steps take step_ns. A slice lasts about 10 ms,
  * averaged over the variants, and has at least 3 steps. A window lasts about `seconds` and has at least
- * two slices; it has four where they last no more than twice as long. */
+ * two slices; it has four where they last no more than `longest`. */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count);
 
 /* The repetition that does not count: opens a run, measures warm steps and closes the run. `metric` becomes

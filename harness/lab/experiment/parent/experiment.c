@@ -134,6 +134,9 @@ static void take_line(void *context, const char *line)
     case RECORD_SCENARIO:
         take_scenario(collector);
         break;
+    case RECORD_WINDOW:
+        collector->result->protocol.window_seconds = record->window_seconds;
+        break;
     case RECORD_REPETITION:
         take_repetition(collector);
         break;
