@@ -30,7 +30,8 @@ const struct scenario scenario_bucket_copies = {
                      "    optimizer.step()\n"
                      "    optimizer.zero_grad()\n",
         },
-    .base = "model=heavy blocks=3 tokens=5 width=192 batch=4 precision=fp32 ranks=2 bucket_mb=1",
+    .base = "model=heavy blocks=3 tokens=5 width=192 batch=4 precision=fp32 ranks=2 bucket_mb=1 "
+            "loss_every=5",
     .knob = "bucket_view",
     .before = "no",
     .after = "yes",

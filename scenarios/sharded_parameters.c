@@ -39,7 +39,7 @@ const struct scenario scenario_sharded_parameters = {
                      "    optimizer.step()\n"
                      "    optimizer.zero_grad()\n",
         },
-    .base = "model=balanced width=128 blocks=4 tokens=17 batch=56 loss_every=3 precision=fp32 "
+    .base = "model=balanced width=128 blocks=4 tokens=17 batch=24 loss_every=3 precision=fp32 "
             "ranks=2 bucket_mb=1 checkpointing=block segments=exact memory_budget=24MiB",
     .knob = "parameters",
     .before = "whole",
