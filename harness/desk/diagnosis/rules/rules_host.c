@@ -291,10 +291,11 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
 
     if (alone) {
         finding->title = "The loop does other work than its operators";
-        finding->advice = "do it before the loop, in the loader's workers, or with operators";
+        finding->advice =
+            "move it before the loop or into the loader's workers, or make operators of it";
     }
     snprintf(finding->evidence, sizeof finding->evidence,
-             alone ? "for %s of %s the loop runs no operator, in pauses of over %s"
+             alone ? "the loop runs no operator for %s of %s, in pauses of over %s"
                    : "the device is idle for %s of %s while the host launches nothing, in pauses "
                      "of over %s",
              quantity_time(work).text, step_text(facts).text,
