@@ -77,6 +77,7 @@ enum status training_run(struct training *training, int64_t steps)
     if (steps < 0)
         FAIL(STATUS_INTERNAL, "%lld steps", (long long)steps);
     training->steps += steps;
+    model.taken_ns += model.step_ns[is_after(training)] * (double)steps;
 
     return STATUS_OK;
 }
@@ -121,6 +122,7 @@ enum status training_window(struct training *training, int64_t steps,
     window->metric[METRIC_STEP_TIME] = (double)window->wall_ns / (double)window->steps / 1e3;
     window->metric[METRIC_LOG_PAUSE] = model.log_pause_ns / 1e3;
     training->steps += steps;
+    model.taken_ns += ns;
     training->windows++;
 
 out:

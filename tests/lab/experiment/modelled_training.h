@@ -39,6 +39,7 @@ struct model {
     struct device_options options;
     char folder[512]; /* of the images of the run opened last */
     int opened, closed, trimmed, devices_open, runs;
+    double taken_ns; /* by all steps */
     struct modelled_window windows[MODEL_WINDOWS];
     int window_count;
     int windows_at_reading[MODEL_READINGS]; /* windows done when the vitals were read */

@@ -525,6 +525,42 @@ static void windows_are_as_short_as_the_first_pair_allows(void **state)
     for (int i = 9; i < 15; i++) assert_int_equal(sent.records[i].repetition.steps, 20 * 4);
 }
 
+/* A guard of what `run all` costs: the time of all steps that a timing child runs, if nothing disturbs it. Whatever makes
+ * windows, warm-up or the pair that does not count longer for all scenarios must say so here. */
+static void a_scenario_takes_few_seconds(void **state)
+{
+    static const struct {
+        const char *loss_every; /* after: the period */
+        double step_ns;         /* after; before takes 1.5 times as much */
+        double at_least;        /* what is promised */
+        bool quick;
+        double seconds_most;
+    } cases[] = {
+        { "20", 1e5, 1.2, false, 1.45 }, { "20", 1e5, 1.45, false, 4.1 },
+        { "20", 1e5, 1.2, true, 0.9 },   { "20", 2e6, 1.2, false, 1.45 },
+        { "20", 2e6, 1.45, false, 4.3 }, { "20", 2e6, 1.2, true, 1.45 },
+        { "3", 3e7, 1.2, false, 7.4 },   { "3", 3e7, 1.45, false, 7.4 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scenario scenario = plain;
+        const struct protocol protocol = protocol_default(cases[i].quick);
+        scenario.after = cases[i].loss_every;
+        scenario.expect[0] =
+            (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = cases[i].at_least };
+        model_reset();
+        model.step_ns[1] = cases[i].step_ns;
+        model.step_ns[0] = 1.5 * cases[i].step_ns;
+        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        print_message("steps of %.1f ms, 1.5 where %.2f is promised%s: %.2f s\n",
+                      cases[i].step_ns / 1e6, cases[i].at_least, cases[i].quick ? ", quick" : "",
+                      model.taken_ns / 1e9);
+        assert_int_equal(model.opened, 2 * (1 + 6));
+        assert_true(model.taken_ns < cases[i].seconds_most * 1e9);
+    }
+}
+
 static void without_a_descriptor_nothing_is_sent(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -871,6 +907,7 @@ int main(void)
         cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
         cmocka_unit_test(windows_are_as_long_as_the_device_needs),
         cmocka_unit_test(windows_are_as_short_as_the_first_pair_allows),
+        cmocka_unit_test(a_scenario_takes_few_seconds),
         cmocka_unit_test(without_a_descriptor_nothing_is_sent),
         cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),
         cmocka_unit_test(a_good_ratio_is_left_alone),
