@@ -2,6 +2,7 @@
  * work. */
 #include "harness/desk/analysis/repeated_work.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 
@@ -145,13 +146,7 @@ static bool meets(const struct search *search, int64_t piece)
     for (int64_t i = search->anchors[piece]; i < search->anchors[piece + 1]; i++)
         if (search->work[i].crosses)
             return true;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (search->waits_ns[middle] < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, search->waits_ns[i] < start_ns);
     return low < search->wait_count && search->waits_ns[low] < end_ns;
 }
 

@@ -1,5 +1,6 @@
 #include "harness/desk/analysis/time_parts.h"
 
+#include "harness/base/bisect.h"
 #include "harness/desk/analysis/timeline/replayed.h"
 
 #include <stdio.h>
@@ -92,13 +93,7 @@ static int64_t step_at(const struct splitting *splitting, int64_t at_ns)
 {
     int64_t low = 0, high = splitting->summary->steps.count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (splitting->begin_ns[middle] <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, splitting->begin_ns[i] <= at_ns);
     return low > 0 ? low - 1 : 0;
 }
 

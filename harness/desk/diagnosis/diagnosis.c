@@ -1,5 +1,6 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/system/tasks.h"
 #include "harness/desk/analysis/soundness/processes.h"
 #include "harness/desk/diagnosis/digest/digest.h"
@@ -495,13 +496,7 @@ int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank)
 {
     int low = 0, high = diagnosis->run_count;
 
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (diagnosis->traces[diagnosis->by_rank[middle]]->rank > rank)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    BISECT(low, high, i, diagnosis->traces[diagnosis->by_rank[i]]->rank <= rank);
     return low < diagnosis->run_count ? diagnosis->by_rank[low] : -1;
 }
 

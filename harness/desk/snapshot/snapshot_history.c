@@ -1,4 +1,5 @@
 /* The history is gone through several times: for the curve and its peak, for steps, and for who holds what. */
+#include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
@@ -130,13 +131,7 @@ static enum status add_mark(struct memory_history *history, int64_t time_us)
 {
     int64_t low = 0, high = history->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (history->events[middle].time_us < time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, history->events[i].time_us < time_us);
     if (low == 0 || low == history->count)
         return STATUS_OK;
     TRY(rows_grow(&history->marks, history->mark_count + 1, &history->mark_room));

@@ -3,6 +3,7 @@
  * that had ended. */
 #include "harness/lab/record/joins.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 
 #include <stdlib.h>
@@ -358,13 +359,7 @@ const struct call_join *joins_call(const struct joins *joins, uint32_t correlati
 {
     int64_t low = 0, high = joins->call_count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (joins->calls[middle].call->correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, joins->calls[i].call->correlation < correlation);
     return low < joins->call_count && joins->calls[low].call->correlation == correlation
                ? &joins->calls[low]
                : NULL;

@@ -2,6 +2,7 @@
  * a trace of deep operators costs little more than its calls. */
 #include "harness/desk/analysis/host/host_activity.h"
 
+#include "harness/base/bisect.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
@@ -85,13 +86,7 @@ static int64_t device_of(const struct timeline *timeline, const struct trace_eve
     int64_t number = timeline->trace->tracks[event->track].process;
     int64_t low = 0, high = timeline->device_count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (timeline->devices[middle].device < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, timeline->devices[i].device < number);
     return low;
 }
 

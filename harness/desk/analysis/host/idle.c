@@ -103,16 +103,9 @@ static void find_window(struct idle *idle, const struct timeline *timeline,
 /* The step that the moment is in or after; NULL: before all. */
 static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
 {
-    int64_t low = 0, high = sweep->steps->count;
+    int64_t step = steps_last_begun(sweep->steps, at_ns);
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (sweep->steps->items[middle].event->start_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &sweep->idle->steps[low - 1] : NULL;
+    return step >= 0 ? &sweep->idle->steps[step] : NULL;
 }
 
 static void add(struct idle_time *sum, const struct idle_time *more)

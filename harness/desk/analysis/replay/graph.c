@@ -2,6 +2,7 @@
  * call before, and is followed by its work. */
 #include "harness/desk/analysis/replay/graph.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/launches.h"
@@ -207,14 +208,10 @@ static int32_t latest_by(const struct making *making, int64_t at_ns, int16_t wit
     for (int16_t i = 0; i < making->graph->stream_count; i++) {
         const struct stream_nodes *stream = &making->streams[i];
         int64_t low = 0, high = stream->count;
-        while (low < high && i != without) {
-            int64_t middle = low + (high - low) / 2;
-            if (end_of(making, stream->nodes[middle]) <= at_ns)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (i == without || low == 0)
+        if (i == without)
+            continue;
+        BISECT(low, high, node, end_of(making, stream->nodes[node]) <= at_ns);
+        if (low == 0)
             continue;
         if (latest == GRAPH_NONE || end_of(making, stream->nodes[low - 1]) > end_of(making, latest))
             latest = stream->nodes[low - 1];

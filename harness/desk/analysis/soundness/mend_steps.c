@@ -1,4 +1,5 @@
 /* The marked steps: what lies between, across and before them. */
+#include "harness/base/bisect.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
@@ -144,13 +145,7 @@ static const struct step_mark *crossed(const struct marks *marks, const struct t
     int64_t low = 0, high = marks->count;
     const struct step_mark *mark;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (marks->items[middle].start_ns < event->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, marks->items[i].start_ns < event->start_ns);
     if (low == 0)
         return NULL;
     mark = &marks->items[low - 1];

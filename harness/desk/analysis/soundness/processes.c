@@ -1,5 +1,6 @@
 #include "harness/desk/analysis/soundness/processes.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/steps.h"
 
@@ -85,13 +86,7 @@ static int64_t first_call(const struct calls *calls, int64_t correlation)
 {
     int64_t low = 0, high = calls->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (calls->items[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, calls->items[i].correlation < correlation);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* Sums up to each moment, so that a span costs two searches. */
 #include "harness/desk/analysis/tables/allocated.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 
 static int by_time(const void *left, const void *right)
@@ -47,13 +48,8 @@ static int64_t first(const struct allocated *allocated, int64_t at_ns, bool afte
 {
     int64_t low = 0, high = allocated->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2, moment_ns = allocated->moments[middle].at_ns;
-        if (moment_ns < at_ns || (after && moment_ns == at_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i,
+           allocated->moments[i].at_ns < at_ns || (after && allocated->moments[i].at_ns == at_ns));
     return low;
 }
 

@@ -2,6 +2,7 @@
  * backward pass are then joined with their operators, and all are sorted by what they have in common. */
 #include "harness/desk/analysis/tables/operator_kinds.h"
 
+#include "harness/base/bisect.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/replayed.h"
@@ -329,13 +330,8 @@ static int64_t forward_of(const struct gathering *gathering, const struct forwar
 {
     int64_t low = thread->first, high = thread->first + thread->count, first;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (gathering->items[gathering->candidates[middle]].event->start_ns < node->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i,
+           gathering->items[gathering->candidates[i]].event->start_ns < node->start_ns);
     if (low == thread->first)
         return NONE;
     first = gathering->run[low - 1];

@@ -1,6 +1,7 @@
 /* Sorting once and sweeping: linear in the intervals after the sort. */
 #include "harness/desk/analysis/timeline/intervals.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 
 void intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns)
@@ -61,13 +62,7 @@ int64_t intervals_after(const struct intervals *intervals, int64_t at_ns)
 {
     int64_t low = 0, high = intervals->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (intervals->items[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, intervals->items[i].end_ns <= at_ns);
     return low;
 }
 

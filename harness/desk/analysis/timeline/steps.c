@@ -2,6 +2,7 @@
  * list that it covers. */
 #include "harness/desk/analysis/timeline/steps.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
@@ -165,13 +166,7 @@ int64_t steps_last_begun(const struct steps *steps, int64_t at_ns)
 {
     int64_t low = 0, high = steps->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (steps->items[middle].event->start_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, steps->items[i].event->start_ns <= at_ns);
     return low - 1;
 }
 

@@ -1,6 +1,7 @@
 /* Work is sorted once and joined with its calls; every usage is then one pass over it. */
 #include "harness/desk/analysis/timeline/timeline.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 
@@ -108,13 +109,7 @@ static const struct trace_event *find_call(struct calls *calls, int64_t correlat
         calls->next++;
         return calls->items[next];
     }
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (calls->items[middle]->correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, calls->items[i]->correlation < correlation);
     calls->next = low + 1;
     return low < calls->count && calls->items[low]->correlation == correlation ? calls->items[low]
                                                                                : NULL;

@@ -1,5 +1,7 @@
 #include "harness/desk/diagnosis/facts/epoch_borders.h"
 
+#include "harness/base/bisect.h"
+
 #include <math.h>
 
 enum {
@@ -59,14 +61,7 @@ static int64_t count_below(const struct step_waits *waits, double wait_ns, bool 
 {
     int64_t low = 0, high = waits->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        double here_ns = waits->sorted[middle];
-        if (here_ns < wait_ns || (as_long && here_ns == wait_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, waits->sorted[i] < wait_ns || (as_long && waits->sorted[i] == wait_ns));
     return low;
 }
 

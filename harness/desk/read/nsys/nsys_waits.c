@@ -1,4 +1,5 @@
 /* Waits in the operating system stand for a loop's waits for data, if no range says when it has those. */
+#include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
@@ -104,13 +105,7 @@ static int64_t call_from(const struct timed_calls *calls, uint32_t track, int64_
     const struct timed_call key = { .track = track, .start_ns = at_ns };
     int64_t low = 0, high = calls->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (by_place(&calls->items[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, by_place(&calls->items[i], &key) < 0);
     return low;
 }
 

@@ -1,5 +1,7 @@
 #include "harness/lab/device/plugin/regions.h"
 
+#include "harness/base/bisect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +22,7 @@ static size_t upper_bound(const struct regions *regions, uintptr_t address)
 {
     size_t low = 0, high = regions->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (regions->items[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, regions->items[i].begin <= address);
     return low;
 }
 

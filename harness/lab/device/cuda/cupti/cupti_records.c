@@ -1,5 +1,6 @@
 #include "harness/lab/device/cuda/cupti/cupti_records.h"
 
+#include "harness/base/bisect.h"
 #include "harness/lab/device/cuda/cupti/occupancy.h"
 
 #include <stdio.h>
@@ -89,13 +90,7 @@ static const struct cupti_message *find_message(const struct cupti_records *reco
     int64_t start_ns = bounded(call->start);
     const struct cupti_message *message;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (records->messages[middle].start_ns <= start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, records->messages[i].start_ns <= start_ns);
     if (low == 0)
         return NULL;
     message = &records->messages[low - 1];
@@ -116,13 +111,7 @@ static const struct cupti_call *find_call(const struct cupti_records *records, u
 {
     size_t low = 0, high = records->count;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (records->noted[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, records->noted[i].correlation < correlation);
     return low < records->count && records->noted[low].correlation == correlation
                ? &records->noted[low]
                : NULL;
