@@ -312,7 +312,6 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
-        size_t length = strlen(finding->evidence);
         if (!takes_idle_time(finding))
             continue;
         if (held != NULL ? !held->shares[rule_number(finding->id)]
@@ -327,8 +326,7 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
             facts->keep->shares[rule_number(finding->id)] = true;
         finding->shares_time = true;
         finding->severity = SEVERITY_MINOR;
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; another finding has this time, too, or some of it");
+        finding_says(finding, "; another finding has this time, too, or some of it");
     }
     order(findings, facts);
 }
@@ -386,7 +384,6 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
         return;
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct finding finding;
-        size_t length;
         if (findings_find(findings, rule->id) != NULL)
             continue;
         if (is_held(rule, facts)) {
@@ -399,10 +396,8 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
         finding.severity = SEVERITY_MINOR;
         finding.confidence = CONFIDENCE_MEDIUM;
         finding.once_fixed = id;
-        length = strlen(finding.evidence);
-        snprintf(finding.evidence + length, sizeof finding.evidence - length,
-                 "; once %s is fixed, that is %.0f%% of what is left of the step", id,
-                 100 * (1 - 1 / finding.predicted_gain));
+        finding_says(&finding, "; once %s is fixed, that is %.0f%% of what is left of the step", id,
+                     100 * (1 - 1 / finding.predicted_gain));
         take(findings, &finding, rule, facts);
         if (facts->keep != NULL && !rule->asks_ranks)
             facts->keep->hidden[facts->keep->hidden_count++] = finding;
@@ -475,11 +470,9 @@ struct held *findings_held(const struct facts *facts)
 
 static void merge(struct finding *finding, const struct finding *other)
 {
-    size_t length = strlen(finding->evidence);
 
     if (!isnan(finding->lost_ns_per_step)) {
-        snprintf(finding->evidence + length, sizeof finding->evidence - length, "; %s",
-                 other->evidence);
+        finding_says(finding, "; %s", other->evidence);
         return;
     }
     memcpy(finding->evidence, other->evidence, sizeof finding->evidence);

@@ -1,5 +1,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/rules/held.h"
 
 #include <math.h>
@@ -226,7 +227,6 @@ static bool leaves_work(const struct rule *rule)
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     const struct rule *rule = rule_find(finding->id);
-    size_t length = strlen(finding->evidence);
     double saved_ns;
 
     if (!finding_costs(finding, facts, touched_ns) || !(finding->replayed_share > 0))
@@ -250,9 +250,17 @@ bool finding_replays(struct finding *finding, const struct facts *facts, double 
     }
     finding_informs(finding);
     finding->bottleneck = BOTTLENECK_NONE;
-    snprintf(finding->evidence + length, sizeof finding->evidence - length,
-             "; replayed without that, the step takes as long");
+    finding_says(finding, "; replayed without that, the step takes as long");
     return true;
+}
+
+void finding_says(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_append_list(finding->evidence, sizeof finding->evidence, format, arguments);
+    va_end(arguments);
 }
 
 void finding_informs(struct finding *finding)

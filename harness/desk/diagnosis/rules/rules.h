@@ -155,6 +155,10 @@ void finding_saves(struct finding *finding, const struct facts *facts, double sa
 void finding_judges(struct finding *finding, const char *what, double value, double good,
                     double bad);
 
+/* Adds to the evidence. */
+void finding_says(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Makes it a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 

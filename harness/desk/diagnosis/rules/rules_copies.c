@@ -3,7 +3,6 @@
 #include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* From the CUDA runtime's documentation (API synchronization behavior): a transfer from pageable memory of
@@ -153,11 +152,12 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
 
     if (!(copies.pageable_ns > 0))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "copies from pageable memory take %s of %s, %.0f%% of that while no kernel runs; the "
-             "device is idle for %s while the host is in such calls",
-             quantity_time(copies.pageable_ns).text, step_text(facts).text,
-             100 * exposed_share(facts), quantity_time(idle_in_calls(facts)).text);
+    finding_says(
+        finding,
+        "copies from pageable memory take %s of %s, %.0f%% of that while no kernel runs; the "
+        "device is idle for %s while the host is in such calls",
+        quantity_time(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
+        quantity_time(idle_in_calls(facts)).text);
     return cost_with_calls(finding, facts, copies.pageable_ns * exposed_share(facts));
 }
 
@@ -167,11 +167,11 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
 
     if (!are_many_small(&copies))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g copies %s between host and device, of %s on average; they take %s, and the "
-             "device is idle for %s while the host is in their calls",
-             copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
-             quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
+    finding_says(finding,
+                 "%.4g copies %s between host and device, of %s on average; they take %s, and the "
+                 "device is idle for %s while the host is in their calls",
+                 copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
+                 quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
     return cost_with_calls(finding, facts, copies.ns * exposed_share(facts));
 }
 
@@ -200,11 +200,11 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
         return false;
     exposed = all * pinned_share(facts, &copies) * exposed_share(facts);
     lost = exposed - facts_saved_copies_ns(facts);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "copies between host and device take %s of %s, %.0f%% of that while no "
-             "kernel runs",
-             quantity_time(fmin(copies.ns, all)).text, step_text(facts).text,
-             100 * exposed_share(facts));
+    finding_says(finding,
+                 "copies between host and device take %s of %s, %.0f%% of that while no "
+                 "kernel runs",
+                 quantity_time(fmin(copies.ns, all)).text, step_text(facts).text,
+                 100 * exposed_share(facts));
     if (facts_on_host_cores(facts)) /* so a copy beside a kernel may slow it down */
         finding->confidence = CONFIDENCE_MEDIUM;
     if (2 * all <= facts->step_ns)
@@ -264,8 +264,8 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 {
     struct trips trips = find_trips(facts);
 
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "data goes to the host and back between two kernels %.3g times %s, which takes %s of %s "
         "while nothing else runs",
         (double)trips.count / facts->steps, facts_per(facts),
@@ -311,11 +311,12 @@ static bool judge_device_copies(struct finding *finding, const struct facts *fac
     if (!(copies.count > 0))
         return false;
     ns = uncovered_ns(facts);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g copies %s from the device to itself, of %s in all; nothing is computed during "
-             "%s of them, in %s",
-             copies.count, facts_per(facts), quantity_bytes(copies.bytes).text,
-             quantity_time(ns).text, step_text(facts).text);
+    finding_says(
+        finding,
+        "%.4g copies %s from the device to itself, of %s in all; nothing is computed during "
+        "%s of them, in %s",
+        copies.count, facts_per(facts), quantity_bytes(copies.bytes).text, quantity_time(ns).text,
+        step_text(facts).text);
     return finding_replays(finding, facts, ns);
 }
 

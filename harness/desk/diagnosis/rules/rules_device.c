@@ -161,8 +161,8 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         return false;
     finding->advice = matrix_types_advice(types);
     finding->confidence = CONFIDENCE_MEDIUM;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "%.0f%% of kernel time is in fp32 matrix products on %.60s, which has matrix units for "
         "%s; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
@@ -190,10 +190,9 @@ static bool judge_padding_waste(struct finding *finding, const struct facts *fac
     waste = padded - 7 * samples;
     if (!(waste > 0))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
-             100 * padded / (tokens + padded), padded / facts->steps,
-             (tokens + padded) / facts->steps);
+    finding_says(finding, "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
+                 100 * padded / (tokens + padded), padded / facts->steps,
+                 (tokens + padded) / facts->steps);
     return finding_costs(finding, facts,
                          waste / (tokens + padded) * facts->busy_ns * facts_device_share(facts));
 }
@@ -212,10 +211,9 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     if (share.count < 10)
         return false;
     finding->confidence = CONFIDENCE_LOW;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g %s %s do one element-wise operation each; they take %s of %s", share.count,
-             alone ? "operators" : "kernels", facts_per(facts), quantity_time(share.ns).text,
-             quantity_time(facts->step_ns).text);
+    finding_says(finding, "%.4g %s %s do one element-wise operation each; they take %s of %s",
+                 share.count, alone ? "operators" : "kernels", facts_per(facts),
+                 quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
     return finding_costs(finding, facts, 0.5 * share.ns * (alone ? 1 : facts_device_share(facts)));
 }
 
@@ -228,7 +226,6 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
     const struct spans *spans = &facts->summary->spans;
     const struct span_row *optimizer = spans_find(spans, trace, "optimizer", false);
     double ns, updates, lost;
-    size_t length;
 
     if (optimizer == NULL)
         optimizer = spans_find(spans, trace, "Optimizer.step#", true);
@@ -239,15 +236,12 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
          facts->steps;
     updates = (double)optimizer->count / facts->steps;
     lost = ns - good * facts->step_ns;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
-             quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
-             100 * ns / facts->step_ns);
-    length = strlen(finding->evidence);
+    finding_says(finding, "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
+                 quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
+                 100 * ns / facts->step_ns);
     if (facts->has_steps && updates > 1.5) {
         lost = fmax(lost, ns * (1 - 1 / updates));
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; it updates the weights %.3g times per step", updates);
+        finding_says(finding, "; it updates the weights %.3g times per step", updates);
     }
     return finding_costs(finding, facts, lost * (alone ? 1 : facts_device_share(facts)));
 }
@@ -260,11 +254,11 @@ static bool judge_naive_operators(struct finding *finding, const struct facts *f
     double ns = (double)operators->attention_ns / facts->steps;
 
     finding->gain_is_most = true;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g times %s a softmax stands between two batched products (aten::bmm); what is "
-             "done with the scores, stored in memory, takes %s of %s",
-             (double)operators->attention_count / facts->steps, facts_per(facts),
-             quantity_time(ns).text, step_text(facts).text);
+    finding_says(finding,
+                 "%.4g times %s a softmax stands between two batched products (aten::bmm); what is "
+                 "done with the scores, stored in memory, takes %s of %s",
+                 (double)operators->attention_count / facts->steps, facts_per(facts),
+                 quantity_time(ns).text, step_text(facts).text);
     return finding_costs(finding, facts, ns);
 }
 
@@ -284,9 +278,9 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
             "torch.nn.attention.sdpa_kernel() with one backend says why";
     if (facts->summary->timeline.host_alone)
         return judge_naive_operators(finding, facts);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g softmax kernels %s, over scores stored in memory, take %s of %s", share.count,
-             facts_per(facts), quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
+    finding_says(finding, "%.4g softmax kernels %s, over scores stored in memory, take %s of %s",
+                 share.count, facts_per(facts), quantity_time(share.ns).text,
+                 quantity_time(facts->step_ns).text);
     if (facts_on_host_cores(facts))
         return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
     /* The products over the scores gain as well: on an H100 1.67 times where this says 1.08 (results/nvidia-h100). */
@@ -317,11 +311,12 @@ static bool judge_small_grid(struct finding *finding, const struct facts *facts)
     name = trace_file_name(facts->summary->trace, longest->name);
     finding->gain_is_most = true;
     finding->confidence = CONFIDENCE_MEDIUM;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
-             "per SM on average; they take %s of %s, the longest is %.*s",
-             count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
-             name_length(name), name);
+    finding_says(
+        finding,
+        "%.4g kernels %s of 10 us or more have fewer blocks than half the device's SMs, %.2g "
+        "per SM on average; they take %s of %s, the longest is %.*s",
+        count, facts_per(facts), filled / ns, quantity_time(ns).text, step_text(facts).text,
+        name_length(name), name);
     return finding_costs(finding, facts, (ns - filled) * facts_device_share(facts));
 }
 
@@ -330,10 +325,10 @@ static bool judge_device_wait(struct finding *finding, const struct facts *facts
     double stalled = (double)facts->summary->idle.all.stalled_ns / facts->steps;
 
     finding->confidence = CONFIDENCE_MEDIUM;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the device is idle for %s of %s although work is queued, in gaps of 30 us "
-             "or more",
-             quantity_time(stalled).text, step_text(facts).text);
+    finding_says(finding,
+                 "the device is idle for %s of %s although work is queued, in gaps of 30 us "
+                 "or more",
+                 quantity_time(stalled).text, step_text(facts).text);
     return finding_costs(finding, facts, stalled);
 }
 
@@ -356,22 +351,24 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most_ns = idle_doing_ns(time, most);
         }
     if ((double)time->unknown_ns > 0.5 * idle)
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
-                 "not show what the host did",
-                 100 * facts_busy_share(facts), step_text(facts).text,
-                 100 * (double)time->unknown_ns / idle);
+        finding_says(
+            finding,
+            "the device is busy for %.0f%% of %s; for %.0f%% of its idle time the trace does "
+            "not show what the host did",
+            100 * facts_busy_share(facts), step_text(facts).text,
+            100 * (double)time->unknown_ns / idle);
     else
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is busy for %.0f%% of %s; during its idle time work was queued for "
-                 "%.0f%%, and the host spent %.0f%% of it %s%s",
-                 100 * facts_busy_share(facts), step_text(facts).text,
-                 100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
-                 most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
-                 most == HOST_OUTSIDE     ? "outside of any event"
-                 : most == HOST_WORKING   ? "without launching anything"
-                 : most == HOST_FIRST_USE ? "things that it does once"
-                                          : host_doing_name(most));
+        finding_says(
+            finding,
+            "the device is busy for %.0f%% of %s; during its idle time work was queued for "
+            "%.0f%%, and the host spent %.0f%% of it %s%s",
+            100 * facts_busy_share(facts), step_text(facts).text,
+            100 * (double)time->queued_ns / idle, 100 * (double)most_ns / idle,
+            most == HOST_OUTSIDE || most == HOST_WORKING ? "" : "in ",
+            most == HOST_OUTSIDE     ? "outside of any event"
+            : most == HOST_WORKING   ? "without launching anything"
+            : most == HOST_FIRST_USE ? "things that it does once"
+                                     : host_doing_name(most));
     finding_informs(finding);
     return true;
 }
@@ -395,8 +392,8 @@ static bool judge_device_bound(struct finding *finding, const struct facts *fact
     if (facts->summary->timeline.host_alone || longest == NULL || !facts_device_sets_pace(facts))
         return false;
     name = trace_file_name(facts->summary->trace, longest->name);
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "the device is busy for %.0f%% of %s; %.0f%% of kernel time is in matrix products; the "
         "kernel that takes longest is %.*s, with %.0f%% of the busy time",
         100 * facts_busy_share(facts), facts->has_steps ? "the step" : "the trace",

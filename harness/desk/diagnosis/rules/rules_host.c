@@ -5,7 +5,6 @@
 #include "harness/desk/analysis/names/event_names.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- Waits in the loop --- */
@@ -92,12 +91,12 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
     double host =
         launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
 
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the host waits until the device has no work left, %.0f times %s with its %.0f "
-             "launches; launching takes %s of %s, and the device works for %s",
-             (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
-             facts->launches, quantity_time(launching).text, step_text(facts).text,
-             quantity_time(facts->busy_ns).text);
+    finding_says(finding,
+                 "the host waits until the device has no work left, %.0f times %s with its %.0f "
+                 "launches; launching takes %s of %s, and the device works for %s",
+                 (double)facts_idle(facts)->drained_count / facts->steps, facts_per(facts),
+                 facts->launches, quantity_time(launching).text, step_text(facts).text,
+                 quantity_time(facts->busy_ns).text);
     if (!finding_costs(finding, facts,
                        facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts)))
         return false;
@@ -127,7 +126,6 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     const struct summary *summary = facts->summary;
     struct arena *scratch = arena_scratch(summary->arena);
     struct after_waits after = { ARENA_NEW(scratch, double, summary->timeline.work_count + 2), 0 };
-    size_t length = strlen(finding->evidence);
     double all = 0, most = 0;
     int few = 0;
 
@@ -137,9 +135,9 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     for (int i = 0; i < after.count; i++) all += after.ns[i];
     while (few < after.count && most < all / 2) most += after.ns[after.count - ++few];
     if (few * 10 <= after.count)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; after %d of these waits it works for %s in all, after the other %d for %s", few,
-                 quantity_time(most).text, after.count - few, quantity_time(all - most).text);
+        finding_says(
+            finding, "; after %d of these waits it works for %s in all, after the other %d for %s",
+            few, quantity_time(most).text, after.count - few, quantity_time(all - most).text);
     arena_close(scratch);
 }
 
@@ -170,11 +168,12 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
     for (int i = 0; i < HOST_DOING_COUNT; i++) after_ns += (double)time->drained_ns[i];
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the host waits until the device has no work left, %.3g time%s %s; it then works for "
-             "%s until the device has work again, which takes %s",
-             waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
-             quantity_time(after_ns / facts->steps).text, quantity_time(facts->busy_ns).text);
+    finding_says(
+        finding,
+        "the host waits until the device has no work left, %.3g time%s %s; it then works for "
+        "%s until the device has work again, which takes %s",
+        waits, waits > 0.995 && waits < 1.005 ? "" : "s", facts_per(facts),
+        quantity_time(after_ns / facts->steps).text, quantity_time(facts->busy_ns).text);
     if (!finding_replays(finding, facts, put_off_ns(time) / facts->steps) ||
         (finding->severity == SEVERITY_INFORMATION &&
          after_ns < RULE_SHARE_LEAST * facts->window_ns))
@@ -189,12 +188,11 @@ static double say_idle(struct finding *finding, const struct facts *facts, enum 
     double idle = facts_doing_ns(facts, doing);
 
     if (facts->summary->timeline.host_alone)
-        snprintf(finding->evidence, sizeof finding->evidence, "the loop %s for %s of %s", what,
-                 quantity_time(idle).text, step_text(facts).text);
+        finding_says(finding, "the loop %s for %s of %s", what, quantity_time(idle).text,
+                     step_text(facts).text);
     else
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is idle for %s of %s while the loop %s", quantity_time(idle).text,
-                 step_text(facts).text, what);
+        finding_says(finding, "the device is idle for %s of %s while the loop %s",
+                     quantity_time(idle).text, step_text(facts).text, what);
     return idle;
 }
 
@@ -240,12 +238,10 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
 {
     double idle = say_idle(finding, facts, HOST_SAVING, "saves");
     double copies = facts_saved_copies_ns(facts);
-    size_t length = strlen(finding->evidence);
 
     finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (copies > 0)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; its copies take %s", quantity_time(copies).text);
+        finding_says(finding, "; its copies take %s", quantity_time(copies).text);
     return finding_replays(finding, facts, idle + copies);
 }
 
@@ -257,22 +253,19 @@ enum { NAMES_MOST = 3 };
 static void name_work(struct finding *finding, const struct facts *facts)
 {
     const struct pause_table *pauses = &facts->summary->pauses;
-    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
     double work = facts_doing_ns(facts, HOST_WORKING), unnamed = work;
 
     for (int64_t i = 0; i < pauses->count; i++)
         unnamed -= (double)pauses->rows[i].ns / facts->steps;
-    for (int64_t i = 0; i < pauses->count && i < NAMES_MOST && length < size; i++) {
+    for (int64_t i = 0; i < pauses->count && i < NAMES_MOST; i++) {
         double ns = (double)pauses->rows[i].ns / facts->steps;
         if (ns < RULE_SHARE_LEAST * work)
             break;
-        length += (size_t)snprintf(finding->evidence + length, size - length, "%s %s in %.60s",
-                                   i == 0 ? ";" : ",", quantity_time(ns).text,
-                                   trace_file_name(facts->summary->trace, pauses->rows[i].name));
+        finding_says(finding, "%s %s in %.60s", i == 0 ? ";" : ",", quantity_time(ns).text,
+                     trace_file_name(facts->summary->trace, pauses->rows[i].name));
     }
-    if (unnamed > RULE_SHARE_LEAST * work && length < size)
-        snprintf(finding->evidence + length, size - length, "; for %s nothing is recorded",
-                 quantity_time(unnamed).text);
+    if (unnamed > RULE_SHARE_LEAST * work)
+        finding_says(finding, "; for %s nothing is recorded", quantity_time(unnamed).text);
 }
 
 static void work_elsewhere(const void *context, const struct trace_graph *graph, int64_t at,
@@ -294,12 +287,13 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
         finding->advice =
             "move it before the loop or into the loader's workers, or make operators of it";
     }
-    snprintf(finding->evidence, sizeof finding->evidence,
-             alone ? "the loop runs no operator for %s of %s, in pauses of over %s"
-                   : "the device is idle for %s of %s while the host launches nothing, in pauses "
-                     "of over %s",
-             quantity_time(work).text, step_text(facts).text,
-             quantity_time((double)facts->summary->host.pause_ns).text);
+    finding_says(finding,
+                 alone
+                     ? "the loop runs no operator for %s of %s, in pauses of over %s"
+                     : "the device is idle for %s of %s while the host launches nothing, in pauses "
+                       "of over %s",
+                 quantity_time(work).text, step_text(facts).text,
+                 quantity_time((double)facts->summary->host.pause_ns).text);
     name_work(finding, facts);
     return finding_replays(finding, facts, work);
 }
@@ -397,8 +391,8 @@ static bool judge_uneven_steps(struct finding *finding, const struct facts *fact
                     stats_deviation(figures.length, figures.count) / 2;
         stats_sort(figures.length, figures.count);
         found = found && are_uneven(&figures, cv, alone);
-        snprintf(
-            finding->evidence, sizeof finding->evidence,
+        finding_says(
+            finding,
             "the standard deviation of %d steps is %.0f%% of their mean; half of them take %s or "
             "less, the longest %s, for the same work, and neither loading nor logging, saving, "
             "allocating or messages explain it",

@@ -2,12 +2,11 @@
  * once. */
 #include "harness/desk/diagnosis/rules/host_facts.h"
 
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/event_names.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- Work that is done once --- */
 
@@ -25,11 +24,8 @@ static double idle_for_first_uses(const struct facts *facts)
 /* Adds "3 graphs are captured" to a list; nothing for none of them. */
 static void list(char *text, size_t size, int64_t count, const char *one, const char *many)
 {
-    size_t length = strlen(text);
-
-    if (count > 0 && length < size)
-        snprintf(text + length, size - length, "%s%lld %s", length > 0 ? ", " : "",
-                 (long long)count, count == 1 ? one : many);
+    if (count > 0)
+        text_join(text, size, ", ", "%lld %s", (long long)count, count == 1 ? one : many);
 }
 
 static bool judge_initialisation(struct finding *finding, const struct facts *facts)
@@ -37,7 +33,6 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     const struct trace_file *trace = facts->summary->trace;
     const struct first_uses *uses = &facts->summary->first_uses;
     char what[200] = "";
-    size_t length;
 
     if (uses->times.count == 0)
         return false;
@@ -48,18 +43,17 @@ static bool judge_initialisation(struct finding *finding, const struct facts *fa
     list(what, sizeof what, uses->captures, "capture of a graph", "captures of graphs");
     list(what, sizeof what, uses->instantiated, "instantiation", "instantiations");
     list(what, sizeof what, uses->loads, "module loaded", "modules loaded");
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "%s; meanwhile, and in the operators around such calls, the device is idle for %s of %s",
         what, quantity_time(idle_for_first_uses(facts)).text,
         facts->has_steps ? "the steps" : "the trace");
-    length = strlen(finding->evidence);
     if (uses->longest != NULL)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; the longest takes %s: %.60s%s%.80s",
-                 quantity_time((double)(uses->longest->end_ns - uses->longest->start_ns)).text,
-                 trace_file_name(trace, uses->longest->name), uses->kernel != NULL ? " for " : "",
-                 uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
+        finding_says(finding, "; the longest takes %s: %.60s%s%.80s",
+                     quantity_time((double)(uses->longest->end_ns - uses->longest->start_ns)).text,
+                     trace_file_name(trace, uses->longest->name),
+                     uses->kernel != NULL ? " for " : "",
+                     uses->kernel != NULL ? trace_file_name(trace, uses->kernel->name) : "");
     return finding_costs(finding, facts, idle_for_first_uses(facts) / facts->steps);
 }
 
@@ -81,10 +75,10 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
 
     if (!captures->again)
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
-             (long long)captures->count, facts->steps, quantity_time(idle).text,
-             step_text(facts).text);
+    finding_says(
+        finding,
+        "%lld graphs are captured in %.0f steps; meanwhile the device is idle for %s of %s",
+        (long long)captures->count, facts->steps, quantity_time(idle).text, step_text(facts).text);
     return finding_replays(finding, facts, idle);
 }
 
@@ -177,16 +171,17 @@ static bool graphs_do_most(const struct facts *facts)
 
 static void launch_evidence(struct finding *finding, const struct facts *facts, const char *more)
 {
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%s%.0f launches %s, whose call takes %s (the median); %.0f%% of them launch a kernel "
-             "that is "
-             "shorter than the call; the device is idle for %s of %s while the host launches, or "
-             "prepares "
-             "that in operators and between them",
-             more, facts->launches, facts_per(facts),
-             quantity_time((double)facts->summary->launches.call_median_ns).text,
-             100 * short_share(facts), quantity_time(lost_to_launches(facts)).text,
-             quantity_time(facts->step_ns).text);
+    finding_says(
+        finding,
+        "%s%.0f launches %s, whose call takes %s (the median); %.0f%% of them launch a kernel "
+        "that is "
+        "shorter than the call; the device is idle for %s of %s while the host launches, or "
+        "prepares "
+        "that in operators and between them",
+        more, facts->launches, facts_per(facts),
+        quantity_time((double)facts->summary->launches.call_median_ns).text,
+        100 * short_share(facts), quantity_time(lost_to_launches(facts)).text,
+        quantity_time(facts->step_ns).text);
 }
 
 static bool judge_launch_bound(struct finding *finding, const struct facts *facts)
@@ -213,8 +208,8 @@ static bool judge_oversubscribed_host(struct finding *finding, const struct fact
         snprintf(of_cores, sizeof of_cores, "; the process may run on %d core%s", cores,
                  cores == 1 ? "" : "s");
     finding->confidence = facts_on_host_cores(facts) ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "%lld of %lld launches took over %s in their call while the device had nothing else to "
         "do, %s longer than the others on average%s",
         (long long)launches->late_call_count, (long long)launches->count,
@@ -326,16 +321,13 @@ static double lost_to_passes(const struct facts *facts, double launching)
 static bool judge_small_kernels(struct finding *finding, const struct facts *facts)
 {
     char more[120];
-    int length;
 
     if (!facts->has_steps || facts->passes < 2 || short_share(facts) < 0.25)
         return false;
-    length =
-        snprintf(more, sizeof more, "every step runs the forward pass %.0f times; ", facts->passes);
+    snprintf(more, sizeof more, "every step runs the forward pass %.0f times; ", facts->passes);
     if (isfinite(facts->summary->product_fixed_ns))
-        snprintf(more + length, sizeof more - (size_t)length,
-                 "a matrix product takes at least %s, however small it is; ",
-                 quantity_time(facts->summary->product_fixed_ns).text);
+        text_append(more, sizeof more, "a matrix product takes at least %s, however small it is; ",
+                    quantity_time(facts->summary->product_fixed_ns).text);
     finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
     launch_evidence(finding, facts, more);
     return finding_costs(finding, facts,

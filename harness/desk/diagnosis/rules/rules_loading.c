@@ -4,8 +4,6 @@
 #include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Workers have the batch ready. */
 static void load_in_workers(const void *context, const struct trace_graph *graph, int64_t at,
@@ -109,22 +107,21 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
     if (facts_loading_is_uneven(facts))
         return false;
     if (facts->summary->timeline.host_alone)
-        snprintf(
-            finding->evidence, sizeof finding->evidence,
+        finding_says(
+            finding,
             "the loop waits for data or prepares it for %s of %s; no gain is foretold, since more "
             "workers would take cores from the step",
             quantity_time(exposed).text, step_text(facts).text);
     else
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "the device is idle for %s of %s while the loop waits for data or "
-                 "prepares it; its own work takes %s",
-                 quantity_time(exposed).text, step_text(facts).text,
-                 quantity_time(facts->busy_ns).text);
+        finding_says(finding,
+                     "the device is idle for %s of %s while the loop waits for data or "
+                     "prepares it; its own work takes %s",
+                     quantity_time(exposed).text, step_text(facts).text,
+                     quantity_time(facts->busy_ns).text);
     if (event_ns > 0 && event_ns * events.loading >= RULE_SHARE_LEAST * exposed) {
-        size_t length = strlen(finding->evidence);
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
-                 quantity_time(event_ns * events.loading).text, 100 * events.loading / events.all);
+        finding_says(
+            finding, "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
+            quantity_time(event_ns * events.loading).text, 100 * events.loading / events.all);
     }
     /* On a host alone, loading and computing share the cores. */
     take_as_replayed(finding, facts, facts->summary->timeline.host_alone ? 0 : 1);
@@ -195,7 +192,6 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     int64_t count = facts->summary->steps.count, waiting;
     struct epoch_borders borders;
     double share;
-    size_t length;
 
     if (count < FACTS_STEPS_TO_REPEAT || !facts_loading_is_uneven(facts))
         return false;
@@ -204,23 +200,23 @@ static bool judge_uneven(struct finding *finding, const struct facts *facts, boo
     if (at_borders ? !borders.found : !come_again(finding, facts, &borders))
         return false;
     waiting = facts_steps_that_wait(facts);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
-             "step waits %s of %s",
-             (long long)waiting, (long long)count,
-             quantity_time(facts->summary->idle.loadings[count - 1]).text,
-             quantity_time(facts_typical_loading_ns(facts)).text,
-             quantity_time(facts->median_step_ns).text);
-    length = strlen(finding->evidence);
+    finding_says(
+        finding,
+        "%lld of %lld steps account for most of the wait for data, up to %s each; the median "
+        "step waits %s of %s",
+        (long long)waiting, (long long)count,
+        quantity_time(facts->summary->idle.loadings[count - 1]).text,
+        quantity_time(facts_typical_loading_ns(facts)).text,
+        quantity_time(facts->median_step_ns).text);
     if (at_borders)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; an epoch begins every %lld steps, and waits at random steps would look like "
-                 "that with a chance of %.2g%%",
-                 (long long)borders.steps, 100 * borders.chance);
+        finding_says(
+            finding,
+            "; an epoch begins every %lld steps, and waits at random steps would look like "
+            "that with a chance of %.2g%%",
+            (long long)borders.steps, 100 * borders.chance);
     else if (borders.found)
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; %.0f%% of it is not where epochs begin",
-                 100 * share_of_waiting(facts, &borders, false));
+        finding_says(finding, "; %.0f%% of it is not where epochs begin",
+                     100 * share_of_waiting(facts, &borders, false));
     share = share_of_waiting(facts, &borders, at_borders);
     take_as_replayed(finding, facts, share);
     return finding_replays(finding, facts, lost_to_loading(facts) * share);

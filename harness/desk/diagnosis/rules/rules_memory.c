@@ -5,7 +5,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The bytes that may be allocated on a device; 0: unknown. */
@@ -71,11 +70,10 @@ static bool judge_activation_memory(struct finding *finding, const struct facts 
         return false;
     finding->severity = share >= 0.98 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
     finding->confidence = by_category ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the peak is %s, %.0f%% of the %s available; %s of it %s",
-             quantity_bytes((double)device->peak).text, 100 * share,
-             quantity_bytes((double)budget).text, quantity_bytes((double)activations).text,
-             by_category ? "are activations" : "come and go within the trace");
+    finding_says(finding, "the peak is %s, %.0f%% of the %s available; %s of it %s",
+                 quantity_bytes((double)device->peak).text, 100 * share,
+                 quantity_bytes((double)budget).text, quantity_bytes((double)activations).text,
+                 by_category ? "are activations" : "come and go within the trace");
     return true;
 }
 
@@ -117,8 +115,8 @@ static bool judge_memory_headroom(struct finding *finding, const struct facts *f
     held = device->reserved_peak > device->peak ? device->reserved_peak : device->peak;
     if (!((double)held < 0.5 * (double)budget) || !(brief >= 0.5) || !(loading_share(facts) < 0.1))
         return false;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "at its peak the allocator holds %s, %.3g%% of the %s available; %.0f%% of kernel time "
         "is in kernels shorter than 100 us, which a larger batch would fill",
         quantity_bytes((double)held).text, 100 * (double)held / (double)budget,
@@ -182,14 +180,13 @@ static bool judge_memory_growth(struct finding *finding, const struct facts *fac
     budget = budget_of(facts, device);
     left = (double)(budget - device->peak) / per_step;
     finding->severity = budget > 0 && left <= 1000 ? SEVERITY_CRITICAL : SEVERITY_MAJOR;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "allocated memory at the end of a step grows by %s per step, in %lld of %lld steps",
-             quantity_bytes(per_step).text, (long long)growth.rises, (long long)(growth.steps - 1));
+    finding_says(
+        finding,
+        "allocated memory at the end of a step grows by %s per step, in %lld of %lld steps",
+        quantity_bytes(per_step).text, (long long)growth.rises, (long long)(growth.steps - 1));
     if (budget > 0) {
-        size_t length = strlen(finding->evidence);
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; the %s available are used up after %.0f more steps",
-                 quantity_bytes((double)budget).text, fmax(0, left));
+        finding_says(finding, "; the %s available are used up after %.0f more steps",
+                     quantity_bytes((double)budget).text, fmax(0, left));
     }
     return true;
 }
@@ -210,11 +207,11 @@ static bool judge_fragmentation(struct finding *finding, const struct facts *fac
     if (!(ratio >= 1.2) || !(unused >= 0.1 * (double)budget))
         return false;
     finding->severity = unused >= 0.25 * (double)budget ? SEVERITY_MAJOR : SEVERITY_MINOR;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "the allocator reserves %s for %s in use, %.2f times as much; %.0f%% of the "
-             "device's memory is reserved but unused",
-             quantity_bytes((double)device->reserved_at_peak).text,
-             quantity_bytes((double)device->peak).text, ratio, 100 * unused / (double)budget);
+    finding_says(finding,
+                 "the allocator reserves %s for %s in use, %.2f times as much; %.0f%% of the "
+                 "device's memory is reserved but unused",
+                 quantity_bytes((double)device->reserved_at_peak).text,
+                 quantity_bytes((double)device->peak).text, ratio, 100 * unused / (double)budget);
     return true;
 }
 
@@ -319,10 +316,9 @@ static bool judge_allocation_churn(struct finding *finding, const struct facts *
             "runs out (torch.cuda.memory_stats()[\"num_alloc_retries\"]), empty_cache(), or "
             "shapes that vary: use less memory, drop those calls, or set "
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%.4g calls %s allocate or release memory; they take %s of %s",
-             (double)all.count / facts->steps, facts_per(facts),
-             quantity_time((double)ns / facts->steps).text, step_text(facts).text);
+    finding_says(finding, "%.4g calls %s allocate or release memory; they take %s of %s",
+                 (double)all.count / facts->steps, facts_per(facts),
+                 quantity_time((double)ns / facts->steps).text, step_text(facts).text);
     /* On a host's cores the launches between these calls take longer as well: 14 us each in
      * allocation_churn, and 7 us after the fix. */
     finding->gain_is_least = facts_on_host_cores(facts);

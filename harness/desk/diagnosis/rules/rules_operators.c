@@ -1,9 +1,6 @@
 /* Findings of a host that computes itself: its operators are all that the trace shows. */
 #include "harness/desk/diagnosis/rules/rules.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { OPERATORS_LEAST = 10 }; /* per step: fewer cost nothing */
 
 /* The time of operators goes by the loop's thread, which interruptions lengthen; the part of it that is their
@@ -17,8 +14,8 @@ static bool judge_small_operators(struct finding *finding, const struct facts *f
     if (!facts->summary->timeline.host_alone || count < OPERATORS_LEAST || !(share >= 0.5))
         return false;
     finding->confidence = CONFIDENCE_MEDIUM;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "%.0f operators %s take %s each (the mean of their medians), and %.0f%% of that is what "
         "an operator costs beside its work; operators take %.0f%% of %s",
         count, facts_per(facts),
@@ -35,7 +32,6 @@ static void name_longest(struct finding *finding, const struct facts *facts)
     const struct spans *spans = &facts->summary->spans;
     struct arena *scratch = arena_scratch(facts->summary->arena);
     const struct span_row **rows = ARENA_NEW(scratch, const struct span_row *, spans->count);
-    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
     double all_ns = 0;
     int named = 0;
 
@@ -43,13 +39,12 @@ static void name_longest(struct finding *finding, const struct facts *facts)
         if (!spans->rows[i].is_phase && !spans->rows[i].is_call)
             all_ns += (double)spans->rows[i].host_self_ns;
     spans_sort(rows, spans, SPANS_BY_SELF_CPU_TIME_TOTAL);
-    for (int64_t i = 0; i < spans->count && named < NAMES_MOST && length < size; i++) {
+    for (int64_t i = 0; i < spans->count && named < NAMES_MOST; i++) {
         double ns = (double)rows[i]->host_self_ns;
         if (rows[i]->is_phase || rows[i]->is_call || !(ns >= RULE_SHARE_LEAST * all_ns))
             continue;
-        length += (size_t)snprintf(finding->evidence + length, size - length, "%s %.0f%% in %.60s",
-                                   named++ == 0 ? "; of their own time" : ",", 100 * ns / all_ns,
-                                   trace_file_name(facts->summary->trace, rows[i]->name));
+        finding_says(finding, "%s %.0f%% in %.60s", named++ == 0 ? "; of their own time" : ",",
+                     100 * ns / all_ns, trace_file_name(facts->summary->trace, rows[i]->name));
     }
     arena_close(scratch);
 }
@@ -60,9 +55,8 @@ static bool judge_host_computes(struct finding *finding, const struct facts *fac
     if (!facts->summary->timeline.host_alone || facts->summary->operators.count == 0 ||
         !(facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "operators take %.0f%% of %s, and no device is described or called",
-             100 * facts_computing_share(facts), step_text(facts).text);
+    finding_says(finding, "operators take %.0f%% of %s, and no device is described or called",
+                 100 * facts_computing_share(facts), step_text(facts).text);
     name_longest(finding, facts);
     finding_informs(finding);
     return true;
@@ -77,8 +71,8 @@ static bool judge_values_read(struct finding *finding, const struct facts *facts
 
     if (!facts->summary->timeline.host_alone || !(count >= READS_LEAST))
         return false;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "%.4g values %s are read from tensors (aten::item), which costs %s here; on a GPU each "
         "of them waits until the device has done all that is queued",
         count, facts_per(facts), quantity_time((double)operators->value_ns / facts->steps).text);

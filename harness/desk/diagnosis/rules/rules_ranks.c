@@ -128,13 +128,12 @@ static double waits_of_pipeline_ns(const struct facts *facts)
 
 static void say_micro_batches(struct finding *finding, double ranks, double now, double enough)
 {
-    size_t length = strlen(finding->evidence);
 
-    snprintf(finding->evidence + length, sizeof finding->evidence - length,
-             "; with %.0f micro-batch%s in %.0f ranks %.0f%% of all slots are idle, with %.0f "
-             "it would be %.0f%%",
-             now, now == 1 ? "" : "es", ranks, 100 * idle_share(ranks, now), enough,
-             100 * idle_share(ranks, enough));
+    finding_says(finding,
+                 "; with %.0f micro-batch%s in %.0f ranks %.0f%% of all slots are idle, with %.0f "
+                 "it would be %.0f%%",
+                 now, now == 1 ? "" : "es", ranks, 100 * idle_share(ranks, now), enough,
+                 100 * idle_share(ranks, enough));
 }
 
 static bool judge_pipeline_bubble(struct finding *finding, const struct facts *facts)
@@ -145,10 +144,11 @@ static bool judge_pipeline_bubble(struct finding *finding, const struct facts *f
     if (!bubble_matters(facts))
         return false;
     finding->confidence = CONFIDENCE_MEDIUM; /* small micro-batches may compute less efficiently */
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "sending to and receiving from single other ranks takes %s of %s, in which nothing is "
-             "computed",
-             quantity_time(bubble).text, step_text(facts).text);
+    finding_says(
+        finding,
+        "sending to and receiving from single other ranks takes %s of %s, in which nothing is "
+        "computed",
+        quantity_time(bubble).text, step_text(facts).text);
     if (ranks > 0)
         say_micro_batches(finding, ranks, facts->passes, MICRO_BATCHES_A_RANK * ranks);
     if (!finding_costs_from(finding, facts, bubble, BUBBLE_SHARE_MOST))
@@ -190,14 +190,15 @@ static bool judge_small_messages(struct finding *finding, const struct facts *fa
     if (!(lost > 0))
         return false;
     finding->confidence = CONFIDENCE_MEDIUM;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "backward sends its gradients of %s in %.4g messages %s, of %s on average, where "
-             "buckets of %s would be %.0f; the shortest takes %s, of which %s do not depend on its "
-             "size; %.0f%% of communication does not overlap with compute",
-             quantity_bytes(sent.bytes).text, sent.count, facts_per(facts),
-             quantity_bytes(sent.bytes / sent.count).text, quantity_bytes(BUCKET_BYTES).text,
-             bucket_count(&sent), quantity_time(messages->shortest_ns).text,
-             quantity_time(messages->fixed_ns).text, 100 * exposed_share(facts));
+    finding_says(
+        finding,
+        "backward sends its gradients of %s in %.4g messages %s, of %s on average, where "
+        "buckets of %s would be %.0f; the shortest takes %s, of which %s do not depend on its "
+        "size; %.0f%% of communication does not overlap with compute",
+        quantity_bytes(sent.bytes).text, sent.count, facts_per(facts),
+        quantity_bytes(sent.bytes / sent.count).text, quantity_bytes(BUCKET_BYTES).text,
+        bucket_count(&sent), quantity_time(messages->shortest_ns).text,
+        quantity_time(messages->fixed_ns).text, 100 * exposed_share(facts));
     return finding_costs(finding, facts, lost);
 }
 
@@ -208,14 +209,12 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
 {
     const double good = 0.15, bad = 0.3;
     double backward = (double)facts->summary->messages.backward_ns / facts->steps;
-    size_t length = strlen(finding->evidence);
 
     if (!(backward > 0))
         return;
     finding_judges(finding, "exposed share of backward", exposed / (backward + exposed), good, bad);
-    snprintf(finding->evidence + length, sizeof finding->evidence - length,
-             "; without that, backward would be %.0f%% shorter",
-             100 * exposed / (backward + exposed));
+    finding_says(finding, "; without that, backward would be %.0f%% shorter",
+                 100 * exposed / (backward + exposed));
 }
 
 /* Messages can hide behind computation that none hides behind yet. A device with one multiprocessor sends or computes, so
@@ -224,12 +223,12 @@ static void save_by_overlap(struct finding *finding, const struct facts *facts, 
 {
     const struct usage *usage = &facts->summary->usage;
     double computing = (double)(usage->kind_ns[WORK_COMPUTATION] - usage->communication_overlap_ns);
-    size_t length = strlen(finding->evidence);
 
     if (facts->device != NULL && facts->device->multiprocessors == 1) {
         finding->predicted_gain = NAN;
-        snprintf(finding->evidence + length, sizeof finding->evidence - length,
-                 "; the device has one multiprocessor, on which messages and kernels take turns");
+        finding_says(
+            finding,
+            "; the device has one multiprocessor, on which messages and kernels take turns");
         return;
     }
     finding_saves(finding, facts, fmin(exposed, computing / facts->steps));
@@ -244,9 +243,9 @@ static bool judge_messages_of_host(struct finding *finding, const struct facts *
     finding->advice =
         "send less often (accumulate gradients, no_sync()), in larger buckets, or over a "
         "faster network; on one machine use fewer processes with more threads";
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "messages between processes take %s of %s in which the loop does nothing else",
-             quantity_time(waits).text, step_text(facts).text);
+    finding_says(finding,
+                 "messages between processes take %s of %s in which the loop does nothing else",
+                 quantity_time(waits).text, step_text(facts).text);
     return finding_costs_from(finding, facts, waits, RULE_COMMUNICATION_LEAST);
 }
 
@@ -265,10 +264,10 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
     if (waits > 0)
         snprintf(waiting, sizeof waiting, ", %s of them waiting for the slow rank",
                  quantity_time(waits).text);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "communication takes %s of %s; %s of that does not overlap with compute%s",
-             quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
-             step_text(facts).text, quantity_time(exposed).text, waiting);
+    finding_says(finding,
+                 "communication takes %s of %s; %s of that does not overlap with compute%s",
+                 quantity_time((double)usage->kind_ns[WORK_COMMUNICATION] / facts->steps).text,
+                 step_text(facts).text, quantity_time(exposed).text, waiting);
     found = finding_costs_from(finding, facts, rest, RULE_COMMUNICATION_LEAST);
     judge_share_of_backward(finding, facts, exposed);
     if (found)
@@ -372,12 +371,13 @@ static bool judge_replicated_state(struct finding *finding, const struct facts *
     finding_judges(finding, "replicated share of memory", freed / memory, 0.1, 0.25);
     if (!(freed >= 0.1 * memory))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "each of %.0f ranks reduces gradients of %s per step and gets no parameters back, so "
-             "it updates all of them; the optimizer's state takes %s, %.0f%% of the %s available; "
-             "in equal parts it would take %s",
-             ranks, quantity_bytes(reduced).text, quantity_bytes(state).text, 100 * state / memory,
-             quantity_bytes(memory).text, quantity_bytes(state / ranks).text);
+    finding_says(
+        finding,
+        "each of %.0f ranks reduces gradients of %s per step and gets no parameters back, so "
+        "it updates all of them; the optimizer's state takes %s, %.0f%% of the %s available; "
+        "in equal parts it would take %s",
+        ranks, quantity_bytes(reduced).text, quantity_bytes(state).text, 100 * state / memory,
+        quantity_bytes(memory).text, quantity_bytes(state / ranks).text);
     return true;
 }
 
@@ -396,21 +396,18 @@ enum { NEAR_MOST = 8 }; /* ranks to name */
 static void name_near(char *text, size_t size, const struct facts *facts,
                       const struct slow_rank *slow, const struct rank_figures *figures)
 {
-    size_t length;
     int64_t named = 0;
 
     text[0] = '\0';
     if (slow->near == 0)
         return;
-    length = (size_t)snprintf(text, size, " (as slow: rank%s", slow->near == 1 ? "" : "s");
+    text_append(text, size, " (as slow: rank%s", slow->near == 1 ? "" : "s");
     for (int64_t i = 0; i < facts->rank_count && named < NEAR_MOST; i++)
         if (i != slow->which && rank_is_slow(slow, &figures[i]))
-            length += (size_t)snprintf(text + length, size - length, "%s%lld",
-                                       named++ > 0 ? ", " : " ", number_of(facts, i));
+            text_append(text, size, "%s%lld", named++ > 0 ? ", " : " ", number_of(facts, i));
     if (slow->near > named)
-        length += (size_t)snprintf(text + length, size - length, " and %lld more",
-                                   (long long)(slow->near - named));
-    snprintf(text + length, size - length, ")");
+        text_append(text, size, " and %lld more", (long long)(slow->near - named));
+    text_append(text, size, ")");
 }
 
 /* The ranks share one step, and so a share of it: a rank that sees a longer one loses no more. */
@@ -428,12 +425,13 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
             snprintf(does, sizeof does, ", while it %s for %s, the others for %s",
                      slow_rank_does(&slow), quantity_time(slow.part_ns).text,
                      quantity_time(slow.part_typical_ns).text);
-        snprintf(finding->evidence, sizeof finding->evidence,
-                 "rank %lld%s communicates for %s %s, the others for %s (median): they wait for "
-                 "it%s; as fast as the next rank, it would make the step %s instead of %s",
-                 number_of(facts, slow.which), near, quantity_time(slow.least_ns).text,
-                 facts_per(facts), quantity_time(slow.typical_ns).text, does,
-                 quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
+        finding_says(
+            finding,
+            "rank %lld%s communicates for %s %s, the others for %s (median): they wait for "
+            "it%s; as fast as the next rank, it would make the step %s instead of %s",
+            number_of(facts, slow.which), near, quantity_time(slow.least_ns).text, facts_per(facts),
+            quantity_time(slow.typical_ns).text, does,
+            quantity_time(slow.step_ns - slow.lost_ns).text, quantity_time(slow.step_ns).text);
         found = finding_costs(finding, facts, slow.lost_ns / slow.step_ns * facts->step_ns);
     }
     arena_close(scratch);
@@ -456,20 +454,18 @@ static bool judge_uneven_devices(struct finding *finding, const struct facts *fa
         sum_ns += (double)timeline->devices[i].usage.busy_ns;
     even = sum_ns / (double)timeline->device_count / (double)most->usage.busy_ns;
     finding_judges(finding, "mean work over that of the busiest device", even, 0.8, 0.5);
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "device %lld is busy for %.0f%% of the trace, and the others for less than half as long:",
         (long long)most->device, 100 * (double)most->usage.busy_ns / all_ns);
     for (int64_t i = 0; i < timeline->device_count; i++) {
         const struct track_usage *device = &timeline->devices[i];
         if (2 * device->usage.busy_ns < most->usage.busy_ns && named++ < NAMED_MOST)
-            text_append(finding->evidence, sizeof finding->evidence, "%s device %lld for %.0f%%",
-                        named > 1 ? "," : "", (long long)device->device,
-                        100 * (double)device->usage.busy_ns / all_ns);
+            finding_says(finding, "%s device %lld for %.0f%%", named > 1 ? "," : "",
+                         (long long)device->device, 100 * (double)device->usage.busy_ns / all_ns);
     }
     if (named > NAMED_MOST)
-        text_append(finding->evidence, sizeof finding->evidence, ", and %d more",
-                    named - NAMED_MOST);
+        finding_says(finding, ", and %d more", named - NAMED_MOST);
     finding_informs(finding);
     return named > 0 && even < 0.8;
 }

@@ -1,10 +1,10 @@
 /* Findings of the trace itself: what it cannot tell. */
 #include "harness/desk/diagnosis/rules/rules.h"
 
-#include <math.h>
+#include "harness/base/words/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool judge_unread_device(struct finding *finding, const struct facts *facts)
 {
@@ -12,8 +12,8 @@ static bool judge_unread_device(struct finding *finding, const struct facts *fac
 
     if (!facts_are_foreign(facts))
         return false;
-    snprintf(
-        finding->evidence, sizeof finding->evidence,
+    finding_says(
+        finding,
         "its rows are of %s; only those are read that PyTorch's profiler writes of GPUs (CUDA, "
         "ROCm, XPU) and of the host",
         device != NULL ? device : "kinds that are not known");
@@ -33,12 +33,12 @@ static bool judge_empty_recording(struct finding *finding, const struct facts *f
 
     if (!is_empty(trace))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%s; the profiler's schedule was still waiting or warming up when it stopped, or "
-             "profiler.step() was never called",
-             trace->stray_count > 0 ? "no event has a time that can be"
-             : trace->bad_count > 0 ? "no event is whole"
-                                    : "the file has no events");
+    finding_says(finding,
+                 "%s; the profiler's schedule was still waiting or warming up when it stopped, or "
+                 "profiler.step() was never called",
+                 trace->stray_count > 0 ? "no event has a time that can be"
+                 : trace->bad_count > 0 ? "no event is whole"
+                                        : "the file has no events");
     finding->severity = SEVERITY_MAJOR;
     return true;
 }
@@ -51,14 +51,12 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
     if (facts->summary->timeline.work_count > 0 || is_empty(facts->summary->trace) ||
         (alone && facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return false;
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "none of the %lld events is a kernel, a copy or a memset%s",
-             (long long)facts->summary->trace->event_count,
-             alone ? ", and no device is described or called" : "");
+    finding_says(finding, "none of the %lld events is a kernel, a copy or a memset%s",
+                 (long long)facts->summary->trace->event_count,
+                 alone ? ", and no device is described or called" : "");
     if (needed != NULL)
-        snprintf(finding->evidence + strlen(finding->evidence),
-                 sizeof finding->evidence - strlen(finding->evidence),
-                 "; there was a GPU, as %.60s shows, but its rows are missing", needed);
+        finding_says(finding, "; there was a GPU, as %.60s shows, but its rows are missing",
+                     needed);
     finding->severity = SEVERITY_MAJOR;
     if (alone) { /* Nobody is at fault who computes on a host. */
         finding->bottleneck = BOTTLENECK_NONE;
@@ -71,17 +69,14 @@ static bool judge_no_device_activity(struct finding *finding, const struct facts
 __attribute__((format(printf, 3, 4))) static void
 complain(struct finding *finding, const char *advice, const char *format, ...)
 {
-    size_t length = strlen(finding->evidence), size = sizeof finding->evidence;
     va_list arguments;
 
-    if (length == 0)
+    if (finding->evidence[0] == '\0')
         finding->advice = advice;
     else
-        length += (size_t)snprintf(finding->evidence + length, size - length, "; ");
-    if (length >= size)
-        return;
+        finding_says(finding, "; ");
     va_start(arguments, format);
-    vsnprintf(finding->evidence + length, size - length, format, arguments);
+    text_append_list(finding->evidence, sizeof finding->evidence, format, arguments);
     va_end(arguments);
 }
 
@@ -189,7 +184,6 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
 {
     const struct summary *summary = facts->summary;
 
-    finding->evidence[0] = '\0';
     complain_of_recording(finding, summary->trace);
     complain_of_soundness(finding, &summary->soundness);
     if (facts_are_few(facts) && summary->timeline.work_count > 0)
