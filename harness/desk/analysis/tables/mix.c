@@ -1,4 +1,4 @@
-/* One pass over the work; names are classed once each. */
+/* One pass over the work; the names of kernels are classed once each. */
 #include "harness/desk/analysis/tables/mix.h"
 
 #include "harness/desk/analysis/timeline/phases.h"
@@ -62,8 +62,10 @@ double mix_share(const struct mix *mix, enum mix_group group)
     return all_ns > 0 ? group_ns(mix, group) / all_ns : (double)NAN;
 }
 
-/* Kernels that the phase "optimizer" launches update the weights, whatever their names. */
-static int kind_of(const struct work *work, const struct intervals *optimizer, int class)
+/* Kernels that the phase "optimizer" launches update the weights, whatever their names. `class` is 0 until the name is
+ * classed, and then one more than that. */
+static int kind_of(const struct work *work, const struct intervals *optimizer, int *class,
+                   const char *name)
 {
     if (work->kind == WORK_COMMUNICATION)
         return MIX_COMMUNICATION;
@@ -71,24 +73,24 @@ static int kind_of(const struct work *work, const struct intervals *optimizer, i
         return MIX_COPIES;
     if (work->call != NULL && intervals_contain(optimizer, work->call->start_ns))
         return CLASS_OPTIMIZER;
-    return class;
+    if (*class == 0)
+        *class = 1 + (int)kernel_class_of(name);
+    return *class - 1;
 }
 
 struct mix mix_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps)
 {
     const struct trace_file *trace = timeline->trace;
     struct arena *scratch = arena_scratch(arena);
-    uint32_t names = trace_file_name_count(trace);
-    int *classes = ARENA_NEW(scratch, int, names);
+    int *classes = ARENA_NEW(scratch, int, trace_file_name_count(trace));
     struct intervals optimizer = phase_times(scratch, PHASE_OPTIMIZER, timeline, steps);
     struct mix mix = { .all_ns = 0 };
 
-    for (uint32_t i = 0; i < names; i++)
-        classes[i] = (int)kernel_class_of(trace_file_name(trace, i));
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
+        uint32_t name = work->event->name;
         int64_t ns = work->event->end_ns - work->event->start_ns;
-        int kind = kind_of(work, &optimizer, classes[work->event->name]);
+        int kind = kind_of(work, &optimizer, &classes[name], trace_file_name(trace, name));
         if (!timeline_counts(timeline, work->event))
             continue;
         mix.count[kind]++;
