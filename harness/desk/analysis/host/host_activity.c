@@ -497,14 +497,3 @@ const struct trace_event *host_activity_wait(const struct host_activity *activit
         return NULL;
     return activity->waits[low];
 }
-
-struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
-                                     int64_t at_ns)
-{
-    int64_t at = first_after(activity, track, at_ns - 1);
-    const struct host_segment *segment = &activity->items[at];
-
-    return at < activity->count && segment->track == track && segment->start_ns < at_ns
-               ? *segment
-               : (struct host_segment){ at_ns, at_ns, track, HOST_OUTSIDE };
-}

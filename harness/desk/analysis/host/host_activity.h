@@ -75,10 +75,6 @@ void host_activity_visit(const struct host_activity *activity, uint32_t track, i
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);
 
-/* The thread's doing at that moment, or just before it, and since when; HOST_OUTSIDE: no event shows it. */
-struct host_segment host_activity_at(const struct host_activity *activity, uint32_t track,
-                                     int64_t at_ns);
-
 /* The doing of calls, or of operators and annotations, of that name, wherever they are. */
 enum host_doing host_doing_of_name(const char *name, bool is_call);
 

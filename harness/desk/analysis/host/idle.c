@@ -7,8 +7,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
-#include <string.h>
-
 enum { STEPS_TO_CUT = 3 }; /* with fewer steps, the ends are too large a part to leave out */
 
 struct gap {

@@ -7,15 +7,23 @@
 #include <string.h>
 
 /* Most names differ in their first letter, and each event of a trace is asked. */
-static bool begins(const char *name, const char *with)
+bool name_begins(const char *name, const char *with)
 {
     return name[0] == with[0] && strncmp(name, with, strlen(with)) == 0;
 }
 
-static bool has_one_of(const char *name, const char *const *parts, size_t count)
+bool name_has_one(const char *name, const char *const *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (strstr(name, parts[i]) != NULL)
+            return true;
+    return false;
+}
+
+bool name_is_one(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
@@ -27,9 +35,9 @@ bool name_is_communication(const char *name)
                                          "deep_ep::",  "multimem",      "cross_device_reduce" };
 
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-        if (begins(name, beginnings[i]))
+        if (name_begins(name, beginnings[i]))
             return true;
-    return has_one_of(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_is_product(const char *name)
@@ -38,13 +46,13 @@ bool name_is_product(const char *name)
                                          "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
     static const char *const others[] = { "gemv", "gemmk1", "depthwise", "convert" };
 
-    return has_one_of(name, parts, ARRAY_SIZE(parts)) &&
-           !has_one_of(name, others, ARRAY_SIZE(others));
+    return name_has_one(name, parts, ARRAY_SIZE(parts)) &&
+           !name_has_one(name, others, ARRAY_SIZE(others));
 }
 
 bool name_is_host_communication(const char *name)
 {
-    return begins(name, "gloo:") || begins(name, "mpi:");
+    return name_begins(name, "gloo:") || name_begins(name, "mpi:");
 }
 
 bool name_needs_device(const char *name)
@@ -55,44 +63,37 @@ bool name_needs_device(const char *name)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
-        if (begins(name, beginnings[i]))
+        if (name_begins(name, beginnings[i]))
             return true;
     return false;
 }
 
 bool name_is_data_loading(const char *name)
 {
-    return begins(name, "enumerate(DataLoader)#") || begins(name, "enumerate(DataPipe)#") ||
-           begins(name, NAME_OF_WAITS) || strcmp(name, "data") == 0;
-}
-
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return name_begins(name, "enumerate(DataLoader)#") ||
+           name_begins(name, "enumerate(DataPipe)#") || name_begins(name, NAME_OF_WAITS) ||
+           strcmp(name, "data") == 0;
 }
 
 bool name_is_logging(const char *name)
 {
     static const char *const names[] = { "log", "logging", "logger" };
 
-    return is_one_of(name, names, ARRAY_SIZE(names));
+    return name_is_one(name, names, ARRAY_SIZE(names));
 }
 
 bool name_is_saving(const char *name)
 {
     static const char *const names[] = { "save", "saving", "checkpoint", "save_checkpoint" };
 
-    return is_one_of(name, names, ARRAY_SIZE(names));
+    return name_is_one(name, names, ARRAY_SIZE(names));
 }
 
 bool name_is_launch(const char *name)
 {
     static const char *const parts[] = { "LaunchKernel", "LaunchCooperativeKernel", "GraphLaunch" };
 
-    return has_one_of(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_begins_capture(const char *name)
@@ -115,19 +116,19 @@ bool name_loads_module(const char *name)
     static const char *const parts[] = { "ModuleLoad", "LibraryLoad", "nvrtcCompile",
                                          "hiprtcCompile" };
 
-    return has_one_of(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_compiles(const char *name)
 {
-    return strstr(name, "(dynamo_timed)") != NULL || begins(name, "_compile");
+    return strstr(name, "(dynamo_timed)") != NULL || name_begins(name, "_compile");
 }
 
 bool name_is_wait(const char *name)
 {
     static const char *const others[] = { "urQueueFinish", "urEventWait" };
 
-    return strstr(name, "Synchronize") != NULL || is_one_of(name, others, ARRAY_SIZE(others));
+    return strstr(name, "Synchronize") != NULL || name_is_one(name, others, ARRAY_SIZE(others));
 }
 
 bool name_is_allocation(const char *name)
@@ -135,14 +136,14 @@ bool name_is_allocation(const char *name)
     static const char *const parts[] = { "Malloc", "Free",     "HostAlloc", "HostRegister",
                                          "HostUn", "MemAlloc", "MemCreate", "MemMap" };
 
-    return has_one_of(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_is_release(const char *name)
 {
     static const char *const parts[] = { "Free", "HostUn" };
 
-    return has_one_of(name, parts, ARRAY_SIZE(parts));
+    return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
 bool name_is_hidden(const char *name)
@@ -156,7 +157,7 @@ bool name_is_hidden(const char *name)
         "aten::_version",
     };
 
-    return is_one_of(name, names, ARRAY_SIZE(names));
+    return name_is_one(name, names, ARRAY_SIZE(names));
 }
 
 bool name_is_step(const char *name, int64_t *number)
@@ -165,7 +166,7 @@ bool name_is_step(const char *name, int64_t *number)
     const char *digits = name + sizeof step - 1;
     char *end;
 
-    if (!begins(name, step) || *digits < '0' || *digits > '9')
+    if (!name_begins(name, step) || *digits < '0' || *digits > '9')
         return false;
     *number = strtoll(digits, &end, 10);
     return *end == '\0';

@@ -3,7 +3,13 @@
 #define HARNESS_DESK_ANALYSIS_NAMES_EVENT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Whether a name begins with a text, has one of `count` parts in it, or is one of `count` names. */
+bool name_begins(const char *name, const char *with);
+bool name_has_one(const char *name, const char *const *parts, size_t count);
+bool name_is_one(const char *name, const char *const *names, size_t count);
 
 /* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP, PyTorch's symmetric-memory
  * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first three

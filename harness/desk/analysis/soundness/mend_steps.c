@@ -7,7 +7,6 @@
 #include "harness/desk/analysis/timeline/steps.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static int by_start(const void *left, const void *right)
 {

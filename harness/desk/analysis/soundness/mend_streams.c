@@ -3,7 +3,6 @@
 #include "harness/desk/analysis/soundness/mends.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* --- Durations --- */
 

@@ -1,6 +1,7 @@
 /* One sweep per thread over its operators, by start, with a stack of those that are open. */
 #include "harness/desk/analysis/tables/host_operators.h"
 
+#include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/analysis/timeline/phases.h"
 
@@ -28,14 +29,6 @@ struct operator_sweep {
     bool softmax;                      /* one came after it */
 };
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Scores are a product for each head and sample, so a product of two matrices is that of a layer, and a softmax
  * behind it chooses a class or an expert. */
 static void look_for_attention(struct operator_sweep *sweep, const struct trace_event *event)
@@ -45,17 +38,17 @@ static void look_for_attention(struct operator_sweep *sweep, const struct trace_
     static const char *const softmaxes[] = { "aten::_softmax", "aten::_softmax_backward_data" };
     const char *name = trace_file_name(sweep->timeline->trace, event->name);
 
-    if (is_one_of(name, batched, ARRAY_SIZE(batched))) {
+    if (name_is_one(name, batched, ARRAY_SIZE(batched))) {
         if (sweep->softmax && event->start_ns > sweep->product->end_ns) {
             sweep->operators->attention_count++;
             sweep->operators->attention_ns += event->start_ns - sweep->product->end_ns;
         }
         sweep->product = event;
         sweep->softmax = false;
-    } else if (is_one_of(name, others, ARRAY_SIZE(others))) {
+    } else if (name_is_one(name, others, ARRAY_SIZE(others))) {
         sweep->product = NULL;
         sweep->softmax = false;
-    } else if (sweep->product != NULL && is_one_of(name, softmaxes, ARRAY_SIZE(softmaxes))) {
+    } else if (sweep->product != NULL && name_is_one(name, softmaxes, ARRAY_SIZE(softmaxes))) {
         sweep->softmax = true;
     }
 }
@@ -126,7 +119,7 @@ static bool is_elementwise(const char *name)
         "aten::silu",          "aten::sigmoid_backward",
     };
 
-    return is_one_of(name, names, ARRAY_SIZE(names));
+    return name_is_one(name, names, ARRAY_SIZE(names));
 }
 
 /* The median of an even number is the upper of the two: no figure hangs on the difference. */

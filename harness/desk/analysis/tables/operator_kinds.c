@@ -7,7 +7,6 @@
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/replayed.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,11 +61,6 @@ struct gathering {
 
 /* --- Names --- */
 
-static bool begins(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
 /* Operators that only hold others: of training loops, of parallel modules, of compiled ones. */
 static enum role role_of(const char *name)
 {
@@ -84,12 +78,12 @@ static enum role role_of(const char *name)
 
     size_t length = strlen(name), ending = sizeof named_backward - 1;
 
-    if (begins(name, node_prefix))
+    if (name_begins(name, node_prefix))
         return ROLE_NODE;
     if (length > ending && strcmp(name + length - ending, named_backward) == 0)
         return ROLE_NAMED_BACKWARD;
     for (size_t i = 0; i < ARRAY_SIZE(wrappers); i++)
-        if (begins(name, wrappers[i]))
+        if (name_begins(name, wrappers[i]))
             return ROLE_WRAPPER;
     return name_is_hidden(name) ? ROLE_WRAPPER : ROLE_OPERATOR;
 }
@@ -103,7 +97,7 @@ static void kind_name(char text[KIND_NAME_SIZE], const char *name, bool backward
     bool plain;
 
     for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-        if (begins(name, prefixes[i]))
+        if (name_begins(name, prefixes[i]))
             name += strlen(prefixes[i]);
     plain = strpbrk(name, ":(/<") == NULL;
     while (*name != '\0' && length < most) {

@@ -97,12 +97,8 @@ static void take_stated(struct sweep *sweep, struct span_row *row, const struct 
 {
     const struct trace_file *trace = sweep->timeline->trace;
 
-    if (event->kind != EVENT_KIND_OPERATOR)
-        return;
-    if (event->detail != NO_DETAIL)
+    if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL)
         row->flops = intervals_sum_ns(row->flops, trace->operators[event->detail].flops);
-    if (event->bytes > 0)
-        row->moved_bytes = intervals_sum_ns(row->moved_bytes, event->bytes);
 }
 
 static void open_span(struct sweep *sweep, const struct trace_event *event)

@@ -31,7 +31,6 @@ struct span_row {
     int64_t host_bytes, host_self_bytes;     /* of memory, taken less released */
     int64_t device_bytes, device_self_bytes;
     int64_t flops; /* of calls that state them, without those of operators in them; 0: none does */
-    int64_t moved_bytes; /* likewise, that they must read and write at least */
 };
 
 /* The figure that rows are ordered by, the largest first. PyTorch's names for it (sort_by) are those of spans_order(). */

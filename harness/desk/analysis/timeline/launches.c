@@ -77,7 +77,6 @@ static void take(struct launches *launches, const struct work *work)
     if (delay_ns > launches->delay_max_ns)
         launches->delay_max_ns = delay_ns;
     launches->long_call_count += call_ns > LAUNCH_LONG_CALL_NS;
-    launches->long_delay_count += delay_ns > LAUNCH_LONG_DELAY_NS;
     launches->short_count += is_kernel && call_ns <= LAUNCH_LONG_CALL_NS &&
                              work->event->end_ns - work->event->start_ns < call_ns;
 }

@@ -29,7 +29,6 @@ struct launches {
     int64_t delay_max_ns;
     int64_t short_count;     /* single kernels shorter than their call, which is no outlier */
     int64_t long_call_count; /* outliers */
-    int64_t long_delay_count;
     /* Outliers that the device waited for: calls that launch a single kernel, not for the first time,
      * whose kernel waits for less time than the call takes. And what they take beyond the mean of the
      * calls that are no outliers. */

@@ -6,7 +6,6 @@
 #include "harness/desk/trace/trace_rows.h"
 
 #include <isa-l/igzip_lib.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 #include "harness/desk/diagnosis/digest/digest_fields.h"
 
-#include <string.h>
-
 enum { STEPS_MOST = 1 << 20, TRACKS_MOST = 4096, COLLECTIVES_MOST = 1 << 16 };
 
 /* --- The file --- */

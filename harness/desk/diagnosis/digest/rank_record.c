@@ -1,6 +1,5 @@
 #include "harness/desk/diagnosis/digest/rank_record.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct recording {

@@ -11,14 +11,6 @@
 
 /* --- Kernels by name --- */
 
-static bool has_one(const char *name, const char *const *parts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strstr(name, parts[i]) != NULL)
-            return true;
-    return false;
-}
-
 /* Parts of the names of kernels in types of 16 bits and less, or on matrix units. Kernels of Composable Kernel name
  * the type of sums as well, so they do not tell. */
 static bool names_short_type(const char *name)
@@ -28,7 +20,7 @@ static bool names_short_type(const char *name)
                                          "BFloat16", "h16816", "fp16",     "f16",  "e4m3",
                                          "Float16",  "Half",   "ck::" };
 
-    return has_one(name, units, ARRAY_SIZE(units));
+    return name_has_one(name, units, ARRAY_SIZE(units));
 }
 
 static bool names_no_short_type(const char *name)
@@ -44,7 +36,7 @@ static bool is_fp32_product(const char *name)
     static const char *const fp32[] = { "sgemm",  "scudnn", "f32f32", "gemm_f32", "float",
                                         "simt_s", "_SB_",   "_S_B_",  "_fp32" };
 
-    return name_is_product(name) && has_one(name, fp32, ARRAY_SIZE(fp32)) &&
+    return name_is_product(name) && name_has_one(name, fp32, ARRAY_SIZE(fp32)) &&
            !names_short_type(name);
 }
 
@@ -52,7 +44,7 @@ static bool is_elementwise(const char *name)
 {
     static const char *const parts[] = { "elementwise", "bias_add_", "residual_add_" };
 
-    return has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
+    return name_has_one(name, parts, ARRAY_SIZE(parts)) || strncmp(name, "gelu_", 5) == 0;
 }
 
 static bool is_softmax(const char *name)
