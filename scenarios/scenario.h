@@ -64,6 +64,8 @@ struct expectation {
     bool exact;                       /* the metric is identical in all repetitions of a variant */
     bool is_cost;                     /* the price of the fix: only at_most can fail it */
     double before_above, after_below; /* bounds on the metric itself; 0: no bound */
+    double
+        worth; /* the factor; what is known to be less is not met, unless it is known to be at_least; 0: none */
 };
 
 /* The least factor; 0: any. A cost has none; an expectation without any bound asks for 5%. */

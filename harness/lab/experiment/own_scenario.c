@@ -1,6 +1,8 @@
 /* As text: knob, before, after, metric, direction, check of the losses, then the settings of both. */
 #include "harness/lab/experiment/own_scenario.h"
 
+#include "harness/base/figures/statistics.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +29,8 @@ enum status own_scenario_make(struct own_scenario *own, const char *name, const 
     own->scenario.loss = change->loss;
     own->scenario.expect[0] = (struct expectation){ .metric = change->metric,
                                                     .direction = change->direction,
-                                                    .at_least = 1 };
+                                                    .at_least = 1,
+                                                    .worth = 1 + LEAST_EFFECT_PERCENT / 100.0 };
 
     return STATUS_OK;
 }

@@ -15,7 +15,8 @@ struct own_scenario {
     char base[OWN_SCENARIO_TEXT - 1024], knob[OWN_KNOBS], before[OWN_VALUES], after[OWN_VALUES];
 };
 
-/* The question is whether `metric` changes in `direction` at all. The losses must agree as `loss` says. */
+/* The question is whether `metric` changes in `direction` at all; no more pairs are spent on a change that is known to be
+ * less than the least effect. The losses must agree as `loss` says. */
 struct own_change {
     const char *knob, *before, *after;
     enum metric metric;

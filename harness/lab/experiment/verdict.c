@@ -140,6 +140,14 @@ static enum outcome keeps(const struct confidence_interval *interval, double lea
     return OUTCOME_UNDECIDED;
 }
 
+/* More pairs would only tell a small factor from none. */
+static bool is_futile(const struct expectation *expectation,
+                      const struct confidence_interval *interval)
+{
+    return expectation->worth > 0 && stats_interval_is_enough(interval) &&
+           interval->high < expectation->worth;
+}
+
 /* Judges a figure by its interval. `measured` says what it is, and `expected` the bounds. */
 static void judge_interval(struct expectation_result *result, const char *measured,
                            const char *expected, const struct confidence_interval *interval,
@@ -148,6 +156,8 @@ static void judge_interval(struct expectation_result *result, const char *measur
     enum outcome outcome = keeps(interval, least, most);
     char reason[sizeof result->reason];
 
+    if (outcome == OUTCOME_UNDECIDED && is_futile(result->expectation, interval))
+        outcome = OUTCOME_NOT_MET;
     if (!result->expectation->exact && !stats_interval_is_enough(interval)) {
         outcome = OUTCOME_UNDECIDED;
         snprintf(reason, sizeof reason,

@@ -75,8 +75,10 @@ static enum status compare(void *context, const struct scenario *rung, bool is_b
     struct protocol protocol = children->protocol;
 
     protocol.traces = NULL;
-    if (is_block)
+    if (is_block) {
         protocol.window_seconds *= BLOCK_WINDOWS;
+        protocol.shortest_seconds = 0;
+    }
     protocol.timeout_seconds =
         fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
     return experiment_run_program(result, children->program, rung, &protocol, children->progress,
