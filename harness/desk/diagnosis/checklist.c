@@ -115,7 +115,9 @@ static enum answer look_memory(struct checklist_row *row, const struct findings 
     for (int64_t i = 0; i < findings->threshold_count; i++) {
         const struct threshold *threshold = &findings->thresholds[i];
         if (strcmp(threshold->id, "activation_memory") == 0 && threshold->judged.what != NULL)
-            return say(row, ANSWER_YES, "the peak takes %.0f%% of the device's memory",
+            return say(row, ANSWER_YES,
+                       "the peak takes %.3g%% of the device's memory, and no rule finds a gain in "
+                       "more samples at once",
                        100 * threshold->judged.value);
     }
     return say(row, ANSWER_UNKNOWN,
@@ -193,14 +195,14 @@ const struct checklist_question checklist_questions[CHECKLIST_COUNT] = {
       .bottlenecks = { BOTTLENECK_DEVICE, BOTTLENECK_HOST },
       .look = look_compute },
     { .id = "memory",
-      .text = "Does the batch fill the memory, and is none wasted?",
+      .text = "Is the batch large enough, and is no memory wasted?",
       .meaning = "a larger batch makes kernels longer as long as it fits; memory that runs out, "
                  "grows or is taken anew in "
                  "every step does the contrary",
       .sources =
           GOOGLE ": feasible batch sizes and throughput; " FACE ": batch size, checkpointing",
       .bottlenecks = { BOTTLENECK_ALLOCATION },
-      .findings = { "memory_headroom", "fragmentation", "replicated_state" },
+      .findings = { "small_kernels", "memory_headroom", "fragmentation", "replicated_state" },
       .look = look_memory },
     { .id = "ranks",
       .text = "Do ranks share the work evenly, without waiting?",
@@ -220,15 +222,27 @@ static bool names(const struct checklist_question *question, const char *id)
     return false;
 }
 
-/* Rules that only name the one that sets the pace find nothing wrong. */
+static bool any_names(const char *id)
+{
+    for (int i = 0; i < CHECKLIST_COUNT; i++)
+        if (names(&checklist_questions[i], id))
+            return true;
+    return false;
+}
+
+/* A rule belongs to the question that names it, or else to that of its bottleneck. Rules that only name the one that sets the
+ * pace find nothing wrong. */
 bool checklist_asks(const struct checklist_question *question, const struct rule *rule)
 {
-    if (bottleneck_computes(rule->bottleneck) && !rule_costs_time(rule))
+    if (any_names(rule->id))
+        return names(question, rule->id);
+    if (rule->bottleneck == BOTTLENECK_NONE ||
+        (bottleneck_computes(rule->bottleneck) && !rule_costs_time(rule)))
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(question->bottlenecks); i++)
-        if (rule->bottleneck != BOTTLENECK_NONE && question->bottlenecks[i] == rule->bottleneck)
+        if (question->bottlenecks[i] == rule->bottleneck)
             return true;
-    return names(question, rule->id);
+    return false;
 }
 
 /* --- Answers --- */
