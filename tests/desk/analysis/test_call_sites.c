@@ -4,6 +4,7 @@
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -202,7 +203,7 @@ static void time_in_libraries_belongs_to_the_line_that_called_them(void **state)
     check_place(&place, "train.py:14 in train_step, backward()");
 }
 
-/* A loader, which calls the data set of the user back: nearly all of its time, or a part. */
+/* A loader, which calls the data set of the user back: most of its time, or half. */
 static void add_loading(int own_us)
 {
     made_begin();
@@ -224,6 +225,10 @@ static void code_that_a_library_calls_back_is_the_place(void **state)
     add_loading(780);
     place = place_of(costs, 1000);
     check_place(&place, "train.py:21 in __getitem__");
+    add_loading(420);
+    place = place_of(costs, 1000);
+    check_place(&place, "train.py:21 in __getitem__");
+    assert_true(fabs(place.share - 420 / 800.0) < 0.01);
     add_loading(400);
     place = place_of(costs, 1000);
     check_place(&place, "train.py:52 in <module>, __next__()");

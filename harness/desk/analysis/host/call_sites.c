@@ -234,8 +234,8 @@ static void go_into(struct search *search, const struct candidate *function)
             search->opened[i] = true;
 }
 
-/* A line that calls a library, which calls the user's code back: a loader that calls __getitem__(). If nearly all of the
- * cost comes from there, that function is the place. */
+/* A line that calls a library, which calls the user's code back: a loader that calls __getitem__(). If more than half of
+ * the cost comes from there, that function is the place. */
 static void follow_back(struct search *search, struct candidate *found)
 {
     struct candidate back;
@@ -244,7 +244,7 @@ static void follow_back(struct search *search, struct candidate *found)
         return;
     search->own_only = true;
     back = find_best(search);
-    if (back.name != 0 && back.line == 0 && back.cost_ns >= CALL_SITE_MOST * found->cost_ns)
+    if (back.name != 0 && back.line == 0 && back.cost_ns > CALL_SITE_CALLED_BACK * found->cost_ns)
         *found = back;
     else
         search->own_only = false;

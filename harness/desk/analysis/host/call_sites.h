@@ -16,6 +16,10 @@
 /* A part that has this share of the cost of a function stands for it: four fifths, as in Pareto's rule. */
 #define CALL_SITE_MOST 0.8
 
+/* The user's code that a library calls back is the place if it has more than this share of the library's cost: no other code
+ * has as much. */
+#define CALL_SITE_CALLED_BACK 0.5
+
 /* A place with less of the cost explains nothing. */
 #define CALL_SITE_LEAST 0.1
 
