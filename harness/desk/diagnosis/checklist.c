@@ -26,6 +26,9 @@ say(struct checklist_row *row, enum answer answer, const char *format, ...)
 
 /* --- What the trace shows where no rule found anything --- */
 
+/* Of time that is exposed, but of which a replay says that something else would take it. */
+#define NO_GAIN ", and no rule finds a gain in hiding that"
+
 static bool is_alone(const struct facts *facts)
 {
     return facts->summary->timeline.host_alone;
@@ -49,15 +52,18 @@ static enum answer look_data(struct checklist_row *row, const struct findings *f
                              const struct facts *facts)
 {
     const struct idle_time *idle = &facts->summary->idle.all;
-    int64_t loading_ns = idle_doing_ns(idle, HOST_LOADING);
+    double loading_ns = (double)idle_doing_ns(idle, HOST_LOADING);
+    bool hidden;
     (void)findings;
 
-    if (loading_ns == 0 && !facts->summary->phases.seen[PHASE_DATA] &&
+    if (!(loading_ns > 0) && !facts->summary->phases.seen[PHASE_DATA] &&
         !(facts_computing_share(facts) >= RULE_BUSY_GOOD))
         return say(row, ANSWER_UNKNOWN, "no event of the trace is named after loading");
-    return say(row, ANSWER_YES, "the %s is idle for %s of %s while the loop loads",
-               is_alone(facts) ? "host" : "device",
-               quantity_time((double)loading_ns / facts->steps).text, step_text(facts).text);
+    hidden = loading_ns < RULE_SHARE_LEAST * facts->window_ns;
+    return say(row, hidden ? ANSWER_YES : ANSWER_UNKNOWN,
+               "the %s is idle for %s of %s while the loop loads%s",
+               is_alone(facts) ? "host" : "device", quantity_time(loading_ns / facts->steps).text,
+               step_text(facts).text, hidden ? "" : NO_GAIN);
 }
 
 static enum answer look_host(struct checklist_row *row, const struct findings *findings,
@@ -86,8 +92,7 @@ static enum answer look_copies(struct checklist_row *row, const struct findings 
         return say(row, ANSWER_YES, "there is no device, and nothing is copied");
     return say(row, share < RULE_SHARE_LEAST ? ANSWER_YES : ANSWER_UNKNOWN,
                "copies take %.1f%% of %s while no kernel runs%s", 100 * share,
-               step_text(facts).text,
-               share < RULE_SHARE_LEAST ? "" : ", and no rule finds a gain in hiding them");
+               step_text(facts).text, share < RULE_SHARE_LEAST ? "" : NO_GAIN);
 }
 
 static enum answer look_compute(struct checklist_row *row, const struct findings *findings,
