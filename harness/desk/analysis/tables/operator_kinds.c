@@ -42,9 +42,9 @@ struct numbered_thread {
 
 struct gathering {
     const struct timeline *timeline;
-    enum role *roles;   /* by name */
-    int64_t *device_ns; /* by event: the work that a call caused */
-    int64_t *item_of;   /* by event: the item it is, or is in; NONE. NULL: not wanted */
+    enum role *roles; /* by name */
+    struct caused_time caused;
+    int64_t *item_of; /* by event: the item it is, or is in; NONE. NULL: not wanted */
     struct counted *items;
     int64_t count;
     int64_t stack[DEPTH];
@@ -203,15 +203,7 @@ static void take_operator(struct gathering *gathering, const struct trace_event 
 static void find_items(struct gathering *gathering)
 {
     const struct timeline *timeline = gathering->timeline;
-    const struct trace_file *trace = timeline->trace;
 
-    for (int64_t i = 0; i < timeline->work_count; i++) {
-        const struct work *work = &timeline->work[i];
-        if (work->call != NULL && timeline_counts(timeline, work->event)) {
-            int64_t *ns = &gathering->device_ns[work->call - trace->events];
-            *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
-        }
-    }
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         if (!timeline_counts(timeline, event))
@@ -222,8 +214,8 @@ static void find_items(struct gathering *gathering)
         } else if (trace_event_is_call(event) && gathering->depth > 0) {
             struct counted *item = &gathering->items[gathering->stack[gathering->depth - 1]];
             note_item(gathering, event, item - gathering->items);
-            item->device_ns =
-                intervals_sum_ns(item->device_ns, gathering->device_ns[event - trace->events]);
+            item->device_ns = intervals_sum_ns(
+                item->device_ns, caused_ns(&gathering->caused, event - timeline->trace->events));
         }
     }
 }
@@ -536,7 +528,7 @@ static void search(struct gathering *gathering, struct arena *scratch, int64_t o
     struct arena *own = arena_scratch(scratch);
 
     gathering->roles = ARENA_NEW(own, enum role, names);
-    gathering->device_ns = ARENA_NEW(own, int64_t, trace->event_count);
+    gathering->caused = timeline_caused_time(own, gathering->timeline);
     gathering->candidates = ARENA_NEW(own, int64_t, operators);
     gathering->run = ARENA_NEW(own, int64_t, operators);
     for (uint32_t i = 0; i < names; i++) gathering->roles[i] = role_of(trace_file_name(trace, i));

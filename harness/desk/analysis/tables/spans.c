@@ -24,9 +24,9 @@ struct open_span {
 struct sweep {
     struct arena *arena, *scratch;
     const struct timeline *timeline;
-    int64_t *device_ns; /* by event: the work that a call caused */
-    bool *is_hidden;    /* by name */
-    int64_t *row_of;    /* by name and kind: number + 1; 0: none yet */
+    struct caused_time caused;
+    bool *is_hidden; /* by name */
+    int64_t *row_of; /* by name and kind: number + 1; 0: none yet */
     struct span_row *rows;
     int *open_of_row;
     int64_t count, room, open_room;
@@ -136,7 +136,7 @@ static void open_span(struct sweep *sweep, const struct trace_event *event)
 
 static void take_work(struct sweep *sweep, const struct trace_event *call)
 {
-    int64_t index = call - sweep->timeline->trace->events, ns = sweep->device_ns[index];
+    int64_t index = call - sweep->timeline->trace->events, ns = caused_ns(&sweep->caused, index);
     int64_t inside_ns = sweep->replayed.count > 0 ? sweep->replayed.work_ns[index] : 0;
     bool innermost = true;
 
@@ -183,20 +183,6 @@ static void add_replayed(struct sweep *sweep)
     }
 }
 
-static void collect_work(struct sweep *sweep)
-{
-    const struct timeline *timeline = sweep->timeline;
-    const struct trace_file *trace = timeline->trace;
-
-    for (int64_t i = 0; i < timeline->work_count; i++) {
-        const struct work *work = &timeline->work[i];
-        if (work->call != NULL && timeline_counts(timeline, work->event)) {
-            int64_t *ns = &sweep->device_ns[work->call - trace->events];
-            *ns = intervals_sum_ns(*ns, work->event->end_ns - work->event->start_ns);
-        }
-    }
-}
-
 static int by_device_time(const void *left, const void *right)
 {
     const struct span_row *a = left, *b = right;
@@ -218,7 +204,7 @@ struct spans spans_of(struct arena *arena, const struct timeline *timeline)
     struct sweep sweep = { .arena = arena,
                            .scratch = scratch,
                            .timeline = timeline,
-                           .device_ns = ARENA_NEW(scratch, int64_t, trace->event_count),
+                           .caused = timeline_caused_time(scratch, timeline),
                            .is_hidden = ARENA_NEW(scratch, bool, names),
                            .row_of = ARENA_NEW(scratch, int64_t, (int64_t)names * KINDS),
                            .allocated = allocated_of(scratch, trace),
@@ -226,7 +212,6 @@ struct spans spans_of(struct arena *arena, const struct timeline *timeline)
 
     for (uint32_t i = 0; i < names; i++)
         sweep.is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
-    collect_work(&sweep);
     sweep_over(&sweep);
     add_replayed(&sweep);
     if (sweep.count > 0)

@@ -345,3 +345,25 @@ struct intervals timeline_idle_within(struct arena *arena, const struct timeline
     arena_close(scratch);
     return idle;
 }
+
+struct caused_time timeline_caused_time(struct arena *arena, const struct timeline *timeline)
+{
+    struct caused_time caused = {
+        .sum_of = ARENA_NEW(arena, uint32_t, timeline->trace->event_count),
+        .sums_ns = ARENA_NEW(arena, int64_t, timeline->work_count + 1),
+    };
+    uint32_t count = 1;
+
+    for (int64_t i = 0; i < timeline->work_count; i++) {
+        const struct work *work = &timeline->work[i];
+        uint32_t *sum;
+        if (work->call == NULL || !timeline_counts(timeline, work->event))
+            continue;
+        sum = &caused.sum_of[work->call - timeline->trace->events];
+        if (*sum == 0)
+            *sum = count++;
+        caused.sums_ns[*sum] =
+            intervals_sum_ns(caused.sums_ns[*sum], work->event->end_ns - work->event->start_ns);
+    }
+    return caused;
+}

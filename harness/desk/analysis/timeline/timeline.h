@@ -57,4 +57,16 @@ const struct event_device *timeline_device(const struct timeline *timeline);
 struct intervals timeline_idle_within(struct arena *arena, const struct timeline *timeline,
                                       const struct intervals *times);
 
+/* How long the work was that each call caused, of what counts. */
+struct caused_time {
+    uint32_t *sum_of; /* by event: the number of its sum; 0: it caused none */
+    int64_t *sums_ns; /* the first is 0 */
+};
+struct caused_time timeline_caused_time(struct arena *arena, const struct timeline *timeline);
+
+static inline int64_t caused_ns(const struct caused_time *caused, int64_t event)
+{
+    return caused->sums_ns[caused->sum_of[event]];
+}
+
 #endif
