@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_BYTES = 512 << 10 };
+enum { WINDOW_BYTES = 256 << 10 };
 
 struct buffer {
     char *bytes; /* [WINDOW_BYTES + READ_AHEAD_PADDING] */

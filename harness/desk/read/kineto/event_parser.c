@@ -162,6 +162,61 @@ static bool whole_number(struct event_text text, int64_t *number)
     return decimal_integer(text.bytes, text.length, number);
 }
 
+/* What ends a number. */
+static bool ends_number(char byte)
+{
+    return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n' ||
+           byte == '\r' || byte == '\t';
+}
+
+/* Takes digits, at most `most` of them; 0 begins no longer number. *digits: how many there are. */
+static const char *take_digits(const char *at, int most, uint64_t *value, int *digits)
+{
+    const char *from = at;
+
+    for (; *at >= '0' && *at <= '9' && at - from <= most; at++)
+        *value = *value * 10 + (uint64_t)(*at - '0');
+    *digits = (int)(at - from);
+    return at;
+}
+
+/* Most numbers are short whole ones, which need not be scanned before they are read. NULL: it is another value. */
+static const char *short_number(const char *at, int64_t *number)
+{
+    enum { MOST = 18 }; /* fit in 63 bits */
+    uint64_t value = 0;
+    int digits;
+    const char *end = take_digits(at, MOST, &value, &digits);
+
+    if (digits == 0 || digits > MOST || (*at == '0' && digits > 1) || !ends_number(*end))
+        return NULL;
+    *number = (int64_t)value;
+    return end;
+}
+
+/* Likewise "11.636364": both sides of the division are exact, so that it rounds as strtod() does. NULL: another value. */
+static const char *short_fraction(const char *at, double *number)
+{
+    static const double tens[] = { 1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    enum { MOST = 15 }; /* fit in a double's 53 bits */
+    uint64_t value = 0;
+    int whole, digits = 0;
+    const char *end = take_digits(at, MOST, &value, &whole);
+
+    if (whole == 0 || whole > MOST || (*at == '0' && whole > 1))
+        return NULL;
+    if (*end == '.') {
+        end = take_digits(end + 1, MOST - whole, &value, &digits);
+        if (digits == 0 || whole + digits > MOST)
+            return NULL;
+    }
+    if (!ends_number(*end))
+        return NULL;
+    *number = (double)value / tens[digits];
+    return end;
+}
+
 /* A finite number; false leaves *number as it was. */
 static bool fraction(struct event_text text, double *number)
 {
@@ -190,8 +245,13 @@ static const char *take_number(struct event_parser *parser, const char *at,
                                struct event_fields *fields, size_t which)
 {
     struct event_text text = { NULL, 0 };
+    const char *end = short_number(at, &fields->numbers[which]);
     bool is_scalar;
 
+    if (end != NULL) {
+        fields->present |= UINT32_C(1) << which;
+        return end;
+    }
     at = scalar(parser, at, ARGUMENT_DEPTH, &text, &is_scalar);
     if (at != NULL && is_scalar && whole_number(text, &fields->numbers[which]))
         fields->present |= UINT32_C(1) << which;
@@ -214,13 +274,17 @@ static const char *take_fraction(struct event_parser *parser, const char *at,
                                  struct event_fields *fields, size_t place)
 {
     struct event_text text = { NULL, 0 };
-    bool is_scalar;
+    bool is_known = true, is_scalar;
     double number;
+    const char *end = short_fraction(at, &number);
 
-    at = scalar(parser, at, ARGUMENT_DEPTH, &text, &is_scalar);
-    if (at != NULL && is_scalar && fraction(text, &number))
+    if (end == NULL) {
+        end = scalar(parser, at, ARGUMENT_DEPTH, &text, &is_scalar);
+        is_known = end != NULL && is_scalar && fraction(text, &number);
+    }
+    if (is_known)
         memcpy((char *)fields + place, &(float){ (float)number }, sizeof(float));
-    return at;
+    return end;
 }
 
 /* Three whole numbers. Any other value is passed over. */

@@ -16,8 +16,27 @@ enum { JSON_SCAN_PADDING = 16, JSON_SCAN_DEPTH = 64 /* of brackets */ };
 
 static inline const char *json_scan_blanks(const char *at)
 {
+    /* Mostly there is none, one, or a line's indentation. */
+    if (*at > ' ')
+        return at;
+    if (*at == ' ' && at[1] > ' ')
+        return at + 1;
+#ifdef __SSE2__
+    for (;; at += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
+        __m128i line = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
+        __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
+        __m128i end = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
+        int blank =
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(space, line), _mm_or_si128(tab, end)));
+        if (blank != 0xffff)
+            return at + __builtin_ctz(~(unsigned)blank);
+    }
+#else
     while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r') at++;
     return at;
+#endif
 }
 
 /* The first byte that is not plain within a string: a quote, a backslash, a control, one beyond ASCII. */
