@@ -256,51 +256,96 @@ static bool agree(const struct operation *operation)
 /* --- Messages --- */
 
 /* Each moves a part if the mail is ready for it, and says whether all have been moved. */
-static bool send_part(const struct operation *operation, struct mail *mail, size_t *at)
+static bool send_part(const struct operation *operation, const struct stand_in_message *message,
+                      struct mail *mail, size_t *at)
 {
-    size_t count = operation->collective.count, part = least(count - *at);
+    size_t count = message->count, part = least(count - *at);
 
     if (atomic_load(&mail->full) || *at == count)
         return !atomic_load(&mail->full);
     mail->type = operation->collective.type;
     mail->count = count;
-    memcpy(mail->data, operation->collective.send + bytes_of(operation, *at),
-           bytes_of(operation, part));
+    memcpy(mail->data, message->send + bytes_of(operation, *at), bytes_of(operation, part));
     *at += part;
     atomic_store(&mail->full, true);
     return false;
 }
 
-static bool take_part(const struct operation *operation, struct mail *mail, size_t *at)
+static bool take_part(const struct operation *operation, const struct stand_in_message *message,
+                      struct mail *mail, size_t *at)
 {
-    size_t count = operation->collective.count, part = least(count - *at);
+    size_t count = message->count, part = least(count - *at);
 
     if (!atomic_load(&mail->full) || *at == count)
         return *at == count;
     require(mail->type == operation->collective.type && mail->count == count,
             "a message is sent and received as different ones");
-    memcpy(operation->collective.receive + bytes_of(operation, *at), mail->data,
-           bytes_of(operation, part));
+    memcpy(message->receive + bytes_of(operation, *at), mail->data, bytes_of(operation, part));
     *at += part;
     atomic_store(&mail->full, false);
     return *at == count;
 }
 
-static void pass_message(const struct operation *operation)
+static bool move_part(const struct operation *operation, const struct stand_in_message *message,
+                      size_t *at)
 {
-    struct nccl_communicator *comm = operation->collective.comm;
-    int peer = operation->collective.root;
-    struct mail *out = &comm->shared->mails[comm->rank][peer];
-    struct mail *in = &comm->shared->mails[peer][comm->rank];
-    bool sent = operation->collective.send == NULL, taken = operation->collective.receive == NULL;
-    size_t sent_to = 0, taken_to = 0;
+    const struct nccl_communicator *comm = operation->collective.comm;
+    struct shared *shared = comm->shared;
 
-    while (!(sent && taken) && !atomic_load(&comm->aborted)) {
-        sent = sent || send_part(operation, out, &sent_to);
-        taken = taken || take_part(operation, in, &taken_to);
-        if (!(sent && taken))
+    return message->send != NULL
+               ? send_part(operation, message, &shared->mails[comm->rank][message->peer], at)
+               : take_part(operation, message, &shared->mails[message->peer][comm->rank], at);
+}
+
+/* Messages of one direction to one peer go one after another. */
+static bool is_behind(const struct stand_in_message *messages, const bool *done, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (!done[i] && messages[i].peer == messages[index].peer &&
+            (messages[i].send == NULL) == (messages[index].send == NULL))
+            return true;
+    return false;
+}
+
+static void pass_messages(const struct operation *operation)
+{
+    const struct stand_in_message *messages = operation->collective.messages;
+    int count = operation->collective.message_count, left = count;
+    bool done[STAND_IN_MESSAGES] = { false };
+    size_t at[STAND_IN_MESSAGES] = { 0 };
+
+    while (left > 0 && !atomic_load(&operation->collective.comm->aborted)) {
+        for (int i = 0; i < count; i++)
+            if (!done[i] && !is_behind(messages, done, i)) {
+                done[i] = move_part(operation, &messages[i], &at[i]);
+                left -= done[i];
+            }
+        if (left > 0)
             rest();
     }
+}
+
+/* Memory that is read or written. */
+static cudaError_t use(const struct operation *operation, const void *memory, size_t bytes,
+                       bool store)
+{
+    cudaError_t (*found)(const struct operation *, const void *, size_t, bool);
+
+    *(void **)&found = of_cuda("stand_in_use");
+    return found(operation, memory, bytes, store);
+}
+
+static cudaError_t use_messages(const struct operation *operation)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (int i = 0; i < operation->collective.message_count && error == cudaSuccess; i++) {
+        const struct stand_in_message *message = &operation->collective.messages[i];
+        bool sent = message->send != NULL;
+        error = use(operation, sent ? message->send : message->receive,
+                    bytes_of(operation, message->count), !sent);
+    }
+    return error;
 }
 
 /* Uses the memory that the collective reads and writes. */
@@ -310,16 +355,14 @@ static cudaError_t use_memory(const struct operation *operation)
     size_t bytes = bytes_of(operation, operation->collective.count),
            all = bytes * (size_t)comm->ranks;
     enum kind kind = (enum kind)operation->collective.kind;
-    cudaError_t (*use)(const struct operation *, const void *, size_t, bool), error;
+    cudaError_t error;
 
-    *(void **)&use = of_cuda("stand_in_use");
-    error = operation->collective.send == NULL ? cudaSuccess
-                                               : use(operation, operation->collective.send,
-                                                     kind == REDUCE_SCATTER ? all : bytes, false);
-    if (error == cudaSuccess && operation->collective.receive != NULL)
-        error =
-            use(operation, operation->collective.receive, kind == ALL_GATHER ? all : bytes, true);
-    return error;
+    if (kind == MESSAGE)
+        return use_messages(operation);
+    error = use(operation, operation->collective.send, kind == REDUCE_SCATTER ? all : bytes, false);
+    return error != cudaSuccess ? error
+                                : use(operation, operation->collective.receive,
+                                      kind == ALL_GATHER ? all : bytes, true);
 }
 
 static cudaError_t run_collective(struct operation *operation)
@@ -330,17 +373,18 @@ static cudaError_t run_collective(struct operation *operation)
     atomic_fetch_add(&comm->running, 1);
     while (atomic_load(&comm->failed) && !atomic_load(&comm->aborted)) rest();
     if (operation->collective.kind == MESSAGE)
-        pass_message(operation);
+        pass_messages(operation);
     else if (!atomic_load(&comm->aborted) && agree(operation))
         exchange(operation);
     atomic_fetch_sub(&comm->running, 1);
     return error;
 }
 
-static enum nccl_result queue(enum kind kind, const void *send, void *receive, size_t count,
-                              int type, int root, nccl_comm comm, cudaStream_t stream)
+static enum nccl_result submit_operation(struct operation *operation, cudaStream_t stream)
 {
-    struct operation operation = { .run = run_collective };
+    struct nccl_communicator *comm = operation->collective.comm;
+    enum kind kind = (enum kind)operation->collective.kind;
+    int type = operation->collective.type;
     cudaError_t (*submit)(cudaStream_t, const struct operation *);
     struct stand_in_call (*begin)(const char *, bool);
     void (*end)(struct stand_in_call *);
@@ -351,12 +395,30 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     require(type == NCCL_FLOAT32 || type == NCCL_BFLOAT16 || type == NCCL_FLOAT16,
             "the type is none of a gradient");
     if (kind != MESSAGE)
-        note(comm->rank, kinds[kind].call, count);
+        note(comm->rank, kinds[kind].call, operation->collective.count);
     comm->calls++;
     if (comm->calls == 2 && is_told("call", comm->rank))
         return NCCL_INTERNAL_ERROR;
     if (comm->calls == 2 && is_told("async", comm->rank))
         atomic_store(&comm->failed, true);
+    operation->run = run_collective;
+    operation->work = (struct stand_in_work){
+        .kind = STAND_IN_KERNEL, .name = kinds[kind].kernel, .grid = 1, .block = 96
+    };
+    *(void **)&submit = of_cuda("stand_in_submit");
+    *(void **)&begin = of_cuda("stand_in_begin");
+    *(void **)&end = of_cuda("stand_in_end");
+    call = begin("cuLaunchKernel", true);
+    error = submit(stream, operation);
+    end(&call);
+    return error == cudaSuccess ? NCCL_SUCCESS : NCCL_UNHANDLED_CUDA_ERROR;
+}
+
+static enum nccl_result queue(enum kind kind, const void *send, void *receive, size_t count,
+                              int type, int root, nccl_comm comm, cudaStream_t stream)
+{
+    struct operation operation = { .run = run_collective };
+
     operation.collective.comm = comm;
     operation.collective.send = send;
     operation.collective.receive = receive;
@@ -364,16 +426,7 @@ static enum nccl_result queue(enum kind kind, const void *send, void *receive, s
     operation.collective.kind = (int)kind;
     operation.collective.type = type;
     operation.collective.root = root;
-    operation.work = (struct stand_in_work){
-        .kind = STAND_IN_KERNEL, .name = kinds[kind].kernel, .grid = 1, .block = 96
-    };
-    *(void **)&submit = of_cuda("stand_in_submit");
-    *(void **)&begin = of_cuda("stand_in_begin");
-    *(void **)&end = of_cuda("stand_in_end");
-    call = begin("cuLaunchKernel", true);
-    error = submit(stream, &operation);
-    end(&call);
-    return error == cudaSuccess ? NCCL_SUCCESS : NCCL_UNHANDLED_CUDA_ERROR;
+    return submit_operation(&operation, stream);
 }
 
 /* Whether `part` is at the rank's place in the whole. */
@@ -405,33 +458,42 @@ enum nccl_result ncclAllGather(const void *send, void *receive, size_t count, in
     return queue(ALL_GATHER, send, receive, count, type, 0, comm, stream);
 }
 
-/* The group of the calling thread: at most a send and a receive, with one peer. */
-static _Thread_local struct group {
+/* The group of the calling thread, whose messages are one operation. */
+static _Thread_local struct {
     bool open;
-    struct nccl_communicator *comm; /* NULL: it is empty */
-    const void *send;
-    void *receive;
-    size_t count;
-    int type, peer;
     cudaStream_t stream;
+    struct operation operation; /* without a communicator it is empty */
 } group;
+
+static void add_message(struct operation *operation, const struct stand_in_message *message,
+                        int type, nccl_comm comm)
+{
+    int *count = &operation->collective.message_count;
+
+    require(*count < STAND_IN_MESSAGES, "a group has more messages than there is room for");
+    operation->collective.comm = comm;
+    operation->collective.kind = MESSAGE;
+    operation->collective.type = type;
+    operation->collective.messages[(*count)++] = *message;
+}
 
 static enum nccl_result pass(const void *send, void *receive, size_t count, int type, int peer,
                              nccl_comm comm, cudaStream_t stream)
 {
-    require(peer >= 0 && peer < comm->ranks && peer != comm->rank, "a message has another rank");
-    if (!group.open)
-        return queue(MESSAGE, send, receive, count, type, peer, comm, stream);
-    require(group.comm == NULL || (group.comm == comm && group.peer == peer &&
-                                   group.count == count && group.type == type &&
-                                   group.stream == stream && (send == NULL || group.send == NULL)),
-            "a group has a send and a receive of one size, with one peer");
-    group.comm = comm;
-    group.send = send != NULL ? send : group.send;
-    group.receive = receive != NULL ? receive : group.receive;
-    group.count = count;
-    group.type = type;
-    group.peer = peer;
+    const struct stand_in_message message = { send, receive, count, peer };
+    struct operation alone = { .run = run_collective };
+    struct nccl_communicator *first = group.operation.collective.comm;
+
+    require(peer >= 0 && peer < comm->ranks && (group.open || peer != comm->rank),
+            "a message has another rank, or both of its ends in a group");
+    if (!group.open) {
+        add_message(&alone, &message, type, comm);
+        return submit_operation(&alone, stream);
+    }
+    require(first == NULL || (first == comm && group.operation.collective.type == type &&
+                              group.stream == stream),
+            "a group has messages of one type on one stream");
+    add_message(&group.operation, &message, type, comm);
     group.stream = stream;
     return NCCL_SUCCESS;
 }
@@ -453,7 +515,8 @@ enum nccl_result ncclRecv(void *receive, size_t count, int type, int peer, nccl_
 enum nccl_result ncclGroupStart(void)
 {
     require(!group.open, "a group is begun within another");
-    group = (struct group){ .open = true };
+    memset(&group, 0, sizeof group);
+    group.open = true;
     return NCCL_SUCCESS;
 }
 
@@ -461,9 +524,9 @@ enum nccl_result ncclGroupEnd(void)
 {
     require(group.open, "a group ends that was not begun");
     group.open = false;
-    return group.comm == NULL ? NCCL_SUCCESS
-                              : queue(MESSAGE, group.send, group.receive, group.count, group.type,
-                                      group.peer, group.comm, group.stream);
+    return group.operation.collective.comm == NULL
+               ? NCCL_SUCCESS
+               : submit_operation(&group.operation, group.stream);
 }
 
 #ifndef LACKING

@@ -15,6 +15,8 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
+enum { STAND_IN_MESSAGES = 32 }; /* of a group of NCCL's */
+
 /* Work on a stream. `run` is called on the stream's thread; an operation that is no node of a graph is
  * freed after it, with `owned`. */
 struct operation {
@@ -59,6 +61,13 @@ struct operation {
             char *receive;
             size_t count;
             int kind, type, root;
+            int message_count; /* of a group of sends and receives, or of one alone */
+            struct stand_in_message {
+                const char *send; /* NULL: it is received */
+                char *receive;
+                size_t count;
+                int peer;
+            } messages[STAND_IN_MESSAGES];
         } collective;
     };
 };

@@ -83,6 +83,26 @@ static enum status check_peer(const struct collective *collective, int ranks, in
     return STATUS_OK;
 }
 
+static enum status check_pieces(const struct collective *collective, int ranks)
+{
+    int64_t sent = 0;
+    bool valid = collective->rank_pieces > 0;
+
+    TRY(check_given(collective->received, "collective", "room for what is received"));
+    TRY(check_given(collective->pieces, "collective", "the pieces of all ranks"));
+    for (int i = 0; i < ranks * collective->rank_pieces; i++) {
+        const struct collective_piece *piece = &collective->pieces[i];
+        valid = valid && piece->sent >= 0 && piece->received >= 0 && piece->sent_first >= 0 &&
+                piece->received_first >= 0;
+        sent += piece->sent;
+    }
+    if (!valid || sent != collective->count)
+        FAIL(STATUS_BAD_USAGE, "collective: %d pieces for each rank with %lld elements, not %lld",
+             collective->rank_pieces, (long long)sent, (long long)collective->count);
+
+    return STATUS_OK;
+}
+
 enum status check_collective(const struct collective *collective, int ranks, int rank)
 {
     bool parts;
@@ -93,6 +113,8 @@ enum status check_collective(const struct collective *collective, int ranks, int
     if ((unsigned)collective->dtype >= DTYPE_COUNT)
         FAIL(STATUS_BAD_USAGE, "collective: %d is no type of data", (int)collective->dtype);
     TRY(check_given(collective->data, "collective", "the data"));
+    if (collective->kind == COLLECTIVE_ALL_TO_ALL)
+        return check_pieces(collective, ranks);
     parts =
         collective->kind == COLLECTIVE_REDUCE_SCATTER || collective->kind == COLLECTIVE_ALL_GATHER;
     if (collective->count < 1 || (parts && collective->count % ranks != 0))

@@ -458,6 +458,14 @@ enum status device_check_ranks(struct device *device, int ranks)
     return STATUS_OK;
 }
 
+/* Sent and received, where they are not the same memory. */
+static int64_t elements_moved(const struct collective *collective)
+{
+    if (collective->kind == COLLECTIVE_ALL_TO_ALL)
+        return collective->count + collective_received(collective, ranks_count());
+    return (collective->kind == COLLECTIVE_SEND_RECV ? 2 : 1) * collective->count;
+}
+
 enum status device_collective(struct stream *stream, const struct collective *collective)
 {
     struct device *device;
@@ -470,9 +478,8 @@ enum status device_collective(struct stream *stream, const struct collective *co
         FAIL(STATUS_BAD_USAGE, "device_collective: there are no other ranks");
     TRY(device->driver->collective(stream, collective));
     count(&device->ledger->collectives, 1);
-    count(&device->ledger->collective_bytes, (collective->kind == COLLECTIVE_SEND_RECV ? 2 : 1) *
-                                                 collective->count *
-                                                 (int64_t)dtype_bytes(collective->dtype));
+    count(&device->ledger->collective_bytes,
+          elements_moved(collective) * (int64_t)dtype_bytes(collective->dtype));
 
     return STATUS_OK;
 }

@@ -259,6 +259,109 @@ static void a_message_without_another_rank_is_refused(void **state)
         assert_int_equal(device_collective(fixture->stream, &cases[i]), STATUS_BAD_USAGE);
 }
 
+/* --- All to all --- */
+
+enum { PIECES = 2, RANKS_MOST = 16, HALF = LONGEST / 2 };
+
+/* Elements of piece `piece` from one rank to another: none for some, all of the last rank's go to the first, and the last
+ * one gets none. */
+static int64_t piece_length(int from, int to, int piece)
+{
+    if (ranks > 1 && to == ranks - 1)
+        return 0;
+    if (from == ranks - 1 && to != 0)
+        return 0;
+    return (from * 3 + to * 5 + piece * 7) % 4 * INT64_C(10007);
+}
+
+/* Pieces are sent in their order, and received in the order of pieces and then of ranks. */
+static struct collective all_to_all(const struct fixture *fixture, struct collective_piece *pieces)
+{
+    struct collective collective = { .kind = COLLECTIVE_ALL_TO_ALL,
+                                     .data = fixture->data,
+                                     .received = fixture->data + HALF,
+                                     .pieces = pieces,
+                                     .rank_pieces = PIECES };
+    int64_t at = 0;
+
+    for (int i = 0; i < ranks * PIECES; i++) {
+        pieces[i].sent_first = collective.count;
+        pieces[i].sent = piece_length(ranks_rank(), i / PIECES, i % PIECES);
+        collective.count += pieces[i].sent;
+    }
+    for (int i = 0; i < ranks * PIECES; i++) {
+        struct collective_piece *piece = &pieces[i % ranks * PIECES + i / ranks];
+        piece->received_first = at;
+        piece->received = piece_length(i % ranks, ranks_rank(), i / ranks);
+        at += piece->received;
+    }
+    return collective;
+}
+
+/* The first element that `from` sends of a piece. */
+static int64_t sent_first(int from, int to, int piece)
+{
+    int64_t first = 0;
+
+    for (int i = 0; i < to * PIECES + piece; i++)
+        first += piece_length(from, i / PIECES, i % PIECES);
+    return first;
+}
+
+static void each_rank_gets_its_piece_of_each(void **state)
+{
+    struct fixture *fixture = *state;
+    struct collective_piece pieces[RANKS_MOST * PIECES];
+    struct collective collective = all_to_all(fixture, pieces);
+
+    for (int64_t i = 0; i < HALF; i++) fixture->host[i] = value(ranks_rank(), i);
+    OK(device_copy(fixture->stream, COPY_HOST_TO_DEVICE, fixture->data, fixture->host,
+                   HALF * sizeof(float)));
+    OK(device_collective(fixture->stream, &collective));
+    OK(device_copy(fixture->stream, COPY_DEVICE_TO_HOST, fixture->host, fixture->data + HALF,
+                   HALF * sizeof(float)));
+    for (int p = 0; p < ranks * PIECES; p++)
+        for (int64_t i = 0; i < pieces[p].received; i++)
+            assert_same(fixture->host[pieces[p].received_first + i],
+                        value(p / PIECES, sent_first(p / PIECES, ranks_rank(), p % PIECES) + i), i);
+}
+
+static void an_all_to_all_is_counted_and_recorded(void **state)
+{
+    struct fixture *fixture = *state;
+    struct collective_piece pieces[RANKS_MOST * PIECES];
+    struct collective collective = all_to_all(fixture, pieces);
+    int64_t received = collective_received(&collective, ranks);
+    struct device_counters before = device_counters(fixture->device), after;
+
+    OK(device_collective(fixture->stream, &collective));
+    OK(stream_synchronize(fixture->stream));
+    OK(device_activity_flush(fixture->device));
+    after = device_counters(fixture->device);
+    assert_int_equal(after.collectives - before.collectives, 1);
+    assert_int_equal(after.collective_bytes - before.collective_bytes,
+                     (collective.count + received) * 4);
+    assert_string_equal(fixture->last.collective, "all_to_allv");
+    assert_string_equal(fixture->last.name, "ncclDevKernel_SendRecv");
+    assert_int_equal(fixture->last.bytes, collective.count * 4);
+}
+
+static void pieces_that_are_not_all_that_is_sent_are_refused(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct collective_piece pieces[RANKS_MOST * PIECES];
+    struct collective whole = all_to_all(fixture, pieces), cases[] = { whole, whole, whole, whole };
+
+    cases[0].count++;
+    cases[1].received = NULL;
+    cases[2].pieces = NULL;
+    cases[3].rank_pieces = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(device_collective(fixture->stream, &cases[i]), STATUS_BAD_USAGE);
+    pieces[0].received = -1;
+    assert_int_equal(device_collective(fixture->stream, &whole), STATUS_BAD_USAGE);
+}
+
 /* --- Narrow types --- */
 
 static uint16_t narrow(float value, enum dtype dtype)
@@ -523,6 +626,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(both_at_once_meets_one_after_the_other),
         cmocka_unit_test(messages_are_counted_and_recorded),
         cmocka_unit_test(a_message_without_another_rank_is_refused),
+        cmocka_unit_test(each_rank_gets_its_piece_of_each),
+        cmocka_unit_test(an_all_to_all_is_counted_and_recorded),
+        cmocka_unit_test(pieces_that_are_not_all_that_is_sent_are_refused),
         cmocka_unit_test(narrow_types_communicate_too),
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(collectives_are_in_the_order_of_their_stream),

@@ -243,26 +243,51 @@ static size_t bytes_of(const struct collective *collective)
     return (size_t)collective->count * dtype_bytes(collective->dtype);
 }
 
-/* Under the lock. A group that was begun is ended even after a failure, or all later calls would belong to it. */
-static enum status queue_both(struct collectives *collectives, const struct collective *collective,
-                              cudaStream_t stream)
+/* Both sides know where nothing goes. */
+static enum status queue_piece(struct collectives *collectives, const struct collective *collective,
+                               int peer, const struct collective_piece *piece, cudaStream_t stream)
 {
     enum status status = STATUS_OK;
-    size_t count = (size_t)collective->count;
-    int type = types[collective->dtype], peer = collective->peer;
-    nccl_comm comm = collectives->comm;
+    int type = types[collective->dtype];
+    size_t element = dtype_bytes(collective->dtype);
+    const char *data = collective->data;
+    char *received = collective->received;
+
+    if (piece->sent > 0)
+        NCCL(ncclSend(data + (size_t)piece->sent_first * element, (size_t)piece->sent, type, peer,
+                      collectives->comm, stream));
+    if (piece->received > 0)
+        NCCL(ncclRecv(received + (size_t)piece->received_first * element, (size_t)piece->received,
+                      type, peer, collectives->comm, stream));
+
+out:
+    return status;
+}
+
+static enum status queue_pieces(struct collectives *collectives,
+                                const struct collective *collective, cudaStream_t stream)
+{
+    const struct collective_piece both = { .sent = collective->count,
+                                           .received = collective->count };
+    int count = collective->rank_pieces;
+
+    if (collective->kind == COLLECTIVE_SEND_RECV)
+        return queue_piece(collectives, collective, collective->peer, &both, stream);
+    for (int i = 0; i < collectives->place.count * count; i++)
+        TRY(queue_piece(collectives, collective, i / count, &collective->pieces[i], stream));
+
+    return STATUS_OK;
+}
+
+/* Under the lock. A group that was begun is ended even after a failure, or all later calls would belong to it. */
+static enum status queue_group(struct collectives *collectives, const struct collective *collective,
+                               cudaStream_t stream)
+{
+    enum status status = STATUS_OK;
     enum nccl_result ended;
 
     NCCL(ncclGroupStart());
-    status =
-        nccl_check(collectives->nccl,
-                   collectives->nccl->ncclSend(collective->data, count, type, peer, comm, stream),
-                   "ncclSend()");
-    if (status == STATUS_OK)
-        status = nccl_check(
-            collectives->nccl,
-            collectives->nccl->ncclRecv(collective->received, count, type, peer, comm, stream),
-            "ncclRecv()");
+    status = queue_pieces(collectives, collective, stream);
     ended = collectives->nccl->ncclGroupEnd();
     if (status == STATUS_OK)
         TRY_OUT(nccl_check(collectives->nccl, ended, "ncclGroupEnd()"));
@@ -302,8 +327,9 @@ static enum status queue(struct collectives *collectives, const struct collectiv
     case COLLECTIVE_RECV:
         NCCL(ncclRecv(data, count, type, collective->peer, comm, stream));
         break;
+    case COLLECTIVE_ALL_TO_ALL:
     case COLLECTIVE_SEND_RECV:
-        TRY_OUT(queue_both(collectives, collective, stream));
+        TRY_OUT(queue_group(collectives, collective, stream));
         break;
     case COLLECTIVE_COUNT:
         break;
@@ -329,10 +355,11 @@ static void note_message(const struct collective *collective, int64_t start_ns)
 }
 
 static enum status check_memory(struct cuda_device *device, const struct collective *collective,
-                                const void *data)
+                                const void *data, int64_t count)
 {
-    if (regions_kind(cuda_memory_regions(device->memory), data, bytes_of(collective)) !=
-        ACTIVITY_MEMORY_DEVICE)
+    size_t bytes = (size_t)count * dtype_bytes(collective->dtype);
+
+    if (regions_kind(cuda_memory_regions(device->memory), data, bytes) != ACTIVITY_MEMORY_DEVICE)
         FAIL(STATUS_BAD_USAGE, "collective: its data is no memory of device %d",
              device->base.properties.index);
 
@@ -348,9 +375,12 @@ enum status cuda_collective(struct stream *base, const struct collective *collec
     int64_t start_ns;
 
     TRY_OUT(cuda_enter(device));
-    TRY_OUT(check_memory(device, collective, collective->data));
+    TRY_OUT(check_memory(device, collective, collective->data, collective->count));
     if (collective->kind == COLLECTIVE_SEND_RECV)
-        TRY_OUT(check_memory(device, collective, collective->received));
+        TRY_OUT(check_memory(device, collective, collective->received, collective->count));
+    if (collective->kind == COLLECTIVE_ALL_TO_ALL)
+        TRY_OUT(check_memory(device, collective, collective->received,
+                             collective_received(collective, collectives->place.count)));
     TRY_OUT(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&collectives->lock);
     start_ns = device->records ? clock_ns() : 0;

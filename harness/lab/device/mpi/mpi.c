@@ -574,12 +574,57 @@ static struct message peer_message(const void *context, int peer)
     };
 }
 
+static enum status check_length(int64_t count, enum dtype dtype)
+{
+    if (count > INT_MAX / (int64_t)dtype_bytes(dtype))
+        FAIL(STATUS_BAD_USAGE, "a message of %lld elements has more than the 2 GiB that one may",
+             (long long)count);
+
+    return STATUS_OK;
+}
+
 static enum status run_message(struct channel *channel, const struct collective *collective)
 {
-    if (collective->count > INT_MAX / (int64_t)dtype_bytes(collective->dtype))
-        FAIL(STATUS_BAD_USAGE, "a message of %lld elements has more than the 2 GiB that one may",
-             (long long)collective->count);
+    TRY(check_length(collective->count, collective->dtype));
     TRY(exchange(channel, peer_message, collective));
+
+    return STATUS_OK;
+}
+
+/* Piece `index` of each rank. */
+struct pieces {
+    const struct collective *collective;
+    int index;
+};
+
+static struct message piece_message(const void *context, int peer)
+{
+    const struct pieces *pieces = context;
+    const struct collective *collective = pieces->collective;
+    const struct collective_piece *piece =
+        &collective->pieces[peer * collective->rank_pieces + pieces->index];
+    size_t element = dtype_bytes(collective->dtype);
+
+    return (struct message){
+        .send = (const char *)collective->data + (size_t)piece->sent_first * element,
+        .send_bytes = (size_t)piece->sent * element,
+        .receive = (char *)collective->received + (size_t)piece->received_first * element,
+        .receive_bytes = (size_t)piece->received * element,
+    };
+}
+
+static enum status run_all_to_all(struct channel *channel, const struct collective *collective)
+{
+    for (int i = 0; i < place.count * collective->rank_pieces; i++) {
+        TRY(check_length(collective->pieces[i].sent, collective->dtype));
+        TRY(check_length(collective->pieces[i].received, collective->dtype));
+    }
+    for (int i = 0; i < collective->rank_pieces; i++) {
+        const struct pieces pieces = { collective, i };
+        struct message own = piece_message(&pieces, place.rank);
+        memcpy(own.receive, own.send, own.send_bytes);
+        TRY(exchange(channel, piece_message, &pieces));
+    }
 
     return STATUS_OK;
 }
@@ -598,8 +643,9 @@ static enum status run(enum ranks_channel which, const struct collective *collec
     struct channel *channel = &channels[which];
 
     pthread_mutex_lock(&channel->lock);
-    status = collective_has_peer(collective) ? run_message(channel, collective)
-                                             : run_for_all(channel, collective);
+    status = collective_has_peer(collective)             ? run_message(channel, collective)
+             : collective->kind == COLLECTIVE_ALL_TO_ALL ? run_all_to_all(channel, collective)
+                                                         : run_for_all(channel, collective);
     pthread_mutex_unlock(&channel->lock);
     return status;
 }

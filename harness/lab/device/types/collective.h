@@ -13,6 +13,7 @@
     X(REDUCE_SCATTER, "_reduce_scatter_base")                                                      \
     X(ALL_GATHER, "_allgather_base")                                                               \
     X(BROADCAST, "broadcast")                                                                      \
+    X(ALL_TO_ALL, "all_to_allv")                                                                   \
     X(SEND, "send")                                                                                \
     X(RECV, "recv")                                                                                \
     X(SEND_RECV, "batch_isend_irecv")
@@ -34,20 +35,42 @@ enum collective_kind {
  * (NVIDIA/nccl, issues 157 and 855). Where these are the same, runs agree, but for sums made in the switch (NVLS,
  * issue 1497; NCCL_NVLS_ENABLE=0 does without). The sum of two ranks has one order only.
  *
+ * All-to-all sends a piece of `data` to each rank, itself included, and receives one from each in `received`, of any
+ * lengths that both sides have agreed on; `count` is all that this rank sends. A rank may have several pieces.
+ *
  * The last three are between this rank and `peer` alone, and each waits for its counterpart there: a SEND for a RECV of
  * as much. So two ranks that both send first wait for ever; SEND_RECV does both at once (ncclGroupStart()). */
+/* Elements of `data` that go to a rank, and of `received` that come from it. */
+struct collective_piece {
+    int64_t sent_first, sent;
+    int64_t received_first, received;
+};
+
 struct collective {
     enum collective_kind kind;
     void *data; /* RECV fills it */
     int64_t count;
     enum dtype dtype; /* 0: fp32 */
     int peer;
-    void *received; /* SEND_RECV: as much comes from `peer` to here */
+    void *received; /* SEND_RECV: as much comes from `peer` to here. ALL_TO_ALL: see above */
+    /* ALL_TO_ALL: [ranks, rank_pieces]; they must stay until the collective is done. */
+    const struct collective_piece *pieces;
+    int rank_pieces;
 };
 
 static inline bool collective_has_peer(const struct collective *collective)
 {
     return collective->kind >= COLLECTIVE_SEND;
+}
+
+/* Elements that come to `received` of an all-to-all, from `ranks` ranks. */
+static inline int64_t collective_received(const struct collective *collective, int ranks)
+{
+    int64_t count = 0;
+
+    for (int i = 0; i < ranks * collective->rank_pieces; i++)
+        count += collective->pieces[i].received;
+    return count;
 }
 
 #endif
