@@ -25,6 +25,7 @@ enum { ROW_MULTIPLE = 32 };
 #include "kernels/model/attention.h"
 #include "kernels/model/bias.h"
 #include "kernels/model/embedding.h"
+#include "kernels/model/experts.h"
 #include "kernels/model/gelu.h"
 #include "kernels/model/layernorm.h"
 #include "kernels/model/residual.h"
@@ -66,6 +67,13 @@ struct kernel_work {
     X(patch_embedding_forward, ROWS, 1, 1, 2)                                                      \
     X(patch_embedding_backward, ROWS, 1, 1, 0)                                                     \
     X(positions_backward, PACKS, 1, 0, 1, .sum_writes = 1)                                         \
+    X(route_tokens, ROWS, 1, 0, 6, .row_bytes = 8)                                                 \
+    X(route_tokens_backward, ROWS, 1, 1, 8, .row_bytes = 8)                                        \
+    X(dispatch_tokens, ROWS, 1, 1, 0, .row_bytes = 8)                                              \
+    X(count_tokens, ROWS, 0, 0, 0, .row_bytes = 4)                                                 \
+    X(combine_tokens, ROWS, 1, 1, 1, .row_bytes = 8)                                               \
+    X(combine_tokens_backward, ROWS, 2, 1, 3, .row_bytes = 12)                                     \
+    X(balance_experts, ROWS, 0, 0, 0)                                                              \
     X(fill, PACKS, 0, 1, 0)                                                                        \
     X(cast_from_float, PACKS, 0, 1, 0, .bytes_read = 4)                                            \
     X(cast_to_float, PACKS, 1, 0, 0, .bytes_written = 4)                                           \

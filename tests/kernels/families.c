@@ -7,9 +7,10 @@
 #include <string.h>
 
 static const struct kernel_family *const families[] = {
-    &attention_family, &bias_family,      &checksum_family, &cross_entropy_family,
-    &embedding_family, &fill_family,      &gelu_family,     &image_family,
-    &layernorm_family, &optimizer_family, &residual_family, &tiled_attention_family,
+    &attention_family,       &bias_family,      &checksum_family,  &cross_entropy_family,
+    &embedding_family,       &experts_family,   &fill_family,      &gelu_family,
+    &image_family,           &layernorm_family, &optimizer_family, &residual_family,
+    &tiled_attention_family,
 };
 
 static struct workbench bench;

@@ -12,7 +12,8 @@ struct kernel_family {
 
 extern const struct kernel_family attention_family, bias_family, checksum_family;
 extern const struct kernel_family cross_entropy_family;
-extern const struct kernel_family embedding_family, fill_family, gelu_family, image_family;
+extern const struct kernel_family embedding_family, experts_family, fill_family, gelu_family,
+    image_family;
 extern const struct kernel_family layernorm_family, optimizer_family, residual_family,
     tiled_attention_family;
 

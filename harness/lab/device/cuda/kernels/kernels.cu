@@ -12,6 +12,7 @@
 #include "kernels/model/attention.kernel.c"
 #include "kernels/model/bias.kernel.c"
 #include "kernels/model/embedding.kernel.c"
+#include "kernels/model/experts.kernel.c"
 #include "kernels/model/gelu.kernel.c"
 #include "kernels/model/layernorm.kernel.c"
 #include "kernels/model/residual.kernel.c"
