@@ -14,11 +14,11 @@ enum { STEPS = 12 };
 static void print(const float *losses, const struct training_window *window, double state)
 {
     for (int i = 0; i < STEPS; i++) printf("%a ", (double)losses[i]);
-    printf("\n%.17g %.17g %.17g %lld %.17g %.17g %.17g %.17g\n",
+    printf("\n%.17g %.17g %.17g %lld %.17g %.17g %.17g %.17g %.17g\n",
            window->metric[METRIC_COLLECTIVES_PER_STEP], window->metric[METRIC_COLLECTIVE_BYTES],
            window->metric[METRIC_D2D_BYTES_PER_STEP], (long long)window->samples,
            window->metric[METRIC_OPTIMIZER_STATE], state, window->metric[METRIC_PARAMETERS],
-           window->metric[METRIC_LATE_PARAMETER_BYTES]);
+           window->metric[METRIC_LATE_PARAMETER_BYTES], window->metric[METRIC_BUSIEST_TOKENS]);
 }
 
 static enum status train(const char *settings, bool evaluates)

@@ -131,6 +131,17 @@ static void graphs_of_several_lengths_survive_every_fault(void **state)
                     "launch=graph graphs=latest loss_every=3");
 }
 
+static void experts_survive_every_fault(void **state)
+{
+    static const char *const calls[] = { "alloc",  "host_alloc", "copy",  "memset",
+                                         "launch", "gemm",       "kernel" };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        check_calls("model=light blocks=1 tokens=6 batch=4 experts=2 launch=eager loss_every=3",
+                    calls[i]);
+}
+
 /* Opens it once: the program ends as skipped where there is none. */
 static int find_device(void **state)
 {
@@ -149,6 +160,7 @@ int main(void)
         cmocka_unit_test(two_streams_survive_every_fault),
         cmocka_unit_test(checkpointing_survives_every_fault),
         cmocka_unit_test(graphs_of_several_lengths_survive_every_fault),
+        cmocka_unit_test(experts_survive_every_fault),
     };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);
     return cmocka_run_group_tests_name("faults", tests, find_device, NULL);

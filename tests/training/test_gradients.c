@@ -151,6 +151,31 @@ static void image_model_with_fused_attention(void **state)
                         "attention=fused");
 }
 
+/* A token that changes its expert makes the loss jump. None does if all have the last one. */
+static void image_model_with_experts(void **state)
+{
+    check_model(*state, "model=balanced batch=4 precision=fp32 rate=0.01 launch=eager experts=3 "
+                        "router_skew=1 router_bias=none");
+}
+
+/* With one block the experts, and what comes after them, change no choice. */
+static void image_model_whose_tokens_have_different_experts(void **state)
+{
+    struct training *training =
+        open_training(*state, "model=balanced blocks=1 batch=4 precision=fp32 rate=0.01 "
+                              "launch=eager experts=3 router_bias=none");
+    struct encoder *encoder = training->encoder;
+    struct random random = random_seed(5, 0);
+    int i = 0;
+
+    assert_ok(training_run(training, 3));
+    assert_ok(training_load(training));
+    while (!encoder->parameters[i].is_experts) i++;
+    for (; i < encoder->parameter_count; i++)
+        check_parameter(training, &encoder->parameters[i], &random);
+    training_close(training);
+}
+
 /* A GPU's library does not take fp32. */
 static void image_model_with_strided_heads(void **state)
 {
@@ -174,6 +199,8 @@ int main(void)
         cmocka_unit_test(sequence_model),
         cmocka_unit_test(sequence_model_accumulated_and_checkpointed),
         cmocka_unit_test(image_model_with_fused_attention),
+        cmocka_unit_test(image_model_with_experts),
+        cmocka_unit_test(image_model_whose_tokens_have_different_experts),
         cmocka_unit_test(image_model_with_strided_heads),
         cmocka_unit_test(sequence_model_with_fused_attention_checkpointed),
     };

@@ -736,6 +736,35 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
         { &cpu, "ranks=3 batch=8 accumulate=3 parallel=pipeline", "",
           "batch=8 with accumulate=3: all micro-batches of an update have the same size; set batch "
           "to a multiple of accumulate" },
+        { &cpu, "ranks=3 batch=12 experts=4", "",
+          "experts=4 with ranks=3: every rank has as many experts; set experts to a multiple of "
+          "ranks" },
+        { &cpu, "ranks=2 experts=4 parallel=pipeline", "",
+          "experts=4 with parallel=pipeline: ranks divide the experts and the samples, not the "
+          "blocks; set parallel=data or experts=none" },
+        { &cpu, "ranks=2 experts=4 parameters=sharded precision=fp32", "",
+          "experts=4 with parameters=sharded and optimizer_state=sharded: an expert is whole on "
+          "its "
+          "rank; set parameters=whole and optimizer_state=whole, or experts=none" },
+        { &cpu, "ranks=2 experts=4 optimizer=unfused", "",
+          "optimizer=unfused with experts=4: a rank updates its tensors in one kernel, which knows "
+          "those of the others by their norm; set optimizer=multi_tensor or experts=none" },
+        { &cpu, "experts=4 gelu=host", "",
+          "gelu=host with experts=4: experts compute on the device; set gelu=device or "
+          "experts=none" },
+        { &cpu, "experts=4 checkpointing=block", "",
+          "checkpointing=block with experts=4: tokens would be exchanged again in backward; set "
+          "checkpointing=none or experts=none" },
+        { &cpu, "experts=4 data=sequences padding=longest", "",
+          "padding=longest with experts=4: a router chooses among as many tokens each time; set "
+          "padding=max_length or experts=none" },
+        { &cpu, "experts=4 save_every=5", "",
+          "save_every=5 with experts=4: the bias of the routers is not saved; set "
+          "save_every=never, "
+          "leave out --save and --resume, or set experts=none" },
+        { &cpu, "experts=4 launch=graph", "",
+          "launch=graph with experts=4: a graph's launches keep their sizes, and each expert's "
+          "depends on how many tokens it gets; set launch=eager or experts=none" },
         { &cpu, "ranks=2 uncached_rank=2", "",
           "uncached_rank=2 with ranks=2: ranks count from 0; set uncached_rank lower than ranks, "
           "or "
@@ -783,6 +812,7 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
     resolved("input=resident workers=4", &cpu);
     resolved("model=light batch=12 accumulate=2 ranks=3", &cpu);
     resolved("model=light batch=4 accumulate=4 ranks=2 parallel=pipeline", &cpu);
+    resolved("model=light batch=4 ranks=2 experts=4", &cpu);
 }
 
 static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)

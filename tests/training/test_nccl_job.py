@@ -54,6 +54,18 @@ class Job(unittest.TestCase):
         self.assertEqual(counts_found[:2], counts[:2])
         self.assertLess(max(abs(a - b) for a, b in zip(usual, found)) / max(usual), 1e-5)
 
+    def test_experts_do_too_and_each_message_has_its_receiver(self):
+        """All tokens are the last rank's in one of them, so the other one receives none, and sends it no results."""
+        for number, settings in enumerate(("experts=4 router_bias=none router_skew=1", "experts=4 router_skew=0.5")):
+            usual, counts = self.losses(settings=settings)
+            found, counts_found = self.losses(self.cuda(STAND_IN_NCCL_LOG=str(self.folder / f"calls{number}")), settings)
+            self.assertEqual(counts_found[:2], counts[:2])
+            self.assertLess(max(abs(a - b) for a, b in zip(usual, found)) / max(usual), 1e-5)
+            sent, received = ([line for rank in (0, 1) for line in (self.folder / f"calls{number}.{rank}").read_text().split("\n")
+                               if line.startswith(name)] for name in ("ncclSend", "ncclRecv"))
+            self.assertGreater(len(sent), 8 * STEPS)
+            self.assertEqual(sorted(line.split()[1] for line in sent), sorted(line.split()[1] for line in received))
+
     def test_nccl_is_called_in_order_with_the_same_on_all_ranks(self):
         _, (calls, size, *_) = self.losses(self.cuda(), "bucket_mb=tensor")
         first, second = self.calls(0), self.calls(1)

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20, TENSORS_OUTSIDE = 40, TENSORS_A_BLOCK = 70 };
+enum { OPS_OUTSIDE = 12, OPS_A_BLOCK = 20 };
+
+/* In a block, and in it for each rank's experts. */
+enum { TENSORS_OUTSIDE = 40, TENSORS_A_BLOCK = 70, TENSORS_A_PART = 8 };
 
 /* How a parameter's first values are made: uniform with this deviation, or this constant. */
 struct initial {
@@ -26,6 +29,7 @@ struct builder {
     struct tensor *attention_scratch; /* NULL: attention is naive */
     int64_t scratch_floats;
     bool library_attention;
+    const struct model_config *model;
     int block;
     bool fused;
 };
@@ -340,6 +344,92 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
     return contracted;
 }
 
+/* A parameter of each expert, in order of the ranks; returns that of the experts here, `rows` of each. */
+static struct tensor *expert_parameter(struct builder *builder, const char *name, int rows,
+                                       int width, struct initial initial)
+{
+    const struct model_config *model = builder->model;
+    int here = model->experts / model->expert_parts;
+    struct encoder *encoder = builder->encoder;
+    struct tensor *own = NULL;
+
+    for (int part = 0; part < model->expert_parts; part++) {
+        char text[40];
+        struct tensor *value;
+        snprintf(text, sizeof text, "experts%d.%s", part, name);
+        value =
+            parameter(builder, text, (int64_t)here * rows, width, initial.deviation > 0, initial);
+        encoder->parameters[encoder->parameter_count - 1].is_experts = true;
+        if (part == model->expert_part)
+            own = value;
+    }
+    return own;
+}
+
+/* A vector of fp32 numbers, padded. */
+static struct tensor *add_floats(struct builder *builder, const char *name,
+                                 enum allocator_category category, int count)
+{
+    return add_tensor(builder, name, DTYPE_F32, category, round_up(count));
+}
+
+static void add_expert_parameters(struct builder *builder, struct expert_tensors *t)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    int width = shape->width, hidden = shape->hidden;
+    const struct initial zero = { 0, 0 };
+    struct initial expand = { .deviation = (float)(1 / sqrt(width)) };
+    struct initial contract = { .deviation = (float)(1 / sqrt(2.0 * shape->blocks * hidden)) };
+
+    t->router = weight(builder, "router_weight", width, round_up(builder->model->experts), 1);
+    t->expand_weight = expert_parameter(builder, "expand_weight", width, hidden, expand);
+    t->expand_bias = expert_parameter(builder, "expand_bias", 1, hidden, zero);
+    t->contract_weight = expert_parameter(builder, "contract_weight", hidden, width, contract);
+    t->contract_bias = expert_parameter(builder, "contract_bias", 1, width, zero);
+}
+
+/* Received tensors have as many rows as routers choose, and until then as many as are sent. */
+static void add_expert_activations(struct builder *builder, struct expert_tensors *t)
+{
+    const struct model_shape *shape = &builder->encoder->shape;
+    const struct model_config *model = builder->model;
+    int rows = shape->rows, width = shape->width;
+
+    t->y = activation_sharing(builder, "combined", rows, width, builder->stream);
+    t->bias = add_floats(builder, "router_bias", MEMORY_WORKSPACE, model->experts);
+    t->bias->persistent = true;
+    t->logits = activation(builder, "router_logits", rows, round_up(model->experts));
+    t->routes = add_floats(builder, "routes", MEMORY_ACTIVATIONS, 2 * round_up(rows));
+    t->gate = add_floats(builder, "gate", MEMORY_ACTIVATIONS, rows);
+    t->gate->gradient = add_floats(builder, "gate", MEMORY_ACTIVATION_GRADIENTS, rows);
+    t->counts = add_floats(builder, "expert_counts", MEMORY_ACTIVATIONS,
+                           model->expert_parts * model->experts);
+    t->sent = activation(builder, "sent", rows, width);
+    t->received = activation(builder, "received", rows, width);
+    t->gelu = activation(builder, "gelu", rows, shape->hidden);
+    t->expanded = activation_sharing(builder, "expanded", rows, shape->hidden, t->gelu->gradient);
+    t->computed = activation(builder, "computed", rows, width);
+    t->returned = activation(builder, "returned", rows, width);
+    t->partial = builder->partial;
+}
+
+static struct tensor *add_experts(struct builder *builder, struct tensor *x)
+{
+    struct expert_tensors tensors = { .x = x };
+    struct op ops[MIXTURE_OPS];
+
+    add_expert_parameters(builder, &tensors);
+    add_expert_activations(builder, &tensors);
+    mixture_build(builder->encoder->mixtures[builder->block], &tensors, ops);
+    for (int i = 0; i < MIXTURE_OPS; i++) {
+        char name[sizeof ops[i].name];
+        snprintf(name, sizeof name, "%s", ops[i].name);
+        add_op(builder, name, ops[i]);
+    }
+    builder->encoder->router_biases[builder->block] = tensors.bias;
+    return tensors.y;
+}
+
 /* x + attention(norm(x)), then that + mlp(norm(that)). */
 static struct tensor *add_block(struct builder *builder, struct tensor *x)
 {
@@ -361,7 +451,12 @@ static struct tensor *add_block(struct builder *builder, struct tensor *x)
         add_op(builder, "residual1", op_residual(shape, middle, x, branch, NULL, builder->partial));
         add_op(builder, "norm2", op_layernorm(shape, &norm, middle, false));
     }
-    branch = add_mlp(builder, n2, &branch_bias);
+    if (builder->encoder->mixtures != NULL) {
+        branch = add_experts(builder, n2);
+        branch_bias = NULL;
+    } else {
+        branch = add_mlp(builder, n2, &branch_bias);
+    }
     y = activation_sharing(builder, "out", rows, width, builder->stream);
     add_op(builder, "residual2",
            op_residual(shape, y, middle, branch, branch_bias, builder->partial));
@@ -502,7 +597,9 @@ static void build_ops(struct builder *builder, const struct training_config *con
     const struct model_shape *shape = &encoder->shape;
     int widest =
         shape->hidden > 2 * shape->classes_width ? shape->hidden : 2 * shape->classes_width;
-    struct column_grid grid = column_grid(shape, shape->dtype, shape->rows, widest);
+    /* One rank's experts may get the tokens of all. */
+    int rows = shape->rows * (encoder->mixtures != NULL ? config->model.expert_parts : 1);
+    struct column_grid grid = column_grid(shape, shape->dtype, rows, widest);
     struct tensor *x;
 
     builder->block = -1;
@@ -530,7 +627,8 @@ static void build_ops(struct builder *builder, const struct training_config *con
     }
 }
 
-static enum status allocate_parameters(struct encoder *encoder)
+/* The norm of all gradients has those that every rank keeps from the first one. */
+static enum status allocate_parameters(struct encoder *encoder, const struct model_config *model)
 {
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *p = &encoder->parameters[i];
@@ -538,6 +636,8 @@ static enum status allocate_parameters(struct encoder *encoder)
         p->elsewhere = !is_read_here(encoder, value);
         if (p->elsewhere)
             continue;
+        p->counted_elsewhere =
+            encoder->mixtures != NULL && model->expert_part > 0 && !p->is_experts;
         TRY(allocator_alloc(encoder->allocator, value->category, tensor_bytes(value),
                             &value->data));
         TRY(allocator_alloc(encoder->allocator, gradient->category, tensor_bytes(gradient),
@@ -551,8 +651,26 @@ static enum status allocate_parameters(struct encoder *encoder)
     return STATUS_OK;
 }
 
+/* A router that prefers one expert. */
+static enum status set_router_biases(struct encoder *encoder, const struct model_config *model,
+                                     struct stream *stream)
+{
+    const float skew = (float)model->router_skew;
+
+    for (int i = 0; i < encoder->shape.blocks; i++) {
+        struct tensor *bias = encoder->router_biases[i];
+        TRY(allocator_alloc(encoder->allocator, bias->category, tensor_bytes(bias), &bias->data));
+        TRY(device_memset(stream, bias->data, 0, tensor_bytes(bias)));
+        TRY(device_copy(stream, COPY_HOST_TO_DEVICE, (float *)bias->data + model->experts - 1,
+                        &skew, sizeof skew));
+    }
+
+    return STATUS_OK;
+}
+
 /* What no pass allocates beside the parameters. */
-static enum status allocate_kept(struct encoder *encoder, struct stream *stream)
+static enum status allocate_kept(struct encoder *encoder, const struct model_config *model,
+                                 struct stream *stream)
 {
     struct tensor *right = encoder->right;
     struct tensor *const kept[] = { encoder->logits, encoder->input, encoder->output,
@@ -562,6 +680,8 @@ static enum status allocate_kept(struct encoder *encoder, struct stream *stream)
         if (kept[i] != NULL && kept[i]->persistent)
             TRY(allocator_alloc(encoder->allocator, kept[i]->category, tensor_bytes(kept[i]),
                                 &kept[i]->data));
+    if (encoder->mixtures != NULL)
+        TRY(set_router_biases(encoder, model, stream));
     if (right == NULL)
         return STATUS_OK;
     TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));
@@ -619,12 +739,30 @@ out:
     return status;
 }
 
+static enum status open_mixtures(struct encoder *encoder, const struct model_config *model,
+                                 struct device *device)
+{
+    const struct mixture_options options = { model->experts, model->expert_part,
+                                             model->expert_parts, model->balances_experts,
+                                             &encoder->routed };
+
+    if (model->experts == 0)
+        return STATUS_OK;
+    TRY(rows_make(&encoder->mixtures, model->blocks));
+    TRY(rows_make(&encoder->router_biases, model->blocks));
+    for (int i = 0; i < model->blocks; i++)
+        TRY(mixture_open(&encoder->mixtures[i], device, &encoder->shape, &options));
+
+    return STATUS_OK;
+}
+
 /* Ops and programs, from the encoder's shape. */
 static enum status build(struct builder *builder, const struct training_config *config,
                          struct device *device)
 {
     struct encoder *encoder = builder->encoder;
-    int64_t blocks = config->model.blocks, tensors = TENSORS_OUTSIDE + TENSORS_A_BLOCK * blocks;
+    int64_t blocks = config->model.blocks, parts = config->model.expert_parts;
+    int64_t tensors = TENSORS_OUTSIDE + (TENSORS_A_BLOCK + TENSORS_A_PART * parts) * blocks;
 
     column_sums_choose(&encoder->shape, device_properties(device));
     TRY(rows_make(&encoder->ops, OPS_OUTSIDE + OPS_A_BLOCK * blocks));
@@ -635,7 +773,9 @@ static enum status build(struct builder *builder, const struct training_config *
     else
         TRY(rows_make(&encoder->parameters, tensors));
     builder->fused = config->model.elementwise == ELEMENTWISE_FUSED;
+    builder->model = &config->model;
     encoder->device = device;
+    TRY(open_mixtures(encoder, &config->model, device));
     if (config->model.gelu_on_host)
         TRY(host_alloc(device, true,
                        (size_t)encoder->shape.rows * (size_t)encoder->shape.hidden *
@@ -667,8 +807,8 @@ enum status encoder_open(struct encoder **opened, const struct training_config *
     encoder->shape = encoder_shape(config, classes);
     encoder->allocator = allocator;
     TRY_OUT(build(&builder, config, stream_device(stream)));
-    TRY_OUT(allocate_parameters(encoder));
-    TRY_OUT(allocate_kept(encoder, stream));
+    TRY_OUT(allocate_parameters(encoder, &config->model));
+    TRY_OUT(allocate_kept(encoder, &config->model, stream));
     TRY_OUT(set_parameters(encoder, builder.initials, config->seed, stream));
     *opened = encoder;
     encoder = NULL;
@@ -696,7 +836,7 @@ enum status encoder_open_shorter(struct encoder **opened, const struct encoder *
     encoder->allocator = longer->allocator;
     encoder->longer = longer;
     TRY_OUT(build(&builder, &shorter, stream_device(stream)));
-    TRY_OUT(allocate_kept(encoder, stream));
+    TRY_OUT(allocate_kept(encoder, &config->model, stream));
     *opened = encoder;
     encoder = NULL;
 
@@ -726,6 +866,10 @@ void encoder_close(struct encoder *encoder)
         allocator_free(encoder->allocator, encoder->tensors[i].data);
     program_free(encoder->train);
     program_free(encoder->evaluate);
+    for (int i = 0; encoder->mixtures != NULL && i < encoder->shape.blocks; i++)
+        mixture_close(encoder->mixtures[i]);
+    free(encoder->mixtures);
+    free(encoder->router_biases);
     free(encoder->tensors);
     free(encoder->ops);
     if (encoder->host != NULL)

@@ -16,7 +16,9 @@ struct parameter {
     struct tensor *value; /* its gradient is value->gradient */
     float *master;        /* device memory, fp32; the value itself where that is fp32 */
     bool decays;          /* products' weights do; biases, norms, positions do not */
-    bool elsewhere; /* in a part of the model that is not this rank's: it has no memory here */
+    bool elsewhere;  /* in a part of the model that is not this rank's: it has no memory here */
+    bool is_experts; /* of one rank alone: its gradient there is whole */
+    bool counted_elsewhere; /* in the norm of all gradients: another rank has it, too */
 };
 
 struct encoder {
@@ -38,6 +40,9 @@ struct encoder {
     struct tensor *input, *output, *stream;
     struct program *train, *evaluate; /* of this part */
     struct device *device;
+    struct mixture **mixtures;     /* [blocks]; NULL: blocks have an MLP each */
+    struct tensor **router_biases; /* [blocks]; NULL as mixtures */
+    struct expert_tokens routed;   /* in all; 0 without mixtures */
     void *host; /* pinned memory of ops on the host; NULL: all are on the device */
     void *
         kept; /* the same, int32, for the loss: how many samples backward takes; NULL: nobody asks */

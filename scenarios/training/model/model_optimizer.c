@@ -22,9 +22,11 @@ struct optimizer {
     struct moments *moments;
     float *partial; /* [chunks]: each tensor's in order */
     int chunks;
-    struct tensor_chunk *table; /* multi-tensor form */
-    float *work;                /* unfused form: as long as the longest tensor */
-    float *read;                /* pinned host memory, where the host decides on something */
+    struct tensor_chunk *table;      /* multi-tensor form */
+    struct tensor_chunk *norm_table; /* the same without what the norm has from other ranks */
+    bool is_shared;                  /* other ranks have the rest of the norm's partial sums */
+    float *work;                     /* unfused form: as long as the longest tensor */
+    float *read;                     /* pinned host memory, where the host decides on something */
 };
 
 static enum dtype dtype_of(const struct optimizer *optimizer)
@@ -44,9 +46,11 @@ static int chunks_of(const struct tensor *tensor)
 
 static struct optimizer_piece piece_of(const struct optimizer *optimizer, int index)
 {
-    return optimizer->pieces != NULL
-               ? optimizer->pieces[index]
-               : (struct optimizer_piece){ 0, optimizer->parameters[index].value->elements, NULL };
+    const struct parameter *p = &optimizer->parameters[index];
+
+    if (optimizer->pieces != NULL)
+        return optimizer->pieces[index];
+    return (struct optimizer_piece){ 0, p->elsewhere ? 0 : p->value->elements, NULL };
 }
 
 static float decay_of(const struct optimizer *optimizer, int index)
@@ -127,8 +131,10 @@ static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index
     };
 }
 
-/* The table of all tensors' chunks, made on the host and copied to the device. */
-static enum status make_table(struct optimizer *optimizer)
+/* The table of all tensors' chunks, made on the host and copied to the device. For the norm, chunks that it has from another
+ * rank are empty. */
+static enum status make_table(struct optimizer *optimizer, bool for_norm,
+                              struct tensor_chunk **made)
 {
     enum status status = STATUS_OK;
     size_t bytes = (size_t)optimizer->chunks * sizeof(struct tensor_chunk);
@@ -136,16 +142,40 @@ static enum status make_table(struct optimizer *optimizer)
     int chunk = 0;
 
     TRY_OUT(rows_make(&table, optimizer->chunks));
-    for (int i = 0; i < optimizer->count; i++)
-        for (int64_t at = 0; at < optimizer->parameters[i].value->elements; at += CHUNK)
-            table[chunk++] = chunk_at(optimizer, i, at);
-    TRY_OUT(
-        allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)&optimizer->table));
-    TRY_OUT(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, optimizer->table, table, bytes));
+    for (int i = 0; i < optimizer->count; i++) {
+        const struct parameter *p = &optimizer->parameters[i];
+        for (int64_t at = 0; at < p->value->elements; at += CHUNK, chunk++)
+            if (!for_norm || !p->counted_elsewhere)
+                table[chunk] = chunk_at(optimizer, i, at);
+    }
+    TRY_OUT(allocator_alloc(optimizer->allocator, MEMORY_OPTIMIZER, bytes, (void **)made));
+    TRY_OUT(device_copy(optimizer->stream, COPY_HOST_TO_DEVICE, *made, table, bytes));
 
 out:
     free(table);
     return status;
+}
+
+/* Whether the norm takes partial sums of other ranks. */
+static bool shares_norm(const struct optimizer *optimizer)
+{
+    for (int i = 0; i < optimizer->count; i++)
+        if (optimizer->parameters[i].elsewhere)
+            return true;
+    return optimizer->pieces != NULL;
+}
+
+static enum status make_tables(struct optimizer *optimizer)
+{
+    bool differ = false;
+
+    TRY(make_table(optimizer, false, &optimizer->table));
+    for (int i = 0; i < optimizer->count; i++)
+        differ = differ || optimizer->parameters[i].counted_elsewhere;
+    if (differ)
+        TRY(make_table(optimizer, true, &optimizer->norm_table));
+
+    return STATUS_OK;
 }
 
 enum status optimizer_open(struct optimizer **opened, const struct optimizer_config *config,
@@ -162,12 +192,13 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     optimizer->parameters = parameters;
     optimizer->count = count;
     optimizer->pieces = pieces;
+    optimizer->is_shared = shares_norm(optimizer);
     optimizer->allocator = allocator;
     optimizer->stream = stream;
     TRY_OUT(rows_make(&optimizer->moments, count));
     TRY_OUT(allocate(optimizer));
     if (config->form == OPTIMIZER_MULTI_TENSOR)
-        TRY_OUT(make_table(optimizer));
+        TRY_OUT(make_tables(optimizer));
     if (!config->clips_on_device || config->reads_overflow)
         TRY_OUT(host_alloc(stream_device(stream), true, sizeof *optimizer->read,
                            (void **)&optimizer->read));
@@ -190,6 +221,7 @@ void optimizer_close(struct optimizer *optimizer)
     allocator_free(optimizer->allocator, optimizer->partial);
     allocator_free(optimizer->allocator, optimizer->work);
     allocator_free(optimizer->allocator, optimizer->table);
+    allocator_free(optimizer->allocator, optimizer->norm_table);
     allocator_free(optimizer->allocator, optimizer->state);
     if (optimizer->read != NULL)
         host_free(stream_device(optimizer->stream), true, optimizer->read);
@@ -250,14 +282,13 @@ static enum status clip_from_host(struct optimizer *optimizer)
     return STATUS_OK;
 }
 
-/* Each rank has the partial sums of its pieces, and 0 for the others: added up they are those of all. */
+/* Each partial sum is one rank's, and 0 on the others: added up they are those of all. */
 static enum status exchange_partials(struct optimizer *optimizer)
 {
     const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
                                            optimizer->chunks, .dtype = DTYPE_F32 };
 
-    return optimizer->pieces != NULL ? device_collective(optimizer->stream, &all_reduce)
-                                     : STATUS_OK;
+    return optimizer->is_shared ? device_collective(optimizer->stream, &all_reduce) : STATUS_OK;
 }
 
 /* Partial sums of squares by the form's own kernels, then the norm. */
@@ -267,7 +298,10 @@ static enum status queue_norm(struct optimizer *optimizer)
 
     if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
         TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), square_sum_multi, optimizer->chunks,
-                   .partial = optimizer->partial, .table = optimizer->table, .width = CHUNK));
+                   .partial = optimizer->partial,
+                   .table =
+                       optimizer->norm_table != NULL ? optimizer->norm_table : optimizer->table,
+                   .width = CHUNK));
     else
         for (int i = 0; i < optimizer->count; i++) {
             const struct tensor *gradient = optimizer->parameters[i].value->gradient;

@@ -6,7 +6,8 @@
  *
  * If the ranks share the update, each has a piece of every parameter, maybe none, with the state of that piece
  * alone (Rajbhandari et al.: "ZeRO", 2020, stage 1). The norm's partial sums are those of whole chunks, and every rank
- * gets all of them, so that norm and update have the same bits as without pieces. */
+ * gets all of them, so that norm and update have the same bits as without pieces. So it is if parameters are
+ * elsewhere: the norm is that of all of them, each counted once (encoder.h). */
 #ifndef SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
 #define SCENARIOS_TRAINING_MODEL_MODEL_OPTIMIZER_H
 
@@ -27,7 +28,7 @@ struct optimizer_piece {
 };
 
 /* Allocates the moments and sets them and the step's state, queued on `stream`. `pieces` [count] are this rank's, of
- * OPTIMIZER_MULTI_TENSOR only; NULL: it updates everything. `parameters` and `pieces` must outlive the optimizer. */
+ * OPTIMIZER_MULTI_TENSOR only; NULL: it updates everything that is here. `parameters` and `pieces` must outlive the optimizer. */
 enum status optimizer_open(struct optimizer **optimizer, const struct optimizer_config *config,
                            const struct parameter *parameters, int count,
                            const struct optimizer_piece *pieces, struct allocator *allocator,

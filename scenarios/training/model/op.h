@@ -53,7 +53,7 @@ struct pass_listener {
     void *context;
 };
 
-enum { PASS_LISTENERS = 3 };
+enum { PASS_LISTENERS = 4 };
 
 /* A second stream for work that nothing else of its pass needs. Once `forked`, recorded on the pass's stream, has come it
  * begins; the pass's stream goes on once `joined` has come. */
@@ -65,8 +65,9 @@ struct side_stream {
 /* The stream that a pass runs on, and its part of the input. */
 struct op_context {
     struct stream *stream;
-    const struct side_stream *side; /* NULL: none */
-    const void *input;              /* this micro-batch's images or token ids */
+    const struct side_stream *side;          /* NULL: none */
+    const struct side_stream *communication; /* for what goes to other ranks; NULL: none */
+    const void *input;                       /* this micro-batch's images or token ids */
     const int32_t *labels;
     const int32_t *lengths; /* NULL: all sequences are full */
     const struct step_state *state;
@@ -84,6 +85,7 @@ struct op_context {
 
 enum { PASS_READS = 8, PASS_WRITES = 7 };
 
+struct mixture;
 struct op;
 typedef enum status op_run(const struct op *op, const struct op_context *context);
 
@@ -99,9 +101,11 @@ struct op {
     int block;     /* -1: outside the blocks */
     struct pass forward, backward;
     const struct model_shape *shape;
-    int rows, in, out;      /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
-    int x_row;              /* linear: elements from one row of x to the next */
-    void *host;             /* pinned memory for an op on the host; NULL: on the device */
+    int rows, in, out;       /* linear: [rows, in] x [in, out]; others: rows of `in` elements */
+    int x_row;               /* linear: elements from one row of x to the next */
+    void *host;              /* pinned memory for an op on the host; NULL: on the device */
+    struct mixture *mixture; /* of experts; NULL: the op is of none */
+    bool exchanges;          /* each pass only sends to other ranks, and receives from them */
     int64_t repeated_flops; /* of backward's, those of products that forward has computed already */
 };
 
@@ -176,5 +180,50 @@ struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct
 
 /* right[sample] += 1 if its largest logit is that of its label. */
 struct op op_accuracy(const struct model_shape *shape, struct tensor *right, struct tensor *logits);
+
+/* A mixture of experts in place of a block's MLP (op_experts.c). */
+
+/* Tokens that ranks had to compute, summed up over mixtures and forward passes: those of the rank that had most, and those of
+ * all ranks. The same on every rank. */
+struct expert_tokens {
+    int64_t busiest, all;
+};
+
+/* Tensors [tokens, width] but for those with other shapes. Nothing of the other ranks' experts is here. */
+struct expert_tensors {
+    struct tensor *x, *y;
+    struct tensor *router; /* [width, columns], columns: experts rounded up to ROW_MULTIPLE */
+    struct tensor *bias;   /* fp32 [columns], of the choice alone */
+    struct tensor *logits; /* [tokens, columns] */
+    struct tensor *routes; /* int32 [2, tokens]: each token's expert, and its row in `sent` */
+    struct tensor *gate;   /* fp32 [tokens] */
+    struct tensor
+        *counts; /* fp32 [ranks, experts], rounded up: tokens of each rank for each expert */
+    struct tensor *sent, *returned;
+    struct tensor *received, *computed;         /* [tokens of this rank's experts, width] */
+    struct tensor *expanded, *gelu;             /* [the same, hidden] */
+    struct tensor *expand_weight, *expand_bias; /* [experts here, width, hidden], [.., hidden] */
+    struct tensor *contract_weight, *contract_bias; /* [experts here, hidden, width], [.., width] */
+    struct tensor *partial;
+};
+
+struct mixture;
+
+/* `experts` on `ranks` ranks in all. The numbers of tokens are added to `tokens`. With `balances`, the bias of the choice is
+ * changed after each backward: up where an expert has had fewer tokens than the mean. */
+struct mixture_options {
+    int experts, rank, ranks;
+    bool balances;
+    struct expert_tokens *tokens;
+};
+
+enum status mixture_open(struct mixture **mixture, struct device *device,
+                         const struct model_shape *shape, const struct mixture_options *options);
+void mixture_close(struct mixture *mixture); /* NULL is allowed */
+
+/* Its ops on these tensors, in order, each with its name. Shape and tensors must outlive the mixture. */
+enum { MIXTURE_OPS = 5 };
+void mixture_build(struct mixture *mixture, const struct expert_tensors *tensors,
+                   struct op ops[MIXTURE_OPS]);
 
 #endif

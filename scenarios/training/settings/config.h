@@ -34,6 +34,10 @@ struct model_config {
     enum attention attention;
     bool strided_heads;
     enum selection selection;
+    int experts; /* of a mixture in place of each block's MLP, on all ranks together; 0: none */
+    double router_skew;    /* what the last expert's gate has in addition at first, in the choice */
+    bool balances_experts; /* by a bias of the router's choice */
+    int expert_part, expert_parts; /* this rank's of as many equal parts of the experts */
     int checkpointing; /* blocks per segment: only its input is kept, and backward computes the rest
                           again (Megatron-LM's --recompute-method=uniform with so many
                           --recompute-num-layers); 0: all activations are kept */

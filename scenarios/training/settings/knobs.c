@@ -129,6 +129,35 @@ static const struct knob knobs[] = {
       .healthy = "all",
       .text = "samples whose loss counts: all, or those with at least the mean loss: as many as "
               "the host reads that there are, or by a mask on the device" },
+    { .name = "experts",
+      .kind = KNOB_COUNT,
+      AT(model.experts),
+      .values = "2..64|none",
+      .least = 2,
+      .most = 64,
+      .zero = "none",
+      .healthy = "none",
+      .text =
+          "MLPs of which a router chooses one for each token, instead of one MLP in each block; "
+          "every rank has an equal part of them" },
+    { .name = "router_skew",
+      .kind = KNOB_REAL,
+      AT(model.router_skew),
+      FROM_TO(0, 1),
+      .healthy = "0",
+      .acts = "experts!=none",
+      .text =
+          "by how much the router's choice prefers the last expert at first, as routers come to "
+          "do that train unbalanced; gates are from 0 to 1" },
+    { .name = "router_bias",
+      .kind = KNOB_YES_NO,
+      AT(model.balances_experts),
+      .values = "none|load",
+      .healthy = "load",
+      .acts = "experts!=none",
+      .text =
+          "what the router's choice has beside its gates: what it begins with, or a bias that "
+          "rises after each backward for experts with few tokens, and falls for those with many" },
     { .name = "checkpointing",
       .kind = KNOB_COUNT,
       AT(model.checkpointing),

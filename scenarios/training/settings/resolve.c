@@ -98,8 +98,9 @@ static void fill(struct training_config *config, const struct device_properties 
     if (fits)
         config->launch.accumulate = step_memory_micro_batches(config, device);
     if (config->launch.mode == LAUNCH_AUTO)
-        config->launch.mode =
-            sizes->graph && config->ranks.count == 1 ? LAUNCH_GRAPH : LAUNCH_EAGER;
+        config->launch.mode = sizes->graph && config->ranks.count == 1 && config->model.experts == 0
+                                  ? LAUNCH_GRAPH
+                                  : LAUNCH_EAGER;
     config->logging.read_logits_every = config->logging.accuracy == ACCURACY_HOST ? 1 : 0;
     if (config->ranks.count > 1 && config->ranks.parameters != PARAMETERS_WHOLE)
         config->ranks.shards_state = true;
@@ -201,6 +202,9 @@ static const char *refused_graph(const struct training_config *config)
     if (config->model.gelu_on_host)
         return "{launch} with {gelu}: a graph holds no work of the host; set launch=eager or "
                "gelu=device";
+    if (config->model.experts > 0)
+        return "{launch} with {experts}: a graph's launches keep their sizes, and each expert's "
+               "depends on how many tokens it gets; set launch=eager or experts=none";
     if (config->model.selection == SELECTION_COUNTED)
         return "{launch} with {selection}: a graph's launches keep their sizes; set launch=eager "
                "or "
@@ -292,6 +296,40 @@ static const char *refused_ranks(const struct training_config *config)
     return NULL;
 }
 
+/* A mixture of experts, which is on all ranks. */
+static const char *refused_experts(const struct training_config *config)
+{
+    const struct ranks_config *ranks = &config->ranks;
+    const bool several = ranks->count > 1;
+
+    if (config->model.experts % ranks->count != 0)
+        return "{experts} with {ranks}: every rank has as many experts; set experts to a multiple "
+               "of ranks";
+    if (several && ranks->pipeline)
+        return "{experts} with {parallel}: ranks divide the experts and the samples, not the "
+               "blocks; set parallel=data or experts=none";
+    if (several && ranks->shards_state)
+        return "{experts} with {parameters} and {optimizer_state}: an expert is whole on its rank; "
+               "set parameters=whole and optimizer_state=whole, or experts=none";
+    if (several && config->optimizer.form != OPTIMIZER_MULTI_TENSOR)
+        return "{optimizer} with {experts}: a rank updates its tensors in one kernel, which knows "
+               "those of the others by their norm; set optimizer=multi_tensor or experts=none";
+    if (config->model.gelu_on_host)
+        return "{gelu} with {experts}: experts compute on the device; set gelu=device or "
+               "experts=none";
+    if (config->model.checkpointing > 0)
+        return "{checkpointing} with {experts}: tokens would be exchanged again in backward; set "
+               "checkpointing=none or experts=none";
+    if (config->loader.batching.padding == PADDING_LONGEST && config->data.kind != DATA_IMAGES)
+        return "{padding} with {experts}: a router chooses among as many tokens each time; set "
+               "padding=max_length or experts=none";
+    if (config->saving.save_every > 0 || config->saving.folder[0] != '\0' ||
+        config->saving.resume[0] != '\0')
+        return "{save_every} with {experts}: the bias of the routers is not saved; set "
+               "save_every=never, leave out --save and --resume, or set experts=none";
+    return NULL;
+}
+
 static const char *refused(const struct training_config *config,
                            const struct device_properties *device)
 {
@@ -305,6 +343,8 @@ static const char *refused(const struct training_config *config,
         sentence = refused_loader(config, device);
     if (sentence == NULL)
         sentence = refused_ranks(config);
+    if (sentence == NULL && config->model.experts > 0)
+        sentence = refused_experts(config);
     if (sentence == NULL && config->logging.loss_every > LOSS_RING)
         sentence = "{loss_every}: the device keeps the losses of the last 1024 steps, so older "
                    "ones would be overwritten between two reads; set loss_every to 1024 or less";

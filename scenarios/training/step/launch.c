@@ -16,17 +16,52 @@ static enum status mark(struct training *training, struct phase_times *times,
                          : event_record(phase_times_next(times, ended), training->compute);
 }
 
+/* --- Exchanges between ranks in the middle of the passes --- */
+
+struct exchange_marks {
+    struct training *training;
+    struct phase_times *times;
+    const struct program *program;
+};
+
+static enum status mark_exchange(void *context, int index, bool begins)
+{
+    struct exchange_marks *marks = context;
+    struct program_entry entry = program_entry(marks->program, index);
+    enum timed_phase pass = entry.backward ? TIMED_BACKWARD : TIMED_FORWARD;
+
+    if (!entry.op->exchanges)
+        return STATUS_OK;
+    return mark(marks->training, marks->times, begins ? pass : TIMED_COMMUNICATION);
+}
+
+static enum status exchange_begins(void *context, int entry)
+{
+    return mark_exchange(context, entry, true);
+}
+
+static enum status exchange_queued(void *context, int entry)
+{
+    return mark_exchange(context, entry, false);
+}
+
+/* --- Passes --- */
+
 /* `last`: of an update. */
 static enum status queue_passes(struct training *training, struct phase_times *times, int micro,
                                 bool last)
 {
     struct op_context context = training_context(training, micro);
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+    struct exchange_marks marks = { training, times, encoder->train };
+    const struct pass_listener listener = { exchange_begins, exchange_queued, &marks };
 
     if (last)
         context.listeners[0] = gradient_buckets_listener(training->buckets);
     context.listeners[1] =
         parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_TRAIN);
+    if (times != NULL)
+        context.listeners[3] = &listener;
     if (times != NULL)
         context.forward_end = phase_times_next(times, TIMED_FORWARD);
     TRY(tensor_sums_add_memory(training->sums, "its copy to the device", "input", "",

@@ -21,10 +21,14 @@
     X(BACKWARD_TIME, "backward_time", "us", "device time of the backward pass, in the same step")  \
     X(COMMUNICATION_WAIT, "communication_wait", "us",                                              \
       "device time that the update waits for other ranks and their gradients after backward, and " \
-      "what follows it for their parameters, or in a pipeline passes for other ranks, in the "     \
-      "same step")                                                                                 \
+      "what follows it for their parameters, or in a pipeline or with experts passes for other "   \
+      "ranks, in the same step")                                                                   \
     X(PIPELINE_IDLE, "pipeline_idle_share", "",                                                    \
       "slots of a pipeline's rank without a pass, as a share of all, if each pass takes one")      \
+    X(BUSIEST_TOKENS, "busiest_rank_tokens", "",                                                   \
+      "tokens that experts of the busiest rank compute, over the mean of all ranks, averaged "     \
+      "over "                                                                                      \
+      "the mixtures of experts; not with experts=none")                                            \
     X(COMMUNICATION_SHARE, "communication_wait_share", "",                                         \
       "communication_wait as a share of backward_time")                                            \
     X(COLLECTIVES_PER_STEP, "collectives_per_step", "",                                            \

@@ -82,12 +82,6 @@ static enum status open_input(struct training *training)
     return STATUS_OK;
 }
 
-static const struct optimizer_piece *updated_pieces(const struct training *training)
-{
-    return training->pipeline != NULL ? training->pipeline->pieces
-                                      : gradient_buckets_pieces(training->buckets);
-}
-
 static enum status open_model(struct training *training)
 {
     const struct training_config *config = &training->config;
@@ -96,10 +90,11 @@ static enum status open_model(struct training *training)
                      training->allocator, training->compute));
     TRY(gradient_buckets_open(&training->buckets, &config->ranks, training->encoder,
                               training->allocator, training->compute));
-    TRY(pipeline_open(&training->pipeline, config, training->encoder, training->compute));
+    TRY(pipeline_open(&training->pipeline, config, training->compute));
     TRY(optimizer_open(&training->optimizer, &config->optimizer, training->encoder->parameters,
-                       training->encoder->parameter_count, updated_pieces(training),
-                       training->allocator, training->compute));
+                       training->encoder->parameter_count,
+                       gradient_buckets_pieces(training->buckets), training->allocator,
+                       training->compute));
     TRY(micro_batches_open(&training->micro_batches, config, &training->layout, training->encoder,
                            training->pipeline != NULL ? training->pipeline->schedule.in_flight : 1,
                            training->compute));
@@ -124,6 +119,8 @@ static enum status take_part(struct training *training)
         config->model.part = ranks_rank();
         config->model.parts = ranks_count();
     }
+    config->model.expert_part = ranks_rank();
+    config->model.expert_parts = ranks_count();
     config->loader.parts = config->ranks.pipeline ? 1 : ranks_count();
     config->loader.part = config->ranks.pipeline ? 0 : ranks_rank();
     config->model.batch /= config->loader.parts;
@@ -149,6 +146,15 @@ static enum status open_side_stream(struct training *training)
     return STATUS_OK;
 }
 
+/* Events between phases of a step, at most. Each mixture exchanges four times per micro-batch, and each exchange ends the
+ * phase before it. */
+static int timed_phases(const struct training_config *config)
+{
+    int exchanges = config->model.experts > 0 ? 4 * config->model.blocks : 0;
+
+    return 2 + (6 + 2 * exchanges) * config->launch.accumulate;
+}
+
 enum status training_open(struct training **opened, struct device *device,
                           const struct training_config *config)
 {
@@ -167,7 +173,7 @@ enum status training_open(struct training **opened, struct device *device,
     TRY_OUT(stream_create(device, &training->compute));
     stream_set_blocking(training->compute, config->launch.mode == LAUNCH_BLOCKING);
     TRY_OUT(open_side_stream(training));
-    TRY_OUT(phase_times_open(&training->phases, device, 2 + 6 * config->launch.accumulate));
+    TRY_OUT(phase_times_open(&training->phases, device, timed_phases(config)));
     TRY_OUT(allocator_open(&training->allocator, training->compute, &config->allocator));
     TRY_OUT(training_open_graphs(training));
     if (config->logging.profiles)
@@ -295,6 +301,7 @@ struct op_context training_context(const struct training *training, int micro)
     return (struct op_context){
         .stream = training->compute,
         .side = training->side.stream != NULL ? &training->side : NULL,
+        .communication = gradient_buckets_stream(training->buckets),
         .input = input + first * layout->sample_bytes,
         .labels = (const int32_t *)(const void *)(input + layout->labels_offset) + first,
         .lengths = sequences

@@ -52,6 +52,8 @@ struct training;
     X(tokens, training->tokens)                                                                    \
     X(padded_tokens, training->padded_tokens)                                                      \
     X(model_flops, training->model_flops) /* of forward and backward, without recomputation */     \
+    X(routed_tokens, training->encoder->routed.all) /* to experts of all ranks */                  \
+    X(busiest_tokens, training->encoder->routed.busiest)                                           \
     X(right_samples, 0)   /* read by a copy, and with accuracy=host or device alone */             \
     X(skipped_updates, 0) /* the same, in fp16 alone */
 

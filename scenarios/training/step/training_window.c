@@ -128,6 +128,10 @@ static void fill_communication(double *metric, const struct training *training,
         metric[METRIC_COMMUNICATION_WAIT] / metric[METRIC_BACKWARD_TIME];
     metric[METRIC_PIPELINE_IDLE] =
         training->pipeline != NULL ? training->pipeline->idle_share : NAN;
+    metric[METRIC_BUSIEST_TOKENS] = window->counts.routed_tokens > 0
+                                        ? (double)(window->counts.busiest_tokens * ranks_count()) /
+                                              (double)window->counts.routed_tokens
+                                        : NAN;
     metric[METRIC_COLLECTIVES_PER_STEP] = (double)window->counts.collectives / steps;
     metric[METRIC_COLLECTIVE_BYTES] = (double)window->counts.collective_bytes / steps;
     metric[METRIC_LATE_PARAMETER_BYTES] = NAN;

@@ -119,8 +119,8 @@ ends()
         ends "chokepoint: rank $((1 - which)): train" "waited 3 s in vain for rank $which"
     done
 
-    for parameters in whole prefetched; do
-        begins "a rank is killed, parameters=$parameters" $train --parameters=$parameters --steps=1000000
+    for setting in parameters=whole parameters=prefetched experts=2; do
+        begins "a rank is killed, $setting" $train --$setting --steps=1000000
         await out "warmed up"
         kill -KILL "$(rank 1)"
         ends "signal 9"

@@ -11,6 +11,7 @@ struct gradient_buckets {
     struct allocator *allocator;
     struct stream *compute, *communication;
     struct event *reduced, *updated, *gathered;
+    struct side_stream side;       /* the communication's, for others */
     int last_entry;                /* of the program's */
     struct bucket_member *members; /* in the order in which they are finished */
     int member_count;
@@ -45,12 +46,16 @@ static int by_readiness(const void *left, const void *right)
     return a->gradient < b->gradient ? -1 : 1;
 }
 
+/* Experts' gradients are whole on their rank. */
 static void find_members(struct gradient_buckets *buckets, const struct encoder *encoder)
 {
     for (int i = 0; i < encoder->parameter_count; i++) {
         struct parameter *parameter = &encoder->parameters[i];
         struct tensor *gradient = parameter->value->gradient;
-        int last = program_last_write(encoder->train, gradient);
+        int last;
+        if (parameter->is_experts)
+            continue;
+        last = program_last_write(encoder->train, gradient);
         buckets->members[buckets->member_count++] = (struct bucket_member){
             .parameter = parameter,
             .gradient = gradient,
@@ -231,6 +236,9 @@ enum status gradient_buckets_open(struct gradient_buckets **opened,
     TRY_OUT(rows_make(&buckets->members, count));
     TRY_OUT(rows_make(&buckets->buckets, count));
     TRY_OUT(stream_create(stream_device(compute), &buckets->communication));
+    buckets->side.stream = buckets->communication;
+    TRY_OUT(event_create(stream_device(compute), false, &buckets->side.forked));
+    TRY_OUT(event_create(stream_device(compute), false, &buckets->side.joined));
     TRY_OUT(event_create(stream_device(compute), false, &buckets->reduced));
     TRY_OUT(event_create(stream_device(compute), false, &buckets->updated));
     TRY_OUT(event_create(stream_device(compute), false, &buckets->gathered));
@@ -277,6 +285,8 @@ void gradient_buckets_close(struct gradient_buckets *buckets)
         allocator_free(buckets->allocator, bucket->parameters);
         event_destroy(bucket->ready);
     }
+    event_destroy(buckets->side.forked);
+    event_destroy(buckets->side.joined);
     event_destroy(buckets->reduced);
     event_destroy(buckets->updated);
     event_destroy(buckets->gathered);
@@ -294,6 +304,11 @@ const struct pass_listener *gradient_buckets_listener(const struct gradient_buck
 const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets)
 {
     return buckets != NULL ? buckets->pieces : NULL;
+}
+
+const struct side_stream *gradient_buckets_stream(const struct gradient_buckets *buckets)
+{
+    return buckets != NULL ? &buckets->side : NULL;
 }
 
 struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets)

@@ -36,6 +36,9 @@ const struct pass_listener *gradient_buckets_listener(const struct gradient_buck
 /* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for NULL. */
 const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets);
 
+/* The stream that gradients travel on, for what else passes send to other ranks; NULL for NULL. */
+const struct side_stream *gradient_buckets_stream(const struct gradient_buckets *buckets);
+
 /* NULL: each rank keeps all parameters. */
 struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets);
 

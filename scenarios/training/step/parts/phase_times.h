@@ -11,7 +11,7 @@
 struct phase_times;
 
 /* Sums over a step. Communication: how long the update waits for it after backward, and what follows after the update; in a
- * pipeline also the messages between passes. */
+ * pipeline also the messages between passes, and of a mixture of experts the exchanges of tokens. */
 struct phase_ns {
     double forward, backward, communication, optimizer;
 };

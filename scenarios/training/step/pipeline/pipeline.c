@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum status pipeline_open(struct pipeline **opened, const struct training_config *config,
-                          const struct encoder *encoder, struct stream *compute)
+                          struct stream *compute)
 {
     enum status status = STATUS_OK;
     const struct model_config *model = &config->model;
@@ -20,10 +20,6 @@ enum status pipeline_open(struct pipeline **opened, const struct training_config
     TRY_OUT(pipeline_schedule_make(&pipeline->schedule, model->part, model->parts,
                                    config->launch.accumulate));
     TRY_OUT(pipeline_idle_share(&pipeline->idle_share, model->parts, config->launch.accumulate));
-    TRY_OUT(rows_make(&pipeline->pieces, encoder->parameter_count));
-    for (int i = 0; i < encoder->parameter_count; i++)
-        if (!encoder->parameters[i].elsewhere)
-            pipeline->pieces[i].count = encoder->parameters[i].value->elements;
     *opened = pipeline;
     pipeline = NULL;
 
@@ -37,7 +33,6 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     pipeline_schedule_release(&pipeline->schedule);
-    free(pipeline->pieces);
     free(pipeline);
 }
 

@@ -8,21 +8,18 @@
 #define SCENARIOS_TRAINING_STEP_PIPELINE_PIPELINE_H
 
 #include "scenarios/training/model/encoder.h"
-#include "scenarios/training/model/model_optimizer.h"
 #include "scenarios/training/step/pipeline/pipeline_schedule.h"
 
 struct pipeline {
     struct pipeline_schedule schedule;
-    struct optimizer_piece
-        *pieces; /* of each parameter of the model: all of it, or nothing where it is elsewhere */
     double idle_share; /* pipeline_idle_share() */
     int rank;
     struct stream *compute;
 };
 
-/* The part of `encoder`, which has one. *pipeline is NULL where the model is whole. */
+/* *pipeline is NULL where the model is whole. */
 enum status pipeline_open(struct pipeline **pipeline, const struct training_config *config,
-                          const struct encoder *encoder, struct stream *compute);
+                          struct stream *compute);
 void pipeline_close(struct pipeline *pipeline); /* NULL is allowed */
 
 /* A message of a pass: what goes to `peer` is of the micro-batch whose model is `sent`, what comes from there is for that of
