@@ -45,6 +45,7 @@
     X(replicated_state)                                                                            \
     X(sharded_parameters)                                                                          \
     X(late_gathers)                                                                                \
+    X(expert_imbalance)                                                                            \
     X(pipeline_bubble)                                                                             \
     X(small_buckets)                                                                               \
     X(straggler)                                                                                   \

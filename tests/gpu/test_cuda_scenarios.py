@@ -25,7 +25,7 @@ COUNTS = {
     "h2d_bytes_per_step", "d2d_bytes_per_step", "d2h_bytes_per_step", "allocations_per_step", "padding_share",
     "workers_started_per_step", "micro_batch_samples", "log_syncs_per_step", "skipped_updates_per_step", "activation_peak_bytes",
     "optimizer_state_bytes", "parameter_bytes", "late_parameter_bytes_per_step", "memory_peak_bytes", "memory_growth_bytes",
-    "pipeline_idle_share",
+    "pipeline_idle_share", "busiest_rank_tokens",
 }
 # They grow with the steps, of which a window has more on a GPU.
 BY_STEPS = {("leak", "activation_peak_bytes")}

@@ -205,6 +205,7 @@ static void names_are_those_of_the_result_files(void **state)
     assert_string_equal(loss_checks[LOSS_IDENTICAL].name, "identical");
     assert_string_equal(loss_checks[LOSS_ORDER].name, "fp32_order");
     assert_string_equal(loss_checks[LOSS_16_BIT].name, "16_bit");
+    assert_string_equal(loss_checks[LOSS_ROUTING].name, "routing");
 }
 
 /* "a,b" from "1,2" to "3,4", for scenarios that are in no list. */

@@ -55,7 +55,7 @@ static bool find_metric(const char *name, enum metric *metric)
 
 static bool find_loss(const char *name, enum loss_check *loss)
 {
-    for (int i = LOSS_IDENTICAL; i <= LOSS_16_BIT; i++)
+    for (int i = 0; i < LOSS_CHECK_COUNT; i++)
         if (strcmp(name, loss_checks[i].name) == 0) {
             *loss = (enum loss_check)i;
             return true;

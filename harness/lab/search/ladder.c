@@ -197,7 +197,7 @@ static bool is_free(const struct scenario *scenario)
     for (const struct expectation *e = scenario->expect; !expectation_is_end(e); e++)
         if (e->is_cost)
             return false;
-    return scenario->loss != LOSS_16_BIT;
+    return scenario->loss == LOSS_IDENTICAL || scenario->loss == LOSS_ORDER;
 }
 
 /* Whether the fix of scenario `index` can be made for the finding. */

@@ -78,6 +78,16 @@ class RanksScenarios(unittest.TestCase):
         self.assertIn("1 micro-batch in 2 ranks 50%", self.evidence("pipeline_bubble", "before", "pipeline_bubble"))
         self.assertEqual(self.evidence("pipeline_bubble", "after", "pipeline_bubble"), "")
 
+    def test_expert_imbalance(self):
+        samples = self.result["expert_imbalance"]["samples"]
+        before, after = (samples[side][0]["metrics"] for side in ("before", "after"))
+        # Other tokens go to other ranks, and as many operations bring them there.
+        self.assertEqual(before["collectives_per_step"], after["collectives_per_step"])
+        self.assertEqual(before["syncs_per_step"], after["syncs_per_step"])
+        self.assertEqual(before["model_flops_per_step"], after["model_flops_per_step"])
+        self.assertGreater(before["busiest_rank_tokens"], 1.6)
+        self.assertLess(after["busiest_rank_tokens"], 1.3)
+
     def test_straggler(self):
         before, after = self.metrics("straggler")
         self.assertEqual(before["collectives_per_step"], after["collectives_per_step"])
