@@ -48,9 +48,11 @@ const struct scenario scenario_expert_imbalance = {
     .loss = LOSS_ROUTING,
     .expect =
         {
-            /* 1.90 to 1.99 and 1.11 to 1.21, in runs with 16, 24 and 32 samples. Times are not promised: two busy cores told
-             * nothing of the wait for the busiest rank, but for its trace. */
+            /* 1.90 to 1.99 and 1.11 to 1.21, in runs with 16, 24 and 32 samples. */
             { METRIC_BUSIEST_TOKENS, SHRINKS, .at_least = 1.4, .before_above = 1.6, .after_below = 1.3 },
+            /* Six runs on two cores of a Xeon, one for each rank: 1.8 to 2.5. Steps were 1.05 to 1.33 times as long, which is
+             * too near to 1.05 to be promised. */
+            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
         },
     .accept = { { "straggler", ANYWHERE } },
     /* The exchange itself, the host's wait for its sizes, and what is launched late after it. */
