@@ -33,8 +33,8 @@ KERNEL_INLINE float gate_of(struct gates gates, float logit)
     return quotient(exponential(logit - gates.max), gates.sum);
 }
 
-/* Of equal ones the first is the largest: the one with the largest negated place. Where numbers are not finite, some expert
- * takes the token. */
+/* Among equal ones the first is taken: the one with the largest negated place. If numbers are not finite, some expert takes
+ * the token. */
 KERNEL_ROWS(route_tokens, k, row)
 {
     const real *logits = k->logits + row * k->width;

@@ -1,5 +1,5 @@
 "use strict";
-// What is live at the peak as a flame upside down: calls from the outermost down, as wide as what they hold.
+// The memory that is live at the peak, as a flame upside down: calls from the outermost down, as wide as what they hold.
 
 const CALL = 20, NARROWEST = 1.5, LETTER = 6.9;
 

@@ -15,7 +15,7 @@ struct item {
 
 static int64_t comparisons;
 
-/* Of each few calls of sort.c one gets no memory, and then it has to do without. */
+/* One in a few calls of sort.c gets no memory, and then it has to do without. */
 static unsigned lack_each; /* 0: it always gets it */
 static unsigned asked;
 

@@ -73,7 +73,7 @@ def made_table(kernels, metrics, changed):
                     shown = f"{value * changed.get((name, step, count), 1) * launch:,.6g}"
                     if value == int(value) and not changed:
                         shown = f"{int(value) * launch:,}"
-                    # Of a count that is a sum, the first has all of it.
+                    # If a count is a sum, its first part has all of it.
                     for each, cell in zip(metric.split(" + "), [shown, *["0"] * metric.count(" + ")]):
                         row = ["1", "12", "chokepoint", "127.0.0.1", f"{name}_{step}", "1", "7", "(32, 32, 1)", "(8, 8, 1)",
                                "0", "9.0", "Command line profiler metrics", each, "", cell]

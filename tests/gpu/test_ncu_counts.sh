@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the kernels of lessons count here is what ncu counted on an H100: results/nvidia-h100/ncu.csv.
+# The kernels of lessons count here as ncu counted on an H100: results/nvidia-h100/ncu.csv.
 #
 # usage: test_ncu_counts.sh PROGRAM SOURCE
 set -eu

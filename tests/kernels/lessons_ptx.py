@@ -28,7 +28,7 @@ OLDEST, ARCHITECTURES = "75", ("80", "90", "100")
 COLUMNS = ("registers", "local", "spilled")
 
 HEAD = """\
-# What ptxas makes of the PTX of the lessons: registers of a thread, and bytes of its local memory and of what it stores
+# The PTX of the lessons as ptxas compiles it: registers of a thread, and bytes of its local memory and of what it stores
 # and loads there because registers ran out, for sm_80, sm_90 and sm_100.
 # tests/kernels/lessons_ptx.py --renew . writes this file and explains it; compiler: {compiler}
 """

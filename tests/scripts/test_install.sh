@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `cmake --install` puts into a prefix runs from there, however it is called.
+# The program that `cmake --install` puts into a prefix runs from there, however it is called.
 #
 # usage: test_install.sh CMAKE BUILD
 set -u

@@ -144,7 +144,7 @@ static void a_queue_that_is_full_loses_nothing(void **state)
     check_full_queue(LOGGING_POSTED_QUEUED);
 }
 
-/* What is left in the queue is posted before the log is closed, and the service ends. */
+/* Lines that are left in the queue are posted before the log is closed, and the service ends. */
 static void a_service_answers_every_message_after_its_time(void **state)
 {
     struct line_log *log;

@@ -180,7 +180,7 @@ static enum status interrupted(const struct run *run, int wanted)
          interrupt_name());
 }
 
-/* What scenario `i` takes over from the run that this one is to be like. */
+/* Scenario `i` takes this over from the run that this one is to be like. */
 static void take_like(struct protocol *protocol, const struct run *run, int i)
 {
     double seconds = run->like.window_seconds[i];

@@ -13,7 +13,7 @@ static double fixed_ns_of_products(struct arena *arena, const struct summary *su
                            : products_fixed_ns(arena, &summary->timeline, (double)forward->count);
 }
 
-/* Of the host: what it did, what the device waited for, and what a step would be without. */
+/* The host: what it did, what the device waited for, and what a step would be without. */
 static void find_host(struct arena *arena, void *context)
 {
     struct summary *summary = context;
@@ -33,7 +33,7 @@ static void find_host(struct arena *arena, void *context)
             host_operators_of(arena, timeline, summary->idle.start_ns, summary->idle.end_ns);
 }
 
-/* Of kernels, operators, phases, messages and memory. */
+/* The tables of kernels, operators, phases, messages and memory. */
 static void find_tables(struct arena *arena, void *context)
 {
     struct summary *summary = context;

@@ -26,7 +26,7 @@ say(struct checklist_row *row, enum answer answer, const char *format, ...)
 
 /* --- What the trace shows where no rule found anything --- */
 
-/* Of time that is exposed, but of which a replay says that something else would take it. */
+/* Time is exposed, but a replay says that something else would take it. */
 #define NO_GAIN ", and no rule finds a gain in hiding that"
 
 static bool is_alone(const struct facts *facts)

@@ -51,7 +51,7 @@ struct checklist {
 struct checklist checklist_of(const struct findings *findings, const struct findings *ranks,
                               const struct facts *facts, int count);
 
-/* Of trace number `which`; -1: of the run. */
+/* The checklist of trace number `which`; -1: of the run. */
 struct checklist checklist_of_diagnosis(const struct diagnosis *diagnosis, int which);
 
 #endif

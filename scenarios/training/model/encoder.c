@@ -668,7 +668,7 @@ static enum status set_router_biases(struct encoder *encoder, const struct model
     return STATUS_OK;
 }
 
-/* What no pass allocates beside the parameters. */
+/* Tensors that no pass allocates, beside the parameters. */
 static enum status allocate_kept(struct encoder *encoder, const struct model_config *model,
                                  struct stream *stream)
 {

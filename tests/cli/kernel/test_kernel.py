@@ -127,7 +127,7 @@ def try_sample(name):
     grid, block, args, wanted_of, findings = SAMPLES[name]
     path = samples / "ptx" / f"{name}.ptx"
     found = run(path, grid, block, args, "--elements=100000", "--registers=32")
-    # What a kernel changes in place, as it was: no thread does anything behind an instruction.
+    # The arrays as they were before a kernel changes them in place: no thread does anything behind an instruction.
     begun = run(path, grid, block, args, "--elements=100000", "--most-instructions=1", code=1)
     wanted, argument = wanted_of(values_of(begun))
     values = values_of(found)[argument]

@@ -153,7 +153,7 @@ static void the_mix_is_all_of_the_work(void **state)
     assert_true(mix.trains);
 }
 
-/* Of the 250 us of the layers. */
+/* Shares are those of the 250 us of the layers. */
 static void shares_beside_the_usual_are_of_the_layers(void **state)
 {
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 25), none = { .all_ns = 0 };

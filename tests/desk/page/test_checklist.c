@@ -151,7 +151,7 @@ static void a_handful_of_work_is_no_answer(void **state)
     found_forget(&found);
 }
 
-/* What is only possible is no answer. */
+/* A finding that is only possible is no answer. */
 static void a_guess_is_no_answer(void **state)
 {
     struct made_loop loop = { BUSY, .kernel_name = "vectorized_elementwise_kernel" };

@@ -873,7 +873,7 @@ static void events_across_windows_are_whole(void **state)
 
 /* --- Two threads --- */
 
-/* What the writer of a trace may do that the second of two readers cannot know; each is rare in a trace. */
+/* A writer of traces may do this, which the second of two readers cannot know; each is rare in a trace. */
 enum oddity { NOTHING_ODD, ODD_BRACES, ODD_TEXT, ODD_TRACK, ODD_CATEGORY, ODD_CALLS, ODDITIES };
 
 static int put_odd(char *at, enum oddity oddity, int i)

@@ -115,7 +115,7 @@ static void draw_pair(struct scenario_result *result, const struct machine *mach
         window_of(machine, 1, shortening, random);
 }
 
-/* What the first pair measures, in quarters of a window that is not shortened. */
+/* The first pair measures in quarters of a window that is not shortened. */
 static double seconds_for(const struct scenario *scenario, const struct protocol *protocol,
                           const struct machine *machine, double truth, struct random *random)
 {

@@ -18,7 +18,7 @@ static struct pipeline_schedule schedule_of(int rank, int ranks, int micro_batch
     return schedule;
 }
 
-/* That the ranks come to an end at all is part of it: each message waits for its counterpart. */
+/* It is part of it that the ranks come to an end at all: each message waits for its counterpart. */
 static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@ enum kernel_class {
     KERNEL_CLASS_COUNT
 };
 
-/* Of a kernel that does not communicate (name_is_communication()). */
+/* The class of a kernel that does not communicate (name_is_communication()). */
 enum kernel_class kernel_class_of(const char *name);
 
 #endif

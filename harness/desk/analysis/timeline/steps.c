@@ -33,7 +33,7 @@ static enum step_part part_of_name(const struct timeline *timeline, const char *
     return name_is_data_loading(name) ? STEP_DATA_LOADING : STEP_HOST;
 }
 
-/* Of operators and annotations, by name. */
+/* The parts of operators and annotations, by name. */
 static const enum step_part *parts_by_name(struct arena *scratch, const struct timeline *timeline)
 {
     uint32_t count = trace_file_name_count(timeline->trace);

@@ -5,7 +5,7 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/json.h"
 
-/* Of trace number `which`; -1: of the run. */
+/* The answers of trace number `which`; -1: of the run. */
 void checklist_json(struct json *json, cJSON *to, const struct diagnosis *diagnosis, int which);
 
 #endif

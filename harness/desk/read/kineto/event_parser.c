@@ -162,7 +162,7 @@ static bool whole_number(struct event_text text, int64_t *number)
     return decimal_integer(text.bytes, text.length, number);
 }
 
-/* What ends a number. */
+/* Bytes that end a number. */
 static bool ends_number(char byte)
 {
     return byte == ',' || byte == '}' || byte == ']' || byte == ' ' || byte == '\n' ||
