@@ -52,7 +52,7 @@ def calls(text):
 def of_program(words):
     """The arguments, if the words call chokepoint, by themselves or under a profiler; else None. To a script it may be
     a name among others."""
-    if words[0].startswith("scripts/"):
+    if words[0].startswith(("scripts/", "tests/")):
         return None
     for at, word in enumerate(words):
         if os.path.basename(word) == "chokepoint":
