@@ -37,16 +37,14 @@ int roof_peak_find(const char *name)
     return peak;
 }
 
-/* The rate per second of the bench's largest row, by its fastest repetition. */
-static double measure(const struct bench *bench, struct device *device,
+/* The rate per second of a row, by its fastest repetition; negative: it cannot be measured. */
+static double measure(const struct bench *bench, int64_t argument, struct device *device,
                       const struct bench_settings *settings,
                       int64_t (*amount)(const struct bench_result *))
 {
     struct bench_result result;
-    int count;
-    const int64_t *arguments = bench_arguments(bench, device_properties(device), &count);
 
-    if (bench_measure(&result, bench, arguments[count - 1], device, settings) != STATUS_OK)
+    if (bench_measure(&result, bench, argument, device, settings) != STATUS_OK)
         return -1;
     return (double)amount(&result) * 1e9 / bench_fastest_ns(&result);
 }
@@ -61,18 +59,32 @@ static int64_t flops_of(const struct bench_result *result)
     return result->flops;
 }
 
+/* The largest copy: smaller ones stay in a cache. */
 static void measure_copies(struct roofs *roofs, struct device *device,
                            const struct bench_settings *settings)
 {
+    const struct bench *bench = &bench_bw_copy_d2d;
+    int count;
+    const int64_t *arguments = bench_arguments(bench, device_properties(device), &count);
+
     if (roofs->bytes_per_second == 0)
-        roofs->bytes_per_second = measure(&bench_bw_copy_d2d, device, settings, bytes_of);
+        roofs->bytes_per_second = measure(bench, arguments[count - 1], device, settings, bytes_of);
 }
 
+/* The fastest size: on a CPU the largest product may leave the caches. */
 static void measure_products(struct roofs *roofs, int peak, struct device *device,
                              const struct bench_settings *settings)
 {
-    if (roofs->flops_per_second[peak] == 0)
-        roofs->flops_per_second[peak] = measure(peaks[peak].bench, device, settings, flops_of);
+    const struct bench *bench = peaks[peak].bench;
+    double *rate = &roofs->flops_per_second[peak];
+    int count;
+    const int64_t *arguments = bench_arguments(bench, device_properties(device), &count);
+
+    if (*rate != 0)
+        return;
+    *rate = -1;
+    for (int i = 0; i < count; i++)
+        *rate = fmax(*rate, measure(bench, arguments[i], device, settings, flops_of));
 }
 
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device)

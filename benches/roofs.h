@@ -18,8 +18,8 @@ const char *roof_peak_name(int peak); /* "fp32", "tf32", "bf16", "fp16" */
 
 int roof_peak_find(const char *name); /* ROOF_PEAKS: there is none */
 
-/* Measures what `bench` is bound by, unless it is known already. The largest copy and the largest square
- * product of the list are taken, and the fastest of their repetitions. A limit stays unknown if its bench
+/* Measures what `bench` is bound by, unless it is known already: the largest copy of the list, and of its square
+ * products the fastest, each by the fastest repetition. A limit stays unknown if its bench
  * fails: the same row of the list fails for the same reason and reports it. */
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device);
 

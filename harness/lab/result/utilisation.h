@@ -6,7 +6,7 @@
  * mfu              model FLOPs utilisation (Chowdhery et al., "PaLM", 2022, appendix B): the flops of forward
  *                  and backward that the model asks for, each once, per second of the whole step, over the
  *                  peak. Recomputation does not count, and padding does. The peak is not the vendor's: it is
- *                  what the largest square product of the variant's precision reaches here (benches/gemm.c).
+ *                  what the fastest square product of the variant's precision reaches here (benches/gemm.c).
  *                  A step cannot be faster than that: an mfu above 1 says that the device was slower when the
  *                  peak was measured. So is an mfu by the same peak, and neither is stated.
  * bandwidth_share  the bytes that forward and backward must read and write (op_bytes_per_step), per second of
