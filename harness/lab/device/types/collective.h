@@ -25,6 +25,12 @@ enum collective_kind {
         COLLECTIVE_COUNT
 };
 
+/* Elements of `data` that go to a rank, and of `received` that come from it. */
+struct collective_piece {
+    int64_t sent_first, sent;
+    int64_t received_first, received;
+};
+
 /* In place on `count` elements of device memory. Rank r's part of R ranks is the r-th of R equal ones:
  * reduce-scatter leaves the sum in that part and anything in the others, all-gather takes that part of each
  * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has.
@@ -40,12 +46,6 @@ enum collective_kind {
  *
  * The last three are between this rank and `peer` alone, and each waits for its counterpart there: a SEND for a RECV of
  * as much. So two ranks that both send first wait for ever; SEND_RECV does both at once (ncclGroupStart()). */
-/* Elements of `data` that go to a rank, and of `received` that come from it. */
-struct collective_piece {
-    int64_t sent_first, sent;
-    int64_t received_first, received;
-};
-
 struct collective {
     enum collective_kind kind;
     void *data; /* RECV fills it */
