@@ -82,9 +82,10 @@ static void measure_products(struct roofs *roofs, int peak, struct device *devic
 
     if (*rate != 0)
         return;
-    *rate = -1;
-    for (int i = 0; i < count; i++)
-        *rate = fmax(*rate, measure(bench, arguments[i], device, settings, flops_of));
+    for (int i = 0; *rate >= 0 && i < count; i++) {
+        double here = measure(bench, arguments[i], device, settings, flops_of);
+        *rate = here < 0 ? here : fmax(*rate, here);
+    }
 }
 
 void roofs_measure(struct roofs *roofs, const struct bench *bench, struct device *device)
