@@ -1,6 +1,5 @@
 /* The classes of kernels, by name, and the mix that they make of a step. */
 #include "harness/desk/analysis/tables/mix.h"
-#include "kernels/kernels.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
@@ -62,26 +61,6 @@ static void kernels_of_libraries_are_classed(void **state)
         if (kernel_class_of(cases[i].name) != cases[i].class)
             fail_msg("%s: class %d, not %d", cases[i].name, (int)kernel_class_of(cases[i].name),
                      (int)cases[i].class);
-}
-
-static void our_kernels_have_a_class_each(void **state)
-{
-    static const char *const names[] = {
-#define KERNEL_NAME(name, shape, ...) #name "_bf16",
-        KERNELS(KERNEL_NAME)
-#undef KERNEL_NAME
-    };
-    (void)state;
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (kernel_class_of(names[i]) == CLASS_OTHER)
-            fail_msg("%s", names[i]);
-    assert_int_equal(kernel_class_of("gemm_f32_nt_64x64x64_b8"), CLASS_PRODUCT);
-    assert_int_equal(kernel_class_of("tiled_attention_forward_bf16"), CLASS_ATTENTION);
-    assert_int_equal(kernel_class_of("residual_layernorm_backward_bf16"), CLASS_NORM);
-    assert_int_equal(kernel_class_of("softmax_backward_bf16"), CLASS_SOFTMAX);
-    assert_int_equal(kernel_class_of("cross_entropy_backward_bf16"), CLASS_END);
-    assert_int_equal(kernel_class_of("adamw_multi_bf16"), CLASS_OPTIMIZER);
 }
 
 /* Each of these takes so many us, one after the other. */
@@ -200,7 +179,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_of_libraries_are_classed),
-        cmocka_unit_test(our_kernels_have_a_class_each),
         cmocka_unit_test(the_mix_is_all_of_the_work),
         cmocka_unit_test(shares_beside_the_usual_are_of_the_layers),
         cmocka_unit_test(a_forward_pass_does_not_train),

@@ -19,7 +19,7 @@ static const struct row rows[] = {
       { "topk", "Topk", "batch_norm", "BatchNorm", "bn_fw", "bn_bw", "group_norm", "groupnorm" } },
     { CLASS_OPTIMIZER,
       { "multi_tensor", "adamw_", "Adam", "adam_", "LAMB", "FusedSgd", "fused_sgd", "step_advance",
-        "square_sum", "gradient_norm", "loss_scale" } },
+        "square_sum", "gradient_norm", "loss_scale", "balance_experts" } },
     { CLASS_END,
       { "embedding", "Embedding", "indexSelect", "positions_backward", "image_patches",
         "cross_entropy", "CrossEntropy", "nll_loss", "log_softmax", "LogSoftMax", "mse_",
@@ -35,7 +35,8 @@ static const struct row rows[] = {
       { "reduce_kernel", "Reduce", "bias_backward", "columns_finish", "checksum" } },
     { CLASS_ELEMENTWISE,
       { "elementwise", "bias", "gelu", "silu", "ropout", "residual", "CatArray", "cast_", "convert",
-        "copy", "fill", "transpose", "split_heads", "merge_heads", "permute", "triad" } },
+        "copy", "fill", "transpose", "split_heads", "merge_heads", "permute", "triad",
+        "_tokens" } }, /* to experts and back */
 };
 
 /* Inductor names a kernel after all that it comes from, also after products and attention beside it: only what it can compute
