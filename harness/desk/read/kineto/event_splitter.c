@@ -7,6 +7,7 @@
 #include "harness/desk/read/kineto/event_splitter.h"
 
 #include "harness/base/rows.h"
+#include "harness/desk/read/kineto/json_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +31,6 @@ void splitter_release(struct splitter *splitter)
     free(splitter->held);
     splitter->held = NULL;
     splitter->held_room = 0;
-}
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
 }
 
 /* --- Capturing --- */
@@ -149,7 +145,7 @@ static enum status before(struct splitter *splitter, char byte, size_t at)
     static const char mark[] = "\xef\xbb\xbf"; /* UTF-8's byte order mark */
     char shown[8];
 
-    if (is_blank(byte) || (offset < 3 && byte == mark[offset]))
+    if (json_is_blank(byte) || (offset < 3 && byte == mark[offset]))
         return STATUS_OK;
     if (byte != '{' && byte != '[') {
         snprintf(shown, sizeof shown, byte > ' ' && byte < 0x7f ? "\"%c\"" : "0x%02x",
@@ -265,7 +261,7 @@ static enum status step(struct splitter *splitter, const char *bytes, size_t at)
         object(splitter, byte);
         break;
     case SPLITTER_EVENTS:
-        if (!is_blank(byte))
+        if (!json_is_blank(byte))
             events(splitter, byte, at);
         break;
     case SPLITTER_VALUE:
@@ -350,7 +346,7 @@ enum status splitter_feed_until(struct splitter *splitter, const char *bytes, si
         }
         if (taken)
             continue;
-        if (splitter->place == SPLITTER_VALUE && !is_blank(bytes[at])) {
+        if (splitter->place == SPLITTER_VALUE && !json_is_blank(bytes[at])) {
             value(splitter, bytes[at], at);
             if (splitter->capturing)
                 continue; /* the byte begins the value */
@@ -379,7 +375,7 @@ enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t c
 /* The byte before `at` that is no blank; '\0': there is none. */
 static char byte_before(const char *bytes, size_t *at)
 {
-    while (*at > 0 && is_blank(bytes[*at - 1])) --*at;
+    while (*at > 0 && json_is_blank(bytes[*at - 1])) --*at;
     return *at > 0 ? bytes[--*at] : '\0';
 }
 
@@ -387,7 +383,7 @@ static bool seems_to_begin(const char *bytes, size_t at, size_t count)
 {
     size_t before = at, behind = at + 1;
 
-    while (behind < count && is_blank(bytes[behind])) behind++;
+    while (behind < count && json_is_blank(bytes[behind])) behind++;
     return behind < count && bytes[behind] == '"' && byte_before(bytes, &before) == ',' &&
            byte_before(bytes, &before) == '}';
 }

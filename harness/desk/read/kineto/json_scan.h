@@ -14,6 +14,11 @@
 
 enum { JSON_SCAN_PADDING = 16, JSON_SCAN_DEPTH = 64 /* of brackets */ };
 
+static inline bool json_is_blank(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
 static inline const char *json_scan_blanks(const char *at)
 {
     /* Mostly there is none, one, or a line's indentation. */
@@ -34,7 +39,7 @@ static inline const char *json_scan_blanks(const char *at)
             return at + __builtin_ctz(~(unsigned)blank);
     }
 #else
-    while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r') at++;
+    while (json_is_blank(*at)) at++;
     return at;
 #endif
 }

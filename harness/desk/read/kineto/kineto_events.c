@@ -2,6 +2,7 @@
 #include "harness/desk/read/kineto/kineto_events.h"
 
 #include "harness/desk/read/kineto/decimal.h"
+#include "harness/desk/read/kineto/json_scan.h"
 #include "harness/desk/read/kineto/message.h"
 #include "harness/desk/read/kineto/unread_devices.h"
 
@@ -182,11 +183,6 @@ static enum status add_step(struct kineto_events *events, const struct event_fie
     return trace_rows_step(events->rows, &step, detail);
 }
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
-}
-
 /* The same dimensions are the same text, however the file spells them. */
 static enum status add_dims(struct kineto_events *events, struct event_text dims, uint32_t *name)
 {
@@ -194,7 +190,7 @@ static enum status add_dims(struct kineto_events *events, struct event_text dims
     size_t length = 0;
 
     for (size_t i = 0; i < dims.length && length < DIMS_MAX; i++)
-        if (!is_blank(dims.bytes[i]))
+        if (!json_is_blank(dims.bytes[i]))
             text[length++] = dims.bytes[i];
     if (length == DIMS_MAX) {
         memcpy(text + length, "...", 3);

@@ -139,9 +139,10 @@ static enum status judge(struct kineto_reader *reader, const char *path, const c
 
 static bool kineto_recognises(const char *bytes, size_t count)
 {
-    const char *first = json_scan_blanks(bytes);
+    size_t at = 0;
 
-    return first < bytes + count && (*first == '{' || *first == '[');
+    while (at < count && json_is_blank(bytes[at])) at++;
+    return at < count && (bytes[at] == '{' || bytes[at] == '[');
 }
 
 /* False: no memory. Close in every case. */
