@@ -71,6 +71,31 @@ void mixture_close(struct mixture *mixture)
     free(mixture);
 }
 
+/* y [m, n] (+)= a b, by the rows of each: [m, k] and [k, n], or turned. */
+static enum status multiply(const struct op_context *context, const struct op *op,
+                            const struct tensor *y, const struct tensor *a, bool turn_a,
+                            const struct tensor *b, bool turn_b, bool accumulate)
+{
+    int rows_a = (int)(a->elements / a->width), width_a = (int)a->width, width_b = (int)b->width;
+
+    return device_gemm(context->stream, &(struct gemm){ .c = y->data,
+                                                        .a = a->data,
+                                                        .b = b->data,
+                                                        .m = turn_a ? width_a : rows_a,
+                                                        .n = (int)y->width,
+                                                        .k = turn_a ? rows_a : width_a,
+                                                        .batch = 1,
+                                                        .lda = width_a,
+                                                        .ldb = width_b,
+                                                        .ldc = (int)y->width,
+                                                        .transpose_a = turn_a,
+                                                        .transpose_b = turn_b,
+                                                        .accumulate = accumulate,
+                                                        .dtype_ab = a->dtype,
+                                                        .dtype_c = y->dtype,
+                                                        .math = op->shape->math });
+}
+
 /* --- Routing --- */
 
 /* Tokens that rank `rank` has for expert `expert`. */
@@ -186,19 +211,7 @@ static enum status route_forward(const struct op *op, const struct op_context *c
     const struct tensor *x = reads[0], *logits = writes[0], *routes = writes[1];
     struct mixture *mixture = op->mixture;
 
-    TRY(device_gemm(context->stream, &(struct gemm){ .c = logits->data,
-                                                     .a = x->data,
-                                                     .b = reads[1]->data,
-                                                     .m = op->rows,
-                                                     .n = op->out,
-                                                     .k = op->in,
-                                                     .batch = 1,
-                                                     .lda = op->in,
-                                                     .ldb = op->out,
-                                                     .ldc = op->out,
-                                                     .dtype_ab = x->dtype,
-                                                     .dtype_c = logits->dtype,
-                                                     .math = op->shape->math }));
+    TRY(multiply(context, op, logits, x, false, reads[1], false, false));
     TRY(LAUNCH(context->stream, x->dtype, route_tokens, op->rows, .expert = experts_of(routes),
                .gate = writes[2]->data, .logits = logits->data, .bias = reads[2]->data,
                .width = op->out, .experts = mixture->options.experts));
@@ -216,59 +229,19 @@ static enum status route_forward(const struct op *op, const struct op_context *c
 }
 
 /* dweight = x' dlogits; dx = what comes back from the experts, and dlogits weight'. */
-static enum status router_products(const struct op *op, const struct op_context *context)
-{
-    struct tensor *const *reads = op->backward.reads, *const *writes = op->backward.writes;
-    const struct tensor *x = reads[4], *dlogits = writes[1];
-    struct gemm product = { .c = writes[0]->data,
-                            .a = x->data,
-                            .b = dlogits->data,
-                            .m = op->in,
-                            .n = op->out,
-                            .k = op->rows,
-                            .batch = 1,
-                            .lda = op->in,
-                            .ldb = op->out,
-                            .ldc = op->out,
-                            .transpose_a = true,
-                            .accumulate = context->accumulate,
-                            .dtype_ab = x->dtype,
-                            .dtype_c = writes[0]->dtype,
-                            .math = op->shape->math };
-
-    TRY(device_gemm(context->stream, &product));
-    product = (struct gemm){ .c = writes[2]->data,
-                             .a = dlogits->data,
-                             .b = reads[5]->data,
-                             .m = op->rows,
-                             .n = op->in,
-                             .k = op->out,
-                             .batch = 1,
-                             .lda = op->out,
-                             .ldb = op->out,
-                             .ldc = op->in,
-                             .transpose_b = true,
-                             .accumulate = true,
-                             .dtype_ab = x->dtype,
-                             .dtype_c = writes[2]->dtype,
-                             .math = op->shape->math };
-    TRY(device_gemm(context->stream, &product));
-
-    return STATUS_OK;
-}
-
 static enum status route_backward(const struct op *op, const struct op_context *context)
 {
     struct tensor *const *reads = op->backward.reads, *const *writes = op->backward.writes;
-    const struct tensor *routes = reads[1], *logits = reads[3];
+    const struct tensor *routes = reads[1], *logits = reads[3], *dlogits = writes[1];
     const struct mixture_options *options = &op->mixture->options;
 
     TRY(LAUNCH(context->stream, logits->dtype, route_tokens_backward, op->rows,
-               .dlogits = writes[1]->data, .logits = logits->data, .dgate = reads[2]->data,
+               .dlogits = dlogits->data, .logits = logits->data, .dgate = reads[2]->data,
                .expert = experts_of(routes), .width = op->out, .experts = options->experts));
     TRY(LAUNCH(context->stream, logits->dtype, combine_tokens, op->rows, .y = writes[2]->data,
                .x = reads[0]->data, .place = places_of(routes), .gate = NULL, .width = op->in));
-    TRY(router_products(op, context));
+    TRY(multiply(context, op, writes[0], reads[4], true, dlogits, false, context->accumulate));
+    TRY(multiply(context, op, writes[2], dlogits, false, reads[5], true, true));
     if (options->balances)
         TRY(LAUNCH(context->stream, DTYPE_F32, balance_experts, 1, .bias = writes[3]->data,
                    .counts = reads[6]->data, .rate = BALANCE_RATE, .experts = options->experts,
@@ -386,31 +359,6 @@ static struct tensor part_of(const struct mixture *mixture, const struct tensor 
     int64_t rows = parameter->elements / parameter->width / mixture->own;
 
     return rows_of(parameter, index * rows, rows);
-}
-
-/* y [m, n] (+)= a b, by the rows of each: [m, k] and [k, n], or turned. */
-static enum status multiply(const struct op_context *context, const struct op *op,
-                            const struct tensor *y, const struct tensor *a, bool turn_a,
-                            const struct tensor *b, bool turn_b, bool accumulate)
-{
-    int rows_a = (int)(a->elements / a->width), width_a = (int)a->width, width_b = (int)b->width;
-
-    return device_gemm(context->stream, &(struct gemm){ .c = y->data,
-                                                        .a = a->data,
-                                                        .b = b->data,
-                                                        .m = turn_a ? width_a : rows_a,
-                                                        .n = (int)y->width,
-                                                        .k = turn_a ? rows_a : width_a,
-                                                        .batch = 1,
-                                                        .lda = width_a,
-                                                        .ldb = width_b,
-                                                        .ldc = (int)y->width,
-                                                        .transpose_a = turn_a,
-                                                        .transpose_b = turn_b,
-                                                        .accumulate = accumulate,
-                                                        .dtype_ab = a->dtype,
-                                                        .dtype_c = y->dtype,
-                                                        .math = op->shape->math });
 }
 
 /* The rows of one expert, from `first` on. */
