@@ -983,7 +983,7 @@ static void check_same(const struct trace_file *a, const struct trace_file *b)
     assert_true(a->unread_device == b->unread_device);
 }
 
-/* One core has one reader. What is odd stands in all windows, in the later ones, and in none. */
+/* One core has one reader. The oddity stands in all windows, in the later ones, and in none. */
 static void two_threads_read_what_one_does(void **state)
 {
     cpu_set_t all, one;

@@ -22,7 +22,7 @@ enum status kineto_events_add(struct kineto_events *events, const struct event_f
                               int64_t offset);
 
 /* Adds what was gathered beside this from the next part of the file, as trace_rows_join() adds its rows; *joined false: it
- * cannot be added, and all is as it was. What was added is no longer in `later`. OUT_OF_MEMORY. */
+ * cannot be added, and all is as it was. Events that were added are no longer in `later`. OUT_OF_MEMORY. */
 enum status kineto_events_join(struct kineto_events *events, struct kineto_events *later,
                                struct joined_numbers *numbers, bool *joined);
 

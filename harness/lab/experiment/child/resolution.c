@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Factors of 1.2 and more are told apart in the shortest windows. Unless steps are long these have four slices, and the ratio of the
+/* The shortest windows tell factors of 1.2 and more apart. Unless steps are long these have four slices, and the ratio of the
  * same steps to themselves then has a standard deviation of 2% to 4% on a busy machine of two cores (window.h): a fifth
  * of this distance. */
 #define EASY 0.2
