@@ -1,31 +1,9 @@
 /* Cross-entropy, by log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the row's largest logit. Rows
  * are few and short: what these kernels cost is their launch. */
-#include "kernels/dialect/kernel.h"
+#include "kernels/dialect/row_softmax.h"
 
 #include "kernels/cross_entropy.h"
 #include "kernels/optimizer.h"
-
-struct softmax {
-    float max, sum; /* of the logits, of exp(logits - max) */
-};
-
-KERNEL_INLINE struct softmax row_softmax(const real *logits, int classes)
-{
-    struct pack max = pack_of(-FLT_MAX), sum = pack_of(0);
-    struct softmax softmax;
-
-    PACKS(c, classes) {
-        struct pack a = load_or(logits + c, classes - c, -FLT_MAX);
-        EACH(j) max.v[j] = larger(max.v[j], a.v[j]);
-    }
-    softmax.max = row_max(max);
-    PACKS(c, classes) {
-        struct pack a = load_or(logits + c, classes - c, -FLT_MAX);
-        EACH(j) sum.v[j] += exponential(a.v[j] - softmax.max);
-    }
-    softmax.sum = row_sum(sum);
-    return softmax;
-}
 
 KERNEL_ROWS(cross_entropy_forward, k, row)
 {

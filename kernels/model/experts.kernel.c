@@ -1,34 +1,11 @@
 /* Each row finds its place by itself: it counts the tokens before it, in whole numbers, so that no order of additions
  * matters. With thousands of tokens that is less than the copy of a row. */
-#include "kernels/dialect/kernel.h"
+#include "kernels/dialect/row_softmax.h"
 
 #include "kernels/model/experts.h"
 
-/* The softmax of `experts` logits, and 0 after them. A lane's packs are summed in order. */
-struct gates {
-    float max, sum; /* of the logits, of exp(logits - max) */
-};
-
-KERNEL_INLINE struct gates row_gates(const real *logits, int experts)
-{
-    struct pack max = pack_of(-FLT_MAX), sum = pack_of(0);
-    struct gates gates;
-
-    PACKS(c, experts) {
-        struct pack a = load_or(logits + c, experts - c, -FLT_MAX);
-        EACH(j) max.v[j] = larger(max.v[j], a.v[j]);
-    }
-    gates.max = row_max(max);
-    PACKS(c, experts) {
-        struct pack a = load_or(logits + c, experts - c, -FLT_MAX);
-        EACH(j) sum.v[j] += exponential(a.v[j] - gates.max);
-    }
-    gates.sum = row_sum(sum);
-    return gates;
-}
-
-/* exp(logit - max) / sum, of one expert. */
-KERNEL_INLINE float gate_of(struct gates gates, float logit)
+/* The gate of one expert. */
+KERNEL_INLINE float gate_of(struct softmax gates, float logit)
 {
     return quotient(exponential(logit - gates.max), gates.sum);
 }
@@ -38,7 +15,7 @@ KERNEL_INLINE float gate_of(struct gates gates, float logit)
 KERNEL_ROWS(route_tokens, k, row)
 {
     const real *logits = k->logits + row * k->width;
-    struct gates gates = row_gates(logits, k->experts);
+    struct softmax gates = row_softmax(logits, k->experts);
     struct pack max = pack_of(-FLT_MAX), place = pack_of(0);
     float largest;
     int expert;
@@ -65,7 +42,7 @@ KERNEL_ROWS(route_tokens_backward, k, row)
 {
     const real *logits = k->logits + row * k->width;
     real *dlogits = k->dlogits + row * k->width;
-    struct gates gates = row_gates(logits, k->experts);
+    struct softmax gates = row_softmax(logits, k->experts);
     int expert = k->expert[row];
     float scale = k->dgate[row] * gate_of(gates, widen(logits[expert]));
 
