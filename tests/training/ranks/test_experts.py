@@ -4,42 +4,15 @@
 N ranks with a part of each batch and of the experts have the losses of one rank, but for the order of additions, and the
 same bits in every run: whichever tokens go where, and if none come to a rank at all.
 """
-import functools
-import subprocess
 import sys
 import unittest
 
-UNDER_MPI, PROGRAM = sys.argv.pop(1), sys.argv.pop(1)
+sys.dont_write_bytecode = True
+
+from rank_training import difference, output, train, train_anew
+
 IMAGES = "model=balanced batch=12 precision=fp32 launch=eager "
 SEQUENCES = "model=light batch=12 blocks=2 launch=eager "
-
-
-def output(ranks, settings, *more):
-    settings = f"{settings} ranks={ranks}"
-    command = [PROGRAM, "1", settings, *more] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings, *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode == 77:
-        print(done.stdout, end="")
-        sys.exit(77)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip().splitlines()
-
-
-def train_anew(ranks, settings):
-    """Losses; then collectives and bytes of them per step on the first rank, bytes copied on the device, samples of the
-    window, bytes of the optimizer's state on the first rank and on all, of the first rank's parameters, of gathers that are
-    late, and the tokens of the busiest rank over the mean."""
-    losses, counts = output(ranks, settings)
-    return losses.split(), *map(float, counts.split())
-
-
-train = functools.cache(train_anew)
-
-
-def difference(one, other):
-    """The largest, relative to the largest loss."""
-    one, other = ([float.fromhex(loss) for loss in losses] for losses in (one, other))
-    return max(abs(a - b) for a, b in zip(one, other)) / max(one)
 
 
 class Experts(unittest.TestCase):

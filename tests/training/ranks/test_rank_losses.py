@@ -5,41 +5,15 @@ N ranks with a part of each batch compute the losses of one rank with all of it,
 and the same bits in every run, whenever and in whichever buckets their gradients are added up, and whoever updates
 which parameters.
 """
-import functools
-import subprocess
 import sys
 import unittest
 
-UNDER_MPI, PROGRAM = sys.argv.pop(1), sys.argv.pop(1)
+sys.dont_write_bytecode = True
+
+from rank_training import difference, output, train, train_anew
+
 SEQUENCES = "model=light launch=eager batch=12 blocks=3 "
 IMAGES = "model=balanced batch=12 precision=fp32 "
-
-
-def output(ranks, settings, *more):
-    settings = f"{settings} ranks={ranks}"
-    command = [PROGRAM, "1", settings, *more] if ranks == 1 else [UNDER_MPI, str(ranks), PROGRAM, settings, *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode == 77:
-        print(done.stdout, end="")
-        sys.exit(77)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip().splitlines()
-
-
-def train_anew(ranks, settings):
-    """Losses, collectives and bytes of them per step, bytes copied on the device, samples of the window, bytes of the
-    optimizer's state on the first rank and on all, of its parameters, and of those that are gathered late."""
-    losses, counts = output(ranks, settings)
-    return losses.split(), *map(float, counts.split())
-
-
-train = functools.cache(train_anew)  # where one run will do
-
-
-def difference(one, other):
-    """The largest, relative to the largest loss."""
-    one, other = ([float.fromhex(loss) for loss in losses] for losses in (one, other))
-    return max(abs(a - b) for a, b in zip(one, other)) / max(one)
 
 
 class RankLosses(unittest.TestCase):
