@@ -41,7 +41,7 @@ const struct scenario scenario_blocking_save = {
                 "        copied.record()\n"
                 "        saved = writer.submit(save, pinned, copied)\n",
         },
-    .base = "model=balanced batch=2 launch=graph save_every=10",
+    .base = "model=balanced width=64 blocks=2 tokens=17 patch=8 batch=2 launch=graph save_every=10",
     .knob = "save_mode",
     .before = "blocking",
     .after = "asynchronous",

@@ -200,12 +200,13 @@ def show(rows):
 
 
 def our_step(options, sizes):
+    """Time of a step in us, and its model FLOPs: those of forward and backward, without what is computed again."""
     settings = [f"--{name}={sizes[name]}" for name in ("tokens", "width", "blocks", "patch", "batch")]
     result = our_json([options.program, "train", f"--device={options.device}", "--model=heavy",
                        "--input=resident", "--precision=bf16", "--loss-every=20",
                        f"--attention={options.attention}", f"--launch={options.launch}",
                        f"--steps={options.steps}", "--format=json", *settings], None)
-    return find(result, "step_time")
+    return find(result, "step_time"), find(result, "model_flops_per_step")
 
 
 def find(value, name):
@@ -233,6 +234,18 @@ def best_settings(options, sizes):
     raise RuntimeError("the heavy step does not run")
 
 
+def utilisations(result, flops):
+    """Model FLOPs utilisation of ours and of each form: the step's FLOPs per second over those of the fastest product."""
+    peak = max((2 * int(row["name"].split("/")[1]) ** 3 / min(row["ours_us"], row["torch_us"])
+                for row in result["gemm"] if row["name"].startswith("gemm_bf16/")), default=None)
+    if not peak or not flops:
+        return {}
+    times = {row["name"].split()[-1]: row["torch_us"] for row in result["step"]}
+    if result["step"]:
+        times["ours"] = result["step"][0]["ours_us"]
+    return {name: flops / us / peak for name, us in times.items()}
+
+
 def compare_steps(options, sizes, result):
     best_settings(options, sizes)
     forms = {}
@@ -246,11 +259,12 @@ def compare_steps(options, sizes, result):
         except Exception as error:  # a compiler that is not there is no fault of ours
             print(f"PyTorch {name} does not run: {str(error).splitlines()[0]}", flush=True)
     for _ in range(options.rounds):
-        ours = our_step(options, sizes)
+        ours, flops = our_step(options, sizes)
         for step, pairs in forms.values():
             pairs.append((ours, time_us(step, options.device)))
         result["step"] = [row_of(f"step, PyTorch {name}", pairs)
                           for name, (_, pairs) in forms.items()]
+        result["mfu"] = utilisations(result, flops)
         write(options, result)
 
 
@@ -270,7 +284,7 @@ def main():
     if options.small:
         sizes = {"tokens": 17, "width": 64, "blocks": 2, "patch": 8, "batch": 4, "head": 32}
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "device": options.device,
-              "sizes": sizes, "gemm": [], "step": [], "failed": []}
+              "sizes": sizes, "gemm": [], "step": [], "mfu": {}, "failed": []}
     write(options, result)
     for name, compare in (("gemm", lambda: compare_products(options, result)),
                           ("step", lambda: compare_steps(options, sizes, result))):
@@ -282,6 +296,8 @@ def main():
             print(f"{name} failed: {error}", flush=True)
     rows = result["gemm"] + result["step"]
     write(options, result)
+    for name, share in result["mfu"].items():
+        print(f"model FLOPs utilisation, {name}: {share:.1%}")
     slow = [row["name"] for row in rows if not row["ratio"] * SLOWER_BY >= 1]
     worst = min(rows, key=lambda row: row["ratio"], default=None)
     if worst:
