@@ -98,6 +98,7 @@ const struct periodic periodic_logging = {
     .run = log_newest,
     .pause = pause_logging,
     .close = close_logging,
+    .keeps_up = true, /* all lines that wait are written or sent at once */
 };
 
 struct saved_blocks *training_loss_graphs(const struct training *training)

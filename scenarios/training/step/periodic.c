@@ -42,6 +42,15 @@ out:
     return status;
 }
 
+enum status periodic_finish(struct training *training)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (rows[i]->pause != NULL && !rows[i]->keeps_up)
+            TRY(rows[i]->pause(training));
+
+    return STATUS_OK;
+}
+
 enum status periodic_pause(struct training *training)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

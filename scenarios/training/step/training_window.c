@@ -284,7 +284,7 @@ enum status training_window(struct training *training, int64_t steps,
     TRY_OUT(training_run(training, steps));
     if (fetches)
         TRY_OUT(training_fetch(training));
-    TRY_OUT(periodic_pause(training));
+    TRY_OUT(periodic_finish(training));
     to = read_counts(training);
     TRY_OUT(device_synchronize(training->device));
     window->wall_ns += clock_ns() - from_ns;
