@@ -196,6 +196,18 @@ static double say_idle(struct finding *finding, const struct facts *facts, enum 
     return idle;
 }
 
+/* Another thread needs a core for what it does, but for the time that a disk or a network takes, which no trace tells. */
+static bool replays_on_cores(struct finding *finding, const struct facts *facts, double touched_ns)
+{
+    finding->least_step_ns = facts_least_of_cores_ns(facts);
+    if (!finding_replays(finding, facts, touched_ns))
+        return false;
+    finding->gain_is_least =
+        finding->least_step_ns > 0 && finding->lost_ns_per_step > 0 &&
+        finding->lost_ns_per_step > 0.99 * (facts->step_ns - finding->least_step_ns);
+    return true;
+}
+
 /* Another thread writes the log, from results that were copied meanwhile. */
 static void log_in_background(const void *context, const struct trace_graph *graph, int64_t at,
                               struct graph_node *node)
@@ -217,9 +229,7 @@ static bool judge_logging_gap(struct finding *finding, const struct facts *facts
 {
     double idle = say_idle(finding, facts, HOST_LOGGING, "logs");
 
-    finding->least_step_ns = facts_least_of_cores_ns(facts);
-
-    return finding_replays(finding, facts, idle);
+    return replays_on_cores(finding, facts, idle);
 }
 
 /* Another thread writes the state, from copies to pinned memory on a stream of their own. */
@@ -239,10 +249,9 @@ static bool judge_save_pause(struct finding *finding, const struct facts *facts)
     double idle = say_idle(finding, facts, HOST_SAVING, "saves");
     double copies = facts_saved_copies_ns(facts);
 
-    finding->least_step_ns = facts_least_of_cores_ns(facts);
     if (copies > 0)
         finding_says(finding, "; its copies take %s", quantity_time(copies).text);
-    return finding_replays(finding, facts, idle + copies);
+    return replays_on_cores(finding, facts, idle + copies);
 }
 
 /* --- Other work --- */
