@@ -44,7 +44,7 @@ const struct scenario scenario_host_clipping = {
     .before = "host",
     .after = "device",
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
-    .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
+    .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.95 },
     .loss = LOSS_IDENTICAL,
     .expect =
         {

@@ -26,7 +26,7 @@ const struct scenario scenario_too_many_workers = {
                 "loader = DataLoader(dataset, batch_size=8,\n"
                 "                    num_workers=cores)\n",
         },
-    .base = "model=balanced input=decoded prefetch=1 launch=eager",
+    .base = "model=balanced input=decoded prefetch=1 launch=eager jpeg_pixels=1024 jpeg_scaling=after_decoding",
     .knob = "workers",
     .before = "8xcores",
     .after = "cores",
@@ -36,9 +36,8 @@ const struct scenario scenario_too_many_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Provisional: beside an H200, on 16 cores, the 95th percentile did not change (1.00). */
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CUDA },
-            { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.1, .where = WHERE_CUDA },
+            /* Beside an H200, on 16 cores that are all busy decoding: 4.5. The step takes as long as loading on all cores. */
+            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
         },
     .accept = { { "oversubscribed_host", ANYWHERE } },
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
