@@ -189,6 +189,24 @@ def gpus_tables(checkout):
     return "\n".join(texts)
 
 
+def torch_tables(checkout):
+    """A table for each GPU on which scripts/gpu_torch.py ran: ours beside PyTorch's."""
+    texts = []
+    for path in sorted(checkout.glob("results/*/torch.json")):
+        loaded, name = read.load(path), path.relative_to(checkout)
+        gpu = read.result(path.parent / "result.json")["context"].get("device_name")
+        rows = [[f"`{one['name']}`" if one["name"].startswith("gemm") else one["name"],
+                 quantity.quantity(one["ours_us"], "us"), quantity.quantity(one["torch_us"], "us"),
+                 f"{one['ratio']:.2f} ({one['ratios'][0]:.2f} to {one['ratios'][-1]:.2f})"]
+                for one in loaded["gemm"] + loaded["step"]]
+        used = ", ".join(f"{'ours' if who == 'ours' else f'PyTorch {who}'} {100 * share:.0f}%"
+                         for who, share in sorted(loaded["mfu"].items(), key=lambda one: -one[1]))
+        texts.append(f"\n{cell(str(gpu))}, PyTorch {cell(loaded['torch'])} ([{name}](../{name})):\n\n" +
+                     table(["", "ours", "PyTorch", "PyTorch's time over ours"], rows) +
+                     (f"\nModel FLOPs utilisation of the step, by the fastest product above: {used}.\n" if used else ""))
+    return "".join(texts)
+
+
 def twins_tables(checkout):
     """A table for each machine that measured the twins."""
     texts = []
@@ -236,7 +254,7 @@ def documents(options):
     return {"docs/gpu-kernels.md": {"lessons": lessons_table(options.program), "counts": counts_table(options.program)},
             "README.md": {"groups": groups_table(options.checkout, options.program),
                           "machines": machines_table(options.checkout)},
-            "docs/devices.md": {"gpus": gpus_tables(options.checkout)},
+            "docs/devices.md": {"gpus": gpus_tables(options.checkout), "torch": torch_tables(options.checkout)},
             "docs/twins.md": {"twins": twins_tables(options.checkout)}}
 
 

@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(source / "scripts"))
 from common import change_text
 
-RESULT = "results/cpu-epyc-zen5-2cores"
+RESULT = "results/cpu-xeon-amx-2cores"
 # A result's path is printed: here it has all that Markdown could take for its own.
 ODD = "a *b* _c_ [d](#nowhere) `k` |<i> \\ #e"
 failures = []
