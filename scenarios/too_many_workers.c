@@ -26,7 +26,8 @@ const struct scenario scenario_too_many_workers = {
                 "loader = DataLoader(dataset, batch_size=8,\n"
                 "                    num_workers=cores)\n",
         },
-    .base = "model=balanced input=decoded prefetch=1 launch=eager jpeg_pixels=1024 jpeg_scaling=after_decoding",
+    .base = "model=balanced batch=16 blocks=6 input=decoded prefetch=1 launch=eager jpeg_pixels=1024 "
+            "jpeg_scaling=after_decoding",
     .knob = "workers",
     .before = "8xcores",
     .after = "cores",
@@ -36,8 +37,9 @@ const struct scenario scenario_too_many_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Beside an H200, on 16 cores that are all busy decoding: 4.5. The step takes as long as loading on all cores. */
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
+            /* Beside an H200, on 16 cores that are all busy decoding: 4.5 with 64 samples and 12 blocks, which take too long
+             * to warm up. These were not measured. The step takes as long as decoding on all cores. */
+            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "oversubscribed_host", ANYWHERE } },
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
