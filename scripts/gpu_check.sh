@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that only a machine with a GPU can tell, in three parts of less than ten minutes each: every step
+# Everything that only a machine with a GPU can tell, in five parts of less than ten minutes each: every step
 # has a timeout of its own, and leaves its line of the table and whole files as soon as it ends. Whenever the
 # script is cut, what it had is readable.
 set -u
@@ -13,9 +13,12 @@ Checks chokepoint on this machine's GPU and writes into FOLDER: table.txt, log.t
 part the files below. Needs no network. A check that fails or hangs costs itself only.
 
   --part NAME     tests: the tests and doctor
-                  run: all scenarios (run/result.json, traces.tar, kernels.txt), two ranks and the benches
-                  (bench_*.json)
-                  torch: PyTorch beside (torch.json), compute-sanitizer, ncu (ncu.csv), injected faults
+                  run: scenarios of data, copies, launches, waits and number types (run/result.json,
+                  run/traces.tar, run/kernels.txt)
+                  rest: the other scenarios (rest/)
+                  bench: two ranks and the benches (bench_*.json)
+                  torch: PyTorch beside (torch.json), the kernels of the heavy step (heavy.txt),
+                  compute-sanitizer, ncu (ncu.csv), injected faults
                   all: one after the other, if not given
   --plan          print each step with the seconds that it may take and is expected to, and end
   --build DIR     the build folder, or a bundle of scripts/gpu_bundle.sh; if not given: CHOKEPOINT_BUILD,
@@ -31,8 +34,9 @@ Exit codes: 0 all is well, 1 something is not, 2 bad usage, 77 there is no GPU, 
 END
 }
 
-# part, steps (a pattern; the first that fits counts), seconds it may take, seconds expected on an H200.
-# The expected ones are estimates: an H200 has run the part tests, in 95 s.
+# part, steps (a pattern; the first that fits counts), seconds it may take, seconds expected on an H200, by what H200s took:
+# 95 s for all tests, 13 s per scenario, 115 s for PyTorch once it had compiled, which takes it a minute. The benches' are
+# estimates.
 readonly plan='
 tests  test_gpu_kernels   120   20
 tests  test_training_gpu  120   30
@@ -40,14 +44,16 @@ tests  test_gradients_gpu  60   15
 tests  test_gpu_cupti      60   10
 tests  test_*              60    8
 tests  doctor              90   45
-run    run                420  260
-run    ranks               60   20
-run    ranks_cpu           60   10
-run    bench_ranks         60   15
-run    bench_copies        70   35
-run    bench_products      70   35
-run    bench_kernels      105   65
-torch  torch              240  130
+run    run                440  330
+rest   rest               440  240
+bench  ranks               60   20
+bench  ranks_cpu           60   10
+bench  bench_ranks         60   15
+bench  bench_copies        70   35
+bench  bench_products      70   35
+bench  bench_kernels      105   65
+torch  torch              240  175
+torch  heavy               60   10
 torch  memcheck            90   60
 torch  initcheck           60   40
 torch  ncu                 90   50
@@ -58,7 +64,7 @@ beside=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 build=${CHOKEPOINT_BUILD-}
 device=${GPU_CHECK_DEVICE-cuda}
 seconds=560
-parts='tests run torch'
+parts='tests run rest bench torch'
 only=.
 folder=
 going_on=
@@ -84,8 +90,8 @@ while (($# > 0)); do
         --part)
             case $2 in
             all) ;;
-            tests | run | torch) parts=$2 ;;
-            *) wrong "there is no part $2; tests, run, torch or all" ;;
+            tests | run | rest | bench | torch) parts=$2 ;;
+            *) wrong "there is no part $2; tests, run, rest, bench, torch or all" ;;
             esac
             ;;
         --build) build=$2 ;;
@@ -413,27 +419,38 @@ part_tests()
     step doctor "$program" doctor --device="$device"
 }
 
-# The names of the kernels of each precision here, and how long they take.
+# list_kernels FILE TRACE...: their kernels' names by precision, and how long they take.
 list_kernels()
 {
-    command -v python3 >/dev/null && [[ -d $folder/run/traces ]] || return 0
-    run_figures "names of kernels" "$work/kernels.txt" names "$folder"/run/traces/*.gz &&
-        cp "$work/kernels.txt" "$folder/kernels.new" && mv "$folder/kernels.new" "$folder/kernels.txt"
+    local file=$1
+    shift
+    command -v python3 >/dev/null && [[ -e $1 ]] || return 0
+    run_figures "names of kernels" "$work/kernels.txt" names "$@" &&
+        cp "$work/kernels.txt" "$folder/$file.new" && mv "$folder/$file.new" "$folder/$file"
 }
 
-# As many traces as fit into 15 MB, the small ones first; they are compressed already. The others
+# The heavy step with everything fixed but the graph, so that each kernel has a row; docs/predictions.md foretells them.
+trace_heavy()
+{
+    local trace=$work/heavy.json.gz
+    ! wanted heavy || rm -f "$folder/heavy.txt" # of an earlier check
+    step heavy "$program" train --device="$device" --model=heavy --input=resident --precision=bf16 \
+        --attention=fused --launch=eager --steps=8 --trace="$trace" && list_kernels heavy.txt "$trace"
+}
+
+# pack_traces NAME: as many traces as fit into 15 MB, the small ones first; they are compressed already. The others
 # are deleted.
 pack_traces()
 {
     local result=ok
-    [[ -d $folder/run/traces ]] || return 0
+    [[ -d $folder/$1/traces ]] || return 0
     # shellcheck disable=SC2016 # for that shell
     run traces 120 "$work/packed" bash -c '
-        cd "$1/run/traces" && find . -type f -printf "%s %f\n" | sort -n >"$0/traces" &&
+        cd "$1/traces" && find . -type f -printf "%s %f\n" | sort -n >"$0/traces" &&
         awk "{ sum += \$1 + 1024 } sum < 15000000 { print \$2 }" "$0/traces" >"$0/fit" &&
-        tar -cf "$1/traces.new" -T "$0/fit" && mv "$1/traces.new" "$1/traces.tar" && rm -r "$1/run/traces" &&
-        echo "$(wc -l <"$0/fit") of $(wc -l <"$0/traces") kept"' "$work" "$folder" || result=FAILED
-    row traces "$result" "$(tail -n 1 "$work/packed")" "" ""
+        tar -cf "$1/traces.new" -T "$0/fit" && mv "$1/traces.new" "$1/traces.tar" && rm -r "$1/traces" &&
+        echo "$(wc -l <"$0/fit") of $(wc -l <"$0/traces") kept"' "$work" "$folder/$1" || result=FAILED
+    row "traces of $1" "$result" "$(tail -n 1 "$work/packed")" "" ""
 }
 
 # Each row is set up once: the figures of one run, in the time that there is.
@@ -469,17 +486,33 @@ check_ranks()
         --benchmark_out="$folder/bench_ranks.json" && figures collectives "$folder/bench_ranks.json"
 }
 
-# A step that is repeated (--only) leaves the files of the others.
+# run_scenarios NAME GROUP...: into a folder of that name. A step that is repeated (--only) leaves the files of the others.
+run_scenarios()
+{
+    local name=$1
+    shift
+    if wanted "$name"; then
+        rm -rf "${folder:?}/$name" # of an earlier check
+        step "$name" "$program" run "$@" --device="$device" --quick --color=never --out="$folder/$name"
+        figures run "$folder/$name/result.json"
+        list_kernels "$name/kernels.txt" "$folder/$name"/traces/*.gz
+        pack_traces "$name"
+    fi
+}
+
 part_run()
 {
+    run_scenarios run data copies launches syncs dtypes
+}
+
+part_rest()
+{
+    run_scenarios rest kernels memory logging ranks measuring
+}
+
+part_bench()
+{
     local copies=$folder/bench_copies.json kernels=$folder/bench_kernels.json
-    if wanted run; then
-        rm -rf "$folder/run" "$folder/traces.tar" "$folder/kernels.txt" # of an earlier check
-        step run "$program" run all --device="$device" --quick --color=never --out="$folder/run"
-        figures run "$folder/run/result.json"
-        list_kernels
-        pack_traces
-    fi
     check_ranks
     bench bench_copies '^(lat|bw)_'
     ! wanted bench_copies || figures copies "$copies"
@@ -538,6 +571,7 @@ compare_with_ncu()
 part_torch()
 {
     compare_with_torch
+    trace_heavy
     # Whole steps, with NVIDIA's libraries; a library may read what it never uses, so kernels alone where it is looked
     # for what nobody wrote, and without a filter, which would forget what others write.
     sanitize memcheck test_gpu_training

@@ -47,7 +47,7 @@ row()
 expect 2 "give a folder" "$check"
 expect 2 "there is no option --fast" "$check" --fast "$work/results"
 expect 2 "give a whole number" "$check" --seconds soon "$work/results"
-expect 2 "there is no part bench" "$check" --part bench "$work/results"
+expect 2 "there is no part speed" "$check" --part speed "$work/results"
 expect 2 "holds no chokepoint" "$check" --build "$work" "$work/results"
 expect 0 "usage:" "$check" --help
 if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
@@ -97,13 +97,13 @@ if command -v python3 >/dev/null; then
 fi
 [ "$(find "$work/results" -type f | wc -l)" -le 11 ] || complain "more than 11 files"
 [ -z "$(find "$work/results" -size +16000k)" ] || complain "a file is too large"
-tar -tf "$work/results/traces.tar" | grep -q 'one.before' || complain "the small trace is missing"
-row '^traces  *ok .*1 of 2 kept'
+tar -tf "$work/results/run/traces.tar" | grep -q 'one.before' || complain "the small trace is missing"
+row '^traces of run  *ok .*1 of 2 kept'
 
 # A step that is repeated deletes its own files only.
 keeps()
 {
-    for kept in run/result.json traces.tar bench_copies.json bench_products.json torch.json; do
+    for kept in run/result.json run/traces.tar bench_copies.json bench_products.json torch.json; do
         [ "$kept" = "$2" ] || [ -s "$work/results/$kept" ] || complain "--only $1 deleted $kept"
     done
     [ "$(grep -c reproduced "$work/said")" -eq 0 ] || complain "--only $1 shows the scenarios of another call"
@@ -111,7 +111,7 @@ keeps()
 for kept in bench_copies bench_products torch; do
     echo '{}' >"$work/results/$kept.json"
 done
-"$check" --build "$work/build" --part run --only bench_products "$work/results" >"$work/said" 2>&1
+"$check" --build "$work/build" --part bench --only bench_products "$work/results" >"$work/said" 2>&1
 keeps bench_products bench_products.json
 [ ! -e "$work/results/bench_products.json" ] || complain "a bench that wrote nothing left an earlier file"
 echo '{}' >"$work/results/bench_products.json"
@@ -171,25 +171,25 @@ esac'
 if command -v python3 >/dev/null; then
     stand_in chokepoint "$ranks"
     rm -r "$work/results"
-    LOSS=2.3011 expect 1 "^all " "$check" --build "$work/build" --part run --only ranks "$work/results"
+    LOSS=2.3011 expect 1 "^all " "$check" --build "$work/build" --part bench --only ranks "$work/results"
     row '^ranks  *ok '
     row '^losses of two ranks  *ok .*2.3011 here, 2.301 on the CPU device'
     row '^all-reduce, bus  *ok .*50.0 GB/s'
     row '^all-gather, bus  *FAILED .*no row'
-    LOSS=2.4 expect 1 "^all " "$check" --build "$work/build" --part run --only ranks "$work/results"
+    LOSS=2.4 expect 1 "^all " "$check" --build "$work/build" --part bench --only ranks "$work/results"
     row '^losses of two ranks  *FAILED '
-    LOSS=NaN expect 1 "^all " "$check" --build "$work/build" --part run --only '^ranks' "$work/results"
+    LOSS=NaN expect 1 "^all " "$check" --build "$work/build" --part bench --only '^ranks' "$work/results"
     grep -q '^losses of two ranks  *FAILED .*nan here' "$work/said" || complain "a loss that is no number passes"
 fi
 stand_in chokepoint 'case "$*" in *--ranks=2*) echo "chokepoint: each rank takes a GPU, and there is 1" >&2; exit 3 ;; esac'
 rm -rf "$work/results"
-expect 0 "^all  *ok " "$check" --build "$work/build" --part run --only ranks "$work/results"
+expect 0 "^all  *ok " "$check" --build "$work/build" --part bench --only ranks "$work/results"
 row '^ranks  *skip .*there is 1'
 row '^bench_ranks  *skip .*there is 1'
 ! grep -q '^ranks_cpu' "$work/results/table.txt" || complain "there was nothing to compare with"
 mv "$work/usual" "$work/build/chokepoint"
 
-# The three calls are within their time by the plan, and so is each of their steps.
+# The calls are within their time by the plan, and so is each of their steps.
 expect 0 "^torch  *all " "$check" --build "$(dirname "$program")" --plan
 awk '{ most = $(NF - 4); sum = $(NF - 1) } $2 == "all" && sum > 0.8 * most { exit 1 }' "$work/said" ||
     complain "the plan does not fit"
