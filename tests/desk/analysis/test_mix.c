@@ -1,5 +1,7 @@
 /* The classes of kernels, by name, and the mix that they make of a step. */
 #include "harness/desk/analysis/tables/mix.h"
+
+#include "harness/desk/analysis/names/event_names.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
@@ -21,11 +23,14 @@ static void kernels_of_libraries_are_classed(void **state)
         { CLASS_PRODUCT, "void ck::kernel_moe_gemm<ck::GridwiseMoeGemm<ck::tensor_layout>>" },
         { CLASS_PRODUCT, "void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5>" },
         { CLASS_PRODUCT, "triton_tem_fused_mm_3" },
+        { CLASS_PRODUCT, "triton_tem_fused__native_batch_norm_legit_convolution_relu_2" },
+        { CLASS_PRODUCT, "triton_tem_fused__to_copy_add_addmm_bmm_clone_mean_pow_rsqrt_139" },
         { CLASS_ATTENTION, "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>" },
         { CLASS_ATTENTION, "fmha_cutlassF_bf16_aligned_64x128_rf_sm80" },
         { CLASS_ATTENTION, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16" },
         { CLASS_ATTENTION, "void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16>" },
         { CLASS_ATTENTION, "aiter::fmha_fwd_hd128_bf16_rtz" },
+        { CLASS_ATTENTION, "triton_tem_fused_flex_attention_mm_0" },
         { CLASS_NORM, "void at::native::vectorized_layer_norm_kernel<c10::BFloat16, float>" },
         { CLASS_NORM, "void at::native::GammaBetaBackwardCUDAKernel_32x32<float, float>" },
         { CLASS_NORM, "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi8ELb1E" },
@@ -39,10 +44,12 @@ static void kernels_of_libraries_are_classed(void **state)
         { CLASS_ELEMENTWISE, "void at::native::(anonymous namespace)::CatArrayBatchedCopy<bool>" },
         { CLASS_ELEMENTWISE, "void at::native::(anonymous namespace)::fused_dropout_kernel_vec<>" },
         { CLASS_ELEMENTWISE, "triton_poi_fused_convolution_gelu_view_19" },
+        { CLASS_ELEMENTWISE, "triton_for_fused_convolution_0" },
         { CLASS_ELEMENTWISE, "void vllm::rotary_embedding_kernel<c10::BFloat16, true>" },
         { CLASS_ELEMENTWISE,
           "void multi_tensor_apply_kernel<UnaryOpFunctor<long>, Copy<long, long>>" },
         { CLASS_REDUCTION, "void at::native::reduce_kernel<512, 1, ReduceOp<float, MeanOps>>" },
+        { CLASS_REDUCTION, "triton_red_fused_convolution_backward_native_batch_norm_backward_4" },
         { CLASS_REDUCTION, "triton_red_fused__to_copy_add_addmm_fmha_v3_fwd_mean_pow_rsqrt_2" },
         { CLASS_END, "void at::native::(anonymous namespace)::indexSelectLargeIndex<float>" },
         { CLASS_END, "void at::native::(anonymous namespace)::nll_loss_forward_reduce_cuda" },
@@ -61,6 +68,31 @@ static void kernels_of_libraries_are_classed(void **state)
         if (kernel_class_of(cases[i].name) != cases[i].class)
             fail_msg("%s: class %d, not %d", cases[i].name, (int)kernel_class_of(cases[i].name),
                      (int)cases[i].class);
+}
+
+/* Inductor's kernels are named after what they come from: a bias that is added after a convolution is none. */
+static void only_templates_of_inductor_are_products(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_product;
+    } cases[] = {
+        { "triton_poi_fused_convolution_relu_3", false },
+        { "triton_per_fused__native_batch_norm_legit_convolution_7", false },
+        { "triton_red_fused_convolution_backward_native_batch_norm_backward_4", false },
+        { "triton_for_fused_convolution_0", false },
+        { "triton_spl_fused_convolution_cumsum_1", false },
+        { "triton_tem_fused_flex_attention_0", false },
+        { "triton_tem_fused_convolution_relu_2", true },
+        { "triton_tem_fused_addmm_gelu_11", true },
+        { "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", true },
+        { "my_triton_gemm_fused_kernel", true },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (name_is_product(cases[i].name) != cases[i].is_product)
+            fail_msg("%s: %d", cases[i].name, !cases[i].is_product);
 }
 
 /* Each of these takes so many us, one after the other. */
@@ -179,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_of_libraries_are_classed),
+        cmocka_unit_test(only_templates_of_inductor_are_products),
         cmocka_unit_test(the_mix_is_all_of_the_work),
         cmocka_unit_test(shares_beside_the_usual_are_of_the_layers),
         cmocka_unit_test(a_forward_pass_does_not_train),

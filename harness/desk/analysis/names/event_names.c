@@ -40,12 +40,21 @@ bool name_is_communication(const char *name)
     return name_has_one(name, parts, ARRAY_SIZE(parts));
 }
 
+bool name_is_of_inductor(const char *name)
+{
+    static const char kind[] = "triton_poi";
+
+    return name_begins(name, "triton_") && strstr(name, "_fused") == name + strlen(kind);
+}
+
 bool name_is_product(const char *name)
 {
     static const char *const parts[] = { "gemm",  "Gemm",     "conv", "Conv",  "scudnn", "dgrad",
                                          "wgrad", "winograd", "xmma", "nvjet", "Cijk_" };
     static const char *const others[] = { "gemv", "gemmk1", "depthwise", "convert" };
 
+    if (name_is_of_inductor(name))
+        return name_begins(name, "triton_tem") && strstr(name, "attention") == NULL;
     return name_has_one(name, parts, ARRAY_SIZE(parts)) &&
            !name_has_one(name, others, ARRAY_SIZE(others));
 }

@@ -23,7 +23,13 @@ bool name_is_host_communication(const char *name);
  * or that is pinned for copies, cuDNN's and MIOpen's operators. */
 bool name_needs_device(const char *name);
 
-/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. */
+/* A kernel that Inductor generates: "triton_poi_fused_convolution_relu_3". Three letters say of which kind its code is, as
+ * "poi" that it is pointwise (torch/_inductor/wrapper_benchmark.py, get_kernel_category_by_source_code()). The rest names
+ * all operators that it comes from, also products that other kernels compute. */
+bool name_is_of_inductor(const char *name);
+
+/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. Of Inductor's, those from
+ * templates ("tem") do, but for attention. */
 bool name_is_product(const char *name);
 
 /* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in

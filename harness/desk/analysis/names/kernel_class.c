@@ -29,8 +29,7 @@ static const struct row rows[] = {
       { "layer_norm", "layernorm", "LayerNorm", "rms_norm", "rmsnorm", "RMSNorm", "RmsNorm",
         "GammaBeta", "ln_fwd", "ln_bwd" } },
     { CLASS_SOFTMAX, { "softmax", "SoftMax", "Softmax" } },
-    { CLASS_PRODUCT,
-      { "gemv", "gemmk1", "gemmSN", "splitKreduce", "triton_tem" } }, /* and name_is_product() */
+    { CLASS_PRODUCT, { "gemv", "gemmk1", "gemmSN", "splitKreduce" } }, /* and name_is_product() */
     { CLASS_REDUCTION,
       { "reduce_kernel", "Reduce", "bias_backward", "columns_finish", "checksum" } },
     { CLASS_ELEMENTWISE,
@@ -40,13 +39,16 @@ static const struct row rows[] = {
 };
 
 /* Inductor names a kernel after all that it comes from, also after products and attention beside it: only what it can compute
- * itself counts. "triton_poi" is element-wise, "triton_red" and "triton_per" reduce. */
+ * itself counts. "triton_poi" is element-wise, and so is "triton_for", the loop of a foreach operator; "triton_tem" is from a
+ * template, of a product or of attention; "triton_red" and "triton_per" reduce. */
 static const struct row inductor_rows[] = {
-    { CLASS_ELEMENTWISE, { "triton_poi" } },
+    { CLASS_ELEMENTWISE, { "triton_poi", "triton_for" } },
+    { CLASS_PRODUCT, { NULL } }, /* name_is_product() */
+    { CLASS_ATTENTION, { "triton_tem" } },
     { CLASS_END, { "log_softmax", "nll_loss", "embedding" } },
     { CLASS_SOFTMAX, { "softmax" } },
     { CLASS_NORM, { "layer_norm", "rms_norm" } },
-    { CLASS_REDUCTION, { "triton_" } },
+    { CLASS_REDUCTION, { "triton_red", "triton_per" } },
 };
 
 static bool matches(const char *name, const struct row *row)
@@ -67,9 +69,6 @@ static enum kernel_class first_of(const struct row *table, size_t count, const c
 
 enum kernel_class kernel_class_of(const char *name)
 {
-    static const struct row inductor = { CLASS_OTHER,
-                                         { "triton_poi", "triton_red", "triton_per" } };
-
-    return matches(name, &inductor) ? first_of(inductor_rows, ARRAY_SIZE(inductor_rows), name)
-                                    : first_of(rows, ARRAY_SIZE(rows), name);
+    return name_is_of_inductor(name) ? first_of(inductor_rows, ARRAY_SIZE(inductor_rows), name)
+                                     : first_of(rows, ARRAY_SIZE(rows), name);
 }
