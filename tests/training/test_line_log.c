@@ -137,6 +137,25 @@ static void check_full_queue(enum logging_mode mode)
     line_log_close(log);
 }
 
+/* The service answers after 3 ms, a step takes much less. Other programs may disturb some of the windows. */
+static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
+{
+    enum { WINDOWS = 50, EACH = 2 };
+    struct training *training =
+        open_training(*state, "model=light launch=graph loss_every=1 log=posted_queued");
+    int64_t least_ns = INT64_MAX;
+
+    for (int i = 0; i < WINDOWS; i++) {
+        struct training_window window = { 0 };
+        assert_ok(training_window(training, EACH, &window));
+        least_ns = window.wall_ns < least_ns ? window.wall_ns : least_ns;
+        training_window_release(&window);
+        assert_ok(training_pause(training));
+    }
+    assert_true(least_ns < LOG_SERVER_ANSWERS_AFTER_US * INT64_C(1000));
+    training_close(training);
+}
+
 static void a_queue_that_is_full_loses_nothing(void **state)
 {
     (void)state;
@@ -273,6 +292,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_loss_that_is_read_is_a_line),
         cmocka_unit_test(a_log_changes_no_bit_of_the_training),
         cmocka_unit_test(a_window_says_who_waits_for_lines),
+        cmocka_unit_test(a_window_does_not_wait_for_the_answer_to_its_last_line),
         cmocka_unit_test(a_queue_that_is_full_loses_nothing),
         cmocka_unit_test(a_service_answers_every_message_after_its_time),
         cmocka_unit_test(a_message_has_a_longest_length),
