@@ -67,6 +67,32 @@ static struct trace_file *read_events(const char *events)
     return read_text(text);
 }
 
+static float occupancy_of(const char *warps, const char *percent)
+{
+    char event[512];
+    struct trace_file *trace;
+    float occupancy;
+
+    snprintf(event, sizeof event,
+             "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":"
+             "2,\"args\":{\"device\":0,"
+             "\"stream\":7,\"warps per SM\":%s,\"est. achieved occupancy %%\":%s}}",
+             warps, percent);
+    trace = read_events(event);
+    occupancy = trace->kernels[trace->events[0].detail].occupancy_percent;
+    trace_file_close(trace);
+    return occupancy;
+}
+
+/* 10.9 warps and 0%: an H200's convolution with 227 KiB of shared memory per block, by PyTorch 2.11. */
+static void an_occupancy_that_cannot_be_is_unknown(void **state)
+{
+    (void)state;
+    assert_true(isnan(occupancy_of("10.909091", "0")));
+    assert_true(occupancy_of("10.909091", "17") == 17);
+    assert_true(occupancy_of("0.03", "0") == 0);
+}
+
 static enum status refusal(const char *bytes, size_t length)
 {
     struct trace_file *trace = NULL;
@@ -1024,6 +1050,7 @@ static int remove_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_occupancy_that_cannot_be_is_unknown),
         cmocka_unit_test(a_trace_is_read_whole),
         cmocka_unit_test(gzip_is_told_by_its_bytes_and_members_follow_each_other),
         cmocka_unit_test(forms_that_profilers_write),

@@ -6,6 +6,7 @@
 #include "harness/desk/read/kineto/message.h"
 #include "harness/desk/read/kineto/unread_devices.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { DIMS_MAX = 1000 }; /* of their text: more than 100 tensors */
@@ -125,6 +126,15 @@ static enum status track_of(struct kineto_events *events, const struct event_fie
 
 /* --- Details --- */
 
+/* NaN: unknown. PyTorch writes 0 for a kernel with more shared memory than a block may have without asking for it, as those of
+ * cuDNN for sm_90; so it is unknown if the grid alone has a warp per multiprocessor, of 64 at most. */
+static float occupancy_percent(const struct event_fields *fields)
+{
+    bool cannot_be = fields->occupancy_percent == 0 && fields->warps_per_sm >= 1;
+
+    return cannot_be ? NAN : fields->occupancy_percent;
+}
+
 static enum status add_kernel(struct kineto_events *events, const struct event_fields *fields,
                               int32_t *detail)
 {
@@ -132,7 +142,7 @@ static enum status add_kernel(struct kineto_events *events, const struct event_f
                                    .shared_bytes = (uint32_t)number_or(fields, EVENT_SHARED, 0),
                                    .blocks_per_sm = fields->blocks_per_sm,
                                    .warps_per_sm = fields->warps_per_sm,
-                                   .occupancy_percent = fields->occupancy_percent,
+                                   .occupancy_percent = occupancy_percent(fields),
                                    .group_size = number_or(fields, EVENT_GROUP_SIZE, 0),
                                    .graph = number_or(fields, EVENT_GRAPH, 0) };
 
