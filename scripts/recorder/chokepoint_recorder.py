@@ -15,6 +15,7 @@ disturbed; then `stack_steps` with stacks and shapes, which tell the lines; then
 is a trace of PyTorch's profiler. A note per process says what was done and how it ended (`Recorder.write_note`).
 """
 import atexit
+import contextlib
 import functools
 import gc
 import gzip
@@ -198,7 +199,8 @@ class Recorder:
         self.profiled = 0
         self.starting = True
         try:
-            self.profiler.start()
+            with quiet(sys.modules[profiler.profile.__module__]):
+                self.profiler.start()
         finally:
             self.starting = False
         self.phase = "recording"
@@ -393,6 +395,20 @@ class Recorder:
             getattr(c, "__cxa_atexit")(c.fflush, None, None)
         except (ImportError, OSError, AttributeError):
             pass
+
+
+@contextlib.contextmanager
+def quiet(module):
+    """PyTorch 2.11 warns at each start that a profiler keeps one cycle only, which the program is not to show. Filters of
+    Python's warnings would make it show its own warnings twice."""
+    said = getattr(module, "_warn_once", None)
+    if said is not None:
+        module._warn_once = lambda *_, **__: None
+    try:
+        yield
+    finally:
+        if said is not None:
+            module._warn_once = said
 
 
 def forget_step(path, number):
