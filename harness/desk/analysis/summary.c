@@ -44,8 +44,8 @@ static void find_tables(struct arena *arena, void *context)
     summary->spans = spans_of(arena, timeline);
     summary->operator_kinds = operator_kinds_of(arena, timeline, NULL);
     summary->phases = phases_of(arena, timeline, &summary->steps);
-    summary->messages = messages_of(arena, timeline, &summary->steps);
-    summary->mix = mix_of(arena, timeline, &summary->steps);
+    summary->messages = messages_of(arena, timeline, &summary->steps, &summary->phases);
+    summary->mix = mix_of(arena, timeline, &summary->phases);
     summary->product_fixed_ns = fixed_ns_of_products(arena, summary);
     summary->memory =
         memory_curve_of(arena, summary->trace); /* late: others need more for a while */

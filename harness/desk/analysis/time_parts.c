@@ -22,12 +22,11 @@ struct splitting {
     struct time_parts *parts;
     int64_t room; /* for parts */
     const struct summary *summary;
-    int64_t *row_of;            /* by event (operator_kinds.h) */
-    int64_t *row_part;          /* by row of operator kinds; NONE: not yet known */
-    int64_t *name_part;         /* by name */
-    int64_t *begin_ns;          /* of each step (find_steps) */
-    struct intervals optimizer; /* the phase */
-    struct piece *pieces;       /* by start */
+    int64_t *row_of;      /* by event (operator_kinds.h) */
+    int64_t *row_part;    /* by row of operator kinds; NONE: not yet known */
+    int64_t *name_part;   /* by name */
+    int64_t *begin_ns;    /* of each step (find_steps) */
+    struct piece *pieces; /* by start */
     int64_t piece_count;
     struct intervals taken; /* by kinds that come first; merged */
 };
@@ -152,7 +151,8 @@ static int64_t row_of_work(const struct splitting *splitting, const struct repla
             *optimizer || (phase_of_name(trace_file_name(trace, span->event->name), &phase) &&
                            phase == PHASE_OPTIMIZER);
     }
-    *optimizer = *optimizer || intervals_contain(&splitting->optimizer, work->call->start_ns);
+    *optimizer = *optimizer || intervals_contain(&splitting->summary->phases.times[PHASE_OPTIMIZER],
+                                                 work->call->start_ns);
     return splitting->row_of[work->call - trace->events];
 }
 
@@ -197,8 +197,6 @@ static void find_work(struct splitting *splitting)
     const struct timeline *timeline = &splitting->summary->timeline;
     struct replayed replayed = replayed_of(splitting->scratch, timeline);
 
-    splitting->optimizer =
-        phase_times(splitting->scratch, PHASE_OPTIMIZER, timeline, &splitting->summary->steps);
     for (int64_t i = 0; i < timeline->work_count; i++)
         add_work(splitting, &replayed, &timeline->work[i]);
 }

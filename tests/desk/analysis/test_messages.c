@@ -47,12 +47,20 @@ static void add_message(int thread, int called_us, int start_us, int us, int ele
                   arguments);
 }
 
+static struct messages messages_of_made(void)
+{
+    struct analysed analysed = made_analyse();
+    struct phases phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
+    struct messages messages =
+        messages_of(analysed.arena, &analysed.timeline, &analysed.steps, &phases);
+
+    made_release(&analysed);
+    return messages;
+}
+
 /* Calls at 10 us of the loop's thread and of another, at 60 of both. */
 static struct messages messages_with(const char *category, const char *phase, const char *step)
 {
-    struct analysed analysed;
-    struct messages messages;
-
     made_begin();
     made_add("user_annotation", step, 100, 100, 0, 100, 0);
     made_add(category, phase, 100, 100, 50, 90, 0);
@@ -63,10 +71,7 @@ static struct messages messages_with(const char *category, const char *phase, co
     add_message(101, 60, 74, 3, -1);
     made_add_with("kernel", "ncclDevKernel_AllReduce", 0, 9, 1, 4, 9999,
                   "\"In msg nelems\":1000,\"dtype\":\"Byte\"");
-    analysed = made_analyse();
-    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
-    made_release(&analysed);
-    return messages;
+    return messages_of_made();
 }
 
 static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
@@ -104,9 +109,6 @@ static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
  * the phase "optimizer", and from 70 to 90 more data than these would have. */
 static struct messages pipeline_with(const char *operator, bool numbers_only)
 {
-    struct analysed analysed;
-    struct messages messages;
-
     made_begin();
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
     made_add("cpu_op", operator, 100, 100, 1, 9, 0);
@@ -117,10 +119,7 @@ static struct messages pipeline_with(const char *operator, bool numbers_only)
     made_add_work("kernel", "gemm", 7, 35, 45, 5);
     add_message(100, 12, 50, 10, 1000);
     add_message(100, 22, 70, 20, 8 << 20);
-    analysed = made_analyse();
-    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
-    made_release(&analysed);
-    return messages;
+    return messages_of_made();
 }
 
 static void ranks_of_a_pipeline_wait_for_peers_and_at_its_end(void **state)
@@ -144,15 +143,12 @@ enum { MESSAGES = 3 };
 /* In ns. */
 static double fixed(const int us[MESSAGES], const int bytes[MESSAGES], double *shortest)
 {
-    struct analysed analysed;
     struct messages messages;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 1000, 0);
     for (int i = 0; i < MESSAGES; i++) add_message(101, 10 + 5 * i, 100 + 100 * i, us[i], bytes[i]);
-    analysed = made_analyse();
-    messages = messages_of(analysed.arena, &analysed.timeline, &analysed.steps);
-    made_release(&analysed);
+    messages = messages_of_made();
     *shortest = messages.shortest_ns;
     return messages.fixed_ns;
 }

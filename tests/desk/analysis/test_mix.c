@@ -129,7 +129,8 @@ static struct analysed made_steps(const struct launched *kernels, size_t count, 
 static struct mix mix_of_steps(const struct launched *kernels, size_t count, int optimizer_us)
 {
     struct analysed analysed = made_steps(kernels, count, optimizer_us);
-    struct mix mix = mix_of(analysed.arena, &analysed.timeline, &analysed.steps);
+    struct phases phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
+    struct mix mix = mix_of(analysed.arena, &analysed.timeline, &phases);
 
     made_release(&analysed);
     return mix;

@@ -1,8 +1,6 @@
 /* One pass over the work; the names of kernels are classed once each. */
 #include "harness/desk/analysis/tables/mix.h"
 
-#include "harness/desk/analysis/timeline/phases.h"
-
 #include <math.h>
 
 const double mix_usual[MIX_GROUP_COUNT] = {
@@ -78,19 +76,19 @@ static int kind_of(const struct work *work, const struct intervals *optimizer, i
     return *class - 1;
 }
 
-struct mix mix_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps)
+struct mix mix_of(struct arena *arena, const struct timeline *timeline, const struct phases *phases)
 {
     const struct trace_file *trace = timeline->trace;
     struct arena *scratch = arena_scratch(arena);
     int *classes = ARENA_NEW(scratch, int, trace_file_name_count(trace));
-    struct intervals optimizer = phase_times(scratch, PHASE_OPTIMIZER, timeline, steps);
+    const struct intervals *optimizer = &phases->times[PHASE_OPTIMIZER];
     struct mix mix = { .all_ns = 0 };
 
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         uint32_t name = work->event->name;
         int64_t ns = work->event->end_ns - work->event->start_ns;
-        int kind = kind_of(work, &optimizer, &classes[name], trace_file_name(trace, name));
+        int kind = kind_of(work, optimizer, &classes[name], trace_file_name(trace, name));
         if (!timeline_counts(timeline, work->event))
             continue;
         mix.count[kind]++;

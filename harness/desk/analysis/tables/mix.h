@@ -9,7 +9,7 @@
 #define HARNESS_DESK_ANALYSIS_TABLES_MIX_H
 
 #include "harness/desk/analysis/names/kernel_class.h"
-#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/phases.h"
 
 /* Kinds of work: the classes of kernels, and after them: */
 enum { MIX_COMMUNICATION = KERNEL_CLASS_COUNT, MIX_COPIES /* and memsets */, MIX_COUNT };
@@ -37,7 +37,8 @@ struct mix {
     bool trains; /* its optimizer shows */
 };
 
-struct mix mix_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps);
+struct mix mix_of(struct arena *arena, const struct timeline *timeline,
+                  const struct phases *phases);
 
 /* The group's share of the time of all groups. NAN: they have none. */
 double mix_share(const struct mix *mix, enum mix_group group);

@@ -3,7 +3,6 @@
 #include "harness/desk/analysis/timeline/messages.h"
 
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/timeline/phases.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,12 +21,12 @@ struct sweep {
     struct messages *messages;
     const struct timeline *timeline;
     const struct steps *steps;
+    const struct phases *phases;
     bool marked;               /* with the phase "backward" */
     struct intervals backward; /* merged: that phase, or else nodes of the loop's thread */
     bool names_peers;          /* the trace has sends or receives by name */
     bool has_peers;
     struct intervals peers;
-    struct intervals optimizer; /* merged: that phase */
     struct sized smallest, largest;
     int64_t shortest_ns;
 };
@@ -79,10 +78,12 @@ static void find_backward(struct sweep *sweep, struct arena *scratch)
     uint32_t names = trace_file_name_count(trace), loop = sweep->steps->items[0].event->track;
     bool *is_node = ARENA_NEW(scratch, bool, names);
 
-    sweep->backward = phase_times(scratch, PHASE_BACKWARD, sweep->timeline, sweep->steps);
-    sweep->marked = sweep->backward.count > 0;
-    if (sweep->marked)
+    sweep->marked = sweep->phases->seen[PHASE_BACKWARD];
+    if (sweep->marked) {
+        sweep->backward = sweep->phases->times[PHASE_BACKWARD];
         return;
+    }
+    sweep->backward.arena = scratch;
     for (uint32_t i = 0; i < names; i++)
         is_node[i] = strncmp(trace_file_name(trace, i), node, sizeof node - 1) == 0;
     for (int64_t i = 0; i < trace->event_count; i++) {
@@ -136,7 +137,7 @@ static void take_message(struct sweep *sweep, const struct work *work, bool in_b
     sum = in_backward ? &sweep->messages->backward[kind] : &sweep->messages->elsewhere[kind];
 
     sum->count++;
-    if (intervals_contain(&sweep->optimizer, work->call->start_ns))
+    if (intervals_contain(&sweep->phases->times[PHASE_OPTIMIZER], work->call->start_ns))
         sweep->messages->optimizer_ns = intervals_sum_ns(sweep->messages->optimizer_ns, ns);
     if (event->bytes < 0)
         return;
@@ -193,13 +194,14 @@ static double fixed_ns(const struct sweep *sweep)
 }
 
 struct messages messages_of(struct arena *arena, const struct timeline *timeline,
-                            const struct steps *steps)
+                            const struct steps *steps, const struct phases *phases)
 {
     struct messages messages = { .fixed_ns = NAN, .shortest_ns = NAN };
     struct arena *scratch;
     struct sweep sweep = { .messages = &messages,
                            .timeline = timeline,
                            .steps = steps,
+                           .phases = phases,
                            .smallest = { INT64_MAX, INT64_MAX },
                            .largest = { -1, INT64_MAX },
                            .shortest_ns = INT64_MAX };
@@ -210,7 +212,6 @@ struct messages messages_of(struct arena *arena, const struct timeline *timeline
     sweep.peers.arena = scratch;
     sweep.names_peers = names_peers(timeline->trace);
     find_backward(&sweep, scratch);
-    sweep.optimizer = phase_times(scratch, PHASE_OPTIMIZER, timeline, steps);
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         bool in_backward = is_in_backward(&sweep, work->call);

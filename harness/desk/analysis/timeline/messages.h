@@ -15,7 +15,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
 
-#include "harness/desk/analysis/timeline/steps.h"
+#include "harness/desk/analysis/timeline/phases.h"
 
 enum message_kind {
     MESSAGE_OTHER,
@@ -52,6 +52,6 @@ struct messages {
 enum message_kind message_kind_of(const char *collective, const char *kernel);
 
 struct messages messages_of(struct arena *arena, const struct timeline *timeline,
-                            const struct steps *steps);
+                            const struct steps *steps, const struct phases *phases);
 
 #endif

@@ -3,7 +3,6 @@
 #include "harness/desk/analysis/timeline/phases.h"
 
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/timeline/intervals.h"
 
 #include <string.h>
 
@@ -51,55 +50,40 @@ static bool is_annotation(const struct trace_event *event, uint32_t track)
            (event->kind == EVENT_KIND_ANNOTATION || event->kind == EVENT_KIND_OPERATOR);
 }
 
-static void collect(struct intervals *lists, struct arena *scratch, const struct trace_file *trace,
-                    uint32_t track)
+static void find_times(struct phases *phases, struct arena *arena, const struct trace_file *trace,
+                       uint32_t track)
 {
-    const enum phase *phases = phases_by_name(scratch, trace);
+    struct arena *scratch = arena_scratch(arena);
+    const enum phase *of_name = phases_by_name(scratch, trace);
 
+    for (int i = 0; i < PHASE_COUNT; i++) phases->times[i].arena = arena;
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
-        if (is_annotation(event, track) && phases[event->name] != PHASE_COUNT)
-            intervals_add(&lists[phases[event->name]], event->start_ns, event->end_ns);
+        if (is_annotation(event, track) && of_name[event->name] != PHASE_COUNT)
+            intervals_add(&phases->times[of_name[event->name]], event->start_ns, event->end_ns);
     }
-    for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&lists[i]);
+    for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&phases->times[i]);
+    arena_close(scratch);
 }
 
 /* How often the phase began in each step. */
-static void count_times(struct phases *phases, const struct intervals *list, uint32_t track,
-                        const struct steps *steps, int phase)
+static void count_times(struct phases *phases, uint32_t track, const struct steps *steps, int phase)
 {
-    for (int64_t i = 0; i < list->count; i++) {
-        int64_t step = steps_find(steps, list->items[i].start_ns);
+    const struct intervals *times = &phases->times[phase];
+
+    for (int64_t i = 0; i < times->count; i++) {
+        int64_t step = steps_find(steps, times->items[i].start_ns);
         if (step >= 0 && steps->items[step].event->track == track)
             phases->steps[step][phase].times++;
     }
 }
 
-struct intervals phase_times(struct arena *arena, enum phase phase, const struct timeline *timeline,
-                             const struct steps *steps)
-{
-    const struct trace_file *trace = timeline->trace;
-    struct arena *scratch = arena_scratch(arena);
-    const enum phase *phases = phases_by_name(scratch, trace);
-    struct intervals times = { .arena = arena };
-
-    for (int64_t i = 0; steps->count > 0 && i < trace->event_count; i++) {
-        const struct trace_event *event = &trace->events[i];
-        if (is_annotation(event, steps->items[0].event->track) && phases[event->name] == phase)
-            intervals_add(&times, event->start_ns, event->end_ns);
-    }
-    intervals_merge(&times);
-    arena_close(scratch);
-    return times;
-}
-
-static void take_work(struct phases *phases, const struct intervals *lists, uint32_t track,
-                      int64_t step, const struct work *work)
+static void take_work(struct phases *phases, uint32_t track, int64_t step, const struct work *work)
 {
     for (int i = 0; i < PHASE_COUNT; i++) {
         struct phase_usage *usage = &phases->steps[step][i];
         if ((work->call->track != track && i != PHASE_BACKWARD) ||
-            !intervals_contain(&lists[i], work->call->start_ns))
+            !intervals_contain(&phases->times[i], work->call->start_ns))
             continue;
         usage->device_ns =
             intervals_sum_ns(usage->device_ns, work->event->end_ns - work->event->start_ns);
@@ -122,32 +106,27 @@ struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps)
 {
     struct phases phases = { .step_count = steps->count };
-    struct intervals lists[PHASE_COUNT] = { 0 };
-    struct arena *scratch;
     uint32_t track = steps->count > 0 ? steps->items[0].event->track : 0;
 
     phases.steps = arena_alloc(arena, steps->count, sizeof *phases.steps);
     if (steps->count == 0)
         return phases;
-    scratch = arena_scratch(arena);
-    for (int i = 0; i < PHASE_COUNT; i++) lists[i].arena = scratch;
-    collect(lists, scratch, timeline->trace, track);
+    find_times(&phases, arena, timeline->trace, track);
     for (int i = 0; i < PHASE_COUNT; i++) {
-        phases.seen[i] = lists[i].count > 0;
+        phases.seen[i] = phases.times[i].count > 0;
         for (int64_t step = 0; step < steps->count; step++)
             if (steps->items[step].event->track == track)
                 phases.steps[step][i].host_ns =
-                    intervals_within_ns(&lists[i], steps->items[step].event->start_ns,
+                    intervals_within_ns(&phases.times[i], steps->items[step].event->start_ns,
                                         steps->items[step].event->end_ns);
-        count_times(&phases, &lists[i], track, steps, i);
+        count_times(&phases, track, steps, i);
     }
     for (int64_t i = 0; i < timeline->work_count; i++) {
         const struct work *work = &timeline->work[i];
         int64_t step = work->call != NULL ? steps_find(steps, work->call->start_ns) : -1;
         if (step >= 0 && steps->items[step].event->track == track)
-            take_work(&phases, lists, track, step, work);
+            take_work(&phases, track, step, work);
     }
     take_means(&phases);
-    arena_close(scratch);
     return phases;
 }

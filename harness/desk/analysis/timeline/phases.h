@@ -10,6 +10,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
 
+#include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
 
 enum phase {
@@ -39,16 +40,13 @@ struct phases {
     struct phase_usage (*steps)[PHASE_COUNT]; /* as in struct steps */
     int64_t step_count;
     bool seen[PHASE_COUNT];
+    struct intervals times[PHASE_COUNT];  /* when the thread was in it; merged */
     struct phase_mean means[PHASE_COUNT]; /* zeros without steps */
 };
 
 /* The thread is that of the first step. */
 struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps);
-
-/* When the thread of the first step was in that phase; merged. */
-struct intervals phase_times(struct arena *arena, enum phase phase, const struct timeline *timeline,
-                             const struct steps *steps);
 
 /* The phase that an annotation of that name is; false: none. */
 bool phase_of_name(const char *name, enum phase *phase);
