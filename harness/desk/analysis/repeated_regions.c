@@ -1,6 +1,7 @@
 /* Annotations are sorted by thread, name and start, so that those of a kind are neighbours. */
 #include "harness/desk/analysis/repeated_regions.h"
 
+#include "harness/base/hash.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/phases.h"
@@ -17,14 +18,13 @@ struct annotations {
     int64_t count;
 };
 
-/* FNV-1a. */
 static uint64_t hash_of(const char *name)
 {
-    uint64_t hash = 14695981039346656037U;
+    uint64_t hash = HASH_EMPTY;
 
     for (; *name != '\0'; name++)
         if (*name < '0' || *name > '9')
-            hash = (hash ^ (unsigned char)*name) * 1099511628211U;
+            hash = hash_add(hash, name, 1);
     return hash;
 }
 

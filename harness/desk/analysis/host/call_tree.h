@@ -4,8 +4,8 @@
 #ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
 #define HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
 
+#include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/host/host_activity.h"
-#include "harness/desk/analysis/host/triple_table.h"
 #include "harness/desk/analysis/timeline/timeline.h"
 
 enum { CALL_ROOT = 0, CALL_DEPTH = 1024 /* deeper calls are left out */ };

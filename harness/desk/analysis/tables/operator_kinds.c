@@ -1,8 +1,10 @@
 /* One sweep per thread finds the operators that count, with a stack of those that are open; nodes of the
- * backward pass are then joined with their operators, and all are sorted by what they have in common. */
+ * backward pass are then joined with their operators, and all are counted by what they have in common. */
 #include "harness/desk/analysis/tables/operator_kinds.h"
 
 #include "harness/base/bisect.h"
+#include "harness/base/hash.h"
+#include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/replayed.h"
@@ -359,154 +361,116 @@ static void join_nodes(struct gathering *gathering)
 
 /* --- Kinds --- */
 
-/* The key that an item shares with others of its kind, before numbers in names are left out. */
-struct key {
-    uint32_t name, dims;
-    bool backward;
-    int64_t item;
-};
-
-static int by_key(const void *left, const void *right)
-{
-    const struct key *a = left, *b = right;
-
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->dims != b->dims)
-        return a->dims < b->dims ? -1 : 1;
-    if (a->backward != b->backward)
-        return a->backward ? 1 : -1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
-static int by_name(const void *left, const void *right)
-{
-    const struct operator_kind *a = left, *b = right;
-    int order = strcmp(a->name, b->name);
-
-    return order != 0 ? order : (a->dims > b->dims) - (a->dims < b->dims);
-}
-
 static int by_time(const void *left, const void *right)
 {
     const struct operator_kind *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
 
     if (a->device_ns != b->device_ns)
         return a->device_ns > b->device_ns ? -1 : 1;
     if (a->host_ns != b->host_ns)
         return a->host_ns > b->host_ns ? -1 : 1;
-    return by_name(left, right);
+    return order != 0 ? order : (a->dims > b->dims) - (a->dims < b->dims);
 }
 
-static void add_to(struct operator_kind *kind, const struct operator_kind *more)
+/* The kinds so far. Names that differ in the number of their layer spell the same kind. */
+struct grouping {
+    const struct gathering *gathering;
+    struct arena *arena, *scratch;
+    struct operator_kinds *kinds;
+    int64_t room;                  /* for rows */
+    struct triple_table known;     /* of each row */
+    struct triple_table spellings; /* name, shape, and whether it is a backward pass */
+    uint32_t *row_of;              /* by spelling */
+    int64_t spelling_room;
+};
+
+/* Two kinds have another name, which is known by its hash, or another shape. */
+static struct triple key_of(const struct operator_kind *kind)
 {
-    kind->count += more->count;
-    kind->device_ns = intervals_sum_ns(kind->device_ns, more->device_ns);
-    kind->host_ns = intervals_sum_ns(kind->host_ns, more->host_ns);
-    kind->flops = intervals_sum_ns(kind->flops, more->flops);
-    kind->bytes = intervals_sum_ns(kind->bytes, more->bytes);
+    uint64_t hash = hash_add(HASH_EMPTY, kind->name, strlen(kind->name));
+
+    return (struct triple){ (uint32_t)(hash >> 32), (uint32_t)hash, kind->dims };
 }
 
-static struct key *find_keys(const struct gathering *gathering, struct arena *scratch)
+static uint32_t row_spelt(struct grouping *grouping, struct triple spelling)
 {
-    struct key *keys = ARENA_NEW(scratch, struct key, gathering->count);
+    struct operator_kinds *kinds = grouping->kinds;
+    uint32_t count = grouping->spellings.count,
+             number = triple_table_add(&grouping->spellings, spelling);
+    struct operator_kind kind = { .dims = spelling.b };
 
-    for (int64_t i = 0; i < gathering->count; i++) {
-        const struct counted *item = &gathering->items[i];
-        const struct trace_event *event =
-            item->forward != NONE ? gathering->items[item->forward].event : item->event;
-        const struct event_operator *stated = stated_of(gathering, event);
-        keys[i] = (struct key){ .name = event->name,
-                                .dims = stated != NULL ? stated->dims : 0,
-                                .backward = item->forward != NONE,
-                                .item = i };
+    if (number < count)
+        return grouping->row_of[number];
+    kind_name(kind.name, trace_file_name(grouping->gathering->timeline->trace, spelling.a),
+              spelling.c != 0);
+    ARENA_ROOM(grouping->scratch, grouping->row_of, number, grouping->spelling_room);
+    grouping->row_of[number] = triple_table_add(&grouping->known, key_of(&kind));
+    if (grouping->row_of[number] == kinds->count) {
+        ARENA_ROOM(grouping->arena, kinds->rows, kinds->count, grouping->room);
+        kinds->rows[kinds->count++] = kind;
     }
-    qsort(keys, (size_t)gathering->count, sizeof *keys, by_key);
-    return keys;
+    return grouping->row_of[number];
 }
 
-/* Whether key number `i` is not of the same kind as the one before it. */
-static bool is_new(const struct key *keys, int64_t i)
+/* The kind of a node is that of its operator. */
+static uint32_t row_of_item(struct grouping *grouping, const struct counted *item)
 {
-    return i == 0 || keys[i].name != keys[i - 1].name || keys[i].dims != keys[i - 1].dims ||
-           keys[i].backward != keys[i - 1].backward;
+    const struct gathering *gathering = grouping->gathering;
+    const struct trace_event *event =
+        item->forward != NONE ? gathering->items[item->forward].event : item->event;
+    const struct event_operator *stated = stated_of(gathering, event);
+
+    return row_spelt(grouping, (struct triple){ event->name, stated != NULL ? stated->dims : 0,
+                                                item->forward != NONE });
 }
 
-/* Adds up neighbours of one name and shape; returns how many rows are left. */
-static int64_t merge(struct operator_kind *rows, int64_t count)
+static void take_item(struct operator_kinds *kinds, struct operator_kind *kind,
+                      const struct counted *item)
 {
-    int64_t kept = 0;
-
-    for (int64_t i = 0; i < count; i++)
-        if (kept > 0 && by_name(&rows[kept - 1], &rows[i]) == 0)
-            add_to(&rows[kept - 1], &rows[i]);
-        else
-            rows[kept++] = rows[i];
-    return kept;
+    kind->count += item->counts;
+    kind->device_ns = intervals_sum_ns(kind->device_ns, item->device_ns);
+    kind->host_ns = intervals_sum_ns(kind->host_ns, item->host_ns);
+    kind->flops = intervals_sum_ns(kind->flops, item->flops);
+    kind->bytes = intervals_sum_ns(kind->bytes, item->bytes);
+    kinds->device_ns = intervals_sum_ns(kinds->device_ns, item->device_ns);
+    kinds->host_ns = intervals_sum_ns(kinds->host_ns, item->host_ns);
 }
 
-static int64_t row_named(const struct operator_kinds *kinds, const struct operator_kind *like)
+/* Turns items of events into rows of them, where these stand now. */
+static void find_rows(struct grouping *grouping)
 {
-    int64_t row = 0;
+    const struct gathering *gathering = grouping->gathering;
+    const struct operator_kinds *kinds = grouping->kinds;
+    int64_t *places = ARENA_NEW(grouping->scratch, int64_t, kinds->count);
 
-    while (row < kinds->count && by_name(&kinds->rows[row], like) != 0) row++;
-    return row;
-}
-
-/* Turns items of events into rows of them. */
-static void find_rows(const struct operator_kinds *kinds, const struct gathering *gathering,
-                      const struct key *keys, struct arena *scratch)
-{
-    const struct trace_file *trace = gathering->timeline->trace;
-    int64_t *rows, row = NONE;
-
-    if (gathering->item_of == NULL)
-        return;
-    rows = ARENA_NEW(scratch, int64_t, gathering->count);
-    for (int64_t i = 0; i < gathering->count; i++) {
-        struct operator_kind like = { .dims = keys[i].dims };
-        if (is_new(keys, i)) {
-            kind_name(like.name, trace_file_name(trace, keys[i].name), keys[i].backward);
-            row = row_named(kinds, &like);
-        }
-        rows[keys[i].item] = row;
-    }
-    for (int64_t i = 0; i < trace->event_count; i++)
+    for (int64_t i = 0; i < kinds->count; i++)
+        places[triple_table_add(&grouping->known, key_of(&kinds->rows[i]))] = i;
+    for (int64_t i = 0; i < gathering->timeline->trace->event_count; i++)
         if (gathering->item_of[i] != NONE)
-            gathering->item_of[i] = rows[gathering->item_of[i]];
+            gathering->item_of[i] =
+                places[row_of_item(grouping, &gathering->items[gathering->item_of[i]])];
 }
 
 static struct operator_kinds group(struct arena *arena, struct arena *scratch,
                                    const struct gathering *gathering)
 {
-    const struct trace_file *trace = gathering->timeline->trace;
-    struct key *keys = find_keys(gathering, scratch);
     struct operator_kinds kinds = { .count = 0 };
-    int64_t different = 0;
+    struct grouping grouping = { .gathering = gathering,
+                                 .arena = arena,
+                                 .scratch = scratch,
+                                 .kinds = &kinds,
+                                 .known.arena = scratch,
+                                 .spellings.arena = scratch };
 
-    for (int64_t i = 0; i < gathering->count; i++) different += is_new(keys, i);
-    kinds.rows = ARENA_NEW(arena, struct operator_kind, different);
     for (int64_t i = 0; i < gathering->count; i++) {
-        const struct counted *item = &gathering->items[keys[i].item];
-        struct operator_kind one = { .dims = keys[i].dims,
-                                     .count = item->counts,
-                                     .device_ns = item->device_ns,
-                                     .host_ns = item->host_ns,
-                                     .flops = item->flops,
-                                     .bytes = item->bytes };
-        if (is_new(keys, i)) {
-            kind_name(one.name, trace_file_name(trace, keys[i].name), keys[i].backward);
-            kinds.rows[kinds.count++] = one;
-        } else {
-            add_to(&kinds.rows[kinds.count - 1], &one);
-        }
-        kinds.device_ns = intervals_sum_ns(kinds.device_ns, one.device_ns);
-        kinds.host_ns = intervals_sum_ns(kinds.host_ns, one.host_ns);
+        uint32_t row = row_of_item(&grouping, &gathering->items[i]);
+        take_item(&kinds, &kinds.rows[row], &gathering->items[i]);
     }
-    qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_name);
-    kinds.count = merge(kinds.rows, kinds.count);
-    qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_time);
-    find_rows(&kinds, gathering, keys, scratch);
+    if (kinds.count > 0)
+        qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_time);
+    if (gathering->item_of != NULL)
+        find_rows(&grouping);
     return kinds;
 }
 

@@ -1,5 +1,5 @@
 /* A hash table with open addressing, at most half full. */
-#include "harness/desk/analysis/host/triple_table.h"
+#include "harness/base/system/triple_table.h"
 
 static uint32_t hash_of(struct triple triple)
 {

@@ -1,6 +1,6 @@
 /* Numbers triples in the order in which they come: 0, 1, 2, ... */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_TRIPLE_TABLE_H
-#define HARNESS_DESK_ANALYSIS_HOST_TRIPLE_TABLE_H
+#ifndef HARNESS_BASE_SYSTEM_TRIPLE_TABLE_H
+#define HARNESS_BASE_SYSTEM_TRIPLE_TABLE_H
 
 #include "harness/base/system/arena.h"
 
