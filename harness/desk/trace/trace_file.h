@@ -248,4 +248,12 @@ static inline bool trace_event_is_call(const struct trace_event *event)
     return event->kind == EVENT_KIND_RUNTIME || event->kind == EVENT_KIND_DRIVER;
 }
 
+/* In the order of tracks and starts: whether it comes before another, or begins when that does. */
+static inline bool trace_event_begins_by(const struct trace_event *event,
+                                         const struct trace_event *other)
+{
+    return event->track != other->track ? event->track < other->track
+                                        : event->start_ns <= other->start_ns;
+}
+
 #endif

@@ -325,14 +325,9 @@ static int64_t forward_of(const struct gathering *gathering, const struct forwar
     first = gathering->run[low - 1];
     high = low;
     low = first;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct counted *item = &gathering->items[gathering->candidates[middle]];
-        if (forward_sequence(gathering, item->event) <= sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i,
+           forward_sequence(gathering, gathering->items[gathering->candidates[i]].event) <=
+               sequence);
     return low > first ? gathering->candidates[low - 1] : NONE;
 }
 

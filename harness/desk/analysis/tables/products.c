@@ -2,6 +2,7 @@
  * its call was made in, and operators of equal work become one kind. */
 #include "harness/desk/analysis/tables/products.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 
@@ -58,15 +59,7 @@ static struct stated *around(struct stated *stated, int64_t count, const struct 
 {
     int64_t low = 0, high = count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct trace_event *event = stated[middle].event;
-        if (event->track < call->track ||
-            (event->track == call->track && event->start_ns <= call->start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, trace_event_begins_by(stated[i].event, call));
     if (low == 0 || stated[low - 1].event->track != call->track ||
         call->start_ns >= stated[low - 1].event->end_ns)
         return NULL;

@@ -2,6 +2,7 @@
  * spans are found by their names. */
 #include "harness/desk/analysis/timeline/first_uses.h"
 
+#include "harness/base/bisect.h"
 #include "harness/desk/analysis/names/event_names.h"
 
 /* How calls and spans of one name count. */
@@ -24,15 +25,7 @@ static int64_t place_of(const struct timeline *timeline, const struct trace_even
 {
     int64_t low = 0, high = timeline->host_count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct trace_event *event = timeline->host[middle];
-        if (event->track != call->track ? event->track < call->track
-                                        : event->start_ns < call->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, !trace_event_begins_by(call, timeline->host[i]));
     while (low < timeline->host_count && timeline->host[low] != call) low++;
     return low;
 }

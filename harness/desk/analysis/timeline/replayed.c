@@ -2,6 +2,7 @@
  * it and those around. */
 #include "harness/desk/analysis/timeline/replayed.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/phases.h"
@@ -45,15 +46,7 @@ static int64_t last_before(const struct replayed *replayed, const struct trace_e
 {
     int64_t low = 0, high = replayed->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct trace_event *event = replayed->items[middle].event;
-        if (event->track < work->track ||
-            (event->track == work->track && event->start_ns <= work->start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i, trace_event_begins_by(replayed->items[i].event, work));
     return low > 0 && replayed->items[low - 1].event->track == work->track ? low - 1 : -1;
 }
 
