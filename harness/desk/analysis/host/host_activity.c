@@ -3,17 +3,11 @@
 #include "harness/desk/analysis/host/host_activity.h"
 
 #include "harness/base/bisect.h"
+#include "harness/desk/analysis/host/open_events.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/launches.h"
 
 #include <string.h>
-
-enum { DEPTH = 1024 }; /* deeper ones are left out */
-
-struct open_event {
-    const struct trace_event *event;
-    enum host_doing doing;
-};
 
 struct sweep {
     const struct trace_file *trace;
@@ -23,9 +17,8 @@ struct sweep {
         *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
     struct host_names names;
     bool *awaits; /* by event: a copy's call that lasted while the device did other work */
-    struct open_event stack[DEPTH];
-    int depth;
-    int64_t cursor_ns;
+    struct open_events open;
+    enum host_doing doings[OPEN_DEPTH]; /* of the open events */
 };
 
 const char *host_doing_name(enum host_doing doing)
@@ -161,7 +154,7 @@ static bool launch_waits(const struct sweep *sweep, const struct trace_event *ev
 
 static enum host_doing doing_around(const struct sweep *sweep)
 {
-    return sweep->depth > 0 ? sweep->stack[sweep->depth - 1].doing : HOST_OUTSIDE;
+    return sweep->open.depth > 0 ? sweep->doings[sweep->open.depth - 1] : HOST_OUTSIDE;
 }
 
 /* A save reads the whole state, in many copies that wait: all of that is the save's time. */
@@ -186,39 +179,20 @@ static enum host_doing doing_of_span(const struct sweep *sweep, const struct tra
     return host_name_of(&sweep->names, event->name)->span;
 }
 
-/* Adds the time from the cursor to `until_ns`; a segment of the same doing that ends there grows instead. */
-static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
+/* Adds a time; a segment of the same doing that ends where it begins grows instead. */
+static void take_time(void *context, int innermost, int64_t start_ns, int64_t end_ns)
 {
+    const struct sweep *sweep = context;
     struct host_activity *activity = sweep->activity;
     struct host_segment *last = activity->count > 0 ? &activity->items[activity->count - 1] : NULL;
+    uint32_t track = sweep->open.items[innermost]->track;
+    enum host_doing doing = sweep->doings[innermost];
 
-    if (until_ns <= sweep->cursor_ns)
-        return;
-    if (last != NULL && last->track == open->event->track && last->end_ns == sweep->cursor_ns &&
-        last->doing == open->doing)
-        last->end_ns = until_ns;
+    if (last != NULL && last->track == track && last->end_ns == start_ns && last->doing == doing)
+        last->end_ns = end_ns;
     else
         activity->items[activity->count++] =
-            (struct host_segment){ sweep->cursor_ns, until_ns, open->event->track, open->doing };
-    sweep->cursor_ns = until_ns;
-}
-
-/* Closes events that end before `next` begins, the innermost first, and emits what each did. The cursor
- * moves to the beginning of `next`. If `next` is of another thread, or NULL, all events are closed. */
-static void advance(struct sweep *sweep, const struct trace_event *next)
-{
-    while (sweep->depth > 0) {
-        struct open_event *top = &sweep->stack[sweep->depth - 1];
-        if (next != NULL && next->track == top->event->track &&
-            next->start_ns < top->event->end_ns) {
-            emit(sweep, top, next->start_ns);
-            break;
-        }
-        emit(sweep, top, top->event->end_ns);
-        sweep->depth--;
-    }
-    if (next != NULL && (sweep->depth == 0 || next->start_ns > sweep->cursor_ns))
-        sweep->cursor_ns = next->start_ns;
+            (struct host_segment){ start_ns, end_ns, track, doing };
 }
 
 static void sweep_over(struct sweep *sweep)
@@ -226,17 +200,19 @@ static void sweep_over(struct sweep *sweep)
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
         enum host_doing doing;
-        advance(sweep, event);
+        int number;
+        open_events_advance(&sweep->open, event, take_time, sweep);
         doing =
             trace_event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
         if (doing == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
         if (doing == HOST_LOGGING)
             intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns);
-        if (sweep->depth < DEPTH)
-            sweep->stack[sweep->depth++] = (struct open_event){ event, doing };
+        number = open_events_push(&sweep->open, event);
+        if (number >= 0)
+            sweep->doings[number] = doing;
     }
-    advance(sweep, NULL);
+    open_events_advance(&sweep->open, NULL, take_time, sweep);
     intervals_merge(&sweep->activity->logging);
 }
 
@@ -333,16 +309,11 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
 /* The first segment of the thread that ends after the moment, or the first of a later thread. */
 static int64_t first_after(const struct host_activity *activity, uint32_t track, int64_t at_ns)
 {
+    const struct host_segment *items = activity->items;
     int64_t low = 0, high = activity->count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct host_segment *segment = &activity->items[middle];
-        if (segment->track < track || (segment->track == track && segment->end_ns <= at_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i,
+           items[i].track < track || (items[i].track == track && items[i].end_ns <= at_ns));
     return low;
 }
 
@@ -482,18 +453,12 @@ void host_activity_between(const struct host_activity *activity, uint32_t track,
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns)
 {
+    const struct trace_event *const *waits = activity->waits;
     int64_t low = 0, high = activity->wait_count;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        const struct trace_event *wait = activity->waits[middle];
-        if (wait->track < track || (wait->track == track && wait->end_ns < at_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == activity->wait_count || activity->waits[low]->track != track ||
-        activity->waits[low]->start_ns > at_ns)
+    BISECT(low, high, i,
+           waits[i]->track < track || (waits[i]->track == track && waits[i]->end_ns < at_ns));
+    if (low == activity->wait_count || waits[low]->track != track || waits[low]->start_ns > at_ns)
         return NULL;
-    return activity->waits[low];
+    return waits[low];
 }

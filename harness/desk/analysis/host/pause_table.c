@@ -2,12 +2,7 @@
 #include "harness/desk/analysis/host/pause_table.h"
 
 #include "harness/base/sort.h"
-
-enum { DEPTH = 1024 }; /* deeper ones are left out */
-
-struct open_event {
-    const struct trace_event *event, *owner; /* owner NULL: the time has another cause */
-};
+#include "harness/desk/analysis/host/open_events.h"
 
 struct sweep {
     const struct timeline *timeline;
@@ -15,10 +10,9 @@ struct sweep {
     struct pause_table *table;
     int64_t *row_of; /* by name, from 1 on; 0: none */
     bool *asked;     /* by thread */
-    struct open_event stack[DEPTH];
-    int depth;
-    int64_t cursor_ns;
-    int64_t next; /* of the table's times, the first that ends after the cursor, or one before it */
+    struct open_events open;
+    const struct trace_event
+        *owners[OPEN_DEPTH]; /* of the time of open events; NULL: it has another cause */
 };
 
 /* Whether an event is launching overhead or other work; its name tells of what else it may be. */
@@ -33,82 +27,47 @@ static bool is_of_no_other_cause(const struct sweep *sweep, const struct trace_e
 static const struct trace_event *owner_of(const struct sweep *sweep,
                                           const struct trace_event *event)
 {
-    const struct open_event *around = sweep->depth > 0 ? &sweep->stack[sweep->depth - 1] : NULL;
+    bool is_outermost = sweep->open.depth == 0;
+    const struct trace_event *around = is_outermost ? NULL : sweep->owners[sweep->open.depth - 1];
 
-    if ((around != NULL && around->owner == NULL) || !is_of_no_other_cause(sweep, event))
+    if ((!is_outermost && around == NULL) || !is_of_no_other_cause(sweep, event))
         return NULL;
-    if (around != NULL &&
-        (around->owner->kind == EVENT_KIND_OPERATOR || trace_event_is_call(event)))
-        return around->owner;
-    return event;
+    return !is_outermost && (around->kind == EVENT_KIND_OPERATOR || trace_event_is_call(event))
+               ? around
+               : event;
 }
 
-/* How much of the times lies between the cursor and a moment. */
-static int64_t idle_ns(struct sweep *sweep, int64_t until_ns)
+static void take_time(void *context, int innermost, int64_t start_ns, int64_t end_ns)
 {
-    const struct intervals *times = &sweep->table->times;
-    int64_t ns = 0;
-
-    while (sweep->next < times->count && times->items[sweep->next].end_ns <= sweep->cursor_ns)
-        sweep->next++;
-    for (int64_t i = sweep->next; i < times->count && times->items[i].start_ns < until_ns; i++)
-        ns += interval_earlier(times->items[i].end_ns, until_ns) -
-              interval_later(times->items[i].start_ns, sweep->cursor_ns);
-    return ns;
-}
-
-static void emit(struct sweep *sweep, const struct open_event *open, int64_t until_ns)
-{
+    struct sweep *sweep = context;
     struct pause_table *table = sweep->table;
-    int64_t ns, *row;
+    const struct trace_event *owner = sweep->owners[innermost];
+    int64_t ns = owner != NULL ? intervals_within_ns(&table->times, start_ns, end_ns) : 0, *row;
 
-    if (open->owner != NULL && until_ns > sweep->cursor_ns) {
-        ns = idle_ns(sweep, until_ns);
-        row = &sweep->row_of[open->owner->name];
-        if (ns > 0 && *row == 0) {
-            table->rows[table->count] =
-                (struct pause_row){ open->owner->name, open->owner->kind, 0 };
-            *row = ++table->count;
-        }
-        if (ns > 0)
-            table->rows[*row - 1].ns += ns;
-    }
-    sweep->cursor_ns = interval_later(sweep->cursor_ns, until_ns);
-}
-
-/* Closes events that end before `next` begins; NULL, or one of another thread, closes all. */
-static void advance(struct sweep *sweep, const struct trace_event *next)
-{
-    while (sweep->depth > 0) {
-        const struct open_event *top = &sweep->stack[sweep->depth - 1];
-        if (next != NULL && next->track == top->event->track &&
-            next->start_ns < top->event->end_ns) {
-            emit(sweep, top, next->start_ns);
-            break;
-        }
-        emit(sweep, top, top->event->end_ns);
-        sweep->depth--;
-    }
-    if (next == NULL || sweep->depth > 0)
+    if (ns == 0)
         return;
-    if (next->start_ns < sweep->cursor_ns) /* of the next thread */
-        sweep->next = 0;
-    sweep->cursor_ns = next->start_ns;
+    row = &sweep->row_of[owner->name];
+    if (*row == 0) {
+        table->rows[table->count] = (struct pause_row){ owner->name, owner->kind, 0 };
+        *row = ++table->count;
+    }
+    table->rows[*row - 1].ns += ns;
 }
 
 static void sweep_over(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
-        const struct trace_event *event = sweep->timeline->host[i];
+        const struct trace_event *event = sweep->timeline->host[i], *owner;
+        int number;
         if (!sweep->asked[event->track])
             continue;
-        advance(sweep, event);
-        if (sweep->depth < DEPTH) {
-            sweep->stack[sweep->depth] = (struct open_event){ event, owner_of(sweep, event) };
-            sweep->depth++;
-        }
+        open_events_advance(&sweep->open, event, take_time, sweep);
+        owner = owner_of(sweep, event);
+        number = open_events_push(&sweep->open, event);
+        if (number >= 0)
+            sweep->owners[number] = owner;
     }
-    advance(sweep, NULL);
+    open_events_advance(&sweep->open, NULL, take_time, sweep);
 }
 
 static int by_time(const void *left, const void *right)

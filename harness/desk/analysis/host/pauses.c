@@ -3,9 +3,8 @@
 #include "harness/desk/analysis/host/pauses.h"
 
 #include "harness/base/sort.h"
+#include "harness/desk/analysis/host/open_events.h"
 #include "harness/desk/analysis/names/event_names.h"
-
-enum { DEPTH = 1024 }; /* deeper operators are left out */
 
 /* A launch, or an operator of a host that computes itself. */
 struct launch {
@@ -22,8 +21,7 @@ struct search {
     int64_t count;
     bool *has_work; /* by event: a call that caused device work */
     bool *launches_by_name;
-    const struct trace_event *stack[DEPTH]; /* open operators */
-    int depth;
+    struct open_events operators;
 };
 
 static int by_start(const void *left, const void *right)
@@ -44,32 +42,23 @@ static bool is_launch(const struct search *search, const struct trace_event *eve
             search->launches_by_name[event->name]);
 }
 
-static void close_operators(struct search *search, const struct trace_event *next)
-{
-    while (search->depth > 0) {
-        const struct trace_event *top = search->stack[search->depth - 1];
-        if (top->track == next->track && next->start_ns < top->end_ns)
-            break;
-        search->depth--;
-    }
-}
-
 static void collect(struct search *search)
 {
     const struct timeline *timeline = search->timeline;
+    struct open_events *operators = &search->operators;
 
     for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
-        close_operators(search, event);
+        open_events_advance(operators, event, NULL, NULL);
         if (is_launch(search, event)) {
-            bool within = search->depth > 0 && !timeline->host_alone;
+            bool within = operators->depth > 0 && !timeline->host_alone;
             search->launches[search->count++] =
-                (struct launch){ within ? search->stack[search->depth - 1]->start_ns
+                (struct launch){ within ? operators->items[operators->depth - 1]->start_ns
                                         : event->start_ns,
                                  event->start_ns, event->end_ns, event->track };
         }
-        if (event->kind == EVENT_KIND_OPERATOR && search->depth < DEPTH)
-            search->stack[search->depth++] = event;
+        if (event->kind == EVENT_KIND_OPERATOR)
+            open_events_push(operators, event);
     }
     sort_items(search->launches, search->count, sizeof *search->launches, by_start);
 }
