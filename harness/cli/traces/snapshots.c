@@ -14,7 +14,8 @@ bool snapshot_is(const char *path)
     const char *bytes;
     size_t count;
     bool is = is_regular_file(path) && read_ahead_open(&text, path) == STATUS_OK &&
-              read_ahead_peek(text, &bytes, &count) == STATUS_OK && file_is_snapshot(bytes, count);
+              read_ahead_window(text, 0, &bytes, &count) == STATUS_OK &&
+              file_is_snapshot(bytes, count);
 
     read_ahead_close(text);
     return is;

@@ -33,10 +33,11 @@ static enum status digest_read(struct trace_rows *rows, struct read_ahead *text,
     const char *bytes;
     char **all = &rows->file->digest;
     int64_t room = 0, length = 0, line = 0;
+    int64_t number = 0;
     size_t count;
 
     do {
-        TRY(read_ahead_next(text, &bytes, &count));
+        TRY(read_ahead_window(text, number++, &bytes, &count));
         if (length + (int64_t)count > DIGEST_FILE_MOST)
             FAIL(STATUS_BAD_INPUT, "%s has more than %d MB of digests; give them in several files",
                  path, DIGEST_FILE_MOST >> 20);

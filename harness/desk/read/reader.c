@@ -30,7 +30,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
      * tables that have grown would stay beside the trace. */
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     TRY_OUT(read_ahead_open(&text, path));
-    TRY_OUT(read_ahead_peek(text, &bytes, &count));
+    TRY_OUT(read_ahead_window(text, 0, &bytes, &count));
     TRY_OUT(trace_rows_open(&rows, events_max));
     /* Looked at now: reading goes on in the same memory. */
     foreign = foreign_file(bytes, count, path);

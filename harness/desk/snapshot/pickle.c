@@ -19,6 +19,7 @@ enum { INFLATES_MOST = 100, BYTES_LEAST = 1 << 20 };
 struct unpickler {
     struct pickle *pickle;
     struct read_ahead *input;
+    int64_t window_count;                  /* that were asked for */
     const unsigned char *at, *end, *begin; /* in a window of the file */
     int64_t before;                        /* bytes of the file before the window */
     int64_t bytes_most;                    /* that are read of it */
@@ -55,7 +56,7 @@ static enum status refill(struct unpickler *machine, bool *is_end)
              "it is compressed, and inflates to more than %d times its size, as no snapshot does",
              INFLATES_MOST);
     machine->begin = machine->at = machine->end = NULL;
-    TRY(read_ahead_next(machine->input, &bytes, &count));
+    TRY(read_ahead_window(machine->input, machine->window_count++, &bytes, &count));
     *is_end = count == 0;
     if (count > 0) {
         machine->begin = machine->at = (const unsigned char *)bytes;

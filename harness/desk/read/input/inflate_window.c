@@ -24,6 +24,7 @@ struct inflate_window {
     bool between; /* two gzip members: the next byte begins one */
     struct inflate_state stream;
     int64_t read_bytes; /* of the file */
+    int64_t file_bytes; /* when it was opened; 0: it is none on a disk */
     char damage[160];
     unsigned char input[INPUT_BYTES];
 };
@@ -65,7 +66,10 @@ enum status inflate_window_open(struct inflate_window **opened, const char *path
     window->file = open(path, O_RDONLY | O_CLOEXEC);
     if (window->file < 0)
         FAIL_OUT(STATUS_IO, "cannot open %s: %s", path, strerror(errno));
-    if (fstat(window->file, &about) == 0 && S_ISDIR(about.st_mode))
+    if (fstat(window->file, &about) != 0)
+        FAIL_OUT(STATUS_IO, "cannot look at %s: %s", path, strerror(errno));
+    window->file_bytes = S_ISREG(about.st_mode) ? (int64_t)about.st_size : 0;
+    if (S_ISDIR(about.st_mode))
         FAIL_OUT(STATUS_BAD_INPUT, "%s is a folder; name the trace files in it", path);
     TRY_OUT(refill(window));
     if (window->stream.avail_in >= 2 && window->input[0] == 0x1f && window->input[1] == 0x8b) {
@@ -145,6 +149,31 @@ enum status inflate_window_read(struct inflate_window *window, char *bytes, size
         }
     }
 
+    return STATUS_OK;
+}
+
+bool inflate_window_is_plain(const struct inflate_window *window)
+{
+    return window->file_bytes > 0 && !window->gzip;
+}
+
+enum status inflate_window_read_at(const struct inflate_window *window, int64_t at, char *bytes,
+                                   size_t size, size_t *count)
+{
+    int64_t left = window->file_bytes - at;
+    size_t most = left < (int64_t)size ? (size_t)(left > 0 ? left : 0) : size;
+
+    *count = 0;
+    while (*count < most) {
+        ssize_t got = pread(window->file, bytes + *count, most - *count, at + (int64_t)*count);
+        if (got == 0)
+            break;
+        if (got > 0)
+            *count += (size_t)got;
+        else if (errno != EINTR)
+            FAIL(STATUS_IO, "cannot read %s at byte %lld: %s", window->path,
+                 (long long)(at + (int64_t)*count), strerror(errno));
+    }
     return STATUS_OK;
 }
 

@@ -1,5 +1,6 @@
-/* Two buffers: the caller works on one while the thread fills the other. The thread begins with the second window, so
- * that small traces do without, and so that a pipe which brings no trace is refused before its next bytes come. */
+/* The thread fills the buffers of the next two windows while two are in use. It begins with the second window, so that
+ * small traces do without, and so that a pipe which brings no trace is refused before its next bytes come. A plain file
+ * needs no thread: its windows can be read side by side, each by the thread in whose cache it has to be. */
 #include "harness/desk/read/input/read_ahead.h"
 
 #include "harness/base/thread.h"
@@ -9,35 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_BYTES = 256 << 10 };
+enum { IN_USE = 2, BUFFERS = 2 * IN_USE };
 
 struct buffer {
-    char *bytes; /* [WINDOW_BYTES + READ_AHEAD_PADDING] */
+    char *bytes; /* [READ_AHEAD_WINDOW + READ_AHEAD_PADDING] */
     size_t count;
     struct status_error error; /* STATUS_OK: it was filled */
 };
 
 struct read_ahead {
     struct inflate_window *window;
-    struct buffer buffers[2];
-    int next; /* the buffer that the caller gets next */
-    bool
-        is_due; /* it has to be asked for when the caller comes for it, since there is no thread yet */
+    struct buffer buffers[BUFFERS]; /* of a plain file the first IN_USE only */
 
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool is_wanted;  /* the next buffer is not filled yet */
-    bool is_stopped; /* the thread has to end */
+    int64_t filled_count; /* windows that have been filled */
+    int64_t wanted_count; /* that may be filled: the buffers of the others are in use */
+    bool is_stopped;      /* the thread has to end */
 };
 
-static void fill_next(struct read_ahead *ahead)
+/* --- Filling --- */
+
+static void fill(struct read_ahead *ahead, int64_t number)
 {
-    struct buffer *buffer = &ahead->buffers[ahead->next];
+    struct buffer *buffer = &ahead->buffers[number % BUFFERS];
 
     buffer->error.status = STATUS_OK;
-    if (inflate_window_read(ahead->window, buffer->bytes, WINDOW_BYTES, &buffer->count) ==
+    if (inflate_window_read(ahead->window, buffer->bytes, READ_AHEAD_WINDOW, &buffer->count) ==
         STATUS_OK)
         memset(buffer->bytes + buffer->count, 0, READ_AHEAD_PADDING);
     else
@@ -50,19 +51,40 @@ static void *fill_when_wanted(void *argument)
 
     pthread_mutex_lock(&ahead->mutex);
     while (!ahead->is_stopped) {
-        if (ahead->is_wanted) {
-            pthread_mutex_unlock(&ahead->mutex);
-            fill_next(ahead);
-            pthread_mutex_lock(&ahead->mutex);
-            ahead->is_wanted = false;
-            pthread_cond_signal(&ahead->changed);
-        } else {
+        if (ahead->filled_count == ahead->wanted_count) {
             pthread_cond_wait(&ahead->changed, &ahead->mutex);
+            continue;
         }
+        pthread_mutex_unlock(&ahead->mutex);
+        fill(ahead, ahead->filled_count);
+        pthread_mutex_lock(&ahead->mutex);
+        ahead->filled_count++;
+        pthread_cond_broadcast(&ahead->changed);
     }
     pthread_mutex_unlock(&ahead->mutex);
     return NULL;
 }
+
+/* Waits until the window is filled. Without a thread, the caller fills it. */
+static void wait_for(struct read_ahead *ahead, int64_t number)
+{
+    pthread_mutex_lock(&ahead->mutex);
+    if (!ahead->has_thread && number > 0)
+        ahead->has_thread =
+            thread_start(&ahead->thread, "read ahead", fill_when_wanted, ahead) == 0;
+    if (ahead->wanted_count < number + 1 + IN_USE) {
+        ahead->wanted_count = number + 1 + IN_USE;
+        pthread_cond_broadcast(&ahead->changed);
+    }
+    while (ahead->filled_count <= number)
+        if (ahead->has_thread)
+            pthread_cond_wait(&ahead->changed, &ahead->mutex);
+        else
+            fill(ahead, ahead->filled_count++);
+    pthread_mutex_unlock(&ahead->mutex);
+}
+
+/* --- The text --- */
 
 enum status read_ahead_open(struct read_ahead **opened, const char *path)
 {
@@ -74,10 +96,9 @@ enum status read_ahead_open(struct read_ahead **opened, const char *path)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->changed, NULL);
-    ahead->is_wanted = true;
     TRY_OUT(inflate_window_open(&ahead->window, path));
-    for (int i = 0; i < 2; i++)
-        if ((ahead->buffers[i].bytes = malloc(WINDOW_BYTES + READ_AHEAD_PADDING)) == NULL)
+    for (int i = 0; i < BUFFERS; i++)
+        if ((ahead->buffers[i].bytes = malloc(READ_AHEAD_WINDOW + READ_AHEAD_PADDING)) == NULL)
             FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     *opened = ahead;
     ahead = NULL;
@@ -94,69 +115,42 @@ void read_ahead_close(struct read_ahead *ahead)
     if (ahead->has_thread) {
         pthread_mutex_lock(&ahead->mutex);
         ahead->is_stopped = true;
-        pthread_cond_signal(&ahead->changed);
+        pthread_cond_broadcast(&ahead->changed);
         pthread_mutex_unlock(&ahead->mutex);
         pthread_join(ahead->thread, NULL);
     }
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->mutex);
     inflate_window_close(ahead->window);
-    for (int i = 0; i < 2; i++) free(ahead->buffers[i].bytes);
+    for (int i = 0; i < BUFFERS; i++) free(ahead->buffers[i].bytes);
     free(ahead);
 }
 
-/* Without a thread, the caller fills the buffer itself. */
-static void wait_for_next(struct read_ahead *ahead)
+static enum status read_plain(struct read_ahead *ahead, int64_t number, const char **bytes,
+                              size_t *count)
 {
-    if (!ahead->has_thread) {
-        if (ahead->is_wanted)
-            fill_next(ahead);
-        ahead->is_wanted = false;
-        return;
-    }
-    pthread_mutex_lock(&ahead->mutex);
-    while (ahead->is_wanted) pthread_cond_wait(&ahead->changed, &ahead->mutex);
-    pthread_mutex_unlock(&ahead->mutex);
+    char *window = ahead->buffers[number % IN_USE].bytes;
+
+    TRY(inflate_window_read_at(ahead->window, number * READ_AHEAD_WINDOW, window, READ_AHEAD_WINDOW,
+                               count));
+    memset(window + *count, 0, READ_AHEAD_PADDING);
+    *bytes = window;
+
+    return STATUS_OK;
 }
 
-static void want_next(struct read_ahead *ahead)
+enum status read_ahead_window(struct read_ahead *ahead, int64_t number, const char **bytes,
+                              size_t *count)
 {
-    pthread_mutex_lock(&ahead->mutex);
-    ahead->next = 1 - ahead->next;
-    ahead->is_wanted = true;
-    pthread_cond_signal(&ahead->changed);
-    pthread_mutex_unlock(&ahead->mutex);
-    if (!ahead->has_thread)
-        ahead->has_thread =
-            thread_start(&ahead->thread, "read ahead", fill_when_wanted, ahead) == 0;
-}
+    struct buffer *buffer = &ahead->buffers[number % BUFFERS];
 
-enum status read_ahead_peek(struct read_ahead *ahead, const char **bytes, size_t *count)
-{
-    struct buffer *buffer;
-
-    if (ahead->is_due)
-        want_next(ahead);
-    ahead->is_due = false;
-    wait_for_next(ahead);
-    buffer = &ahead->buffers[ahead->next];
+    if (number > 0 && inflate_window_is_plain(ahead->window))
+        return read_plain(ahead, number, bytes, count);
+    wait_for(ahead, number);
     if (buffer->error.status != STATUS_OK)
         return status_raise(&buffer->error);
     *bytes = buffer->bytes;
     *count = buffer->count;
-    return STATUS_OK;
-}
-
-enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count)
-{
-    TRY(read_ahead_peek(ahead, bytes, count));
-    if (*count < WINDOW_BYTES) /* it is the last */
-        ahead->buffers[ahead->next].count = 0;
-    else if (ahead->has_thread)
-        want_next(ahead);
-    else
-        ahead->is_due = true;
-
     return STATUS_OK;
 }
 

@@ -1,13 +1,17 @@
-/* The text of a file in windows, of which the next is read and inflated by another thread while the caller works on
- * this one. Inflating is a sixth of the work on a trace. */
+/* The text of a file in windows. A plain file is read by whoever asks for a window; any other is read and inflated by
+ * another thread, ahead of those who work on the windows. Inflating is a sixth of the work on a trace. */
 #ifndef HARNESS_DESK_READ_INPUT_READ_AHEAD_H
 #define HARNESS_DESK_READ_INPUT_READ_AHEAD_H
 
 #include "harness/base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-enum { READ_AHEAD_PADDING = 64 }; /* zeros behind a window */
+enum {
+    READ_AHEAD_WINDOW = 512 << 10, /* bytes of each window but the last */
+    READ_AHEAD_PADDING = 64,       /* zeros behind a window */
+};
 
 struct read_ahead;
 
@@ -17,12 +21,11 @@ enum status read_ahead_open(struct read_ahead **ahead, const char *path);
 /* NULL is allowed. */
 void read_ahead_close(struct read_ahead *ahead);
 
-/* The next window, which lives until the following call, with READ_AHEAD_PADDING zeros behind it; *count 0 is the
- * end, also if a compressed file is cut or damaged. IO. */
-enum status read_ahead_next(struct read_ahead *ahead, const char **bytes, size_t *count);
-
-/* The same window as the next call of read_ahead_next(). IO. */
-enum status read_ahead_peek(struct read_ahead *ahead, const char **bytes, size_t *count);
+/* Window number `number`, with READ_AHEAD_PADDING zeros behind it. One that is not full is the last; those behind it are
+ * empty, also if a compressed file is cut or damaged. Windows are asked for in order, the first as often as one likes. Two
+ * neighbours may be asked for at once, in two threads, and live until the one behind them is asked for. IO. */
+enum status read_ahead_window(struct read_ahead *ahead, int64_t number, const char **bytes,
+                              size_t *count);
 
 /* At the end: why the text ended too early; NULL: it did not. Lives as long as `ahead`. */
 const char *read_ahead_damage(const struct read_ahead *ahead);

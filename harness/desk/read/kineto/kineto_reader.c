@@ -2,7 +2,7 @@
  *
  * The splitter cuts a window of text into events, the parser turns each event into fields, and the fields become
  * rows (kineto_events.h). Only one window and one event are in memory at a time, so a file of any size can be
- * read. Two threads have a half of each window. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
+ * read. Two threads read two windows at once. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
 #include "harness/base/system/machine.h"
 #include "harness/base/system/worker.h"
 #include "harness/desk/read/input/read_ahead.h"
@@ -162,109 +162,149 @@ static void close_reader(struct kineto_reader *reader)
     event_parser_close(reader->parser);
 }
 
-/* --- Two halves of a window at once --- */
+/* --- Two windows at once --- */
 
-enum {
-    HALVES_BYTES = 64 << 10, /* a smaller window is not worth it */
-    MISSES_MAX = 3,          /* then one thread reads the rest */
-};
+enum { MISSES_MAX = 3 /* then one thread reads the rest */ };
 
-/* Another thread reads the second half of a window, from where an event seems to begin, into rows of its own. These are
- * joined to the others if the first half ends there. If it does not, or if the rows cannot be joined, that is a miss: the
- * second half is read once more, behind the first. */
-struct second_half {
+/* Another thread reads the window behind that of the first reader, from where an event seems to begin, into rows of its own.
+ * These are joined to the others if the first reader comes to that place between two events. If it does not, or if the rows
+ * cannot be joined, that is a miss: the first reader goes through that window as well. */
+struct next_window {
     struct worker *worker; /* NULL: not open */
     struct kineto_reader reader;
     struct trace_rows rows;
     struct joined_numbers numbers;
     int misses;
+    struct read_ahead *text;
+    int64_t number; /* the window's */
+    int64_t offset; /* of its first byte */
     const char *bytes;
     size_t count;
-    enum status status;
+    size_t from; /* where the first event begins; `count`: nowhere */
+    struct status_error error;
+    bool is_read; /* else it was not split into events */
 };
 
-static void close_second_half(struct second_half *second)
+static void close_next(struct next_window *next)
 {
-    worker_close(second->worker);
-    close_reader(&second->reader);
-    trace_rows_release(&second->rows);
-    joined_numbers_release(&second->numbers);
-    second->worker = NULL;
+    worker_close(next->worker);
+    close_reader(&next->reader);
+    trace_rows_release(&next->rows);
+    joined_numbers_release(&next->numbers);
+    next->worker = NULL;
 }
 
-static bool open_second_half(struct second_half *second, int64_t rows_max)
+static bool open_next(struct next_window *next, int64_t rows_max)
 {
-    if (open_reader(&second->reader, &second->rows) &&
-        trace_rows_open(&second->rows, rows_max) == STATUS_OK)
-        second->worker = worker_open("second half");
-    if (second->worker != NULL)
+    if (open_reader(&next->reader, &next->rows) &&
+        trace_rows_open(&next->rows, rows_max) == STATUS_OK)
+        next->worker = worker_open("next window");
+    if (next->worker != NULL)
         return true;
-    close_second_half(second);
-    second->misses = MISSES_MAX;
+    close_next(next);
+    next->misses = MISSES_MAX;
     return false;
 }
 
-static bool has_second_half(struct second_half *second, const struct kineto_reader *reader,
-                            size_t count)
+static bool has_next(struct next_window *next, const struct kineto_reader *reader)
 {
-    if (count < HALVES_BYTES || !splitter_is_among_events(&reader->splitter) ||
-        second->misses == MISSES_MAX)
+    if (!splitter_is_among_events(&reader->splitter) || next->misses == MISSES_MAX)
         return false;
-    return second->worker != NULL || open_second_half(second, reader->rows->rows_max);
+    return next->worker != NULL || open_next(next, reader->rows->rows_max);
 }
 
-static void read_second_half(void *context)
+static void read_next(void *context)
 {
-    struct second_half *second = context;
+    struct next_window *next = context;
+    struct splitter *splitter = &next->reader.splitter;
 
-    second->status = splitter_feed(&second->reader.splitter, second->bytes, second->count);
+    next->is_read = false;
+    next->error.status = STATUS_OK;
+    if (read_ahead_window(next->text, next->number, &next->bytes, &next->count) != STATUS_OK) {
+        next->error = *status_last();
+        return;
+    }
+    next->from = splitter_guess(next->bytes, 0, next->count);
+    splitter->offset = next->offset + (int64_t)next->from;
+    next->is_read =
+        splitter_feed(splitter, next->bytes + next->from, next->count - next->from) == STATUS_OK;
 }
 
-static void begin_second_half(struct second_half *second, const struct kineto_reader *reader,
-                              const char *bytes, size_t half, size_t count)
+static void begin_next(struct next_window *next, const struct kineto_reader *reader,
+                       struct read_ahead *text, int64_t number)
 {
-    second->bytes = bytes + half;
-    second->count = count - half;
-    second->rows.has_calls = reader->rows->has_calls;
-    splitter_init_at(&second->reader.splitter, &reader->splitter,
-                     reader->splitter.offset + (int64_t)half);
-    worker_begin(second->worker, read_second_half, second);
+    next->text = text;
+    next->number = number;
+    next->offset = reader->splitter.offset + READ_AHEAD_WINDOW;
+    next->rows.has_calls = reader->rows->has_calls;
+    splitter_init_at(&next->reader.splitter, &reader->splitter, next->offset);
+    worker_begin(next->worker, read_next, next);
 }
 
-static enum status join_second_half(struct second_half *second, struct kineto_reader *reader,
-                                    bool *joined)
+static enum status join_next(struct next_window *next, struct kineto_reader *reader, bool *joined)
 {
-    *joined = second->status == STATUS_OK && splitter_is_among_events(&second->reader.splitter) &&
-              !event_parser_lacks_memory(second->reader.parser);
+    *joined = next->is_read && splitter_is_among_events(&next->reader.splitter) &&
+              !event_parser_lacks_memory(next->reader.parser);
     if (*joined)
-        TRY(kineto_events_join(&reader->events, &second->reader.events, &second->numbers, joined));
+        TRY(kineto_events_join(&reader->events, &next->reader.events, &next->numbers, joined));
     if (*joined)
-        splitter_join(&reader->splitter, &second->reader.splitter);
+        splitter_join(&reader->splitter, &next->reader.splitter);
 
     return STATUS_OK;
 }
 
-static enum status read_window(struct kineto_reader *reader, struct second_half *second,
-                               const char *bytes, size_t count)
+/* The first reader has come to the window that the thread has read. */
+static enum status take_next(struct next_window *next, struct kineto_reader *reader)
 {
-    size_t half = count, reached;
     bool joined = false;
-    enum status status;
+    size_t reached;
 
-    if (has_second_half(second, reader, count))
-        half = splitter_guess(bytes, count / 2, count);
-    if (half == count)
-        return splitter_feed(&reader->splitter, bytes, count);
-    begin_second_half(second, reader, bytes, half, count);
-    status = splitter_feed_until(&reader->splitter, bytes, count, half, &reached);
-    worker_wait(second->worker);
-    TRY(status);
-    if (reached == half)
-        TRY(join_second_half(second, reader, &joined));
+    if (next->error.status != STATUS_OK)
+        return status_raise(&next->error);
+    TRY(splitter_feed_until(&reader->splitter, next->bytes, next->count, next->from, &reached));
+    if (next->from == next->count)
+        return STATUS_OK;
+    if (reached == next->from)
+        TRY(join_next(next, reader, &joined));
     if (!joined) {
-        second->misses++;
-        close_second_half(second);
-        TRY(splitter_feed(&reader->splitter, bytes + reached, count - reached));
+        next->misses++;
+        close_next(next);
+        TRY(splitter_feed(&reader->splitter, next->bytes + reached, next->count - reached));
+    }
+
+    return STATUS_OK;
+}
+
+static enum status read_window(struct kineto_reader *reader, struct read_ahead *text,
+                               int64_t number, size_t *count)
+{
+    const char *bytes;
+
+    TRY(read_ahead_window(text, number, &bytes, count));
+    TRY(splitter_feed(&reader->splitter, bytes, *count));
+
+    return STATUS_OK;
+}
+
+/* Reads window *number, or two, and sets *number to the next one. *is_end: there is none. */
+static enum status read_some(struct kineto_reader *reader, struct next_window *next,
+                             struct read_ahead *text, int64_t *number, bool *is_end)
+{
+    bool has = has_next(next, reader);
+    enum status status;
+    size_t count = 0;
+
+    if (has)
+        begin_next(next, reader, text, *number + 1);
+    status = read_window(reader, text, (*number)++, &count);
+    if (has)
+        worker_wait(next->worker);
+    TRY(status);
+    *is_end = count < READ_AHEAD_WINDOW;
+    if (has && !*is_end) {
+        *is_end = next->count < READ_AHEAD_WINDOW;
+        TRY(take_next(next, reader));
+        ++*number;
     }
 
     return STATUS_OK;
@@ -274,24 +314,21 @@ static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text,
 {
     enum status status = STATUS_OK;
     struct kineto_reader reader;
-    struct second_half second = { .misses = machine_cores() > 1 ? 0 : MISSES_MAX };
-    const char *bytes;
-    size_t count;
+    struct next_window next = { .misses = machine_cores() > 1 ? 0 : MISSES_MAX };
+    int64_t number = 0;
+    bool is_end = false;
 
     if (!open_reader(&reader, rows))
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read %s", path);
-    do {
-        TRY_OUT(read_ahead_next(text, &bytes, &count));
-        TRY_OUT(read_window(&reader, &second, bytes, count));
-    } while (count > 0);
+    while (!is_end) TRY_OUT(read_some(&reader, &next, text, &number, &is_end));
     if (event_parser_lacks_memory(reader.parser))
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
     kineto_events_settle(&reader.events);
     TRY_OUT(judge(&reader, path, read_ahead_damage(text)));
 
 out:
-    if (second.worker != NULL)
-        close_second_half(&second);
+    if (next.worker != NULL)
+        close_next(&next);
     close_reader(&reader);
     return status;
 }
