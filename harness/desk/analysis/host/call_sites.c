@@ -75,15 +75,23 @@ static void add_part(struct search *search, const struct call_segment *segment, 
     search->parts[number].cost_ns += cost_ns;
 }
 
-static void take_segment(void *context, const struct call_segment *segment)
+/* Passes over the times that end before a moment. */
+static void pass_times(struct search *search, int64_t at_ns)
+{
+    const struct costly_times *times = search->times;
+
+    while (search->next < times->count && times->items[search->next].end_ns <= at_ns)
+        search->next++;
+}
+
+static int64_t take_segment(void *context, const struct call_segment *segment)
 {
     struct search *search = context;
     const struct costly_times *times = search->times;
     double cost_ns = 0;
     int64_t covered_ns = 0;
 
-    while (search->next < times->count && times->items[search->next].end_ns <= segment->start_ns)
-        search->next++;
+    pass_times(search, segment->start_ns);
     for (int64_t i = search->next; i < times->count && times->items[i].start_ns < segment->end_ns;
          i++) {
         const struct costly_time *time = &times->items[i];
@@ -94,10 +102,12 @@ static void take_segment(void *context, const struct call_segment *segment)
         covered_ns += ns;
         cost_ns += time->cost_ns * (double)ns / (double)(time->end_ns - time->start_ns);
     }
-    if (covered_ns == 0)
-        return;
-    search->covered_ns[segment->node] += (double)covered_ns;
-    add_part(search, segment, cost_ns);
+    if (covered_ns > 0) {
+        search->covered_ns[segment->node] += (double)covered_ns;
+        add_part(search, segment, cost_ns);
+    }
+    pass_times(search, segment->end_ns);
+    return search->next < times->count ? times->items[search->next].start_ns : INT64_MAX;
 }
 
 /* A function that covers the window holds the loop: its lines say more. */
@@ -348,15 +358,11 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
                              .covered_ns = ARENA_NEW(scratch, double, tree->node_count),
                              .opened = ARENA_NEW(scratch, bool, tree->node_count) };
     struct candidate found;
-    int64_t until_ns = INT64_MIN;
 
     sort_items(times->items, times->count, sizeof *times->items, by_start);
-    for (int64_t i = 0; i < times->count; i++) {
-        search.all_ns += times->items[i].cost_ns;
-        until_ns = interval_later(until_ns, times->items[i].end_ns);
-    }
+    for (int64_t i = 0; i < times->count; i++) search.all_ns += times->items[i].cost_ns;
     if (times->count > 0)
-        call_tree_visit(tree, times->items[0].start_ns, until_ns, take_segment, &search);
+        call_tree_visit(tree, times->items[0].start_ns, take_segment, &search);
     sum_up(&search);
     found = search_places(&search);
     if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)

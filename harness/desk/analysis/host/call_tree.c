@@ -2,6 +2,7 @@
  * passes need no more than these numbers. */
 #include "harness/desk/analysis/host/call_tree.h"
 
+#include "harness/base/bisect.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
@@ -112,6 +113,7 @@ struct call_pass {
     struct open_call stack[CALL_DEPTH];
     int depth;
     int64_t cursor_ns;
+    int64_t from_ns; /* nothing is to be shown before */
     call_segment_visit *visit;
     void *context;
 };
@@ -125,7 +127,7 @@ static void show(struct call_pass *pass, int64_t until_ns, uint32_t before)
         return;
     pass->cursor_ns = until_ns;
     if (pass->visit != NULL)
-        pass->visit(pass->context, &segment);
+        pass->from_ns = pass->visit(pass->context, &segment);
 }
 
 /* Ends the calls that end before a moment. */
@@ -153,31 +155,59 @@ static void open_call(struct call_pass *pass, const struct any_call *call, uint3
     pass->stack[pass->depth++] = (struct open_call){ node, call->from, 0, end_ns };
 }
 
-/* A call that ends before the first moment, and those in it, have nothing to show, but the call around it goes on
- * after it. Likewise one that begins after the last, but it ends what the call around it does itself. */
-void call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
-                     call_segment_visit *visit, void *context)
+/* A call without time to show, and those in it, are passed over. Returns its end. */
+static int64_t pass_over(struct call_pass *pass, const struct any_call *call)
 {
-    struct call_pass pass = { .cursor_ns = INT64_MIN, .visit = visit, .context = context };
-    int64_t passed_ns = INT64_MIN;
-    bool is_last = false;
+    struct open_call *top = pass->depth > 0 ? &pass->stack[pass->depth - 1] : NULL;
+    int64_t end_ns = top != NULL ? interval_earlier(call->end_ns, top->end_ns) : call->end_ns;
 
-    for (int64_t i = 0; i < tree->call_count && !is_last; i++) {
+    pass->cursor_ns = interval_later(pass->cursor_ns, end_ns);
+    if (top != NULL)
+        top->after = call->from;
+    return end_ns;
+}
+
+static int64_t start_of(const struct call_tree *tree, int64_t number)
+{
+    return tree->is_python ? tree->frames[number].start_ns : tree->host[number]->start_ns;
+}
+
+/* The first call from `first` on that does not start before a moment, mostly one of the next. */
+static int64_t find_from(const struct call_tree *tree, int64_t first, int64_t at_ns)
+{
+    int64_t low = first, high = first, step = 1;
+
+    while (high < tree->call_count && start_of(tree, high) < at_ns) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    high = high < tree->call_count ? high : tree->call_count;
+    BISECT(low, high, i, start_of(tree, i) < at_ns);
+    return low;
+}
+
+void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment_visit *visit,
+                     void *context)
+{
+    struct call_pass pass = {
+        .cursor_ns = INT64_MIN, .from_ns = from_ns, .visit = visit, .context = context
+    };
+    int64_t next;
+
+    for (int64_t i = 0; i < tree->call_count && pass.from_ns < INT64_MAX; i = next) {
         struct any_call call;
+        next = i + 1;
         if (tree->node_of[i] == CALL_ROOT)
             continue;
         call = call_at(tree, i);
-        if (call.start_ns < passed_ns)
-            continue;
         close_calls(&pass, call.start_ns);
-        if (call.end_ns <= from_ns) {
-            passed_ns = call.end_ns;
-            if (pass.depth > 0)
-                pass.stack[pass.depth - 1].after = call.from;
-            continue;
-        }
-        open_call(&pass, &call, tree->node_of[i]);
-        is_last = call.start_ns >= until_ns;
+        if (pass.depth > 0)
+            show(&pass, call.start_ns, call.from);
+        if (call.end_ns <= pass.from_ns)
+            next = find_from(tree, next, pass_over(&pass, &call));
+        else
+            open_call(&pass, &call, tree->node_of[i]);
     }
     close_calls(&pass, INT64_MAX);
 }

@@ -46,10 +46,12 @@ struct call_segment {
         before; /* `from` of the calls that it made before and after; 0: none, or unknown */
 };
 
-typedef void call_segment_visit(void *context, const struct call_segment *segment);
+/* Returns the moment from which on more is to be shown; INT64_MAX: nothing more. */
+typedef int64_t call_segment_visit(void *context, const struct call_segment *segment);
 
-/* Visits all such time between the two moments, in order, and perhaps some outside. */
-void call_tree_visit(const struct call_tree *tree, int64_t from_ns, int64_t until_ns,
-                     call_segment_visit *visit, void *context);
+/* Visits all such time from `from_ns` and from the moments on that the visit returns, in order, and perhaps some of the time
+ * between. */
+void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment_visit *visit,
+                     void *context);
 
 #endif
