@@ -457,7 +457,7 @@ static void take_lines(struct arena *arena, void *context)
     for (int64_t i = 0; i < taking->findings->count; i++) {
         struct finding *finding = &taking->findings->items[i], placed = *finding;
         const struct rule *rule = rule_find(finding->id);
-        finding_place_of(&placed, rule->site, &facts);
+        finding_place_of(arena, &placed, rule->site, &facts);
         if (placed.where.kind == PLACE_LINE)
             finding->where = placed.where;
     }

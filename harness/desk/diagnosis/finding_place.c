@@ -186,9 +186,10 @@ static const struct {
     [SITE_CAPTURES] = { .gather = gather_captures },
 };
 
-void finding_place_of(struct finding *finding, enum finding_site site, const struct facts *facts)
+void finding_place_of(struct arena *arena, struct finding *finding, enum finding_site site,
+                      const struct facts *facts)
 {
-    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct arena *scratch = arena_scratch(arena);
     struct costly_times times = { .arena = scratch };
     struct gathering gathering = sites[site].what;
 

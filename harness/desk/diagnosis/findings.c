@@ -6,6 +6,7 @@
 #include "harness/desk/diagnosis/what_if.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +268,6 @@ static void take(struct findings *findings, struct finding *finding, const struc
         untrace(finding, facts);
         doubt(finding, facts);
         moderate(finding);
-        finding_place_of(finding, rule->site, facts);
     }
     insert(findings, finding, facts);
 }
@@ -419,6 +419,46 @@ static void put_pace_last(struct findings *findings, const struct facts *facts)
     }
 }
 
+/* --- Places --- */
+
+struct placing {
+    struct findings *findings;
+    const struct facts *facts;
+    atomic_llong next; /* finding */
+};
+
+static void place_some(struct arena *arena, void *context)
+{
+    struct placing *placing = context;
+
+    for (int64_t i; (i = atomic_fetch_add(&placing->next, 1)) < placing->findings->count;) {
+        struct finding *finding = &placing->findings->items[i];
+        const struct rule *rule = rule_find(finding->id);
+        if (!is_held(rule, placing->facts))
+            finding_place_of(arena, finding, rule->site, placing->facts);
+    }
+}
+
+static void keep_place(struct finding *kept, const struct findings *findings)
+{
+    if (kept->id != NULL)
+        kept->where = findings_find(findings, kept->id)->where;
+}
+
+/* A place is a search through all calls of the loop's thread, so two are found at once. */
+static void find_places(struct findings *findings, const struct facts *facts)
+{
+    struct placing placing = { .findings = findings, .facts = facts };
+    struct held *keep = facts->keep;
+
+    arena_run_both(facts->summary->arena, place_some, place_some, &placing);
+    for (int i = 0; keep != NULL && i < rule_count(); i++) keep_place(&keep->asked[i], findings);
+    for (int64_t i = 0; keep != NULL && i < keep->hidden_count; i++)
+        keep_place(&keep->hidden[i], findings);
+}
+
+/* --- All --- */
+
 struct findings findings_of(const struct facts *facts)
 {
     struct arena *arena = facts->summary->arena;
@@ -441,6 +481,7 @@ struct findings findings_of(const struct facts *facts)
     }
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
+    find_places(&findings, facts);
     put_pace_last(&findings, facts);
     distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);

@@ -6,6 +6,7 @@
 #include "harness/desk/page/tables/table_cells.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,17 +39,26 @@ struct shown {
     const struct summary *summary;
     struct longest_gaps gaps;
     int count;
+    atomic_int next; /* gap that has no place yet */
     struct call_place places[LONGEST_GAPS_ON_PAGE];
 };
+
+static void place_some(struct arena *arena, void *context)
+{
+    struct shown *shown = context;
+
+    for (int i; (i = atomic_fetch_add(&shown->next, 1)) < shown->count;)
+        shown->places[i] = finding_place_of_gap(arena, shown->summary, &shown->gaps.items[i]);
+}
 
 static void find_gaps(struct arena *arena, void *context)
 {
     struct shown *shown = context;
 
     shown->gaps = longest_gaps_of(arena, shown->summary);
-    for (; shown->count < shown->gaps.count && shown->count < LONGEST_GAPS_ON_PAGE; shown->count++)
-        shown->places[shown->count] =
-            finding_place_of_gap(arena, shown->summary, &shown->gaps.items[shown->count]);
+    shown->count =
+        shown->gaps.count < LONGEST_GAPS_ON_PAGE ? shown->gaps.count : LONGEST_GAPS_ON_PAGE;
+    arena_run_both(arena, place_some, place_some, shown);
 }
 
 static const struct column columns[] = {
