@@ -15,6 +15,7 @@ disturbed; then `stack_steps` with stacks and shapes, which tell the lines; then
 is a trace of PyTorch's profiler. A note per process says what was done and how it ended (`Recorder.write_note`).
 """
 import atexit
+import collections
 import contextlib
 import functools
 import gc
@@ -36,6 +37,10 @@ AFTER_STEPS = 8         # timed again once all is recorded
 FETCHES_WITHOUT_OPTIMIZER = 30  # that many, and the program is inference
 FETCHES_BEFORE_STEP = 300       # the same if it has made an optimizer, which has not stepped
 COUNTED_MOST = 256              # steps of optimizers that decide which one ends a step
+
+
+# How long a step took, and how much of that within fetches of a DataLoader.
+StepTime = collections.namedtuple("StepTime", ["ns", "loading_ns"])
 
 
 class Part:
@@ -86,7 +91,8 @@ class Recorder:
         self.counts = {}         # of the first steps, by optimizer, in the order in which those stepped first
         self.optimizer_steps = 0
         self.last_ns = None      # the last mark
-        self.before_ns, self.after_ns, self.recorded_ns = [], [], {}
+        self.loading_ns = 0      # within fetches, since then
+        self.before, self.after, self.recorded = [], [], {}  # StepTimes; those of the recording by part
         self.finder = None       # waits for PyTorch's modules
         self.undo = []           # what gives the wrapped functions back
 
@@ -143,6 +149,12 @@ class Recorder:
         self.fetches += 1
 
     @harmless
+    def fetched(self, ns):
+        """A DataLoader has taken that long for a batch."""
+        if self.is_ours():
+            self.loading_ns += ns
+
+    @harmless
     def called(self):
         """The model is about to be called."""
         if self.is_ours():
@@ -156,7 +168,7 @@ class Recorder:
         for file in self.files:
             os.unlink(os.path.join(self.folder, file["file"]))
         self.inference, self.phase, self.part, self.files = False, "watching", 0, []
-        self.before_ns, self.after_ns, self.recorded_ns, self.last_ns = [], [], {}, None
+        self.before, self.after, self.recorded, self.last_ns = [], [], {}, None
 
     def mark(self):
         """A step begins now."""
@@ -164,15 +176,15 @@ class Recorder:
         self.pending = False
         if self.phase in ("watching", "waiting"):
             self.phase = "waiting"
-            if len(self.before_ns) >= self.wait:
+            if len(self.before) >= self.wait:
                 self.begin_part()
         elif self.phase == "recording":
             self.step_profiler()
-        elif len(self.after_ns) >= AFTER_STEPS or self.stop:
+        elif len(self.after) >= AFTER_STEPS or self.stop:
             self.phase = "done"
             if not self.inference:  # else a training may come
                 self.leave()
-        self.last_ns = time.perf_counter_ns()
+        self.last_ns, self.loading_ns = time.perf_counter_ns(), 0
         if self.stop and self.phase == "done":
             raise SystemExit(0)
 
@@ -180,10 +192,10 @@ class Recorder:
         if self.last_ns is None:
             return
         if self.phase == "recording":
-            name = self.parts[self.part].name
-            self.recorded_ns.setdefault(name, []).append(now - self.last_ns)
+            times = self.recorded.setdefault(self.parts[self.part].name, [])
         else:
-            (self.after_ns if self.phase == "timing" else self.before_ns).append(now - self.last_ns)
+            times = self.after if self.phase == "timing" else self.before
+        times.append(StepTime(now - self.last_ns, self.loading_ns))
 
     # --- The profiler ---
 
@@ -249,20 +261,23 @@ class Recorder:
         profiler.stop()
         return profiler
 
-    def untraced_ns(self):
+    def untraced(self):
         """Steps before the recording; the first ones of them warm up."""
-        return self.before_ns[len(self.before_ns) // 4:][-32:]
+        return self.before[len(self.before) // 4:][-32:]
 
     def state_times(self, part):
-        """Puts the time of a step without and with the profiler into the trace, before it ends."""
-        untraced, traced = self.untraced_ns(), self.recorded_ns.get(part.name, [])[part.warmup:]
+        """Puts the time of a step, and the share of loading in it, without and with the profiler into the trace, before
+        it ends."""
+        untraced, traced = self.untraced(), self.recorded.get(part.name, [])[part.warmup:]
         if len(untraced) < 2 or len(traced) == 0:
             return
-        step = statistics.median(untraced)
-        spread = max(untraced) - min(untraced)
+        times = microseconds(untraced)
+        step = statistics.median(times)
         self.profiler.add_metadata_json(OWN_KEY, json.dumps({
-            "steps": 1, "windows": len(untraced), "step_time_us": step / 1e3,
-            "traced_step_time_us": statistics.median(traced) / 1e3, "tracing_spread": spread / step}))
+            "steps": 1, "windows": len(times), "step_time_us": step,
+            "traced_step_time_us": statistics.median(microseconds(traced)),
+            "loading_share": loading_share(untraced), "traced_loading_share": loading_share(traced),
+            "tracing_spread": (max(times) - min(times)) / step}))
 
     def new_file(self, folder):
         """A new file's name for this process, within the folder of the recording."""
@@ -347,7 +362,7 @@ class Recorder:
                 "an optimizer stepped or a DataLoader was asked for a batch, so no step is known; if each call of "
                 "the model is one, --step=forward records it")
         return "the program ended after %d steps, before the recording started: --wait=%d starts it earlier" % (
-            steps, 2 if len(self.before_ns) > 6 else 1)
+            steps, 2 if len(self.before) > 6 else 1)
 
     def write_note(self):
         """What this process did, in notes/PID.json of the folder; `chokepoint record` puts the notes of all processes
@@ -363,12 +378,12 @@ class Recorder:
         torch = sys.modules.get("torch")
         return {"pid": self.pid, "rank": self.rank(), "argv": sys.argv, "python": sys.version.split()[0],
                 "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
-                "inference": self.inference, "steps": len(self.before_ns), "wait": self.wait,
+                "inference": self.inference, "steps": len(self.before), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
                 "fetches": self.fetches_at_all, "calls": self.calls, "own_trace": self.foreign, "parts": self.files,
-                "before_us": [each / 1e3 for each in self.untraced_ns()],
-                "recorded_us": {name: [each / 1e3 for each in times] for name, times in self.recorded_ns.items()},
-                "after_us": [each / 1e3 for each in self.after_ns]}
+                "before_us": microseconds(self.untraced()),
+                "recorded_us": {name: microseconds(times) for name, times in self.recorded.items()},
+                "after_us": microseconds(self.after)}
 
     def leave(self):
         """Gives the program its functions back."""
@@ -409,6 +424,15 @@ def quiet(module):
     finally:
         if said is not None:
             module._warn_once = said
+
+
+def microseconds(times):
+    return [each.ns / 1e3 for each in times]
+
+
+def loading_share(times):
+    """The median of the steps' shares: other programs that slow a step down slow its loading down, too."""
+    return statistics.median(each.loading_ns / each.ns for each in times)
 
 
 def forget_step(path, number):
@@ -510,9 +534,14 @@ def wrap_loader(recorder, module):
 
     @functools.wraps(fetch)
     def __next__(self):
-        if recorder.phase != "done":  # of inference the loader stays wrapped: a training may come
-            recorder.fetching()
-        return fetch(self)
+        if recorder.phase == "done":  # of inference the loader stays wrapped: a training may come
+            return fetch(self)
+        recorder.fetching()
+        begin = time.perf_counter_ns()
+        try:
+            return fetch(self)
+        finally:
+            recorder.fetched(time.perf_counter_ns() - begin)
 
     replace(recorder, iterator, "__next__", __next__)
 

@@ -102,8 +102,10 @@ struct event_step { /* our own numbers; -1: unknown */
 struct trace_cost {
     int64_t steps, windows;
     double step_ns, traced_step_ns; /* 0: not measured */
-    double spread;                  /* of the windows of a kind, over their median; NAN: unknown */
-    double other_cores; /* that other programs used meanwhile, on average; NAN: unknown */
+    double loading_share,
+        traced_loading_share; /* of a step, within fetches of a DataLoader; 0: not measured */
+    double spread;            /* of the windows of a kind, over their median; NAN: unknown */
+    double other_cores;       /* that other programs used meanwhile, on average; NAN: unknown */
 };
 
 /* The limits of the device that our own traces state (kineto.h); 0: not known. */

@@ -62,6 +62,15 @@ for i, x in enumerate(DataLoader(range(160))):
     if i % 4 == 3:
         o.step(); o.zero_grad()
 """
+LOADING = HEAD + """
+def work(times):
+    return sum(range(4000 * times))
+o = torch.optim.SGD()
+for i, x in enumerate(DataLoader(work(1) for _ in range(160))):
+    work(3)
+    if i % 4 == 3:
+        o.step(); o.zero_grad()
+"""
 CLOSURE = HEAD + """
 inner, o = torch.optim.Adam(), torch.optim.SGD()
 for x in DataLoader(range(40)):
@@ -208,6 +217,15 @@ def check_kinds(new):
     done = run(folder, EVALUATION_FIRST)
     check_steps("evaluation first", done.plain["trace"], 8, fetch=1, step=1, zero=1)
     check(list(done.plain) == ["trace"], f"evaluation first: {list(done.plain)}")
+
+
+def check_loading(new):
+    """The share of a step within its four fetches, with the profiler and without."""
+    own = run(new("loading"), LOADING).plain["trace"]["chokepoint"]
+    for name in ("loading_share", "traced_loading_share"):
+        check(0.15 < own[name] < 0.4, f"{name} {own[name]}, not a quarter")
+    own = run(new("no loading"), LOOP.replace("AT_15", "pass")).plain["trace"]["chokepoint"]
+    check(own["loading_share"] == own["traced_loading_share"] == 0, f"no loader: {own}")
 
 
 def check_calls(new):
@@ -361,8 +379,8 @@ def main():
             folder.mkdir()
             return folder
 
-        for part in (check_kinds, check_calls, check_early_ends, check_others, check_processes, check_pythons,
-                     check_sitecustomize, check_folder, check_lost_folder, check_signals):
+        for part in (check_kinds, check_loading, check_calls, check_early_ends, check_others, check_processes,
+                     check_pythons, check_sitecustomize, check_folder, check_lost_folder, check_signals):
             part(new)
     for failure in failures:
         print(failure)

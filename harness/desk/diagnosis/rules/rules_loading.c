@@ -44,7 +44,7 @@ static void take_as_replayed(struct finding *finding, const struct facts *facts,
     finding->least_step_ns = least_step_ns(facts);
 }
 
-/* Events of the loop's thread, if the host is alone, and those of them that lie within loading. */
+/* Events of the loop's thread, and those of them that lie within loading. */
 struct loop_events {
     double all, loading; /* per step */
 };
@@ -56,7 +56,7 @@ static struct loop_events count_events(const struct facts *facts)
     const struct host_segment *segment = host->items, *end = segment + host->count;
     int64_t all = 0, loading = 0;
 
-    for (int64_t i = 0; timeline->host_alone && i < timeline->host_count; i++) {
+    for (int64_t i = 0; i < timeline->host_count; i++) {
         const struct trace_event *event = timeline->host[i];
         if (event->track != host->loop)
             continue;
@@ -75,8 +75,8 @@ static struct loop_events count_events(const struct facts *facts)
  * operators per step. If a step is longer by more than this per event, it is longer for other reasons as well. */
 #define TRACER_NS_MOST 1000.0
 
-/* The tracer takes this long per event. A host alone spends that time itself, and much of it in a loader that makes its batches
- * of many small operators. 0: not known, or the loop is no slower with the tracer. */
+/* The tracer takes this long per event, and a loader that makes its batches of many small operators has most of them. 0: not
+ * known, or the loop is no slower with the tracer. */
 static double tracer_ns(const struct facts *facts, const struct loop_events *events)
 {
     double untraced_ns = facts->summary->trace->cost.step_ns;
@@ -86,23 +86,52 @@ static double tracer_ns(const struct facts *facts, const struct loop_events *eve
     return fmin((facts->step_ns - untraced_ns) / events->all, TRACER_NS_MOST);
 }
 
-/* The share of loading in the step without the tracer's time, in time of the traced step, as other rules have it. */
-static double lost_without_tracer(const struct facts *facts, const struct loop_events *events,
-                                  double event_ns)
+/* If nobody timed the loader: the share of loading in the step without the tracer's time. That takes too much off the
+ * loader, since a tracer slows all else down as well, not by events but by the memory that it fills (docs/record.md). */
+static double lost_by_events(struct finding *finding, const struct facts *facts)
 {
     double lost_ns = lost_to_loading(facts);
+    struct loop_events events = count_events(facts);
+    double event_ns = tracer_ns(facts, &events);
+    double tracer_in_loading_ns = event_ns * events.loading;
 
     if (!(event_ns > 0))
         return lost_ns;
-    return fmax(0, lost_ns - event_ns * events->loading) * facts->step_ns /
-           (facts->step_ns - event_ns * events->all);
+    if (tracer_in_loading_ns >= RULE_SHARE_LEAST * facts_doing_ns(facts, HOST_LOADING))
+        finding_says(finding,
+                     "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
+                     quantity_time(tracer_in_loading_ns).text, 100 * events.loading / events.all);
+    return fmax(0, lost_ns - tracer_in_loading_ns) * facts->step_ns /
+           (facts->step_ns - event_ns * events.all);
+}
+
+/* The recorder timed the loader in steps with the tracer and in steps without. */
+static double lost_as_timed(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    if (fabs(cost->traced_loading_share - cost->loading_share) >= RULE_SHARE_LEAST)
+        finding_says(finding, "; loading is %.0f%% of a step without the tracer, %.0f%% with it",
+                     100 * cost->loading_share, 100 * cost->traced_loading_share);
+    return fmin(facts->step_ns,
+                lost_to_loading(facts) * cost->loading_share / cost->traced_loading_share);
+}
+
+/* In time of the traced step, as other rules have it. A host alone spends the tracer's time itself. */
+static double lost_without_tracer(struct finding *finding, const struct facts *facts)
+{
+    const struct trace_cost *cost = &facts->summary->trace->cost;
+
+    if (!facts->summary->timeline.host_alone)
+        return lost_to_loading(facts);
+    if (cost->loading_share > 0 && cost->traced_loading_share > 0)
+        return lost_as_timed(finding, facts);
+    return lost_by_events(finding, facts);
 }
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
 {
     double exposed = facts_doing_ns(facts, HOST_LOADING);
-    struct loop_events events = count_events(facts);
-    double event_ns = tracer_ns(facts, &events);
 
     if (facts_loading_is_uneven(facts))
         return false;
@@ -118,14 +147,9 @@ static bool judge_data_loading(struct finding *finding, const struct facts *fact
                      "prepares it; its own work takes %s",
                      quantity_time(exposed).text, step_text(facts).text,
                      quantity_time(facts->busy_ns).text);
-    if (event_ns > 0 && event_ns * events.loading >= RULE_SHARE_LEAST * exposed) {
-        finding_says(
-            finding, "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
-            quantity_time(event_ns * events.loading).text, 100 * events.loading / events.all);
-    }
     /* On a host alone, loading and computing share the cores. */
     take_as_replayed(finding, facts, facts->summary->timeline.host_alone ? 0 : 1);
-    if (!finding_replays(finding, facts, lost_without_tracer(facts, &events, event_ns)))
+    if (!finding_replays(finding, facts, lost_without_tracer(finding, facts)))
         return false;
     if (facts->summary->timeline.host_alone)
         finding->predicted_gain = NAN;

@@ -72,6 +72,9 @@ static void take_ours(struct kineto_reader *reader, const char *bytes, size_t le
     event_parse_member(parser, bytes, length, "windows", &cost->windows);
     event_parse_fraction(parser, bytes, length, "step_time_us", &step_us);
     event_parse_fraction(parser, bytes, length, "traced_step_time_us", &traced_us);
+    event_parse_fraction(parser, bytes, length, "loading_share", &cost->loading_share);
+    event_parse_fraction(parser, bytes, length, "traced_loading_share",
+                         &cost->traced_loading_share);
     event_parse_fraction(parser, bytes, length, "tracing_spread", &cost->spread);
     event_parse_fraction(parser, bytes, length, "other_programs_cores", &cost->other_cores);
     event_parse_fraction(parser, bytes, length, "peak_flops_per_second",
