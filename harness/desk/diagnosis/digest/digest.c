@@ -15,24 +15,15 @@ static const char SCHEMA_NAME[] = "chokepoint_digest";
 
 static void put(struct fields *fields, struct digest *digest)
 {
-    const char *range = digest->trace->step_range != 0
-                            ? trace_file_name(digest->trace, digest->trace->step_range)
-                            : NULL;
-    cJSON *root;
+    uint32_t range = digest->trace->step_range;
+    struct trace_head head = { digest->trace,
+                               range != 0 ? trace_file_name(digest->trace, range) : NULL };
 
     json_integer(&fields->json, fields->object, SCHEMA_NAME, DIGEST_SCHEMA);
-    field_begin(fields, "head", &root);
-    trace_head_fields(fields, digest->trace, &range);
-    field_end(fields, root);
-    field_begin(fields, "record", &root);
-    record_fields(fields, &digest->record);
-    field_end(fields, root);
-    field_begin(fields, "summary", &root);
-    summary_fields(fields, digest->summary);
-    field_end(fields, root);
-    field_begin(fields, "held", &root);
-    held_fields(fields, digest->held);
-    field_end(fields, root);
+    field_object(fields, "head", trace_head_fields, &head);
+    field_object(fields, "record", record_fields, &digest->record);
+    field_object(fields, "summary", summary_fields, digest->summary);
+    field_object(fields, "held", held_fields, digest->held);
 }
 
 enum status digest_write(char **line, struct digest *digest)
@@ -124,8 +115,7 @@ static enum status take_range(struct trace_file *trace, const char *range)
 /* The text that is read, and its destination. */
 struct taking {
     struct fields fields;
-    struct trace_file *trace;
-    const char *range;
+    struct trace_head head;
     struct summary *summary;
     struct rank_record *record;
 };
@@ -135,29 +125,18 @@ static void take_members(struct arena *arena, void *context)
     struct taking *taking = context;
     struct fields *fields = &taking->fields;
     struct held *held;
-    cJSON *root;
 
     fields->arena = arena;
-    if (taking->summary == NULL && field_begin(fields, "head", &root)) {
-        trace_head_fields(fields, taking->trace, &taking->range);
-        field_end(fields, root);
-    }
-    if (taking->record != NULL && field_begin(fields, "record", &root)) {
-        record_fields(fields, taking->record);
-        field_end(fields, root);
-    }
+    if (taking->summary == NULL)
+        field_object(fields, "head", trace_head_fields, &taking->head);
+    if (taking->record != NULL)
+        field_object(fields, "record", record_fields, taking->record);
     if (taking->summary == NULL)
         return;
     held = ARENA_NEW(arena, struct held, 1);
     taking->summary->held = held;
-    if (field_begin(fields, "summary", &root)) {
-        summary_fields(fields, taking->summary);
-        field_end(fields, root);
-    }
-    if (field_begin(fields, "held", &root)) {
-        held_fields(fields, held);
-        field_end(fields, root);
-    }
+    field_object(fields, "summary", summary_fields, taking->summary);
+    field_object(fields, "held", held_fields, held);
 }
 
 static enum status take(struct arena *arena, struct taking *taking)
@@ -165,7 +144,7 @@ static enum status take(struct arena *arena, struct taking *taking)
     enum status status = STATUS_OK;
     cJSON *root = NULL;
 
-    TRY_OUT(parse(&root, taking->trace->digest));
+    TRY_OUT(parse(&root, taking->head.trace->digest));
     taking->fields = (struct fields){ .reading = true, .object = root };
     TRY_OUT(arena_run(arena, take_members, taking));
     if (taking->fields.fault[0] != '\0')
@@ -179,11 +158,11 @@ out:
 enum status digest_take_head(struct trace_file *trace)
 {
     enum status status = STATUS_OK;
-    struct taking taking = { .trace = trace };
+    struct taking taking = { .head.trace = trace };
 
     trace->digest_arena = arena_open();
     TRY_OUT(take(trace->digest_arena, &taking));
-    TRY_OUT(take_range(trace, taking.range));
+    TRY_OUT(take_range(trace, taking.head.step_range));
 
 out:
     return status;
@@ -192,7 +171,7 @@ out:
 enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
                         struct rank_record *record)
 {
-    struct taking taking = { .trace = trace, .summary = summary, .record = record };
+    struct taking taking = { .head.trace = trace, .summary = summary, .record = record };
 
     if (summary != NULL)
         *summary = (struct summary){ .arena = arena, .trace = trace, .timeline.trace = trace };

@@ -4,23 +4,16 @@ enum { STEPS_MOST = 1 << 20, TRACKS_MOST = 4096, COLLECTIVES_MOST = 1 << 16 };
 
 /* --- The file --- */
 
-static void device_fields(struct fields *fields, struct trace_file *trace)
+static void device_fields(struct fields *fields, void *object)
 {
-    cJSON *array, *row = NULL, *outer;
-    int64_t count = field_rows(fields, "devices", trace->device_count, TRACE_FILE_DEVICES, &array);
+    struct event_device *device = object;
 
-    trace->device_count = (int)count;
-    for (int64_t i = 0; i < count; i++) {
-        struct event_device *device = &trace->devices[i];
-        field_row_begin(fields, array, &row, &outer);
-        field_integer(fields, "id", &device->id);
-        field_text(fields, "name", device->name, sizeof device->name);
-        field_integer(fields, "memory", &device->memory_bytes);
-        field_integer(fields, "budget", &device->memory_budget_bytes);
-        field_int(fields, "host_cores", &device->host_cores, -1, 1 << 20);
-        field_int(fields, "shares_host_cores", &device->shares_host_cores, -1, 1);
-        field_end(fields, outer);
-    }
+    field_integer(fields, "id", &device->id);
+    field_text(fields, "name", device->name, sizeof device->name);
+    field_integer(fields, "memory", &device->memory_bytes);
+    field_integer(fields, "budget", &device->memory_budget_bytes);
+    field_int(fields, "host_cores", &device->host_cores, -1, 1 << 20);
+    field_int(fields, "shares_host_cores", &device->shares_host_cores, -1, 1);
 }
 
 static void damage_fields(struct fields *fields, struct trace_file *trace)
@@ -40,9 +33,12 @@ static void damage_fields(struct fields *fields, struct trace_file *trace)
         trace->other_count = trace->name_count + foreign;
 }
 
-void trace_head_fields(struct fields *fields, struct trace_file *trace, const char **step_range)
+void trace_head_fields(struct fields *fields, void *object)
 {
+    struct trace_head *head = object;
+    struct trace_file *trace = head->trace;
     int64_t *events = fields->reading ? &trace->digest_events : &trace->event_count;
+    int64_t devices = trace->device_count;
 
     field_integer(fields, "rank", &trace->rank);
     field_integer(fields, "world_size", &trace->world_size);
@@ -57,40 +53,39 @@ void trace_head_fields(struct fields *fields, struct trace_file *trace, const ch
     field_number(fields, "cost_other_cores", &trace->cost.other_cores);
     field_string(fields, "recorder", &trace->recorder);
     field_string(fields, "unread_device", &trace->unread_device);
-    field_string(fields, "step_range", step_range);
+    field_string(fields, "step_range", &head->step_range);
     damage_fields(fields, trace);
-    device_fields(fields, trace);
+    field_rows(fields, "devices", trace->devices, &devices, sizeof trace->devices[0],
+               TRACE_FILE_DEVICES, device_fields);
+    trace->device_count = (int)devices;
 }
 
 /* --- The summary --- */
 
-static void sound_fields(struct fields *fields, struct soundness *soundness)
+static void sound_row_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct sound_row *row = object;
 
-    if (!field_begin(fields, "soundness", &outer))
-        return;
-    FIELD_ENUM(fields, "trust", &soundness->trust, enum trust, TRUST_LITTLE + 1);
-    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
-        struct sound_row *row = &soundness->rows[i];
-        cJSON *all;
-        if (!field_begin(fields, sound_check_name((enum sound_check)i), &all))
-            continue;
-        field_integer(fields, "count", &row->count);
-        FIELD_ENUM(fields, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
-        field_text(fields, "found", row->found, sizeof row->found);
-        field_text(fields, "mended", row->mended, sizeof row->mended);
-        field_end(fields, all);
-    }
-    field_end(fields, outer);
+    field_integer(fields, "count", &row->count);
+    FIELD_ENUM(fields, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
+    field_text(fields, "found", row->found, sizeof row->found);
+    field_text(fields, "mended", row->mended, sizeof row->mended);
 }
 
-static void usage_fields(struct fields *fields, const char *name, struct usage *usage)
+static void sound_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct soundness *soundness = object;
 
-    if (!field_begin(fields, name, &outer))
-        return;
+    FIELD_ENUM(fields, "trust", &soundness->trust, enum trust, TRUST_LITTLE + 1);
+    for (int i = 0; i < SOUND_CHECK_COUNT; i++)
+        field_object(fields, sound_check_name((enum sound_check)i), sound_row_fields,
+                     &soundness->rows[i]);
+}
+
+static void usage_fields(struct fields *fields, void *object)
+{
+    struct usage *usage = object;
+
     field_integer(fields, "work", &usage->work_count);
     field_integer(fields, "start_ns", &usage->start_ns);
     field_integer(fields, "end_ns", &usage->end_ns);
@@ -105,38 +100,38 @@ static void usage_fields(struct fields *fields, const char *name, struct usage *
     field_integer(fields, "exposed_ns", &usage->communication_exposed_ns);
     field_integer(fields, "copy_exposed_ns", &usage->copy_exposed_ns);
     field_integer(fields, "memory_exposed_ns", &usage->memory_exposed_ns);
-    field_end(fields, outer);
+}
+
+static void track_fields(struct fields *fields, void *object)
+{
+    struct track_usage *track = object;
+
+    field_integer(fields, "device", &track->device);
+    field_integer(fields, "stream", &track->stream);
+    field_object(fields, "usage", usage_fields, &track->usage);
 }
 
 static void timeline_fields(struct fields *fields, struct timeline *timeline)
 {
-    cJSON *array, *row = NULL, *outer;
-    int64_t count;
-
     field_integer(fields, "work", &timeline->work_count);
     field_bool(fields, "host_alone", &timeline->host_alone);
-    usage_fields(fields, "all", &timeline->all);
-    count = field_rows(fields, "devices", timeline->device_count, TRACKS_MOST, &array);
-    if (fields->reading)
-        timeline->devices = ARENA_NEW(fields->arena, struct track_usage, count);
-    timeline->device_count = count;
-    for (int64_t i = 0; i < count; i++) {
-        struct track_usage *device = &timeline->devices[i];
-        field_row_begin(fields, array, &row, &outer);
-        field_integer(fields, "device", &device->device);
-        field_integer(fields, "stream", &device->stream);
-        usage_fields(fields, "usage", &device->usage);
-        field_end(fields, outer);
-    }
+    field_object(fields, "all", usage_fields, &timeline->all);
+    timeline->devices = field_rows(fields, "devices", timeline->devices, &timeline->device_count,
+                                   sizeof *timeline->devices, TRACKS_MOST, track_fields);
 }
 
-static void steps_fields(struct fields *fields, struct steps *steps)
+static void step_fields(struct fields *fields, void *object)
 {
-    cJSON *array, *row = NULL, *outer, *all;
-    int64_t count;
+    struct step *step = object;
 
-    if (!field_begin(fields, "steps", &all))
-        return;
+    field_integer(fields, "n", &step->number);
+    field_integer(fields, "ns", &step->duration_ns);
+}
+
+static void steps_fields(struct fields *fields, void *object)
+{
+    struct steps *steps = object;
+
     field_number(fields, "mean_ns", &steps->mean_ns);
     field_number(fields, "median_ns", &steps->median_ns);
     field_numbers(fields, "part_ns", steps->mean_part_ns, STEP_PART_COUNT);
@@ -144,62 +139,54 @@ static void steps_fields(struct fields *fields, struct steps *steps)
     field_integer(fields, "max_ns", &steps->max_ns);
     field_string(fields, "region", &steps->region);
     field_string(fields, "anchor", &steps->anchor);
-    count = field_rows(fields, "items", steps->count, STEPS_MOST, &array);
-    if (fields->reading)
-        steps->items = ARENA_NEW(fields->arena, struct step, count);
-    steps->count = count;
-    for (int64_t i = 0; i < count; i++) {
-        field_row_begin(fields, array, &row, &outer);
-        field_integer(fields, "n", &steps->items[i].number);
-        field_integer(fields, "ns", &steps->items[i].duration_ns);
-        field_end(fields, outer);
-    }
-    field_end(fields, all);
+    steps->items = field_rows(fields, "items", steps->items, &steps->count, sizeof *steps->items,
+                              STEPS_MOST, step_fields);
 }
 
-static void launches_fields(struct fields *fields, struct launches *launches)
+static void launches_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct launches *launches = object;
 
-    if (!field_begin(fields, "launches", &outer))
-        return;
     field_integer(fields, "count", &launches->count);
     field_integer(fields, "host_ns", &launches->host_ns);
     field_integer(fields, "delay_ns", &launches->delay_ns);
     field_integer(fields, "delay_max_ns", &launches->delay_max_ns);
     field_integer(fields, "short", &launches->short_count);
     field_integer(fields, "queue_max", &launches->queue_max);
-    field_end(fields, outer);
 }
 
-static void phases_fields(struct fields *fields, struct phases *phases)
+struct seen_phase {
+    bool *seen;
+    struct phase_mean *mean;
+};
+
+static void phase_fields(struct fields *fields, void *object)
 {
-    cJSON *outer, *all;
+    const struct seen_phase *phase = object;
 
-    if (!field_begin(fields, "phases", &all))
-        return;
-    for (int i = 0; i < PHASE_COUNT; i++) {
-        struct phase_mean *mean = &phases->means[i];
-        if (!field_begin(fields, phase_name((enum phase)i), &outer))
-            continue;
-        field_bool(fields, "seen", &phases->seen[i]);
-        field_number(fields, "host_ns", &mean->host_ns);
-        field_number(fields, "device_ns", &mean->device_ns);
-        field_number(fields, "work", &mean->work_count);
-        field_end(fields, outer);
-    }
-    field_end(fields, all);
+    field_bool(fields, "seen", phase->seen);
+    field_number(fields, "host_ns", &phase->mean->host_ns);
+    field_number(fields, "device_ns", &phase->mean->device_ns);
+    field_number(fields, "work", &phase->mean->work_count);
 }
 
-static void messages_fields(struct fields *fields, struct messages *messages)
+static void phases_fields(struct fields *fields, void *object)
+{
+    struct phases *phases = object;
+
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        struct seen_phase phase = { &phases->seen[i], &phases->means[i] };
+        field_object(fields, phase_name((enum phase)i), phase_fields, &phase);
+    }
+}
+
+static void messages_fields(struct fields *fields, void *object)
 {
     enum { SUM = 3 };
+    struct messages *messages = object;
     struct message_sum *sums[] = { messages->backward, messages->elsewhere };
     static const char *const names[] = { "backward", "elsewhere" };
-    cJSON *outer;
 
-    if (!field_begin(fields, "messages", &outer))
-        return;
     for (int which = 0; which < 2; which++) {
         int64_t numbers[MESSAGE_COUNT * SUM];
         for (int i = 0; i < MESSAGE_COUNT; i++) {
@@ -215,15 +202,12 @@ static void messages_fields(struct fields *fields, struct messages *messages)
     field_integer(fields, "backward_ns", &messages->backward_ns);
     field_number(fields, "fixed_ns", &messages->fixed_ns);
     field_number(fields, "shortest_ns", &messages->shortest_ns);
-    field_end(fields, outer);
 }
 
-static void idle_fields(struct fields *fields, struct idle *idle)
+static void idle_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct idle *idle = object;
 
-    if (!field_begin(fields, "idle", &outer))
-        return;
     field_integer(fields, "start_ns", &idle->start_ns);
     field_integer(fields, "end_ns", &idle->end_ns);
     field_integer(fields, "busy_ns", &idle->busy_ns);
@@ -237,30 +221,29 @@ static void idle_fields(struct fields *fields, struct idle *idle)
     field_integers(fields, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
     field_integer(fields, "drained", &idle->all.drained_count);
     field_integer(fields, "longest_ns", &idle->all.longest_ns);
-    field_end(fields, outer);
 }
 
-void summary_fields(struct fields *fields, struct summary *summary)
+void summary_fields(struct fields *fields, void *object)
 {
-    sound_fields(fields, &summary->soundness);
+    struct summary *summary = object;
+
+    field_object(fields, "soundness", sound_fields, &summary->soundness);
     timeline_fields(fields, &summary->timeline);
-    usage_fields(fields, "usage", &summary->usage);
-    steps_fields(fields, &summary->steps);
-    launches_fields(fields, &summary->launches);
-    phases_fields(fields, &summary->phases);
-    messages_fields(fields, &summary->messages);
-    idle_fields(fields, &summary->idle);
+    field_object(fields, "usage", usage_fields, &summary->usage);
+    field_object(fields, "steps", steps_fields, &summary->steps);
+    field_object(fields, "launches", launches_fields, &summary->launches);
+    field_object(fields, "phases", phases_fields, &summary->phases);
+    field_object(fields, "messages", messages_fields, &summary->messages);
+    field_object(fields, "idle", idle_fields, &summary->idle);
     field_integer(fields, "operators", &summary->operators.count);
 }
 
 /* --- The answers of the rules --- */
 
-static void facts_fields(struct fields *fields, struct facts *facts)
+static void facts_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct facts *facts = object;
 
-    if (!field_begin(fields, "facts", &outer))
-        return;
     field_bool(fields, "has_steps", &facts->has_steps);
     field_number(fields, "steps", &facts->steps);
     field_number(fields, "window_ns", &facts->window_ns);
@@ -271,7 +254,6 @@ static void facts_fields(struct fields *fields, struct facts *facts)
     field_number(fields, "passes", &facts->passes);
     field_number(fields, "median_step_ns", &facts->median_step_ns);
     field_number(fields, "turn_ns", &facts->turn_ns);
-    field_end(fields, outer);
 }
 
 static void judged_fields(struct fields *fields, struct judged *judged)
@@ -293,12 +275,10 @@ static void id_field(struct fields *fields, const char *name, const char **id)
     *id = rule != NULL ? rule->id : NULL;
 }
 
-static void place_fields(struct fields *fields, struct call_place *place)
+static void place_fields(struct fields *fields, void *object)
 {
-    cJSON *outer;
+    struct call_place *place = object;
 
-    if (!field_begin(fields, "where", &outer))
-        return;
     FIELD_ENUM(fields, "kind", &place->kind, enum call_place_kind, PLACE_OPERATOR + 1);
     field_text(fields, "file", place->file, sizeof place->file);
     field_integer(fields, "line", &place->line);
@@ -306,11 +286,12 @@ static void place_fields(struct fields *fields, struct call_place *place)
     field_text(fields, "function", place->function, sizeof place->function);
     field_text(fields, "call", place->call, sizeof place->call);
     field_number(fields, "share", &place->share);
-    field_end(fields, outer);
 }
 
-static void finding_fields(struct fields *fields, struct finding *finding)
+static void finding_fields(struct fields *fields, void *object)
 {
+    struct finding *finding = object;
+
     id_field(fields, "id", &finding->id);
     field_string(fields, "title", &finding->title);
     field_string(fields, "advice", &finding->advice);
@@ -329,48 +310,56 @@ static void finding_fields(struct fields *fields, struct finding *finding)
     field_number(fields, "least_step_ns", &finding->least_step_ns);
     id_field(fields, "once_fixed", &finding->once_fixed);
     field_text(fields, "evidence", finding->evidence, sizeof finding->evidence);
-    place_fields(fields, &finding->where);
+    field_object(fields, "where", place_fields, &finding->where);
 }
 
-static void found_fields(struct fields *fields, struct held *held)
-{
-    const struct rule *rule;
-    cJSON *outer, *all;
+/* The answer of one rule. */
+struct held_rule {
+    const char *id;
+    struct finding *finding;
+    struct judged *judged;
+    bool *shares;
+};
 
-    if (!field_begin(fields, "rules", &all))
+static void rule_fields(struct fields *fields, void *object)
+{
+    const struct held_rule *rule = object;
+    bool found = rule->finding->id != NULL;
+
+    judged_fields(fields, rule->judged);
+    field_bool(fields, "found", &found);
+    if (!found)
         return;
+    rule->finding->id = rule->id;
+    field_bool(fields, "shares", rule->shares);
+    finding_fields(fields, rule->finding);
+    rule->finding->id = rule->id;
+}
+
+static void rules_fields(struct fields *fields, void *object)
+{
+    struct held *held = object;
+    const struct rule *rule;
+
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        bool found = held->asked[i].id != NULL;
-        if (rule->asks_ranks || !field_begin(fields, rule->id, &outer))
-            continue;
-        judged_fields(fields, &held->judged[i]);
-        field_bool(fields, "found", &found);
-        if (found) {
-            held->asked[i].id = rule->id;
-            field_bool(fields, "shares", &held->shares[i]);
-            finding_fields(fields, &held->asked[i]);
-            held->asked[i].id = rule->id;
-        }
-        field_end(fields, outer);
+        struct held_rule answer = { rule->id, &held->asked[i], &held->judged[i], &held->shares[i] };
+        if (!rule->asks_ranks)
+            field_object(fields, rule->id, rule_fields, &answer);
     }
-    field_end(fields, all);
 }
 
 static void hidden_fields(struct fields *fields, struct held *held)
 {
-    cJSON *array, *row = NULL, *outer;
-    int64_t count, kept = 0;
+    int64_t kept = 0;
 
     id_field(fields, "hidden_by", &held->hidden_by);
     field_number(fields, "hidden_by_ns", &held->hidden_by_ns);
     field_number(fields, "left_step_ns", &held->left_step_ns);
-    count = field_rows(fields, "hidden", held->hidden_count, rule_count(), &array);
-    for (int64_t i = 0; i < count; i++) {
-        field_row_begin(fields, array, &row, &outer);
-        finding_fields(fields, &held->hidden[kept]);
-        field_end(fields, outer);
-        kept += held->hidden[kept].id != NULL;
-    }
+    field_rows(fields, "hidden", held->hidden, &held->hidden_count, sizeof *held->hidden,
+               rule_count(), finding_fields);
+    for (int64_t i = 0; i < held->hidden_count; i++)
+        if (held->hidden[i].id != NULL)
+            held->hidden[kept++] = held->hidden[i];
     held->hidden_count = kept;
 }
 
@@ -386,8 +375,9 @@ static void next_fields(struct fields *fields, struct next_fix *next)
         next->first = NULL;
 }
 
-void held_fields(struct fields *fields, struct held *held)
+void held_fields(struct fields *fields, void *object)
 {
+    struct held *held = object;
     int count = rule_count();
 
     if (fields->reading) {
@@ -396,8 +386,8 @@ void held_fields(struct fields *fields, struct held *held)
         held->shares = ARENA_NEW(fields->arena, bool, count);
         held->hidden = ARENA_NEW(fields->arena, struct finding, count);
     }
-    facts_fields(fields, &held->facts);
-    found_fields(fields, held);
+    field_object(fields, "facts", facts_fields, &held->facts);
+    field_object(fields, "rules", rules_fields, held);
     hidden_fields(fields, held);
     next_fields(fields, &held->next);
 }
@@ -431,8 +421,10 @@ static void starts_column(struct fields *fields, const char *name, int64_t **sta
             (*starts)[i] = 0;
 }
 
-static void group_fields(struct fields *fields, struct record_group *group, int64_t steps)
+static void group_fields(struct fields *fields, void *object)
 {
+    struct record_group *group = object;
+
     field_string(fields, "name", &group->name);
     field_string(fields, "about", &group->about);
     field_string(fields, "ranks", &group->ranks);
@@ -446,18 +438,22 @@ static void group_fields(struct fields *fields, struct record_group *group, int6
     column(fields, "ns", &group->ns, group->count);
     column(fields, "own_ns", &group->own_ns, group->count);
     column(fields, "bytes", &group->bytes, group->count);
-    for (int64_t i = 0; i < group->count; i++)
-        if (group->step[i] < 0 || group->step[i] >= steps)
-            group->step[i] = 0;
     if (fields->reading && (group->name == NULL || group->about == NULL || group->ranks == NULL ||
                             group->kind == NULL))
         group->name = group->about = group->ranks = group->kind = "";
 }
 
-void record_fields(struct fields *fields, struct rank_record *record)
+/* Steps that the record does not have would be read beyond its end. */
+static void check_steps(struct record_group *group, int64_t steps)
 {
-    cJSON *array, *row = NULL, *outer;
-    int64_t count;
+    for (int64_t i = 0; i < group->count; i++)
+        if (group->step[i] < 0 || group->step[i] >= steps)
+            group->step[i] = 0;
+}
+
+void record_fields(struct fields *fields, void *object)
+{
+    struct rank_record *record = object;
 
     field_string(fields, "source", &record->source);
     field_string(fields, "node", &record->node);
@@ -470,15 +466,10 @@ void record_fields(struct fields *fields, struct rank_record *record)
     column(fields, "ns", &record->ns, record->step_count);
     column(fields, "tokens", &record->tokens, record->step_count);
     column(fields, "part_ns", &record->part_ns, record->step_count * STEP_PART_COUNT);
-    count = field_rows(fields, "groups", record->group_count, RECORD_GROUPS, &array);
-    if (fields->reading)
-        record->groups = ARENA_NEW(fields->arena, struct record_group, count);
-    record->group_count = count;
-    for (int64_t i = 0; i < count; i++) {
-        field_row_begin(fields, array, &row, &outer);
-        group_fields(fields, &record->groups[i], record->step_count);
-        field_end(fields, outer);
-    }
+    record->groups = field_rows(fields, "groups", record->groups, &record->group_count,
+                                sizeof *record->groups, RECORD_GROUPS, group_fields);
+    for (int64_t i = 0; i < record->group_count; i++)
+        check_steps(&record->groups[i], record->step_count);
     if (fields->reading && (record->source == NULL || record->node == NULL || record->job == NULL))
         record->source = record->node = record->job = "";
 }

@@ -5,10 +5,14 @@
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/desk/diagnosis/digest/fields.h"
 
-/* `step_range`: the name of the ranges that count as steps; NULL: none. */
-void trace_head_fields(struct fields *fields, struct trace_file *trace, const char **step_range);
-void summary_fields(struct fields *fields, struct summary *summary);
-void held_fields(struct fields *fields, struct held *held);
-void record_fields(struct fields *fields, struct rank_record *record);
+struct trace_head {
+    struct trace_file *trace;
+    const char *step_range; /* the name of the ranges that count as steps; NULL: none */
+};
+
+field_members trace_head_fields, /* struct trace_head */
+    summary_fields,              /* struct summary */
+    held_fields,                 /* struct held */
+    record_fields;               /* struct rank_record */
 
 #endif

@@ -224,53 +224,55 @@ void field_numbers(struct fields *fields, const char *name, double *values, int6
 
 /* --- Objects --- */
 
-bool field_begin(struct fields *fields, const char *name, cJSON **outer)
+static void go_through(struct fields *fields, cJSON *inner, field_members *members, void *object)
 {
-    cJSON *inner;
+    cJSON *outer = fields->object;
 
-    *outer = fields->object;
-    if (!fields->reading) {
-        inner = json_object(&fields->json, fields->object, name);
-    } else {
-        inner = cJSON_GetObjectItemCaseSensitive(fields->object, name);
-        if (!cJSON_IsObject(inner)) {
-            fault(fields, name, "is missing, or no object");
-            return false;
-        }
-    }
     fields->object = inner;
-    return true;
-}
-
-void field_end(struct fields *fields, cJSON *outer)
-{
+    members(fields, object);
     fields->object = outer;
 }
 
-int64_t field_rows(struct fields *fields, const char *name, int64_t count, int64_t most,
-                   cJSON **array)
+void field_object(struct fields *fields, const char *name, field_members *members, void *object)
 {
-    if (!fields->reading) {
-        *array = json_array(&fields->json, fields->object, name);
-        return count;
-    }
-    *array = (cJSON *)member(fields, name);
-    if (*array == NULL)
-        return 0;
-    count = cJSON_IsArray(*array) ? cJSON_GetArraySize(*array) : -1;
-    *array = (*array)->child;
-    if (count >= 0 && count <= most)
-        return count;
-    fault(fields, name, "is no array, or too long");
-    return 0;
+    cJSON *inner = fields->reading ? cJSON_GetObjectItemCaseSensitive(fields->object, name)
+                                   : json_object(&fields->json, fields->object, name);
+
+    if (fields->reading && !cJSON_IsObject(inner))
+        fault(fields, name, "is missing, or no object");
+    else
+        go_through(fields, inner, members, object);
 }
 
-void field_row_begin(struct fields *fields, cJSON *array, cJSON **row, cJSON **outer)
+/* The array that is read, and its length; NULL: it is not there, or has none. */
+static cJSON *take_rows(struct fields *fields, const char *name, int64_t most, int64_t *count)
 {
-    *outer = fields->object;
-    if (fields->reading)
-        *row = *row == NULL ? array : (*row)->next;
-    else
-        *row = json_object(&fields->json, array, NULL);
-    fields->object = *row;
+    const cJSON *array = member(fields, name);
+
+    *count = array == NULL ? 0 : cJSON_IsArray(array) ? cJSON_GetArraySize(array) : -1;
+    if (*count < 0 || *count > most) {
+        fault(fields, name, "is no array, or too long");
+        *count = 0;
+    }
+    return *count > 0 ? array->child : NULL;
+}
+
+void *field_rows(struct fields *fields, const char *name, void *rows, int64_t *count, size_t size,
+                 int64_t most, field_members *members)
+{
+    cJSON *array;
+
+    if (!fields->reading) {
+        array = json_array(&fields->json, fields->object, name);
+        for (int64_t i = 0; i < *count; i++)
+            go_through(fields, json_object(&fields->json, array, NULL), members,
+                       (char *)rows + (size_t)i * size);
+        return rows;
+    }
+    array = take_rows(fields, name, most, count);
+    if (rows == NULL)
+        rows = arena_alloc(fields->arena, *count, size);
+    for (int64_t i = 0; array != NULL; array = array->next, i++)
+        go_through(fields, array, members, (char *)rows + (size_t)i * size);
+    return rows;
 }

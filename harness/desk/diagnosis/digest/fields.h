@@ -30,15 +30,16 @@ void field_string(struct fields *fields, const char *name, const char **text);
 void field_integers(struct fields *fields, const char *name, int64_t *values, int64_t count);
 void field_numbers(struct fields *fields, const char *name, double *values, int64_t count);
 
-/* The members of an object that is a member. False: it is not there, nothing is to be done, nor ended. */
-bool field_begin(struct fields *fields, const char *name, cJSON **outer);
-void field_end(struct fields *fields, cJSON *outer);
+/* Goes through the members of an object. */
+typedef void field_members(struct fields *fields, void *object);
 
-/* An array of objects, one per row, at most `most`. Returns how many there are; each is begun and ended by the calls
- * below. `count` counts when writing. */
-int64_t field_rows(struct fields *fields, const char *name, int64_t count, int64_t most,
-                   cJSON **array);
-void field_row_begin(struct fields *fields, cJSON *array, cJSON **row, cJSON **outer);
+/* An object that is a member; if it is missing, its struct stays as it was. */
+void field_object(struct fields *fields, const char *name, field_members *members, void *object);
+
+/* An array of objects, one per row of `size` bytes: *count of them when writing, at most `most` when reading. Returns the rows,
+ * which are read into `rows`, or into new ones if that is NULL. */
+void *field_rows(struct fields *fields, const char *name, void *rows, int64_t *count, size_t size,
+                 int64_t most, field_members *members);
 
 /* A number of an enum of `count` values. */
 #define FIELD_ENUM(fields, name, value, type, count)                                               \
