@@ -71,22 +71,6 @@ static void take_wait(void *context, const struct idle_gap *gap)
     costly_times_add(times, wait->start_ns, wait->end_ns, (double)gap->time.idle_ns);
 }
 
-static void gather_gaps(struct gathering *gathering)
-{
-    const struct summary *summary = gathering->summary;
-
-    idle_visit(gathering->times->arena, &summary->timeline, &summary->steps, &summary->host,
-               take_gap, gathering);
-}
-
-static void gather_waits(struct gathering *gathering)
-{
-    const struct summary *summary = gathering->summary;
-
-    idle_visit(gathering->times->arena, &summary->timeline, &summary->steps, &summary->host,
-               take_wait, gathering);
-}
-
 static void gather_allocations(struct gathering *gathering)
 {
     const struct timeline *timeline = &gathering->summary->timeline;
@@ -164,17 +148,18 @@ static void gather_operators(struct gathering *gathering)
 /* --- Findings --- */
 
 static const struct {
+    idle_gap_visit *take; /* gathers from each gap; NULL: not from gaps */
     void (*gather)(struct gathering *gathering);
     struct gathering what;
 } sites[SITE_COUNT] = {
-    [SITE_LOADING] = { .gather = gather_gaps, .what.doings = 1 << HOST_LOADING },
-    [SITE_LOGGING] = { .gather = gather_gaps, .what.doings = 1 << HOST_LOGGING },
-    [SITE_SAVING] = { .gather = gather_gaps, .what.doings = 1 << HOST_SAVING },
-    [SITE_LAUNCHING] = { .gather = gather_gaps,
+    [SITE_LOADING] = { .take = take_gap, .what.doings = 1 << HOST_LOADING },
+    [SITE_LOGGING] = { .take = take_gap, .what.doings = 1 << HOST_LOGGING },
+    [SITE_SAVING] = { .take = take_gap, .what.doings = 1 << HOST_SAVING },
+    [SITE_LAUNCHING] = { .take = take_gap,
                          .what.doings =
                              1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING },
-    [SITE_WORKING] = { .gather = gather_gaps, .what.doings = 1 << HOST_WORKING },
-    [SITE_WAITS] = { .gather = gather_waits },
+    [SITE_WORKING] = { .take = take_gap, .what.doings = 1 << HOST_WORKING },
+    [SITE_WAITS] = { .take = take_wait },
     [SITE_OPERATORS] = { .gather = gather_operators },
     [SITE_COMPUTING] = { .gather = gather_operators, .what.all = true },
     [SITE_ALLOCATIONS] = { .gather = gather_allocations },
@@ -189,19 +174,23 @@ static const struct {
 void finding_place_of(struct arena *arena, struct finding *finding, enum finding_site site,
                       const struct facts *facts)
 {
+    const struct summary *summary = facts->summary;
     struct arena *scratch = arena_scratch(arena);
     struct costly_times times = { .arena = scratch };
     struct gathering gathering = sites[site].what;
 
-    gathering.summary = facts->summary;
+    gathering.summary = summary;
     gathering.times = &times;
     /* Operators of a host that computes itself are its work. */
-    if (facts->summary->timeline.host_alone)
+    if (summary->timeline.host_alone)
         gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
-    if (sites[site].gather != NULL) {
+    if (sites[site].take != NULL)
+        idle_visit(scratch, &summary->timeline, &summary->steps, &summary->host, sites[site].take,
+                   &gathering);
+    else if (sites[site].gather != NULL)
         sites[site].gather(&gathering);
-        finding->where = call_site_of(&facts->summary->calls, &times);
-    }
+    if (times.count > 0)
+        finding->where = call_site_of(&summary->calls, &times);
     arena_close(scratch);
 }
 
