@@ -168,92 +168,76 @@ static void draw_steps(struct drawing *drawing)
 
 /* --- Threads --- */
 
+enum { NO_CATEGORY = -1 }; /* an event that is in no bar */
+
 struct track_range {
     uint32_t track;
     int64_t first, count; /* in timeline.host */
 };
 
-static bool is_phase(const struct summary *summary, const struct trace_event *event, int *phase)
-{
-    enum phase found;
-
-    if (!summary->host.has_loop || event->track != summary->host.loop ||
-        !phase_of_name(trace_file_name(summary->trace, event->name), &found))
-        return false;
-    *phase = (int)found;
-    return true;
-}
-
-/* A phase within another is left out. */
-static void draw_phases(struct drawing *drawing, const struct excerpt_row *row,
-                        const struct track_range *range)
+static int phase_of(const struct drawing *drawing, const struct trace_event *event)
 {
     const struct summary *summary = drawing->summary;
-    struct excerpt_row phases = *row;
-    int64_t until_ns = INT64_MIN;
-    int phase;
+    enum phase phase;
 
-    phases.kind = EXCERPT_PHASE;
-    begin_row(drawing, phases);
+    return summary->host.has_loop && event->track == summary->host.loop &&
+                   !trace_event_is_call(event) &&
+                   phase_of_name(trace_file_name(summary->trace, event->name), &phase)
+               ? (int)phase
+               : NO_CATEGORY;
+}
+
+static int doing_of_call(const struct drawing *drawing, const struct trace_event *event)
+{
+    const struct summary *summary = drawing->summary;
+
+    if (!trace_event_is_call(event))
+        return NO_CATEGORY;
+    if (host_activity_wait(&summary->host, event->track, event->start_ns) == event)
+        return HOST_WAITING;
+    return is_within(drawing->excerpt, event->start_ns, event->end_ns)
+               ? (int)host_doing_of_name(trace_file_name(summary->trace, event->name), true)
+               : HOST_OUTSIDE; /* no bar shows it */
+}
+
+/* A phase within a phase is left out, and a call within a call, of the driver mostly. */
+static void
+draw_outermost(struct drawing *drawing, struct excerpt_row row, const struct track_range *range,
+               int (*category_of)(const struct drawing *drawing, const struct trace_event *event))
+{
+    int64_t until_ns = INT64_MIN;
+
+    begin_row(drawing, row);
     for (int64_t i = 0; i < range->count; i++) {
-        const struct trace_event *event = summary->timeline.host[range->first + i];
-        if (trace_event_is_call(event) || event->start_ns < until_ns ||
-            !is_phase(summary, event, &phase))
+        const struct trace_event *event = drawing->summary->timeline.host[range->first + i];
+        int category = event->start_ns < until_ns ? NO_CATEGORY : category_of(drawing, event);
+        if (category == NO_CATEGORY)
             continue;
         until_ns = event->end_ns;
-        add_event(drawing, event, phase);
+        add_event(drawing, event, category);
     }
     end_row(drawing);
 }
 
 /* Operators of one depth. Phases do not count as a level: they have a row of their own. */
-static void draw_operators(struct drawing *drawing, const struct excerpt_row *row,
-                           const struct track_range *range, int wanted)
+static void draw_operators(struct drawing *drawing, struct excerpt_row row,
+                           const struct track_range *range)
 {
     const struct summary *summary = drawing->summary;
-    struct excerpt_row operators = *row;
     int64_t ends_ns[EXCERPT_DEPTH];
-    int depth = 0, phase;
+    int depth = 0;
 
-    operators.kind = EXCERPT_OPERATOR;
-    operators.depth = wanted;
-    begin_row(drawing, operators);
+    begin_row(drawing, row);
     for (int64_t i = 0; i < range->count; i++) {
         const struct trace_event *event = summary->timeline.host[range->first + i];
         const char *name = trace_file_name(summary->trace, event->name);
-        if (trace_event_is_call(event) || is_phase(summary, event, &phase))
+        if (trace_event_is_call(event) || phase_of(drawing, event) != NO_CATEGORY)
             continue;
         while (depth > 0 && ends_ns[depth - 1] <= event->start_ns) depth--;
-        if (depth == wanted)
+        if (depth == row.depth)
             add_event(drawing, event, (int)host_doing_of_name(name, false));
         if (depth < EXCERPT_DEPTH)
             ends_ns[depth++] = event->end_ns;
-    }
-    end_row(drawing);
-}
-
-/* A call within a call, of the driver mostly, is left out. */
-static void draw_calls(struct drawing *drawing, const struct excerpt_row *row,
-                       const struct track_range *range)
-{
-    const struct summary *summary = drawing->summary;
-    struct excerpt_row calls = *row;
-    int64_t until_ns = INT64_MIN;
-
-    calls.kind = EXCERPT_CALL;
-    begin_row(drawing, calls);
-    for (int64_t i = 0; i < range->count; i++) {
-        const struct trace_event *event = summary->timeline.host[range->first + i];
-        enum host_doing category;
-        if (!trace_event_is_call(event) || event->start_ns < until_ns)
-            continue;
-        until_ns = event->end_ns;
-        if (!is_within(drawing->excerpt, event->start_ns, event->end_ns))
-            continue;
-        category = host_doing_of_name(trace_file_name(summary->trace, event->name), true);
-        if (host_activity_wait(&summary->host, event->track, event->start_ns) == event)
-            category = HOST_WAITING;
-        add_event(drawing, event, (int)category);
     }
     end_row(drawing);
 }
@@ -268,9 +252,13 @@ static void draw_thread(struct drawing *drawing, const struct track_range *range
         .is_loop = summary->host.has_loop && summary->host.loop == range->track,
     };
 
-    draw_phases(drawing, &row, range);
-    for (int depth = 0; depth < EXCERPT_DEPTH; depth++) draw_operators(drawing, &row, range, depth);
-    draw_calls(drawing, &row, range);
+    row.kind = EXCERPT_PHASE;
+    draw_outermost(drawing, row, range, phase_of);
+    row.kind = EXCERPT_OPERATOR;
+    for (row.depth = 0; row.depth < EXCERPT_DEPTH; row.depth++) draw_operators(drawing, row, range);
+    row.kind = EXCERPT_CALL;
+    row.depth = 0;
+    draw_outermost(drawing, row, range, doing_of_call);
 }
 
 /* The threads that do something within the excerpt, the loop's first. */
