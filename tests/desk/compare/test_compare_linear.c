@@ -1,23 +1,16 @@
 /* Four times the rows cost four times the work, in `compare`, and so do four times the numbers that are none in a lenient
- * file: blocks of code are counted, not time, as in test_job_linear.c. */
+ * file. */
 #include "harness/desk/compare/comparison.h"
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/file/lenient_json.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/counting/counted_blocks.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static int64_t blocks;
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    blocks++;
-}
 
 /* A file of rows of 3 repetitions, in which `number` is each row's time as it is written. */
 static void write_rows(char path[32], int rows, const char *number)
@@ -46,7 +39,7 @@ static double blocks_of_comparison(int rows)
     const struct compare_rule rule = { .metric = BENCHMARK_TIME, .threshold = 0.05, .noise = NAN };
 
     for (int i = 0; i < SIDES; i++) write_rows(paths[i], rows, "5");
-    blocks = 0;
+    count_blocks();
     for (int i = 0; i < SIDES; i++) {
         assert_int_equal(benchmark_file_read(&files[i], paths[i], BENCHMARK_TIME), STATUS_OK);
         sides[i] = (struct compare_files){ &files[i], 1 };
@@ -58,7 +51,7 @@ static double blocks_of_comparison(int rows)
         benchmark_file_release(&files[i]);
         unlink(paths[i]);
     }
-    return (double)blocks;
+    return counted_blocks();
 }
 
 static double blocks_of_lenient_json(int rows)
@@ -67,28 +60,19 @@ static double blocks_of_lenient_json(int rows)
     cJSON *root;
 
     write_rows(path, rows, "-nan");
-    blocks = 0;
+    count_blocks();
     assert_int_equal(lenient_json_read(&root, path), STATUS_OK);
     cJSON_Delete(root);
     unlink(path);
-    return (double)blocks;
-}
-
-/* Sorting takes a little more than four times; what goes through all rows for each takes sixteen. */
-static void check(const char *what, double few, double many)
-{
-    print_message("%s: %.0f blocks, and %.2f times as many for four times the rows\n", what, few,
-                  many / few);
-    assert_true(few > 10000);
-    assert_true(many < 5 * few);
+    return counted_blocks();
 }
 
 static void the_work_grows_as_the_rows_do(void **state)
 {
     (void)state;
 
-    check("compare", blocks_of_comparison(500), blocks_of_comparison(2000));
-    check("lenient JSON", blocks_of_lenient_json(500), blocks_of_lenient_json(2000));
+    check_is_linear("compare", blocks_of_comparison(500), blocks_of_comparison(2000));
+    check_is_linear("lenient JSON", blocks_of_lenient_json(500), blocks_of_lenient_json(2000));
 }
 
 int main(void)

@@ -1,22 +1,13 @@
-/* Four times the ranks cost four times the work, in `job` and in `diagnose`: blocks of code are counted, not time. The
- * compiler calls __sanitizer_cov_trace_pc() in each block of the sources that this program is built with once more. */
+/* Four times the ranks cost four times the work, in `job` and in `diagnose`. */
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/trace/trace_file.h"
 #include "tests/desk/job/made_job.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/counting/counted_blocks.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static _Atomic int64_t blocks;
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
-}
 
 struct judging {
     struct made_job made;
@@ -54,20 +45,11 @@ static double blocks_of_job(int64_t ranks, enum job_cause_kind fault)
                                          .strength = 0.2 } };
 
     assert_int_equal(arena_run(arena, make, &judging), STATUS_OK);
-    blocks = 0;
+    count_blocks();
     assert_int_equal(arena_run(arena, judge, &judging), STATUS_OK);
     assert_int_equal(judging.causes.count, 1);
     arena_close(arena);
-    return (double)blocks;
-}
-
-/* Sorting takes a little more than four times. */
-static void check(const char *what, double few, double many)
-{
-    print_message("%s: %.0f blocks, and %.2f times as many for four times the ranks\n", what, few,
-                  many / few);
-    assert_true(few > 10000);
-    assert_true(many < 4.5 * few);
+    return counted_blocks();
 }
 
 static void the_work_of_job_grows_as_the_ranks_do(void **state)
@@ -76,8 +58,8 @@ static void the_work_of_job_grows_as_the_ranks_do(void **state)
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-        check(job_cause_name(faults[i]), blocks_of_job(256, faults[i]),
-              blocks_of_job(1024, faults[i]));
+        check_is_linear(job_cause_name(faults[i]), blocks_of_job(256, faults[i]),
+                        blocks_of_job(1024, faults[i]));
 }
 
 enum { MOST = 512 };
@@ -120,7 +102,7 @@ static double blocks_of_diagnosis(int count)
     struct diagnosis diagnosis;
     int next = -1, ranks = 0;
 
-    blocks = 0;
+    count_blocks();
     assert_int_equal(
         diagnosis_make(&diagnosis, (const char *const *)files.paths, count, NULL, NULL), STATUS_OK);
     assert_int_equal(diagnosis.run_count, count);
@@ -130,14 +112,14 @@ static double blocks_of_diagnosis(int count)
     assert_int_equal(ranks, count);
     diagnosis_release(&diagnosis);
     remove_files(&files);
-    return (double)blocks;
+    return counted_blocks();
 }
 
 static void the_work_of_diagnose_grows_as_the_ranks_do(void **state)
 {
     (void)state;
 
-    check("diagnose", blocks_of_diagnosis(MOST / 4), blocks_of_diagnosis(MOST));
+    check_is_linear("diagnose", blocks_of_diagnosis(MOST / 4), blocks_of_diagnosis(MOST));
 }
 
 int main(void)

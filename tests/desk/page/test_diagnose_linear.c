@@ -1,21 +1,12 @@
-/* Four times the events cost four times the work, from the text of a trace to its findings: blocks of code are counted, not
- * time, as in test_job_linear.c. */
+/* Four times the events cost four times the work, from the text of a trace to its findings. */
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/counting/counted_blocks.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static _Atomic int64_t blocks; /* of two threads */
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
-}
 
 /* An operator that allocates, the launch in it, its kernel, and now and then a wait. Each kernel begins once the host has
  * launched it: there is a gap before it. */
@@ -73,25 +64,20 @@ static double blocks_of_diagnosis(int steps)
     struct diagnosis diagnosis;
 
     write_trace(path, steps);
-    blocks = 0;
+    count_blocks();
     assert_int_equal(diagnosis_make(&diagnosis, paths, 1, NULL, NULL), STATUS_OK);
     assert_int_equal(diagnosis.summaries[0].steps.count, steps);
     assert_true(diagnosis.findings[0].count > 1);
     diagnosis_release(&diagnosis);
     unlink(path);
-    return (double)blocks;
+    return counted_blocks();
 }
 
-/* Sorting and bisection take a little more than four times; what goes through all events for each takes sixteen. */
 static void the_work_grows_as_the_trace_does(void **state)
 {
-    double few = blocks_of_diagnosis(25), many = blocks_of_diagnosis(100);
     (void)state;
 
-    print_message("diagnose: %.0f blocks, and %.2f times as many for four times the events\n", few,
-                  many / few);
-    assert_true(few > 100000);
-    assert_true(many < 5 * few);
+    check_is_linear("diagnose", blocks_of_diagnosis(25), blocks_of_diagnosis(100));
 }
 
 int main(void)
