@@ -32,7 +32,8 @@ void tasks_run(int count, enum status (*task)(void *context, int number), void *
 {
     struct tasks tasks = { count, task, context, errors, 0 };
     pthread_t threads[THREADS_MAX];
-    int cores = machine_cores(), most = cores < count ? cores : count, started = 0;
+    int cores = count > 1 ? machine_cores() : 1; /* asks the kernel for control groups */
+    int most = cores < count ? cores : count, started = 0;
 
     while (started < most - 1 && started < THREADS_MAX &&
            thread_start(&threads[started], "task", run_some, &tasks) == 0)
