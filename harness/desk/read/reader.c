@@ -39,6 +39,8 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
         (status == STATUS_BAD_INPUT || (status == STATUS_OK && is_none(rows.file))))
         FAIL_OUT(STATUS_BAD_INPUT, "this is %s", foreign);
     TRY_OUT(status);
+    read_ahead_close(text); /* settling takes memory itself */
+    text = NULL;
     TRY_OUT(trace_rows_settle(&rows));
     if (rows.file->digest != NULL && (limits == NULL || !limits->digests))
         FAIL_OUT(STATUS_BAD_INPUT,
