@@ -137,22 +137,26 @@ static void check_full_queue(enum logging_mode mode)
     line_log_close(log);
 }
 
-/* The service answers after 3 ms, a step takes much less. Other programs may disturb some of the windows. */
+/* The service answers after 3 ms: who waits for all lines after a window waits for that answer. Other programs may disturb
+ * some of the windows. */
 static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
 {
-    enum { WINDOWS = 50, EACH = 2 };
+    enum { WINDOWS = 40, EACH = 2 };
     struct training *training =
         open_training(*state, "model=light launch=graph loss_every=1 log=posted_queued");
-    int64_t least_ns = INT64_MAX;
+    int waits = 0;
 
     for (int i = 0; i < WINDOWS; i++) {
         struct training_window window = { 0 };
+        int64_t begin_ns;
+
         assert_ok(training_window(training, EACH, &window));
-        least_ns = window.wall_ns < least_ns ? window.wall_ns : least_ns;
         training_window_release(&window);
+        begin_ns = clock_ns();
         assert_ok(training_pause(training));
+        waits += clock_ns() - begin_ns >= LOG_SERVER_ANSWERS_AFTER_US * INT64_C(1000) / 3;
     }
-    assert_true(least_ns < LOG_SERVER_ANSWERS_AFTER_US * INT64_C(1000));
+    assert_true(waits >= WINDOWS / 4);
     training_close(training);
 }
 
