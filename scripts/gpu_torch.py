@@ -223,7 +223,7 @@ def find(value, name):
 
 
 def best_settings(options, sizes):
-    """What is fully fixed here: fused attention that reads the heads where they are, and a graph, where they work."""
+    """The step with everything fixed: fused attention that reads the heads in place, and a graph, each if it works here."""
     for options.attention, options.heads in (("fused", "strided"), ("fused", "copied"), ("naive", "copied")):
         for options.launch in ("graph", "eager"):
             try:

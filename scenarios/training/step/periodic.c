@@ -42,22 +42,23 @@ out:
     return status;
 }
 
-enum status periodic_finish(struct training *training)
+static enum status pause_rows(struct training *training, bool those_that_keep_up)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (rows[i]->pause != NULL && !rows[i]->keeps_up)
+        if (rows[i]->pause != NULL && (those_that_keep_up || !rows[i]->keeps_up))
             TRY(rows[i]->pause(training));
 
     return STATUS_OK;
 }
 
+enum status periodic_finish(struct training *training)
+{
+    return pause_rows(training, false);
+}
+
 enum status periodic_pause(struct training *training)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (rows[i]->pause != NULL)
-            TRY(rows[i]->pause(training));
-
-    return STATUS_OK;
+    return pause_rows(training, true);
 }
 
 void periodic_close(struct training *training)

@@ -86,8 +86,8 @@ static double tracer_ns(const struct facts *facts, const struct loop_events *eve
     return fmin((facts->step_ns - untraced_ns) / events->all, TRACER_NS_MOST);
 }
 
-/* If nobody timed the loader: the share of loading in the step without the tracer's time. That takes too much off the
- * loader, since a tracer slows all else down as well, not by events but by the memory that it fills (docs/record.md). */
+/* If nobody timed the loader: the share of loading in the step without the tracer's time. This is too little: a tracer slows
+ * all else down as well, not by events but by the memory that it fills (docs/record.md). */
 static double lost_by_events(struct finding *finding, const struct facts *facts)
 {
     double lost_ns = lost_to_loading(facts);
