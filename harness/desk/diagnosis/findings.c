@@ -94,11 +94,28 @@ static bool costs_more(const struct finding *a, const struct finding *b)
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts)
 {
+    bool informs_a = a->severity == SEVERITY_INFORMATION,
+         informs_b = b->severity == SEVERITY_INFORMATION;
     enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
 
+    if (informs_a != informs_b)
+        return informs_b;
     if (urgency_a != urgency_b)
         return urgency_a > urgency_b;
-    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION && costs_more(a, b);
+    return !isnan(a->lost_ns_per_step) && !informs_a && costs_more(a, b);
+}
+
+const struct finding *findings_limit(const struct findings *findings, const struct facts *facts)
+{
+    const struct finding *limit = NULL;
+
+    for (int64_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->bottleneck != BOTTLENECK_NONE &&
+            (limit == NULL || urgency(finding, facts) > urgency(limit, facts)))
+            limit = finding;
+    }
+    return limit;
 }
 
 /* Keeps the order; equals stay in the order of their tables. */
@@ -404,21 +421,6 @@ static void find_hidden(struct findings *findings, const struct facts *facts)
     }
 }
 
-/* A device that sets the pace comes first or, if something else does, after all that one can act on. */
-static void put_pace_last(struct findings *findings, const struct facts *facts)
-{
-    int64_t at = 1;
-
-    while (at < findings->count && urgency(&findings->items[at], facts) != NAMES_THE_DEVICE) at++;
-    for (; at + 1 < findings->count && urgency(&findings->items[at + 1], facts) > INFORMS &&
-           urgency(&findings->items[0], facts) != NAMES_THE_DEVICE;
-         at++) {
-        struct finding pace = findings->items[at];
-        findings->items[at] = findings->items[at + 1];
-        findings->items[at + 1] = pace;
-    }
-}
-
 /* --- Places --- */
 
 struct placing {
@@ -482,10 +484,9 @@ struct findings findings_of(const struct facts *facts)
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
     find_places(&findings, facts);
-    put_pace_last(&findings, facts);
     distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);
-    findings.headline = headline_of(&findings, facts);
+    findings.headline = headline_of(findings_limit(&findings, facts), facts);
     findings.next = next_fix_of(&findings, facts);
     return findings;
 }
@@ -534,18 +535,16 @@ void findings_join(struct findings *findings, const struct finding *others, int6
             findings->items[findings->count++] = others[i];
     }
     order(findings, facts);
-    put_pace_last(findings, facts);
     if (any_costs(findings))
         findings->healthy[0] = '\0';
-    findings->headline = headline_of(findings, facts);
+    findings->headline = headline_of(findings_limit(findings, facts), facts);
 }
 
 const struct finding *findings_first(const struct findings *findings)
 {
-    for (int64_t i = 0; i < findings->count; i++)
-        if (findings->items[i].severity > SEVERITY_INFORMATION)
-            return &findings->items[i];
-    return NULL;
+    return findings->count > 0 && findings->items[0].severity > SEVERITY_INFORMATION
+               ? findings->items
+               : NULL;
 }
 
 const struct finding *findings_find(const struct findings *findings, const char *id)

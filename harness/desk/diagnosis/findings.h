@@ -22,9 +22,12 @@ void findings_join(struct findings *findings, const struct finding *others, int6
 /* The answers of the rules to that trace alone, as a digest holds them, in the same memory. */
 struct held *findings_held(const struct facts *facts);
 
-/* The order of findings: what ends a run first, then by lost time; information last, but for a device that sets the
- * pace, if nothing that costs much comes before it. */
+/* The order of findings: what ends a run first, then by lost time; information last. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
+
+/* The finding that says what limits the run, for headline_of(); NULL: none does. It is the first with a bottleneck, but
+ * a trace that cannot be judged counts before all, and a device that sets the pace before what costs little. */
+const struct finding *findings_limit(const struct findings *findings, const struct facts *facts);
 
 #endif

@@ -55,6 +55,7 @@ struct run_findings run_findings_of(struct arena *arena, const struct findings *
                                     const struct facts *facts, int64_t count)
 {
     struct run_findings run = { .findings.count = 0 };
+    const struct finding *limit;
     int64_t room = 0;
 
     for (int64_t i = 0; i < count; i++) room += ranks[i].count;
@@ -73,7 +74,8 @@ struct run_findings run_findings_of(struct arena *arena, const struct findings *
     for (int64_t i = 0; i < run.findings.count; i++)
         run.findings.items[i] =
             *findings_find(&ranks[run.spreads[i].which], run.findings.items[i].id);
-    run.findings.headline =
-        headline_of(&run.findings, &facts[run.findings.count > 0 ? run.spreads[0].which : 0]);
+    limit = findings_limit(&run.findings, &facts[0]);
+    run.findings.headline = headline_of(
+        limit, &facts[limit != NULL ? run.spreads[limit - run.findings.items].which : 0]);
     return run;
 }

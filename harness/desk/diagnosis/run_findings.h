@@ -22,7 +22,7 @@ struct run_findings {
 };
 
 /* From the findings and facts of `count` ranks, at least one. The headline is that of the rank
- * whose finding is the first. */
+ * whose finding limits the run. */
 struct run_findings run_findings_of(struct arena *arena, const struct findings *ranks,
                                     const struct facts *facts, int64_t count);
 

@@ -371,11 +371,11 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
         return;
     }
     diagnosis_cost(cost, sizeof cost, first, whole);
-    if (first == findings->items)
-        page_summary(page, "In short: %s. %s", first->title, cost);
-    else
+    if (findings->headline.is_information)
         page_summary(page, "In short: %s First to fix: %s. %s", findings->headline.text,
                      first->title, cost);
+    else
+        page_summary(page, "In short: %s. %s", first->title, cost);
     if (catalogue_scenario(first->id, 0) != NULL)
         page_command(page, "", "explain %s", first->id);
 }

@@ -89,20 +89,21 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
     }
 }
 
-/* A device that is busy for 87% of a step, or 80%, comes before what costs little, one of 67% does not. */
-static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **state)
+/* A device that is busy for 87% of a step, or 80%, is the headline before what costs little, one of 67% is not. It can
+ * only be known, so it comes after all that one can act on. */
+static void a_device_that_sets_the_pace_is_the_headline_before_what_costs_little(void **state)
 {
     static const struct {
         struct made_loop loop;
-        const char *first, *second;
+        const char *word, *first, *second;
     } cases_of_pace[] = {
-        { { BUSY, .loading = 150, .wait_every = 1 }, "device_bound", "host_sync" },
-        /* Unless something else is: then it comes after all that one can act on. */
-        { { BUSY, .loading = 250, .wait_every = 1 }, "host_sync", "data_loading" },
-        { { BUSY, .loading = 500, .wait_every = 1 }, "host_sync", "data_loading" },
+        { { BUSY, .loading = 150, .wait_every = 1 }, "device", "host_sync", "data_loading" },
+        { { BUSY, .loading = 250, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
+        { { BUSY, .loading = 500, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
         /* Time that the device could save counts, even if it is as little; a finding that costs much always does. */
         { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
             .optimizer_kernel = 50 },
+          "device",
           "optimizer_overhead",
           "host_sync" },
         { { .steps = 10,
@@ -112,28 +113,29 @@ static void a_device_that_sets_the_pace_comes_before_what_costs_little(void **st
             .kernel = 25,
             .kernel_name = "sgemm",
             .about = OLD_GPU },
+          "launching",
           "small_kernels",
           "device_bound" },
         /* A bound comes after what is lost in any case. */
-        { { BUSY, .stall = 40, .grid = 27 }, "device_wait", "small_grid" },
+        { { BUSY, .stall = 40, .grid = 27 }, "unclear", "device_wait", "small_grid" },
     };
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases_of_pace); i++) {
         struct found found = found_judge(&cases_of_pace[i].loop);
+        const char *word = bottleneck_name(found.findings.headline.bottleneck);
         char text[4096];
         found_list(&found, text, sizeof text);
-        if (found.findings.count < 1 ||
+        if (found.findings.count < 2 ||
             strcmp(found.findings.items[0].id, cases_of_pace[i].first) != 0 ||
-            (cases_of_pace[i].second != NULL &&
-             (found.findings.count < 2 ||
-              strcmp(found.findings.items[1].id, cases_of_pace[i].second) != 0)))
-            fail_msg("case %zu: %s is not first; found:%s", i, cases_of_pace[i].first, text);
+            strcmp(found.findings.items[1].id, cases_of_pace[i].second) != 0 ||
+            strcmp(word, cases_of_pace[i].word) != 0)
+            fail_msg("case %zu: %s; found:%s", i, word, text);
         found_forget(&found);
     }
 }
 
-/* Five kernels of 16 ms fill a device; five of 10 us may be anything, and that comes first. */
+/* Five kernels of 16 ms fill a device; five of 10 us may be anything. */
 static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
 {
     struct made_loop loop = {
@@ -301,9 +303,9 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
           "unclear",
           "no_device_activity",
           "The host is in no" },
-        /* As with a device: what costs little comes later. */
-        { { { "aten::mm" }, 9, 100, false, 100, 0 }, "host", "host_computes", "The host sets the" },
-        { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host", "host_computes", "The host sets the" },
+        /* As with a device: what costs little is not the headline. */
+        { { { "aten::mm" }, 9, 100, false, 100, 0 }, "host", "logging_gap", "The host sets the" },
+        { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host", "logging_gap", "The host sets the" },
         { { { "aten::mm" }, 9, 70, false, 100, 0 }, "host_work", "logging_gap", "The step waits" },
         /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
         { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
@@ -331,7 +333,7 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
             fail_msg("case %zu: %s, %s: %s", i, found.findings.items[0].id,
                      bottleneck_name(headline->bottleneck), headline->text);
         assert_true((found.findings.healthy[0] != '\0') ==
-                    (strcmp(hosts[i].first, "host_computes") == 0 && hosts[i].host.logging == 0));
+                    (strcmp(hosts[i].first, "host_computes") == 0));
         found_forget(&found);
     }
 }
@@ -564,7 +566,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_headline_is_the_first_finding_that_limits_the_run),
-        cmocka_unit_test(a_device_that_sets_the_pace_comes_before_what_costs_little),
+        cmocka_unit_test(a_device_that_sets_the_pace_is_the_headline_before_what_costs_little),
         cmocka_unit_test(a_handful_of_kernels_tells_if_they_fill_the_device),
         cmocka_unit_test(a_kernel_is_named_without_its_arguments),
         cmocka_unit_test(loading_costs_what_it_takes_without_the_tracer),

@@ -35,15 +35,6 @@ static const char *who(const struct facts *facts)
     return facts->summary->timeline.host_alone ? "host" : "device";
 }
 
-/* The first finding that says what limits the run; NULL: none does. */
-static const struct finding *first(const struct findings *findings)
-{
-    for (int64_t i = 0; i < findings->count; i++)
-        if (findings->items[i].bottleneck != BOTTLENECK_NONE)
-            return &findings->items[i];
-    return NULL;
-}
-
 /* A title within a sentence: "The device waits" begins small there, "GPU" and "fp32" stay as they are. */
 static void put_title(char *text, size_t size, const char *title)
 {
@@ -119,21 +110,23 @@ static double cost_share(const struct finding *finding, const struct facts *fact
     return whole_ns > 0 ? finding->lost_ns_per_step / whole_ns : NAN;
 }
 
-struct headline headline_of(const struct findings *findings, const struct facts *facts)
+struct headline headline_of(const struct finding *limit, const struct facts *facts)
 {
     struct headline headline = { .bottleneck = BOTTLENECK_UNCLEAR, .share = NAN };
-    const struct finding *finding = first(findings);
 
-    if (finding == NULL)
+    if (limit == NULL) {
         say_state(&headline, facts);
-    else if (finding->severity > SEVERITY_INFORMATION)
-        say_finding(&headline, finding, facts, cost_share(finding, facts));
-    else if (bottleneck_computes(finding->bottleneck))
+        return headline;
+    }
+    headline.is_information = limit->severity == SEVERITY_INFORMATION;
+    if (!headline.is_information)
+        say_finding(&headline, limit, facts, cost_share(limit, facts));
+    else if (bottleneck_computes(limit->bottleneck))
         say_pace(&headline, facts);
     else { /* The trace itself is what matters: it is too short, or of a device that is not read. */
-        headline.bottleneck = finding->bottleneck;
-        snprintf(headline.text, sizeof headline.text, "%s: %.*s.", finding->title,
-                 (int)strcspn(finding->evidence, ";"), finding->evidence);
+        headline.bottleneck = limit->bottleneck;
+        snprintf(headline.text, sizeof headline.text, "%s: %.*s.", limit->title,
+                 (int)strcspn(limit->evidence, ";"), limit->evidence);
     }
     return headline;
 }

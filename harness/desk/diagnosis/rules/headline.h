@@ -1,8 +1,7 @@
 /* The bottleneck of a run, in a word that programs can read and in a sentence.
  *
- * The word is that of the first finding that says what limits the run: each rule has one. So the headline
- * never contradicts the findings. If no finding does, a busy device is named as the one that sets the pace;
- * otherwise the trace leaves it open. */
+ * The word is the bottleneck of the finding that says what limits the run, as findings_limit() chooses it. So the
+ * headline never contradicts the findings. If no finding says it, the trace leaves it open. */
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 
@@ -39,12 +38,14 @@ struct headline {
     enum bottleneck bottleneck; /* never BOTTLENECK_NONE */
     double share;   /* of a step: lost time, or time that the device is busy; NAN: unknown */
     char text[280]; /* a sentence */
+
+    bool is_information; /* about a device that sets the pace, or about the trace: nothing to fix */
 };
 
 struct facts;
-struct findings;
+struct finding;
 
-/* For findings in their order, of these facts. */
-struct headline headline_of(const struct findings *findings, const struct facts *facts);
+/* Of the finding that limits the run, and of its facts; NULL: none does. */
+struct headline headline_of(const struct finding *limit, const struct facts *facts);
 
 #endif
