@@ -104,12 +104,7 @@ void sort_items(void *items, int64_t count, size_t size,
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, RADIX_LEAST = 512 /* fewer are compared */ };
 
-static int by_value(const void *left, const void *right)
-{
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-    return (a > b) - (a < b);
-}
+COMPARATOR(by_value, int64_t, COMPARE(*a, *b))
 
 static size_t digit_of(int64_t value, int64_t least, int shift)
 {

@@ -2,6 +2,7 @@
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,13 +59,7 @@ static enum status add(struct line_table *table, const struct instruction *row,
     return STATUS_OK;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct simt_line *first = a, *second = b;
-    int files = strcmp(first->file, second->file);
-
-    return files != 0 ? files : first->line - second->line;
-}
+COMPARATOR(by_place, struct simt_line, strcmp(a->file, b->file) ?: ASCENDING(line))
 
 static enum status fill(struct line_table *table)
 {

@@ -2,6 +2,7 @@
  * is a stretch of the code, and stretches that do not overlap share a place, so that the file fits into the first-level
  * cache. */
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/simt/code/code.h"
 
 #include <stdlib.h>
@@ -124,14 +125,7 @@ static enum status find_stretches(struct liveness *liveness)
     return STATUS_OK;
 }
 
-static int by_first(const void *a, const void *b)
-{
-    const struct stretch *first = a, *second = b;
-
-    if (first->first != second->first)
-        return first->first < second->first ? -1 : 1;
-    return first->number < second->number ? -1 : first->number > second->number;
-}
+COMPARATOR(by_first, struct stretch, ASCENDING(first) ?: ASCENDING(number))
 
 static int32_t new_place(struct simt_kernel *kernel, int bytes)
 {

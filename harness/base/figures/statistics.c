@@ -1,17 +1,14 @@
 #include "harness/base/figures/statistics.h"
 
+#include "harness/base/sort.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WANTED_COVERAGE 0.95
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
+COMPARATOR(by_value, double, COMPARE(*a, *b))
 
 void stats_sort(double *values, int count)
 {

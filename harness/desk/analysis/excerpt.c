@@ -1,6 +1,7 @@
 /* Each row is one pass over events that are sorted by their start already. */
 #include "harness/desk/analysis/excerpt.h"
 
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 
 #include <math.h>
@@ -339,12 +340,7 @@ static void draw_gap(void *context, const struct idle_gap *gap)
 }
 
 /* The end of the window is visited before its start, so bars are sorted. */
-static int by_start(const void *left, const void *right)
-{
-    const struct excerpt_bar *a = left, *b = right;
-
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+COMPARATOR(by_start, struct excerpt_bar, ASCENDING(start_ns))
 
 static void draw_idle(struct drawing *drawing)
 {

@@ -37,16 +37,8 @@ static bool has_meaning(const char *name)
            name_is_host_communication(name) || strncmp(name, "Optimizer.", 10) == 0;
 }
 
-static int by_thread_and_name(const void *left, const void *right)
-{
-    const struct annotation *a = left, *b = right;
-
-    if (a->event->track != b->event->track)
-        return a->event->track < b->event->track ? -1 : 1;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->event->start_ns > b->event->start_ns) - (a->event->start_ns < b->event->start_ns);
-}
+COMPARATOR(by_thread_and_name, struct annotation,
+           ASCENDING(event->track) ?: ASCENDING(name) ?: ASCENDING(event->start_ns))
 
 static struct annotations collect(struct arena *scratch, const struct timeline *timeline)
 {

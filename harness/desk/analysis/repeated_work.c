@@ -40,23 +40,9 @@ struct search {
     int64_t anchor_count;
 };
 
-static int by_launch(const void *left, const void *right)
-{
-    const struct launched *a = left, *b = right;
+COMPARATOR(by_launch, struct launched, ASCENDING(call->start_ns) ?: ASCENDING(start_ns))
 
-    if (a->call->start_ns != b->call->start_ns)
-        return a->call->start_ns < b->call->start_ns ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static int by_count(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_count, struct candidate, ASCENDING(count) ?: ASCENDING(name))
 
 static const struct named *names_of(struct arena *scratch, const struct trace_file *trace)
 {

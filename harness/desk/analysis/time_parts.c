@@ -1,6 +1,7 @@
 #include "harness/desk/analysis/time_parts.h"
 
 #include "harness/base/bisect.h"
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/replayed.h"
 
 #include <stdio.h>
@@ -201,14 +202,7 @@ static void find_work(struct splitting *splitting)
         add_work(splitting, &replayed, &timeline->work[i]);
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct piece *a = left, *b = right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
-}
+COMPARATOR(by_start, struct piece, ASCENDING(start_ns) ?: DESCENDING(end_ns))
 
 static void find_operators(struct splitting *splitting)
 {
@@ -322,14 +316,7 @@ static void add_rests(struct splitting *splitting)
 
 /* --- All --- */
 
-static int by_part_and_name(const void *left, const void *right)
-{
-    const struct piece *a = left, *b = right;
-
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_part_and_name, struct piece, ASCENDING(part) ?: ASCENDING(name))
 
 /* The kernel of each part that takes most of it; this sorts the pieces anew. */
 static void find_kernels(struct splitting *splitting)
@@ -354,16 +341,8 @@ static void find_kernels(struct splitting *splitting)
     }
 }
 
-static int by_total(const void *left, const void *right)
-{
-    const struct time_part *a = left, *b = right;
-
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+COMPARATOR(by_total, struct time_part,
+           DESCENDING(total_ns) ?: ASCENDING(kind) ?: strcmp(a->name, b->name))
 
 static int64_t *no_parts(struct arena *scratch, int64_t count)
 {

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/words/intern.h"
 #include "harness/desk/fleet/fleet_noise.h"
 
@@ -22,16 +23,7 @@ struct entry {
     double value, noise;
 };
 
-static int by_name(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->unit != b->unit)
-        return a->unit < b->unit ? -1 : 1;
-    return (a->node > b->node) - (a->node < b->node);
-}
+COMPARATOR(by_name, struct entry, ASCENDING(name) ?: ASCENDING(unit) ?: ASCENDING(node))
 
 /* How much longer the same work takes there than at the median, as a logarithm. */
 static double slowness(const struct fleet *fleet, const struct fleet_figure *figure, double value)
@@ -69,12 +61,7 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
     return figure;
 }
 
-static int by_off(const void *left, const void *right)
-{
-    const struct fleet_outlier *a = left, *b = right;
-
-    return (a->off < b->off) - (a->off > b->off);
-}
+COMPARATOR(by_off, struct fleet_outlier, DESCENDING(off))
 
 /* The figures of a kind as fleet_noise.h wants them, and what it finds. */
 struct table {
@@ -284,16 +271,7 @@ struct pair {
     int node;
 };
 
-static int by_pair(const void *left, const void *right)
-{
-    const struct pair *a = left, *b = right;
-
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return (a->node > b->node) - (a->node < b->node);
-}
+COMPARATOR(by_pair, struct pair, ASCENDING(name) ?: ASCENDING(value) ?: ASCENDING(node))
 
 /* The machines of `count` pairs. */
 static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
@@ -315,12 +293,7 @@ static int end_of(const struct pair *pairs, int count, int from, bool value_too)
     return to;
 }
 
-static int by_count(const void *left, const void *right)
-{
-    const struct fleet_value *a = left, *b = right;
-
-    return (a->count < b->count) - (a->count > b->count);
-}
+COMPARATOR(by_count, struct fleet_value, DESCENDING(count))
 
 /* The machines that do not state a setting which others state: an environment variable is a row only where it is
  * set. */
@@ -426,19 +399,7 @@ out:
 
 /* --- The fleet --- */
 
-static int by_kind(const void *left, const void *right)
-{
-    const struct pair *a = left, *b = right;
-
-    return by_pair(a, b);
-}
-
-static int by_size(const void *left, const void *right)
-{
-    const struct fleet_kind *a = left, *b = right;
-
-    return (a->count < b->count) - (a->count > b->count);
-}
+COMPARATOR(by_size, struct fleet_kind, DESCENDING(count))
 
 static enum status find_kinds(struct fleet *fleet)
 {
@@ -448,7 +409,7 @@ static enum status find_kinds(struct fleet *fleet)
     TRY_OUT(rows_make(&pairs, fleet->count));
     TRY_OUT(rows_make(&fleet->kinds, fleet->count));
     for (int i = 0; i < fleet->count; i++) pairs[i] = (struct pair){ fleet->nodes[i].kind, 0, i };
-    qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_kind);
+    qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_pair);
     for (int from = 0, to; from < fleet->count; from = to) {
         struct fleet_kind *kind = &fleet->kinds[fleet->kind_count++];
         to = end_of(pairs, fleet->count, from, false);
@@ -462,19 +423,9 @@ out:
     return status;
 }
 
-static int by_label(const void *left, const void *right)
-{
-    const struct node *const *a = left, *const *b = right;
+COMPARATOR_OF_POINTERS(by_label, struct node, strcmp(a->label, b->label))
 
-    return strcmp((*a)->label, (*b)->label);
-}
-
-static int by_host(const void *left, const void *right)
-{
-    const struct node *const *a = left, *const *b = right;
-
-    return strcmp((*a)->host, (*b)->host);
-}
+COMPARATOR_OF_POINTERS(by_host, struct node, strcmp(a->host, b->host))
 
 /* Device 0 of a host that has others has its number too. */
 static void number_devices(struct node **sorted, int count)

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/hash.h"
+#include "harness/base/sort.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -73,13 +74,7 @@ static int32_t number_of(struct table *table, const char *text, int64_t a, int64
 
 /* --- Which ranks --- */
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct job_rank *left = a, *right = b;
-
-    return left->rank != right->rank ? (left->rank > right->rank) - (left->rank < right->rank)
-                                     : strcmp(left->file, right->file);
-}
+COMPARATOR(by_rank, struct job_rank, ASCENDING(rank) ?: strcmp(a->file, b->file))
 
 struct joining {
     struct job *job;
@@ -292,12 +287,7 @@ static int32_t find_meeting(struct joining *joining, int32_t number, int64_t ste
     return meeting;
 }
 
-static int by_end(const void *a, const void *b)
-{
-    const struct job_entry *left = a, *right = b;
-
-    return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
-}
+COMPARATOR(by_end, struct job_entry, ASCENDING(end_ns))
 
 static void enter_group(struct joining *joining, struct job_rank *rank,
                         const struct record_group *group)

@@ -1,6 +1,7 @@
 #include "harness/desk/job/job_late.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -569,12 +570,7 @@ struct by_mean {
     int64_t rank;
 };
 
-static int compare_means(const void *a, const void *b)
-{
-    const struct by_mean *left = a, *right = b;
-
-    return (left->mean_ns < right->mean_ns) - (left->mean_ns > right->mean_ns);
-}
+COMPARATOR(compare_means, struct by_mean, DESCENDING(mean_ns))
 
 void job_without(struct arena *arena, const struct job *job, const struct job_late *late,
                  struct job_times *times, int64_t count)

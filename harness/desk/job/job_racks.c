@@ -1,6 +1,7 @@
 #include "harness/desk/job/job_racks.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/system/own_file.h"
 
 #include <errno.h>
@@ -40,12 +41,7 @@ out:
     return status;
 }
 
-static int by_node(const void *a, const void *b)
-{
-    const struct rack_row *left = a, *right = b;
-
-    return strcmp(left->node, right->node);
-}
+COMPARATOR(by_node, struct rack_row, strcmp(a->node, b->node))
 
 static enum status take_line(struct job_racks *racks, char *line)
 {
@@ -155,12 +151,7 @@ struct named_node {
     struct job_node *node;
 };
 
-static int by_rack(const void *a, const void *b)
-{
-    const struct named_node *left = a, *right = b;
-
-    return strcmp(left->rack, right->rack);
-}
+COMPARATOR(by_rack, struct named_node, strcmp(a->rack, b->rack))
 
 void job_racks_set(struct job *job, const struct job_racks *racks)
 {

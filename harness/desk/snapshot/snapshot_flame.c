@@ -67,14 +67,7 @@ static enum status add_stack(struct tree *tree, const struct snapshot_stack *sta
     return deep > 0 ? STATUS_OK : descend(tree, NULL, stack->site, bytes, &at);
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-    const struct snapshot_call *a = left, *b = right;
-
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_bytes, struct snapshot_call, DESCENDING(bytes) ?: ASCENDING(name))
 
 /* The children of a call, the largest first; their `start` is that of the call in the tree, for now. */
 static enum status sorted_children(const struct tree *tree, int64_t parent,

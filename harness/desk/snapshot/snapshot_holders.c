@@ -180,14 +180,7 @@ static enum status take_all_along(struct holders *holders, uint32_t block)
 
 /* --- Sites --- */
 
-static int by_peak(const void *left, const void *right)
-{
-    const struct snapshot_site *a = left, *b = right;
-
-    if (a->at_peak != b->at_peak)
-        return a->at_peak > b->at_peak ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_peak, struct snapshot_site, DESCENDING(at_peak) ?: ASCENDING(name))
 
 /* Sites in their order, those alone that hold or take something. */
 static void sort_sites(struct holders *holders)

@@ -270,16 +270,8 @@ static void settle_correlations(struct trace_file *file)
             file->events[i].correlation = file->events[i].external;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct event_frame *a = left, *b = right;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
-}
+COMPARATOR(by_place, struct event_frame,
+           ASCENDING(track) ?: ASCENDING(start_ns) ?: DESCENDING(end_ns))
 
 /* PyTorch writes one thread after the other, and then there is nothing to do. */
 static bool is_sorted(const struct trace_file *file, bool *seen)

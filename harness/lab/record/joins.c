@@ -5,6 +5,7 @@
 
 #include "harness/base/bisect.h"
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,27 +71,10 @@ static struct span span_of(const struct trace_row *row, int64_t external)
 
 /* By thread, then by start, outer before inner. If two intervals are equal, the one recorded later is
  * the outer one, since spans are recorded when they end. */
-static int compare_spans(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
+COMPARATOR(compare_spans, struct span,
+           ASCENDING(thread) ?: ASCENDING(start_ns) ?: DESCENDING(end_ns) ?: DESCENDING(external))
 
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns > y->end_ns ? -1 : 1;
-    return x->external > y->external ? -1 : x->external < y->external;
-}
-
-static int compare_calls(const void *a, const void *b)
-{
-    const struct call_join *x = a, *y = b;
-
-    return x->call->correlation < y->call->correlation
-               ? -1
-               : x->call->correlation > y->call->correlation;
-}
+COMPARATOR(compare_calls, struct call_join, ASCENDING(call->correlation))
 
 static enum status collect(struct building *building, const struct trace *trace)
 {
@@ -195,15 +179,8 @@ struct replays {
     int64_t count;
 };
 
-static int compare_replays(const void *a, const void *b)
-{
-    const struct trace_replay *x = *(const struct trace_replay *const *)a;
-    const struct trace_replay *y = *(const struct trace_replay *const *)b;
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+COMPARATOR_OF_POINTERS(compare_replays, struct trace_replay,
+                       ASCENDING(thread) ?: ASCENDING(start_ns))
 
 static enum status collect_replays(struct replays *replays, const struct trace *trace)
 {

@@ -1,5 +1,7 @@
 #include "harness/simt/lanes/opcodes.h"
 
+#include "harness/base/sort.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +15,7 @@ enum { OPCODES_MOST = 1024 };
 static const struct opcode *sorted[OPCODES_MOST];
 static size_t sorted_count;
 
-static int by_name(const void *a, const void *b)
-{
-    const struct opcode *const *first = a, *const *second = b;
-
-    return strcmp((*first)->name, (*second)->name);
-}
+COMPARATOR_OF_POINTERS(by_name, struct opcode, strcmp(a->name, b->name))
 
 static void sort(void)
 {

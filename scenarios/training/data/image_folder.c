@@ -1,6 +1,7 @@
 #include "scenarios/training/data/image_folder.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/words/text.h"
 
 #include <dirent.h>
@@ -36,10 +37,7 @@ static enum status names_add(struct names *names, const char *name)
     return STATUS_OK;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+COMPARATOR_OF_POINTERS(by_bytes, char, strcmp(a, b))
 
 /* Whether the entry, or what it links to, is of `type` (S_IFDIR, S_IFREG). */
 static bool is_of_type(const char *folder, const struct dirent *entry, mode_t type)

@@ -2,6 +2,7 @@
 
 #include "harness/base/hash.h"
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "scenarios/training/data/dataset.h"
 #include "scenarios/training/data/images/cache_folder.h"
 #include "scenarios/training/data/images/generated_images.h"
@@ -40,13 +41,7 @@ struct own_set {
 
 /* --- The choice of images --- */
 
-static int by_class_and_name(const void *a, const void *b)
-{
-    const struct own_image *one = a, *other = b;
-
-    return one->label != other->label ? (one->label > other->label) - (one->label < other->label)
-                                      : strcmp(one->path, other->path);
-}
+COMPARATOR(by_class_and_name, struct own_image, ASCENDING(label) ?: strcmp(a->path, b->path))
 
 /* Keeps the image where the share of those kept so far, `most` of `count`, rises to the next number. */
 static bool is_taken(uint32_t number, uint32_t most, uint32_t count)

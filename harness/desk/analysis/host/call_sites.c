@@ -17,14 +17,7 @@ void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_
     times->items[times->count++] = (struct costly_time){ start_ns, end_ns, cost_ns };
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct costly_time *a = left, *b = right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
+COMPARATOR(by_start, struct costly_time, ASCENDING(start_ns) ?: ASCENDING(end_ns))
 
 /* --- Search --- */
 

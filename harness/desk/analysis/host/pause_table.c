@@ -70,14 +70,7 @@ static void sweep_over(struct sweep *sweep)
     open_events_advance(&sweep->open, NULL, take_time, sweep);
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct pause_row *a = left, *b = right;
-
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_time, struct pause_row, DESCENDING(ns) ?: ASCENDING(name))
 
 struct pause_table pause_table_of(struct arena *arena, const struct timeline *timeline,
                                   const struct host_activity *host)

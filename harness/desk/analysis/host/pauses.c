@@ -24,14 +24,7 @@ struct search {
     struct open_events operators;
 };
 
-static int by_start(const void *left, const void *right)
-{
-    const struct launch *a = left, *b = right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns);
-}
+COMPARATOR(by_start, struct launch, ASCENDING(start_ns) ?: DESCENDING(end_ns))
 
 static bool is_launch(const struct search *search, const struct trace_event *event)
 {

@@ -54,16 +54,7 @@ struct making {
 
 /* --- The window and its work --- */
 
-static int by_call(const void *left, const void *right)
-{
-    const struct launch *a = left, *b = right;
-
-    if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    return (a->work > b->work) - (a->work < b->work);
-}
+COMPARATOR(by_call, struct launch, ASCENDING(at_ns) ?: ASCENDING(call) ?: ASCENDING(work))
 
 /* The window in which the host is followed. Work that it launched may end later. */
 static void find_window(struct trace_graph *graph, const struct timeline *timeline,

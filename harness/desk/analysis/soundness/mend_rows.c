@@ -81,12 +81,7 @@ static uint64_t hash_of(const struct trace_event *event)
     return mix(mix(hash, event->external), event->bytes);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
+COMPARATOR(by_value, uint64_t, COMPARE(*a, *b))
 
 enum { SAMPLES = 4096 };
 
@@ -128,14 +123,7 @@ static int compare(const struct trace_event *a, const struct trace_event *b)
     return 0;
 }
 
-static int by_likeness(const void *left, const void *right)
-{
-    const struct trace_event *a = *(const struct trace_event *const *)left;
-    const struct trace_event *b = *(const struct trace_event *const *)right;
-    int order = compare(a, b);
-
-    return order != 0 ? order : (a > b) - (a < b);
-}
+COMPARATOR_OF_POINTERS(by_likeness, struct trace_event, compare(a, b) ?: COMPARE(a, b))
 
 static bool is_double(const struct trace_file *trace, const struct trace_event *event)
 {

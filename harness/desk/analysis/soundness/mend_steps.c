@@ -8,14 +8,7 @@
 
 #include <stdio.h>
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step_mark *a = left, *b = right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
+COMPARATOR(by_start, struct step_mark, ASCENDING(start_ns) ?: ASCENDING(number))
 
 struct marks marks_of(struct arena *arena, const struct trace_file *trace)
 {

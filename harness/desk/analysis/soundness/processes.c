@@ -52,14 +52,7 @@ struct launch_call {
     int part;
 };
 
-static int by_correlation(const void *left, const void *right)
-{
-    const struct launch_call *a = left, *b = right;
-
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+COMPARATOR(by_correlation, struct launch_call, ASCENDING(correlation) ?: ASCENDING(start_ns))
 
 struct calls {
     struct launch_call *items; /* by correlation */
@@ -251,18 +244,8 @@ struct shared_work {
     int64_t correlation, start_ns, event;
 };
 
-static int by_stream(const void *left, const void *right)
-{
-    const struct shared_work *a = left, *b = right;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
-}
+COMPARATOR(by_stream, struct shared_work,
+           ASCENDING(track) ?: ASCENDING(correlation) ?: ASCENDING(start_ns) ?: ASCENDING(event))
 
 static int64_t count_alike(const struct shared_work *work, int64_t left)
 {

@@ -4,12 +4,7 @@
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"
 
-static int by_time(const void *left, const void *right)
-{
-    const struct allocated_moment *a = left, *b = right;
-
-    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
-}
+COMPARATOR(by_time, struct allocated_moment, ASCENDING(at_ns))
 
 struct allocated allocated_of(struct arena *arena, const struct trace_file *trace)
 {

@@ -1,6 +1,7 @@
 /* One sweep per thread over its operators, by start, with a stack of those that are open. */
 #include "harness/desk/analysis/tables/host_operators.h"
 
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/analysis/timeline/phases.h"
@@ -98,14 +99,7 @@ static void take_operator(struct operator_sweep *sweep, const struct trace_event
     count_value(sweep, event);
 }
 
-static int by_name_and_time(const void *left, const void *right)
-{
-    const struct self_time *a = left, *b = right;
-
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->ns > b->ns) - (a->ns < b->ns);
-}
+COMPARATOR(by_name_and_time, struct self_time, ASCENDING(name) ?: ASCENDING(ns))
 
 static bool is_elementwise(const char *name)
 {

@@ -1,6 +1,7 @@
 /* Names are numbers already, so a table by name is an array. */
 #include "harness/desk/analysis/tables/kernel_table.h"
 
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
 #include <math.h>
@@ -110,14 +111,7 @@ static void take_small(struct kernel_row *rows, const struct timeline *timeline)
     }
 }
 
-static int by_total(const void *left, const void *right)
-{
-    const struct kernel_row *a = left, *b = right;
-
-    if (a->total_ns != b->total_ns)
-        return a->total_ns > b->total_ns ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_total, struct kernel_row, DESCENDING(total_ns) ?: ASCENDING(name))
 
 struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
 {

@@ -6,16 +6,8 @@
 
 #include <stdlib.h>
 
-static int by_device_and_time(const void *left, const void *right)
-{
-    const struct memory_point *a = left, *b = right;
-
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    if (a->event->start_ns != b->event->start_ns)
-        return a->event->start_ns < b->event->start_ns ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
-}
+COMPARATOR(by_device_and_time, struct memory_point,
+           ASCENDING(device) ?: ASCENDING(event->start_ns) ?: ASCENDING(event))
 
 static const struct event_block *block_of(const struct trace_file *trace,
                                           const struct memory_point *point)
@@ -97,14 +89,7 @@ struct category_now {
     int64_t now, peak, at_peak;
 };
 
-static int by_share_of_peak(const void *left, const void *right)
-{
-    const struct memory_category *a = left, *b = right;
-
-    if (a->at_peak != b->at_peak)
-        return a->at_peak > b->at_peak ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+COMPARATOR(by_share_of_peak, struct memory_category, DESCENDING(at_peak) ?: ASCENDING(name))
 
 static void add_categories(struct memory_device *device, struct arena *arena,
                            const struct category_now *now, uint32_t names)

@@ -4,6 +4,7 @@
 
 #include "harness/base/bisect.h"
 #include "harness/base/hash.h"
+#include "harness/base/sort.h"
 #include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
@@ -277,19 +278,9 @@ static struct numbered_thread *numbered(struct gathering *gathering, int32_t num
     return &gathering->numbers[gathering->number_count++];
 }
 
-static int by_candidates(const void *left, const void *right)
-{
-    const struct forward_thread *a = left, *b = right;
+COMPARATOR(by_candidates, struct forward_thread, DESCENDING(count))
 
-    return (a->count < b->count) - (a->count > b->count);
-}
-
-static int by_nodes(const void *left, const void *right)
-{
-    const struct numbered_thread *a = left, *b = right;
-
-    return (a->count < b->count) - (a->count > b->count);
-}
+COMPARATOR(by_nodes, struct numbered_thread, DESCENDING(count))
 
 /* Nodes name the thread of their operator by a number that no other row has, so threads are matched by how
  * much they do: the more operators, the more nodes. */
@@ -356,17 +347,9 @@ static void join_nodes(struct gathering *gathering)
 
 /* --- Kinds --- */
 
-static int by_time(const void *left, const void *right)
-{
-    const struct operator_kind *a = left, *b = right;
-    int order = strcmp(a->name, b->name);
-
-    if (a->device_ns != b->device_ns)
-        return a->device_ns > b->device_ns ? -1 : 1;
-    if (a->host_ns != b->host_ns)
-        return a->host_ns > b->host_ns ? -1 : 1;
-    return order != 0 ? order : (a->dims > b->dims) - (a->dims < b->dims);
-}
+COMPARATOR(by_time, struct operator_kind,
+           DESCENDING(device_ns) ?: DESCENDING(host_ns) ?: strcmp(a->name, b->name)
+           ?: ASCENDING(dims))
 
 /* The kinds so far. Names that differ in the number of their layer spell the same kind. */
 struct grouping {

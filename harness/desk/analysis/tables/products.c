@@ -19,22 +19,9 @@ struct stated {
     double count, ns;
 };
 
-static int by_place(const void *left, const void *right)
-{
-    const struct trace_event *a = ((const struct stated *)left)->event;
-    const struct trace_event *b = ((const struct stated *)right)->event;
+COMPARATOR(by_place, struct stated, ASCENDING(event->track) ?: ASCENDING(event->start_ns))
 
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static int by_flops(const void *left, const void *right)
-{
-    const struct stated *a = left, *b = right;
-
-    return (a->flops > b->flops) - (a->flops < b->flops);
-}
+COMPARATOR(by_flops, struct stated, ASCENDING(flops))
 
 static struct stated *find_stated(struct arena *scratch, int64_t *count,
                                   const struct trace_file *trace)

@@ -1,6 +1,7 @@
 /* One sweep per thread over spans and calls, by start, with a stack of those that are open. */
 #include "harness/desk/analysis/tables/spans.h"
 
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/tables/allocated.h"
 #include "harness/desk/analysis/timeline/intervals.h"
@@ -183,18 +184,9 @@ static void add_replayed(struct sweep *sweep)
     }
 }
 
-static int by_device_time(const void *left, const void *right)
-{
-    const struct span_row *a = left, *b = right;
-
-    if (a->device_total_ns != b->device_total_ns)
-        return a->device_total_ns > b->device_total_ns ? -1 : 1;
-    if (a->host_total_ns != b->host_total_ns)
-        return a->host_total_ns > b->host_total_ns ? -1 : 1;
-    if (a->name != b->name)
-        return a->name > b->name ? 1 : -1;
-    return (2 * a->is_call + a->is_phase) - (2 * b->is_call + b->is_phase);
-}
+COMPARATOR(by_device_time, struct span_row,
+           DESCENDING(device_total_ns) ?: DESCENDING(host_total_ns) ?: ASCENDING(name)
+           ?: ASCENDING(is_call) ?: ASCENDING(is_phase))
 
 struct spans spans_of(struct arena *arena, const struct timeline *timeline)
 {

@@ -20,12 +20,7 @@ void intervals_add(struct intervals *intervals, int64_t start_ns, int64_t end_ns
     intervals->items[intervals->count++] = (struct interval){ start_ns, end_ns };
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct interval *a = left, *b = right;
-
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+COMPARATOR(by_start, struct interval, ASCENDING(start_ns))
 
 void intervals_merge(struct intervals *intervals)
 {

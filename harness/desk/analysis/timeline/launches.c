@@ -17,14 +17,7 @@ struct stream_sweep {
     int64_t issued, begun;
 };
 
-static int by_stream_and_time(const void *left, const void *right)
-{
-    const struct issue *a = left, *b = right;
-
-    if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
-}
+COMPARATOR(by_stream_and_time, struct issue, ASCENDING(stream) ?: ASCENDING(at_ns))
 
 /* False if the work starts before its call. A broken trace has such work, which was in no queue. */
 static bool was_queued(const struct work *work)

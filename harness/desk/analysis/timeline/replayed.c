@@ -12,19 +12,9 @@ static bool is_replayed(const struct trace_event *event)
     return event->kind == EVENT_KIND_GPU_ANNOTATION && event->correlation != 0;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct trace_event *a = ((const struct replayed_span *)left)->event;
-    const struct trace_event *b = ((const struct replayed_span *)right)->event;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (a > b) - (a < b);
-}
+COMPARATOR(by_place, struct replayed_span,
+           ASCENDING(event->track) ?: ASCENDING(event->start_ns) ?: DESCENDING(event->end_ns)
+           ?: ASCENDING(event))
 
 static void find_parents(struct replayed *replayed)
 {

@@ -4,6 +4,7 @@
 
 #include "harness/base/bisect.h"
 #include "harness/base/figures/statistics.h"
+#include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 
@@ -112,14 +113,7 @@ static int64_t busy_of(const struct step *step)
     return busy_ns;
 }
 
-static int by_start(const void *left, const void *right)
-{
-    const struct step *a = left, *b = right;
-
-    if (a->event->start_ns != b->event->start_ns)
-        return a->event->start_ns < b->event->start_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
+COMPARATOR(by_start, struct step, ASCENDING(event->start_ns) ?: ASCENDING(number))
 
 static void find_steps(struct steps *steps, struct arena *arena, const struct trace_file *trace)
 {

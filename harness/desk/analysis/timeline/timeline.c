@@ -30,19 +30,10 @@ static const bool *find_step_names(struct arena *scratch, const struct trace_fil
 }
 
 /* The order of a thread's events in a sweep with a stack: what contains comes before what is contained, calls last. */
-static int by_place(const void *left, const void *right)
-{
-    const struct trace_event *a = *(const struct trace_event *const *)left;
-    const struct trace_event *b = *(const struct trace_event *const *)right;
-
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (trace_event_is_call(a) != trace_event_is_call(b))
-        return trace_event_is_call(a) ? 1 : -1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns > b->end_ns ? -1 : 1;
-    return (a > b) - (a < b);
-}
+COMPARATOR_OF_POINTERS(by_place, struct trace_event,
+                       ASCENDING(start_ns)
+                       ?: COMPARE(trace_event_is_call(a), trace_event_is_call(b))
+                       ?: DESCENDING(end_ns) ?: COMPARE(a, b))
 
 /* One thread after the other. A thread's events stand in the file in a few runs that are in order. */
 static void find_host_events(struct timeline *timeline, struct arena *arena,
@@ -68,29 +59,12 @@ static void find_host_events(struct timeline *timeline, struct arena *arena,
 
 /* --- Joining work with its calls --- */
 
-static int by_time(const void *left, const void *right)
-{
-    const struct trace_event *a = ((const struct work *)left)->event;
-    const struct trace_event *b = ((const struct work *)right)->event;
+/* At last by the file's order: the result does not depend on the sort. */
+COMPARATOR(by_time, struct work,
+           ASCENDING(event->start_ns) ?: ASCENDING(event->end_ns) ?: ASCENDING(event))
 
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return (a > b) - (a < b); /* the file's order: the result does not depend on the sort */
-}
-
-static int by_correlation(const void *left, const void *right)
-{
-    const struct trace_event *a = *(const struct trace_event *const *)left;
-    const struct trace_event *b = *(const struct trace_event *const *)right;
-
-    if (a->correlation != b->correlation)
-        return a->correlation < b->correlation ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a > b) - (a < b);
-}
+COMPARATOR_OF_POINTERS(by_correlation, struct trace_event,
+                       ASCENDING(correlation) ?: ASCENDING(start_ns) ?: COMPARE(a, b))
 
 /* Calls by correlation; device work mostly comes in the order of its calls. */
 struct calls {
@@ -195,14 +169,7 @@ static void collect(struct timeline *timeline, struct arena *arena)
 
 /* --- Devices and streams --- */
 
-static int by_number(const void *left, const void *right)
-{
-    const struct track_usage *a = left, *b = right;
-
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
+COMPARATOR(by_number, struct track_usage, ASCENDING(device) ?: ASCENDING(stream))
 
 /* The streams that have work, sorted, each once. */
 static void find_streams(struct timeline *timeline, struct arena *arena)
@@ -227,12 +194,7 @@ static void find_streams(struct timeline *timeline, struct arena *arena)
     arena_close(scratch);
 }
 
-static int by_device(const void *left, const void *right)
-{
-    const struct track_usage *a = left, *b = right;
-
-    return (a->device > b->device) - (a->device < b->device);
-}
+COMPARATOR(by_device, struct track_usage, ASCENDING(device))
 
 /* The usage that the work of a track counts for. */
 struct place {

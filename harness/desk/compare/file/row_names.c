@@ -1,6 +1,7 @@
 #include "harness/desk/compare/file/row_names.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
 
@@ -108,18 +109,8 @@ enum status row_names_take(struct row_names *names, const struct row_key *key, i
     return STATUS_OK;
 }
 
-static int by_family(const void *left, const void *right)
-{
-    const struct identity *one = left, *other = right;
-
-    if (one->plain != other->plain)
-        return one->plain < other->plain ? -1 : 1;
-    if (one->family != other->family)
-        return one->family < other->family ? -1 : 1;
-    if (one->instance != other->instance)
-        return one->instance < other->instance ? -1 : 1;
-    return one->turn < other->turn ? -1 : 1;
-}
+COMPARATOR(by_family, struct identity,
+           ASCENDING(plain) ?: ASCENDING(family) ?: ASCENDING(instance) ?: ASCENDING(turn))
 
 /* The rows of one name are numbered in the order of by_family(); *texts are theirs, by their rows. */
 static enum status number_rows(const struct row_names *names, struct identity *sorted, char **texts)

@@ -1,6 +1,7 @@
 #include "harness/desk/compare/history/change_points.h"
 
 #include "harness/base/figures/statistics.h"
+#include "harness/base/sort.h"
 #include "harness/base/status.h"
 
 #include <math.h>
@@ -43,12 +44,7 @@ struct placed {
     int place;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    const struct placed *one = left, *other = right;
-
-    return (one->value > other->value) - (one->value < other->value);
-}
+COMPARATOR(by_value, struct placed, ASCENDING(value))
 
 /* Equal values share the score of their mean rank. False: no memory is left. */
 static bool part_score(struct part *part)

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/compare/history/change_points.h"
 
@@ -51,27 +52,12 @@ static int by_texts(const struct history_entry *one, const struct history_entry 
 }
 
 /* By series in any order, and by line. */
-static int to_group(const void *left, const void *right)
-{
-    const struct placed *one = left, *other = right;
-    int order = by_texts(one->entry, other->entry);
-
-    return order != 0 ? order : one->entry->line < other->entry->line ? -1 : 1;
-}
+COMPARATOR(to_group, struct placed, by_texts(a->entry, b->entry) ?: ASCENDING(entry->line))
 
 /* In the order of output, and by date. */
-static int to_print(const void *left, const void *right)
-{
-    const struct placed *one = left, *other = right;
-
-    if (one->machine != other->machine)
-        return one->machine < other->machine ? -1 : 1;
-    if (one->series != other->series)
-        return one->series < other->series ? -1 : 1;
-    if (one->entry->seconds != other->entry->seconds)
-        return one->entry->seconds < other->entry->seconds ? -1 : 1;
-    return one->entry->line < other->entry->line ? -1 : 1;
-}
+COMPARATOR(to_print, struct placed,
+           ASCENDING(machine) ?: ASCENDING(series) ?: ASCENDING(entry->seconds)
+           ?: ASCENDING(entry->line))
 
 /* Whether two entries are of a row and metric of the same name. */
 static bool is_same_name(const struct history_entry *one, const struct history_entry *other)

@@ -2,6 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
+#include "harness/base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,14 +108,7 @@ struct rounded {
     double lost;
 };
 
-static int by_lost(const void *left, const void *right)
-{
-    const struct rounded *a = left, *b = right;
-
-    if (a->lost != b->lost)
-        return a->lost > b->lost ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
+COMPARATOR(by_lost, struct rounded, DESCENDING(lost) ?: ASCENDING(row))
 
 /* Rounds each part's time per unit so that they sum to the step's. */
 static void round_side(struct making *making, const struct match *matches, int side)
@@ -177,12 +171,7 @@ static double welch(const struct block_means sides[SIDES], double variance)
     return sum > 0 ? variance * variance / sum : sides[SIDE_BASE].count + sides[SIDE_NEW].count - 2;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
+COMPARATOR(by_value, double, COMPARE(*a, *b))
 
 /* Twice the mean rank of a value among `count` sorted ones. */
 static int doubled_rank(const double *sorted, int count, double value)
@@ -329,24 +318,11 @@ static void find_pace(struct making *making, const struct match *matches)
 
 /* --- Parts that stand out --- */
 
-static int by_probability(const void *left, const void *right)
-{
-    const struct part_change *a = left, *b = right;
+COMPARATOR(by_probability, struct part_change, ASCENDING(probability))
 
-    return (a->probability > b->probability) - (a->probability < b->probability);
-}
-
-static int by_change(const void *left, const void *right)
-{
-    const struct part_change *a = left, *b = right;
-    int64_t first = llabs(a->change_ns), second = llabs(b->change_ns);
-
-    if (first != second)
-        return first > second ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+COMPARATOR(by_change, struct part_change,
+           COMPARE(llabs(b->change_ns), llabs(a->change_ns)) ?: ASCENDING(kind)
+           ?: strcmp(a->name, b->name))
 
 /* Whether a change of the part can be large enough. */
 static bool can_matter(const struct part_change *part, double least_ns)

@@ -3,6 +3,7 @@
 #include "harness/desk/read/kineto/event_pairs.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 
 #include <stdlib.h>
 
@@ -25,18 +26,8 @@ static bool same_thread(const struct event_half *a, const struct event_half *b)
     return a->process == b->process && a->thread == b->thread;
 }
 
-static int by_thread_and_time(const void *left, const void *right)
-{
-    const struct event_half *a = left, *b = right;
-
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
+COMPARATOR(by_thread_and_time, struct event_half,
+           ASCENDING(process) ?: ASCENDING(thread) ?: ASCENDING(at_ns) ?: ASCENDING(offset))
 
 void event_pairs_match(struct event_pairs *pairs)
 {

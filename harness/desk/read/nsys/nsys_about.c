@@ -77,14 +77,7 @@ static enum status take_ordinal(void *context, const struct database_row *row)
     return STATUS_OK;
 }
 
-static int by_ordinal(const void *left, const void *right)
-{
-    const struct nsys_device *a = left, *b = right;
-
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
-    return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
-}
+COMPARATOR(by_ordinal, struct nsys_device, ASCENDING(pid) ?: ASCENDING(ordinal))
 
 int64_t nsys_gpu(const struct nsys_reading *reading, int64_t pid, int64_t ordinal)
 {

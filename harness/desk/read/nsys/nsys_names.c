@@ -31,12 +31,7 @@ static enum status take_string(void *context, const struct database_row *row)
     return STATUS_OK;
 }
 
-static int by_id(const void *left, const void *right)
-{
-    const struct nsys_string *a = left, *b = right;
-
-    return (a->id > b->id) - (a->id < b->id);
-}
+COMPARATOR(by_id, struct nsys_string, ASCENDING(id))
 
 enum status nsys_names_read(struct nsys_names *names, struct database *database,
                             struct trace_rows *rows)

@@ -130,18 +130,8 @@ static enum status take_range(void *context, const struct database_row *row)
 
 enum { STEPS_LEAST = 3 };
 
-static int by_place(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+COMPARATOR(by_place, struct candidate,
+           ASCENDING(process) ?: ASCENDING(track) ?: ASCENDING(name) ?: ASCENDING(start_ns))
 
 /* Candidates of one name on one thread, and the time that they take; 0: one is within another, or they are few. */
 struct range_group {

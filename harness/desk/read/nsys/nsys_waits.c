@@ -32,14 +32,7 @@ struct waiting {
 
 /* --- Calls of CUDA --- */
 
-static int by_place(const void *left, const void *right)
-{
-    const struct timed_call *a = left, *b = right;
-
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+COMPARATOR(by_place, struct timed_call, ASCENDING(track) ?: ASCENDING(start_ns))
 
 static void settle(struct timed_calls *calls)
 {

@@ -1,6 +1,7 @@
 #include "scenarios/training/step/parts/gradient_buckets.h"
 
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/lab/device/many_ranks.h"
 #include "scenarios/training/step/parts/bucket.h"
 
@@ -37,14 +38,7 @@ static void *part_of(const struct gradient_buckets *buckets, const struct bucket
 
 /* --- Opening --- */
 
-static int by_readiness(const void *left, const void *right)
-{
-    const struct bucket_member *a = left, *b = right;
-
-    if (a->ready_at != b->ready_at)
-        return a->ready_at < b->ready_at ? -1 : 1;
-    return a->gradient < b->gradient ? -1 : 1;
-}
+COMPARATOR(by_readiness, struct bucket_member, ASCENDING(ready_at) ?: ASCENDING(gradient))
 
 /* Experts' gradients are whole on their rank. */
 static void find_members(struct gradient_buckets *buckets, const struct encoder *encoder)

@@ -1,6 +1,7 @@
 #include "harness/lab/device/cuda/cupti/cupti_records.h"
 
 #include "harness/base/bisect.h"
+#include "harness/base/sort.h"
 #include "harness/lab/device/cuda/cupti/occupancy.h"
 
 #include <stdio.h>
@@ -71,16 +72,8 @@ enum status cupti_records_note(struct cupti_records *records, const CUpti_Activi
 }
 
 /* By correlation; the call that a trace shows comes first. */
-static int compare_calls(const void *a, const void *b)
-{
-    const struct cupti_call *x = a, *y = b;
-
-    if (x->correlation != y->correlation)
-        return x->correlation < y->correlation ? -1 : 1;
-    if (x->runtime != y->runtime)
-        return x->runtime ? -1 : 1;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
+COMPARATOR(compare_calls, struct cupti_call,
+           ASCENDING(correlation) ?: DESCENDING(runtime) ?: ASCENDING(start))
 
 /* The message whose call the launch is in; NULL: there is none. */
 static const struct cupti_message *find_message(const struct cupti_records *records,
