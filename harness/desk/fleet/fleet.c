@@ -282,6 +282,26 @@ static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
     return STATUS_OK;
 }
 
+/* What the machines of a kind state, in order. */
+static enum status find_pairs(struct pair **pairs, int *count, const struct fleet *fleet,
+                              const struct fleet_kind *kind, enum node_fact_kind facts_kind)
+{
+    int64_t room = 0;
+
+    for (int i = 0; i < kind->count; i++)
+        room += fleet->nodes[kind->nodes[i]].facts[facts_kind].count;
+    TRY(rows_make(pairs, room));
+    for (int i = 0; i < kind->count; i++) {
+        const struct node_facts *facts = &fleet->nodes[kind->nodes[i]].facts[facts_kind];
+        for (int j = 0; j < facts->count; j++)
+            (*pairs)[(*count)++] =
+                (struct pair){ facts->items[j].name, facts->items[j].value, kind->nodes[i] };
+    }
+    qsort(*pairs, (size_t)*count, sizeof **pairs, by_pair);
+
+    return STATUS_OK;
+}
+
 /* The end of the pairs that begin at `from` and have its name, and its value too. */
 static int end_of(const struct pair *pairs, int count, int from, bool value_too)
 {
@@ -291,6 +311,13 @@ static int end_of(const struct pair *pairs, int count, int from, bool value_too)
            (!value_too || pairs[to].value == pairs[from].value))
         to++;
     return to;
+}
+
+/* The value of `count` pairs that all have it. */
+static enum status value_of(struct fleet_value *value, const struct pair *pairs, int count)
+{
+    *value = (struct fleet_value){ .name = pairs->name, .value = pairs->value, .count = count };
+    return nodes_of(&value->nodes, pairs, count);
 }
 
 COMPARATOR(by_count, struct fleet_value, DESCENDING(count))
@@ -327,10 +354,8 @@ static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
         TRY(add_without(fleet, kind, pairs, from, to));
 
     for (int next; from < to; from = next) {
-        struct fleet_value *value = &kind->values[kind->value_count++];
         next = end_of(pairs, to, from, true);
-        *value = (struct fleet_value){ pairs[from].name, pairs[from].value, next - from, NULL };
-        TRY(nodes_of(&value->nodes, pairs + from, next - from));
+        TRY(value_of(&kind->values[kind->value_count++], pairs + from, next - from));
     }
     qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
           by_count);
@@ -343,18 +368,9 @@ static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind
     enum status status = STATUS_OK;
     struct pair *pairs = NULL;
     int count = 0;
-    int64_t room = 0;
 
-    for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].setting_count;
-    TRY_OUT(rows_make(&pairs, room));
-    TRY_OUT(rows_make(&kind->values, 2 * room));
-    for (int i = 0; i < kind->count; i++) {
-        const struct node *node = &fleet->nodes[kind->nodes[i]];
-        for (int j = 0; j < node->setting_count; j++)
-            pairs[count++] =
-                (struct pair){ node->settings[j].name, node->settings[j].value, kind->nodes[i] };
-    }
-    qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
+    TRY_OUT(find_pairs(&pairs, &count, fleet, kind, NODE_SETTINGS));
+    TRY_OUT(rows_make(&kind->values, 2 * (int64_t)count));
     for (int from = 0, to; from < count; from = to) {
         to = end_of(pairs, count, from, false);
         if (end_of(pairs, count, from, true) < to || to - from < kind->count)
@@ -371,23 +387,13 @@ static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind
     enum status status = STATUS_OK;
     struct pair *pairs = NULL;
     int count = 0;
-    int64_t room = 0;
 
-    for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].status_count;
-    TRY_OUT(rows_make(&pairs, room));
-    TRY_OUT(rows_make(&kind->statuses, room));
-    for (int i = 0; i < kind->count; i++) {
-        const struct node *node = &fleet->nodes[kind->nodes[i]];
-        for (int j = 0; j < node->status_count; j++)
-            pairs[count++] =
-                (struct pair){ node->statuses[j].name, node->statuses[j].value, kind->nodes[i] };
-    }
-    qsort(pairs, (size_t)count, sizeof *pairs, by_pair);
+    TRY_OUT(find_pairs(&pairs, &count, fleet, kind, NODE_STATUSES));
+    TRY_OUT(rows_make(&kind->statuses, count));
     for (int from = 0, to; from < count; from = to) {
-        struct fleet_status *row = &kind->statuses[kind->status_count++];
+        struct fleet_value *row = &kind->statuses[kind->status_count++];
         to = end_of(pairs, count, from, true);
-        *row = (struct fleet_status){ pairs[from].name, pairs[from].value, to - from, NULL, false };
-        TRY_OUT(nodes_of(&row->nodes, pairs + from, to - from));
+        TRY_OUT(value_of(row, pairs + from, to - from));
         row->odd = strcmp(intern_text(fleet->names, row->value), "fail") == 0 &&
                    2 * row->count < kind->count;
     }

@@ -42,19 +42,12 @@ struct fleet_outlier {
     bool doubtful;     /* taken while others used the machine */
 };
 
-/* A setting that not all machines of a kind share: one of its values. */
+/* A value of a setting that not all machines of a kind share, or the status of a row that is low, or fails, on some. */
 struct fleet_value {
     uint32_t name, value;
     int count;  /* machines that have it */
     int *nodes; /* [count] */
-};
-
-/* A row that is low, or fails, on some machines. */
-struct fleet_status {
-    uint32_t name, value; /* "low" or "fail" */
-    int count;
-    int *nodes; /* [count] */
-    bool odd;   /* it fails there and not on most machines of the kind */
+    bool odd;   /* of a status: the row fails there and not on most machines of the kind */
 };
 
 struct fleet_kind {
@@ -68,7 +61,7 @@ struct fleet_kind {
     int outlier_count;
     struct fleet_value *values; /* by setting; of a setting the commonest first */
     int value_count;
-    struct fleet_status *statuses;
+    struct fleet_value *statuses;
     int status_count;
 };
 

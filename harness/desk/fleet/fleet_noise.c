@@ -3,6 +3,7 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
 #include "harness/base/rows.h"
+#include "harness/base/sort.h"
 
 #include <float.h>
 #include <math.h>
@@ -242,13 +243,11 @@ static bool stands_out(const struct fleet_matrix *matrix, const struct fleet_noi
     return false;
 }
 
-static _Thread_local const double *scores_to_sort; /* qsort() has no context */
-
-static int by_score(const void *left, const void *right)
+static int by_score(const void *left, const void *right, void *scores)
 {
-    double a = scores_to_sort[*(const int *)left], b = scores_to_sort[*(const int *)right];
+    const double *score = scores;
 
-    return (a < b) - (a > b);
+    return COMPARE(score[*(const int *)right], score[*(const int *)left]);
 }
 
 /* The machines by their largest deviation from a median, which half of them may miss without moving it. */
@@ -275,8 +274,7 @@ static void put_in_order(struct search *search)
                 score[i] = fmax(score[i], fabs(slow[i] - median) / fmax(deviation, DBL_MIN));
     }
     for (int i = 0; i < matrix->nodes; i++) search->order[i] = i;
-    scores_to_sort = score;
-    qsort(search->order, (size_t)matrix->nodes, sizeof *search->order, by_score);
+    qsort_r(search->order, (size_t)matrix->nodes, sizeof *search->order, by_score, score);
     while (search->suspects < (matrix->nodes - 1) / 2 &&
            score[search->order[search->suspects]] > SUSPECT)
         search->suspects++;

@@ -97,7 +97,7 @@ static void print_statuses(const struct page *page, const struct fleet *fleet,
     page_heading(page, "Rows of doctor that are not ok");
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < kind->status_count; i++) {
-        const struct fleet_status *row = &kind->statuses[i];
+        const struct fleet_value *row = &kind->statuses[i];
         char count[CELL_SIZE], nodes[TEXT_SIZE];
         const char *judged = intern_text(fleet->names, row->value);
         const char *const cells[] = { intern_text(fleet->names, row->name), judged, count, nodes };
@@ -230,7 +230,7 @@ void fleet_why(char *text, size_t size, const struct fleet *fleet, int node)
             text_join(text, size, ", ", "%s %s", intern_text(fleet->names, figure->name), off);
         }
         for (int i = 0; i < kind->status_count; i++) {
-            const struct fleet_status *row = &kind->statuses[i];
+            const struct fleet_value *row = &kind->statuses[i];
             for (int j = 0; row->odd && j < row->count; j++)
                 if (row->nodes[j] == node)
                     text_join(text, size, ", ", "%s fails", intern_text(fleet->names, row->name));
@@ -321,7 +321,7 @@ static void add_kind(struct json *json, cJSON *array, const struct fleet *fleet,
     }
     rows = json_array(json, to, "statuses");
     for (int i = 0; i < kind->status_count; i++) {
-        const struct fleet_status *row = &kind->statuses[i];
+        const struct fleet_value *row = &kind->statuses[i];
         object = json_object(json, rows, NULL);
         json_text(json, object, "check", intern_text(fleet->names, row->name));
         json_text(json, object, "status", intern_text(fleet->names, row->value));

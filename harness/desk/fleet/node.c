@@ -77,14 +77,14 @@ static enum status name_of(uint32_t *number, struct intern *names, const char *t
     return intern_add(names, text, strlen(text), number);
 }
 
-static enum status add_setting(struct node *node, struct intern *names, const char *name,
-                               const char *value)
+static enum status add_fact(struct node_facts *facts, struct intern *names, const char *name,
+                            const char *value)
 {
-    struct node_setting *setting = &node->settings[node->setting_count];
+    struct node_fact *fact = &facts->items[facts->count];
 
-    TRY(name_of(&setting->name, names, name));
-    TRY(name_of(&setting->value, names, value));
-    node->setting_count++;
+    TRY(name_of(&fact->name, names, name));
+    TRY(name_of(&fact->value, names, value));
+    facts->count++;
 
     return STATUS_OK;
 }
@@ -103,18 +103,6 @@ static enum status add_figure(struct node *node, struct intern *names, const cha
     return STATUS_OK;
 }
 
-static enum status add_status(struct node *node, struct intern *names, const char *name,
-                              const char *value)
-{
-    struct node_status *row = &node->statuses[node->status_count];
-
-    TRY(name_of(&row->name, names, name));
-    TRY(name_of(&row->value, names, value));
-    node->status_count++;
-
-    return STATUS_OK;
-}
-
 static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
 {
     enum status status = STATUS_OK;
@@ -128,9 +116,9 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
         TRY_OUT(add_figure(node, names, name, unit, number->valuedouble,
                            cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "noise"))));
     else if (unit[0] == '\0')
-        TRY_OUT(add_setting(node, names, name, json_text_of(row, "value")));
+        TRY_OUT(add_fact(&node->facts[NODE_SETTINGS], names, name, json_text_of(row, "value")));
     if (is_bad)
-        TRY_OUT(add_status(node, names, name, judged));
+        TRY_OUT(add_fact(&node->facts[NODE_STATUSES], names, name, judged));
     node->disturbed = node->disturbed || (is_bad && is_disturbance(name));
 
 out:
@@ -157,7 +145,7 @@ static enum status take_context(struct node *node, struct intern *names, const c
     for (size_t i = 0; i < ARRAY_SIZE(shared_facts); i++) {
         const char *value = json_text_of(context, shared_facts[i]);
         if (value[0] != '\0')
-            TRY(add_setting(node, names, shared_facts[i], value));
+            TRY(add_fact(&node->facts[NODE_SETTINGS], names, shared_facts[i], value));
     }
 
     return STATUS_OK;
@@ -171,8 +159,7 @@ static enum status node_open(struct node *node, const char *path, int rows)
     *node = (struct node){ .path = NULL };
     TRY(text_make(&node->path, "%s", path));
     TRY(rows_make(&node->figures, room));
-    TRY(rows_make(&node->settings, room));
-    TRY(rows_make(&node->statuses, room));
+    for (int i = 0; i < NODE_FACT_KINDS; i++) TRY(rows_make(&node->facts[i].items, room));
 
     return STATUS_OK;
 }
@@ -249,7 +236,6 @@ void node_release(struct node *node)
 {
     free(node->path);
     free(node->figures);
-    free(node->settings);
-    free(node->statuses);
+    for (int i = 0; i < NODE_FACT_KINDS; i++) free(node->facts[i].items);
     memset(node, 0, sizeof *node);
 }

@@ -24,12 +24,20 @@ struct node_figure {
     double noise; /* relative, as the file states it; 0: it does not */
 };
 
-struct node_setting {
+/* Texts that a machine states. */
+enum node_fact_kind {
+    NODE_SETTINGS,
+    NODE_STATUSES, /* of rows that are low or fail: "low" or "fail" */
+    NODE_FACT_KINDS
+};
+
+struct node_fact {
     uint32_t name, value;
 };
 
-struct node_status {
-    uint32_t name, value; /* of a row that is low or fails, and "low" or "fail" */
+struct node_facts {
+    struct node_fact *items;
+    int count;
 };
 
 struct node {
@@ -46,10 +54,7 @@ struct node {
 
     struct node_figure *figures;
     int figure_count;
-    struct node_setting *settings;
-    int setting_count;
-    struct node_status *statuses;
-    int status_count;
+    struct node_facts facts[NODE_FACT_KINDS];
 };
 
 /* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY. Release in

@@ -59,8 +59,8 @@ static void made_open(struct fleet *fleet, int count)
     for (int i = 0; i < count; i++) {
         struct node *node = &fleet->nodes[i];
         node->figures = calloc(FIGURES, sizeof *node->figures);
-        node->settings = calloc(4, sizeof *node->settings);
-        node->statuses = calloc(4, sizeof *node->statuses);
+        for (int j = 0; j < NODE_FACT_KINDS; j++)
+            node->facts[j].items = calloc(4, sizeof *node->facts[j].items);
         assert_true(asprintf(&node->path, "files/doctor-%d.json", i) > 0);
         snprintf(node->label, sizeof node->label, "node%d", i);
         node->kind = number_of(fleet->names, "CPU device; AMD EPYC");
@@ -90,20 +90,23 @@ static void compare(struct fleet *fleet)
     assert_int_equal(fleet_compare(fleet), STATUS_OK);
 }
 
+static void add_fact(struct fleet *fleet, int node, enum node_fact_kind kind, const char *name,
+                     const char *value)
+{
+    struct node_facts *to = &fleet->nodes[node].facts[kind];
+
+    to->items[to->count++] =
+        (struct node_fact){ number_of(fleet->names, name), number_of(fleet->names, value) };
+}
+
 static void add_setting(struct fleet *fleet, int node, const char *name, const char *value)
 {
-    struct node *to = &fleet->nodes[node];
-
-    to->settings[to->setting_count++] =
-        (struct node_setting){ number_of(fleet->names, name), number_of(fleet->names, value) };
+    add_fact(fleet, node, NODE_SETTINGS, name, value);
 }
 
 static void add_status(struct fleet *fleet, int node, const char *name, const char *value)
 {
-    struct node *to = &fleet->nodes[node];
-
-    to->statuses[to->status_count++] =
-        (struct node_status){ number_of(fleet->names, name), number_of(fleet->names, value) };
+    add_fact(fleet, node, NODE_STATUSES, name, value);
 }
 
 /* --- Figures --- */
@@ -486,8 +489,8 @@ static void files_are_read_and_broken_ones_skipped(void **state)
     assert_string_equal(intern_text(fleet.names, node->kind), "GPU; X");
     assert_int_equal(node->figure_count, 1); /* a time of 0 is none, and memory is no speed */
     assert_float_equal(node->figures[0].value, 5e9, 1);
-    assert_int_equal(node->setting_count, 2);
-    assert_int_equal(node->status_count, 2);
+    assert_int_equal(node->facts[NODE_SETTINGS].count, 2);
+    assert_int_equal(node->facts[NODE_STATUSES].count, 2);
     assert_true(node->disturbed);
     assert_string_equal(fleet.nodes[1].label, "1.json");
     fleet_release(&fleet);
