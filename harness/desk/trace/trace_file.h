@@ -119,7 +119,7 @@ struct event_device {
     char name[96];
     int64_t memory_bytes;
     int64_t memory_budget_bytes; /* that the step may reserve of them */
-    int multiprocessors, warp_lanes, threads_per_multiprocessor;
+    int multiprocessors, warp_lanes;
     int compute_major, compute_minor; /* NVIDIA's compute capability, or the 9.0 of AMD's gfx90a */
 
     /* In our own traces only, as the device's properties have them. */

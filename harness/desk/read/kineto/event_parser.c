@@ -504,7 +504,6 @@ static void take_device(struct event_device *device, struct event_text key, stru
 #define DEVICE_NUMBER(name, member, value)                                                         \
     { name, offsetof(struct event_device, member), sizeof device->member },
         DEVICE_NUMBERS(DEVICE_NUMBER) DEVICE_NUMBER("id", id, 0)
-            DEVICE_NUMBER("maxThreadsPerMultiprocessor", threads_per_multiprocessor, 0)
 #undef DEVICE_NUMBER
     };
     int64_t number;

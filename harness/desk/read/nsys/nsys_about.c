@@ -24,7 +24,6 @@ enum {
     GPU_MEMORY,
     GPU_SMS,
     GPU_LANES,
-    GPU_WARPS,
     GPU_MAJOR,
     GPU_MINOR,
     GPU_COUNT
@@ -52,8 +51,6 @@ static enum status take_gpu(void *context, const struct database_row *row)
     device.memory_bytes = in_range(&values[GPU_MEMORY], INT64_MAX);
     device.multiprocessors = (int)in_range(&values[GPU_SMS], INT_MAX);
     device.warp_lanes = (int)in_range(&values[GPU_LANES], SHRT_MAX);
-    device.threads_per_multiprocessor =
-        device.warp_lanes * (int)in_range(&values[GPU_WARPS], SHRT_MAX);
     device.compute_major = (int)in_range(&values[GPU_MAJOR], SHRT_MAX);
     device.compute_minor = (int)in_range(&values[GPU_MINOR], SHRT_MAX);
     file->devices[file->device_count++] = device;
@@ -205,11 +202,9 @@ enum status nsys_read_about(struct nsys_reading *reading)
         clock[] = { "utcEpochNs" },
         *const ordinals[] = { "pid", "cudaId", "gpuId" }, *const capture[] = { "name", "value" },
         *const diagnostics[] = { "text" }, *const costs[] = { "start", "end", "overheadType" };
-    static const char *const gpus[GPU_COUNT] = {
-        "id",          "cuDevice",       "name",          "totalMemory",
-        "smCount",     "threadsPerWarp", "maxWarpsPerSm", "computeMajor",
-        "computeMinor"
-    };
+    static const char *const gpus[GPU_COUNT] = { "id",           "cuDevice",    "name",
+                                                 "totalMemory",  "smCount",     "threadsPerWarp",
+                                                 "computeMajor", "computeMinor" };
 
     TRY(nsys_scan(reading, "TARGET_INFO_CUDA_DEVICE", ordinals, 3, take_ordinal, reading));
     sort_items(reading->devices, reading->device_count, sizeof *reading->devices, by_ordinal);
