@@ -143,9 +143,6 @@ static void print_settings(const struct page *page, const struct fleet *fleet,
         page_rows_add(rows, cells, NULL);
     }
     page_rows_print(page, rows);
-    if (kind->count >= FLEET_NODES_LEAST)
-        page_paragraph(page, INK_DIM,
-                       "shows: a node that is so much slower is named in four of five cases.");
 }
 
 static void print_figures(const struct page *page, const struct fleet *fleet,
@@ -193,6 +190,9 @@ static void print_figures(const struct page *page, const struct fleet *fleet,
         page_rows_add(rows, cells, NULL);
     }
     page_rows_print(page, rows);
+    if (kind->count >= FLEET_NODES_LEAST)
+        page_paragraph(page, INK_DIM,
+                       "shows: a node that is so much slower is named in four of five cases.");
 }
 
 static void print_kind(const struct page *page, const struct fleet *fleet,

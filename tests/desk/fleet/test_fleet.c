@@ -540,6 +540,24 @@ static void the_page_ends_with_who_is_out_and_why(void **state)
     fleet_release(&fleet);
 }
 
+static void what_shows_is_explained_under_its_table(void **state)
+{
+    struct fleet fleet;
+    const char *table;
+    char *text;
+    (void)state;
+
+    made_healthy(&fleet, 6, 0.001, NORMAL, 9);
+    add_setting(&fleet, 0, "kernel", "6.2");
+    compare(&fleet);
+    text = printed(&fleet, false);
+    table = strstr(text, "slowest node");
+    assert_non_null(table);
+    assert_non_null(strstr(table, "shows: a node"));
+    free(text);
+    fleet_release(&fleet);
+}
+
 static void the_json_has_it_all(void **state)
 {
     static const struct fleet_skipped skipped = { "x.json", "why" };
@@ -695,6 +713,7 @@ int main(void)
         cmocka_unit_test(machines_of_one_name_are_told_apart_by_their_files),
         cmocka_unit_test(files_are_read_and_broken_ones_skipped),
         cmocka_unit_test(the_page_ends_with_who_is_out_and_why),
+        cmocka_unit_test(what_shows_is_explained_under_its_table),
         cmocka_unit_test(the_json_has_it_all),
         cmocka_unit_test(a_machine_has_its_rank_among_others_of_its_kind),
         cmocka_unit_test(a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates),
