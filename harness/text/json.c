@@ -141,6 +141,17 @@ out:
     return status;
 }
 
+enum status json_to_stdout(const struct json *json, const cJSON *root)
+{
+    char *text;
+
+    TRY(json_print(json, root, &text));
+    fputs(text, stdout);
+    free(text);
+
+    return STATUS_OK;
+}
+
 const char *json_text_of(const cJSON *object, const char *name)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));

@@ -46,4 +46,7 @@ const char *json_text_of(const cJSON *object, const char *name);
  * ran out. */
 enum status json_print(const struct json *json, const cJSON *root, char **text);
 
+/* The same, to standard output. */
+enum status json_to_stdout(const struct json *json, const cJSON *root);
+
 #endif

@@ -21,21 +21,18 @@ static enum status print(const struct fleet_command *command)
     struct page page = flags_page(&command->flags);
     struct json json = { false };
     cJSON *root = NULL;
-    char *text = NULL;
 
     if (command->flags.format == FORMAT_JSON) {
         root = json_object(&json, NULL, NULL);
         fleet_json(&json, root, &command->fleet, command->files.skipped,
                    command->files.skipped_count);
-        TRY_OUT(json_print(&json, root, &text));
-        fputs(text, stdout);
+        TRY_OUT(json_to_stdout(&json, root));
     } else {
         fleet_page(&page, &command->fleet, command->files.skipped, command->files.skipped_count);
     }
 
 out:
     cJSON_Delete(root);
-    free(text);
     return status;
 }
 

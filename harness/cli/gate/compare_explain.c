@@ -116,19 +116,6 @@ out:
     return status;
 }
 
-static enum status print_json(struct explaining *explaining, cJSON *root)
-{
-    enum status status = STATUS_OK;
-    char *text = NULL;
-
-    TRY_OUT(json_print(&explaining->json, root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
-    return status;
-}
-
 enum status compare_explain(const struct flags *flags, const struct filter *filter,
                             const char *const sides[SIDES], bool *slower)
 {
@@ -146,7 +133,7 @@ enum status compare_explain(const struct flags *flags, const struct filter *filt
         TRY_OUT(trace_paths_make(&paths[side], &sides[side], 1, NULL, NULL));
     TRY_OUT(explain_all(&explaining, filter, paths));
     if (root != NULL)
-        TRY_OUT(print_json(&explaining, root));
+        TRY_OUT(json_to_stdout(&explaining.json, root));
     *slower = explaining.slower;
     if (explaining.failed > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%d of %d pairs of traces could not be explained",

@@ -196,15 +196,6 @@ enum status bench_output_rows(struct bench_output *output, const struct bench_ro
 
 enum status bench_output_end(struct bench_output *output)
 {
-    enum status status = STATUS_OK;
-    char *text = NULL;
-
-    if (output->options.format != FORMAT_JSON)
-        goto out;
-    TRY_OUT(json_print(&output->json, output->root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
-    return status;
+    return output->options.format == FORMAT_JSON ? json_to_stdout(&output->json, output->root)
+                                                 : STATUS_OK;
 }

@@ -138,10 +138,9 @@ static void start_printing(struct doctor *doctor)
 /* The machine and the device are stated as in the files of `run` and `bench`. */
 static enum status print_json(const struct doctor *doctor)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL), *context;
-    char *text = NULL;
 
     json_integer(&json, root, "schema", SCHEMA);
     context = json_object(&json, root, "context");
@@ -152,12 +151,8 @@ static enum status print_json(const struct doctor *doctor)
     device_links_json(&json, root, &doctor->links);
     if (doctor->against != NULL)
         machine_ranks_json(&json, root, "check", &doctor->standings);
-    TRY_OUT(json_print(&json, root, &text));
-    fputs(text, stdout);
-
-out:
+    status = json_to_stdout(&json, root);
     cJSON_Delete(root);
-    free(text);
     return status;
 }
 

@@ -433,10 +433,10 @@ static void add_look(struct json *json, cJSON *array, const struct one_device *i
 
 static enum status print_json(const struct all_devices *all)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL), *array;
-    char *text = NULL, why[600];
+    char why[600];
 
     json_integer(&json, root, "schema", 1);
     for (int l = 0; l < LOOKS; l++) {
@@ -450,12 +450,8 @@ static enum status print_json(const struct all_devices *all)
     for (int i = 0; i < all->count; i++)
         if (is_odd(why, sizeof why, all, i))
             json_text(&json, array, NULL, all->items[i].label);
-    TRY_OUT(json_print(&json, root, &text));
-    fputs(text, stdout);
-
-out:
+    status = json_to_stdout(&json, root);
     cJSON_Delete(root);
-    free(text);
     return status;
 }
 

@@ -67,22 +67,19 @@ static enum status print(const struct job_command *command, const struct judging
                                    judging->stranger_count };
     struct page page = flags_page(&command->flags);
     struct mapping mapping = { { false }, NULL, &view };
-    char *text = NULL;
 
     if (command->flags.format == FORMAT_JSON) {
         mapping.root = json_object(&mapping.json, NULL, NULL);
         job_json(&mapping.json, mapping.root, &view);
         if (command->map)
             TRY_OUT(arena_run(judging->ranks.arena, add_map, &mapping));
-        TRY_OUT(json_print(&mapping.json, mapping.root, &text));
-        fputs(text, stdout);
+        TRY_OUT(json_to_stdout(&mapping.json, mapping.root));
     } else {
         job_page(&page, &view);
     }
 
 out:
     cJSON_Delete(mapping.root);
-    free(text);
     return status;
 }
 

@@ -165,14 +165,8 @@ void train_print_summary(const struct page *page, const struct measurement *meas
 /* The document is freed in any case. */
 enum status train_print_json(struct json *json, cJSON *root)
 {
-    enum status status = STATUS_OK;
-    char *text = NULL;
+    enum status status = json_to_stdout(json, root);
 
-    TRY_OUT(json_print(json, root, &text));
-    fputs(text, stdout);
-
-out:
-    free(text);
     cJSON_Delete(root);
     return status;
 }
