@@ -237,10 +237,10 @@ static enum status find_cause(const struct rule **found, const char *name)
     int count = 0;
 
     *found = rule_find(name);
-    if (*found != NULL && what_if_knows(*found))
+    if (*found != NULL && rule_is_replayed(*found))
         return STATUS_OK;
     for (int i = 0; (rule = rule_at(i)) != NULL; i++)
-        if (what_if_knows(rule) && count < CAUSES_MOST) {
+        if (rule_is_replayed(rule) && count < CAUSES_MOST) {
             text_join(known, sizeof known, ", ", "%s", rule->id);
             ids[count++] = rule->id;
         }

@@ -166,16 +166,31 @@ static void distrust(struct findings *findings, enum trust trust)
         }
 }
 
-/* The lost time of the step without a tracer: the same share, but a replay leaves the computation as it is. */
+/* If steps differ much for no reason that the trace shows, their mean is of no step, and neither are gains of it. */
+static void doubt_uneven(struct findings *findings)
+{
+    const double much = 0.2; /* deviation over mean, like what a tracer may change (untrace()) */
+    const struct finding *uneven = findings_find(findings, "uneven_steps");
+
+    for (int64_t i = 0; i < findings->count && uneven != NULL && uneven->judged.value > much; i++) {
+        struct finding *finding = &findings->items[i];
+        if (finding->severity != SEVERITY_INFORMATION && finding->predicted_gain > 1)
+            finding->confidence =
+                finding->confidence == CONFIDENCE_HIGH ? CONFIDENCE_MEDIUM : finding->confidence;
+    }
+}
+
+/* The lost time of the step without a tracer: the same share, but a replay knows what is left of the computation. */
 static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
+    const struct rule *rule = rule_find(finding->id);
     double whole_ns = facts_whole_ns(facts), left_ns;
 
     if (!finding->is_replayed) {
         finding->lost_ns_per_step *= whole_ns / facts->step_ns;
         return;
     }
-    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step);
+    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step, &rule, 1);
     finding->lost_ns_per_step = whole_ns - left_ns;
     finding->predicted_gain = fmin(finding->predicted_gain, whole_ns / left_ns);
 }
@@ -360,7 +375,7 @@ static bool leave_step(struct facts *left, const struct finding *first, const st
                held->hidden_by_ns == first->lost_ns_per_step;
     }
     if (first->is_replayed)
-        facts_fix(left, rule_find(first->id)->alter);
+        facts_fix(left, rule_find(first->id));
     else
         left->step_ns /= first->predicted_gain;
     if (facts->keep != NULL) {
@@ -483,6 +498,7 @@ struct findings findings_of(const struct facts *facts)
     }
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
+    doubt_uneven(&findings);
     find_places(&findings, facts);
     distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);

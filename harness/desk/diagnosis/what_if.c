@@ -12,6 +12,7 @@ struct cause {
     double share;              /* of what the change gains */
     const struct rule *behind; /* whose change is to be made first; NULL: none */
     double least_step_ns;      /* of the traced step */
+    double own_ns; /* at least this is gained, which a replay may not see; 0: one does */
 };
 
 struct causes {
@@ -22,27 +23,28 @@ struct causes {
 
 /* The changes of some causes, each once. */
 struct changes {
-    replay_alter *alters[2 * WHAT_IF_CAUSES];
+    const struct rule *rules[2 * WHAT_IF_CAUSES];
     double gained_ns[2 * WHAT_IF_CAUSES]; /* by each, after those before it */
     int count;
     double saved_ns; /* by all */
 };
 
-bool what_if_knows(const struct rule *rule)
+/* Rules of unlike symptoms may advise the same. */
+static bool are_one_change(const struct rule *a, const struct rule *b)
 {
-    return rule->alter != NULL;
+    return a->alter == b->alter && a->saved_computing_ns == b->saved_computing_ns;
 }
 
 /* The number of a change; it is made if it was not. */
-static int make(struct changes *changes, const struct facts *facts, replay_alter *alter)
+static int make(struct changes *changes, const struct facts *facts, const struct rule *rule)
 {
     double before_ns = changes->saved_ns;
 
     for (int i = 0; i < changes->count; i++)
-        if (changes->alters[i] == alter)
+        if (are_one_change(changes->rules[i], rule))
             return i;
-    changes->alters[changes->count++] = alter;
-    changes->saved_ns = facts_saved_together_ns(facts, changes->alters, changes->count);
+    changes->rules[changes->count++] = rule;
+    changes->saved_ns = facts_saved_together_ns(facts, changes->rules, changes->count);
     changes->gained_ns[changes->count - 1] = changes->saved_ns - before_ns;
     return changes->count - 1;
 }
@@ -54,10 +56,10 @@ static double gain(struct changes *changes, const struct facts *facts, const str
     struct changes alone = *changes;
 
     if (cause->behind == NULL)
-        return cause->share * changes->gained_ns[make(changes, facts, cause->rule->alter)];
-    make(&alone, facts, cause->behind->alter);
-    make(changes, facts, cause->rule->alter);
-    return cause->share * alone.gained_ns[make(&alone, facts, cause->rule->alter)];
+        return cause->share * changes->gained_ns[make(changes, facts, cause->rule)];
+    make(&alone, facts, cause->behind);
+    make(changes, facts, cause->rule);
+    return cause->share * alone.gained_ns[make(&alone, facts, cause->rule)];
 }
 
 /* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to be made first comes
@@ -81,6 +83,9 @@ static double step_without(const struct causes *causes, unsigned set)
             step_ns -=
                 fmax(0, fmin(gain(&changes, causes->facts, cause), step_ns - cause->least_step_ns));
         }
+    for (int i = 0; i < causes->count; i++)
+        if (set >> i & 1)
+            step_ns = fmin(step_ns, causes->facts->step_ns - causes->items[i].own_ns);
     return step_ns;
 }
 
@@ -104,8 +109,10 @@ static struct cause cause_of(const struct rule *rule, const struct finding *find
     cause.share = finding->replayed_share;
     cause.behind = finding->behind != NULL ? rule_find(finding->behind) : NULL;
     cause.least_step_ns = finding->least_step_ns;
-    if (!finding->is_replayed) {
-        double all_ns = facts_saved_ns(facts, rule->alter);
+    if (rule->saved_computing_ns != NULL) {
+        cause.own_ns = own_time_ns(finding, facts);
+    } else if (!finding->is_replayed) {
+        double all_ns = facts_saved_ns(facts, rule);
         double own_ns = own_time_ns(finding, facts);
         cause.share = all_ns > 0 && own_ns > 0 ? fmin(1, own_ns / all_ns) : 0;
     }
@@ -116,7 +123,7 @@ static struct cause cause_of(const struct rule *rule, const struct finding *find
 static bool may_combine(const struct finding *finding)
 {
     return finding->severity > SEVERITY_INFORMATION && finding->predicted_gain > 1 &&
-           what_if_knows(rule_find(finding->id));
+           rule_is_replayed(rule_find(finding->id));
 }
 
 static struct causes causes_of(const struct findings *findings, const struct facts *facts, int most)
@@ -145,20 +152,25 @@ static struct causes chosen(const struct findings *findings, const struct facts 
 
 /* --- Rows --- */
 
-/* The device's work in a traced step, with the changes. */
-static double busy_without(const struct causes *causes, unsigned set)
+static int rules_of(const struct rule **rules, const struct causes *causes, unsigned set)
 {
-    const struct facts *facts = causes->facts;
-    struct arena *scratch = arena_scratch(facts->summary->arena);
-    struct intervals busy = { .arena = scratch };
-    replay_alter *alters[WHAT_IF_CAUSES];
-    double ns;
     int count = 0;
 
     for (int i = 0; i < causes->count; i++)
         if (set >> i & 1)
-            alters[count++] = causes->items[i].rule->alter;
-    facts_turn_ns(facts, alters, count, &busy);
+            rules[count++] = causes->items[i].rule;
+    return count;
+}
+
+/* The device's work in a traced step, with the changes. */
+static double busy_without(const struct causes *causes, const struct rule *const *rules, int count)
+{
+    const struct facts *facts = causes->facts;
+    struct arena *scratch = arena_scratch(facts->summary->arena);
+    struct intervals busy = { .arena = scratch };
+    double ns;
+
+    facts_turn_ns(facts, rules, count, &busy);
     intervals_merge(&busy);
     ns = (double)intervals_within_ns(&busy, INT64_MIN, INT64_MAX);
     arena_close(scratch);
@@ -167,11 +179,13 @@ static double busy_without(const struct causes *causes, unsigned set)
 
 static struct what_if_row row_of(const struct causes *causes, unsigned set)
 {
+    const struct rule *rules[WHAT_IF_CAUSES];
+    int count = rules_of(rules, causes, set);
     double step_ns = step_without(causes, set);
-    double busy_ns = fmin(step_ns, busy_without(causes, set));
+    double busy_ns = fmin(step_ns, busy_without(causes, rules, count));
 
-    return (struct what_if_row){ set, facts_untraced_ns(causes->facts, step_ns),
-                                 facts_untraced_ns(causes->facts, busy_ns) };
+    return (struct what_if_row){ set, facts_untraced_ns(causes->facts, step_ns, rules, count),
+                                 facts_untraced_ns(causes->facts, busy_ns, rules, count) };
 }
 
 static int cause_count(unsigned set)

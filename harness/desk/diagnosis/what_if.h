@@ -43,9 +43,6 @@ struct what_if {
 struct what_if what_if_of(const struct findings *findings, const struct facts *facts,
                           const struct what_if_choice *choice);
 
-/* Whether a replay can make that change: any rule with `alter`. */
-bool what_if_knows(const struct rule *rule);
-
 /* Findings whose changes are made one after the other. Start with zeros and the facts. */
 struct what_if_taken {
     const struct facts *facts;

@@ -290,8 +290,8 @@ says out "No finding has a change that a replay could make."
 refuses "a cause that is not there" "there is no cause hst_sync; did you mean host_sync?" \
     diagnose "$folder/waiting.json" --what-if=hst_sync
 refuses "no cause" "there is no cause \"\"; replays know " diagnose "$folder/waiting.json" --what-if=
-refuses "a cause that no replay knows" "--what-if=fp32_matmul: no replay knows that change, but those of " \
-    diagnose "$folder/waiting.json" --what-if=host_sync,fp32_matmul
+refuses "a cause that no replay knows" "--what-if=small_kernels: no replay knows that change, but those of " \
+    diagnose "$folder/waiting.json" --what-if=host_sync,small_kernels
 refuses "a cause twice" "host_sync is named twice" diagnose "$folder/waiting.json" --what-if=host_sync,host_sync
 refuses "a run" "name it with --rank=N" diagnose "$folder/rank0.json" "$folder/rank1.json" --what-if
 expect 0 "a rank" diagnose "$folder/rank0.json" "$folder/rank1.json" --rank=0 --what-if

@@ -1068,6 +1068,57 @@ static void without_unequal_work_a_gain_is_a_bound(void **state)
     found_forget(&found);
 }
 
+/* Four rows leave three quarters of a tile empty, which the whole batch fills. Where two sides are short,
+ * the batch has more products, not larger ones. */
+static void products_of_few_rows_gain_by_filling_tiles(void **state)
+{
+    static const char *const names[] = { "gemm_bf16_nn_16x64x64", "gemm_bf16_nn_4x64x64",
+                                         "gemm_bf16_nt_4x4x64", "gemm_f32_nn_4x64x64" };
+    double gains[ARRAY_SIZE(names)];
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const struct made_loop loop = { .steps = 10,
+                                        .passes = 16,
+                                        .launches = 64,
+                                        .call = 26,
+                                        .kernel = 20,
+                                        .kernel_name = names[i],
+                                        .flops = { 4, 16 } };
+        struct found found = found_judge(&loop);
+        const struct finding *finding = found_find(&found, "small_kernels");
+        assert_non_null(finding);
+        assert_true(finding->gain_is_least == (i == 1));
+        gains[i] = finding->predicted_gain;
+        found_forget(&found);
+    }
+    assert_true(gains[1] > 1.05 * gains[0]);
+    for (size_t i = 2; i < ARRAY_SIZE(names); i++) assert_true(gains[i] == gains[0]);
+}
+
+/* A mean of steps that differ is of no step. */
+static void of_uneven_steps_no_gain_is_sure(void **state)
+{
+    static const struct {
+        int slow_kernel;
+        enum confidence confidence;
+    } loops[] = { { 0, CONFIDENCE_HIGH }, { 65, CONFIDENCE_HIGH }, { 150, CONFIDENCE_MEDIUM } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
+        const struct made_loop made = {
+            LONG_BUSY,    .steps = 20,   .slow_every = 4,      .slow_kernel = loops[i].slow_kernel,
+            .samples = 8, .tokens = 300, .padded_tokens = 212, .about = ABOUT("")
+        };
+        struct found found = found_judge(&made);
+        const struct finding *finding = found_find(&found, "padding_waste");
+        assert_non_null(finding);
+        assert_int_equal(finding->confidence, loops[i].confidence);
+        assert_true((found_find(&found, "uneven_steps") != NULL) == (i > 0));
+        found_forget(&found);
+    }
+}
+
 /* 27 blocks on 108 SMs: three quarters of the time, if each block's work could be spread. */
 static void empty_sms_cost_their_share_at_most(void **state)
 {
@@ -1661,6 +1712,8 @@ int main(void)
         cmocka_unit_test(lost_time_is_that_of_the_untraced_step),
         cmocka_unit_test(other_programs_lower_the_confidence),
         cmocka_unit_test(small_kernels_gain_what_one_pass_would),
+        cmocka_unit_test(products_of_few_rows_gain_by_filling_tiles),
+        cmocka_unit_test(of_uneven_steps_no_gain_is_sure),
         cmocka_unit_test(without_unequal_work_a_gain_is_a_bound),
         cmocka_unit_test(empty_sms_cost_their_share_at_most),
         cmocka_unit_test(a_bounded_cost_comes_after_an_estimated_one),

@@ -66,6 +66,27 @@ static void two_fixes_gain_what_they_gain_together(void **state)
     found_forget(&found);
 }
 
+/* The host loads for 1500 us and launches for 40; the device works for 1000 beside that, half of it on padding. */
+static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
+{
+    const struct made_loop loop = { .steps = 200,
+                                    .launches = 20,
+                                    .call = 2,
+                                    .kernel = 50,
+                                    .loading = 1500,
+                                    .samples = 1,
+                                    .tokens = 500,
+                                    .padded_tokens = 507 };
+    struct found found = found_judge(&loop);
+    struct what_if what_if = without(&found, "data_loading", "padding_waste");
+    (void)state;
+
+    check_step(&what_if.recorded, 1540, 1000);
+    check_step(&what_if.rows[0], 1000, 1000);
+    check_step(&what_if.rows[1], 503, 503);
+    found_forget(&found);
+}
+
 /* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all combinations, fewer first. */
 static void causes_that_are_not_named_are_combined(void **state)
 {
@@ -191,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(either_of_two_fixes_may_be_enough),
         cmocka_unit_test(two_fixes_gain_what_they_gain_together),
+        cmocka_unit_test(kernels_that_get_shorter_gain_what_the_host_leaves),
         cmocka_unit_test(causes_that_are_not_named_are_combined),
         cmocka_unit_test(exclusive_losses_are_what_all_fixes_gain),
         cmocka_unit_test(the_next_fix_is_named),

@@ -127,41 +127,77 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 
 /* --- Replays --- */
 
-double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
+/* The change of a rule that makes kernels shorter, all by the same factor. */
+static void shorten_computing(const void *context, const struct trace_graph *graph, int64_t at,
+                              struct graph_node *node)
+{
+    const double *factor = context;
+    (void)graph;
+    (void)at;
+
+    if (node->stream != GRAPH_NONE && node->kind == WORK_COMPUTATION)
+        node->duration_ns = (int64_t)((double)node->duration_ns * *factor);
+}
+
+static struct rule_change change_of(const struct rule *rule, const struct facts *facts)
+{
+    double all_ns = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION] / facts->steps;
+    double saved_ns = rule->saved_computing_ns != NULL ? rule->saved_computing_ns(facts) : 0;
+
+    return (struct rule_change){ rule, saved_ns > 0 ? fmax(0, 1 - saved_ns / all_ns) : 1 };
+}
+
+bool rule_is_replayed(const struct rule *rule)
+{
+    return rule->alter != NULL || rule->saved_computing_ns != NULL;
+}
+
+double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
                      struct intervals *busy)
 {
-    struct replay_change changes[2 * FACTS_FIXED_MOST];
+    struct rule_change changes[2 * FACTS_FIXED_MOST];
+    struct replay_change replayed[2 * ARRAY_SIZE(changes)];
+    int replayed_count = 0;
 
     memcpy(changes, facts->fixed, sizeof facts->fixed);
-    for (int i = 0; i < count; i++)
-        changes[facts->fixed_count + i] = (struct replay_change){ alters[i], facts };
-    return replay(facts->summary->arena, &facts->summary->graph, changes,
-                  facts->fixed_count + count, busy)
+    for (int i = 0; i < count; i++) changes[facts->fixed_count + i] = change_of(rules[i], facts);
+    for (int i = 0; i < facts->fixed_count + count; i++) {
+        const struct rule_change *change = &changes[i];
+        if (change->rule->alter != NULL)
+            replayed[replayed_count++] = (struct replay_change){ change->rule->alter, facts };
+        if (change->computing < 1)
+            replayed[replayed_count++] =
+                (struct replay_change){ shorten_computing, &change->computing };
+    }
+    return replay(facts->summary->arena, &facts->summary->graph, replayed, replayed_count, busy)
         .turn_ns;
 }
 
-double facts_saved_together_ns(const struct facts *facts, replay_alter *const *alters, int count)
+double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
+                               int count)
 {
     return facts->turn_ns > 0
-               ? facts->step_ns * (1 - facts_turn_ns(facts, alters, count, NULL) / facts->turn_ns)
+               ? facts->step_ns * (1 - facts_turn_ns(facts, rules, count, NULL) / facts->turn_ns)
                : 0;
 }
 
-double facts_saved_ns(const struct facts *facts, replay_alter *alter)
+double facts_saved_ns(const struct facts *facts, const struct rule *rule)
 {
-    return facts_saved_together_ns(facts, &alter, 1);
+    return facts_saved_together_ns(facts, &rule, 1);
 }
 
-void facts_fix(struct facts *facts, replay_alter *alter)
+void facts_fix(struct facts *facts, const struct rule *rule)
 {
+    struct rule_change change;
     double turn_ns;
 
     if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->turn_ns > 0))
         return;
-    turn_ns = facts_turn_ns(facts, &alter, 1, NULL);
+    change = change_of(rule, facts);
+    turn_ns = facts_turn_ns(facts, &rule, 1, NULL);
     facts->step_ns *= turn_ns / facts->turn_ns;
     facts->turn_ns = turn_ns;
-    facts->fixed[facts->fixed_count++] = (struct replay_change){ alter, facts };
+    facts->fixed[facts->fixed_count++] = change;
 }
 
 /* --- Costs --- */
@@ -212,8 +248,8 @@ static double replayed_ns(const struct finding *finding, const struct facts *fac
     struct facts left = *facts;
 
     if (finding->behind != NULL)
-        facts_fix(&left, rule_find(finding->behind)->alter);
-    return facts_saved_ns(&left, rule_find(finding->id)->alter);
+        facts_fix(&left, rule_find(finding->behind));
+    return facts_saved_ns(&left, rule_find(finding->id));
 }
 
 /* Whether the change leaves the device's work as long as it is, so that at most the idle time is lost. A turn that is replayed
@@ -289,7 +325,8 @@ bool facts_on_gpu(const struct facts *facts)
     return facts->device != NULL && facts->device->shares_host_cores != 1;
 }
 
-double facts_untraced_ns(const struct facts *facts, double traced_ns)
+double facts_untraced_ns(const struct facts *facts, double traced_ns,
+                         const struct rule *const *rules, int count)
 {
     double whole_ns = facts_whole_ns(facts);
     double computing_ns = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION] / facts->steps;
@@ -297,6 +334,7 @@ double facts_untraced_ns(const struct facts *facts, double traced_ns)
 
     if (!facts_on_gpu(facts) || !(whole_ns < facts->step_ns))
         return scaled_ns;
+    for (int i = 0; i < count; i++) computing_ns *= change_of(rules[i], facts).computing;
     return fmin(whole_ns, fmax(scaled_ns, fmin(traced_ns, computing_ns)));
 }
 

@@ -39,6 +39,12 @@ enum { RULE_WORK_LEAST = 10 };
 
 enum { FACTS_FIXED_MOST = 9 };
 
+/* The change of a rule's advice (rule_is_replayed()). */
+struct rule_change {
+    const struct rule *rule;
+    double computing; /* factor of the device's time for it */
+};
+
 /* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
@@ -55,7 +61,7 @@ struct facts {
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
     /* Changes that are taken for made, and what a turn of the loop takes with them (replay.h). */
-    struct replay_change fixed[FACTS_FIXED_MOST];
+    struct rule_change fixed[FACTS_FIXED_MOST];
     int fixed_count;
     double turn_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
@@ -102,9 +108,11 @@ struct rule {
     enum finding_site site;
     bool asks_ranks; /* it looks at other ranks of the run */
 
-    /* Makes the change of its advice in the trace's graph, whose gain is the predicted gain. The context is the facts. NULL:
-     * nothing that a replay knows, and the gain is the lost time. */
+    /* The change of its advice, as a replay makes it, whose gain is the predicted gain: what it alters in the trace's graph,
+     * with the facts as its context, and the device time per step that it takes from all computation. Both NULL: nothing
+     * that a replay knows, and the gain is the lost time. */
     replay_alter *alter;
+    double (*saved_computing_ns)(const struct facts *facts);
 };
 
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
@@ -113,6 +121,9 @@ const struct rule *rule_find(const char *id); /* NULL: none has it */
 /* True if the cost is a time, whose share of a step sets the severity. Otherwise the text of the
  * cost begins with "no time", "none" or "unknown". */
 bool rule_costs_time(const struct rule *rule);
+
+/* Whether a replay can make the change of its advice. */
+bool rule_is_replayed(const struct rule *rule);
 
 /* Tables of rules; each ends with a row of zeros. Findings of equal weight keep this order. */
 extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loading[],
@@ -129,22 +140,23 @@ bool finding_costs(struct finding *finding, const struct facts *facts, double lo
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* The same for rules with `alter`, where the symptom takes `touched_ns` of the step: the lost time is what a replay with
- * that change gains, the finding's share of it and down to its least step. If that is below RULE_SHARE_LEAST, the finding
- * informs. Without a replay the lost time is `touched_ns`. */
+/* The same for rules whose change a replay can make (rule_is_replayed()), if the symptom takes `touched_ns` of the step: the
+ * lost time is what a replay with that change gains, the finding's share of it and down to its least step. If that is below
+ * RULE_SHARE_LEAST, the finding informs. Without a replay the lost time is `touched_ns`. */
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns);
 
-/* The time of a turn with `count` changes, at most FACTS_FIXED_MOST, after those that are taken for made; and the device's
- * work in it, which is not merged yet. `busy` may be NULL. */
-double facts_turn_ns(const struct facts *facts, replay_alter *const *alters, int count,
+/* The time of a turn with the changes of `count` rules, at most FACTS_FIXED_MOST, after those that are taken for made; and
+ * the device's work in it, which is not merged yet. `busy` may be NULL. */
+double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
                      struct intervals *busy);
 
-/* The time that a step gains by a change, or by several together; less than 0: it gets longer. */
-double facts_saved_ns(const struct facts *facts, replay_alter *alter);
-double facts_saved_together_ns(const struct facts *facts, replay_alter *const *alters, int count);
+/* The time that a step gains by a rule's change, or by several together; less than 0: it gets longer. */
+double facts_saved_ns(const struct facts *facts, const struct rule *rule);
+double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
+                               int count);
 
-/* Takes a change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
-void facts_fix(struct facts *facts, replay_alter *alter);
+/* Takes a rule's change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
+void facts_fix(struct facts *facts, const struct rule *rule);
 
 /* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time or less. The gain goes
  * by that, and all else by the lost time, so what a step loses is counted once. */
@@ -171,10 +183,11 @@ bool facts_on_gpu(const struct facts *facts);
  * else step_ns. */
 double facts_whole_ns(const struct facts *facts);
 
-/* How long a step that takes `traced_ns` in the trace, with some of its costs gone but all of its computation, would take
- * without a tracer: as much shorter as the recorded one. A tracer makes calls of the host longer, not a GPU's kernels, so
- * these remain as they are. */
-double facts_untraced_ns(const struct facts *facts, double traced_ns);
+/* How long a step that takes `traced_ns` in the trace with the changes of `count` rules would take without a tracer: as much
+ * shorter as the recorded one. A tracer makes calls of the host longer, not a GPU's kernels, so these take what the changes
+ * leave them. */
+double facts_untraced_ns(const struct facts *facts, double traced_ns,
+                         const struct rule *const *rules, int count);
 
 /* The part of a step in which the device works; 0: the trace took no time. */
 double facts_busy_share(const struct facts *facts);

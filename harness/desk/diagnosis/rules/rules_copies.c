@@ -213,7 +213,7 @@ static bool judge_exposed_copy(struct finding *finding, const struct facts *fact
                       "both directions at once; there is little to hide copies behind";
     if (!finding_costs(finding, facts, lost))
         return false;
-    finding_saves(finding, facts, facts_saved_ns(facts, copy_ahead));
+    finding_saves(finding, facts, facts_saved_ns(facts, rule_find(finding->id)));
     finding->gain_is_least = true; /* copying beside the rest; copying less gains more */
     return true;
 }

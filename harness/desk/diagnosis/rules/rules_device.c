@@ -99,6 +99,18 @@ static bool is_any(const char *name)
 
 /* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
+/* A replay has the host's calls as long as the tracer makes them: on a GPU they may then take as long as the kernels do,
+ * and shorter kernels seem to gain nothing. So the larger one counts of what it saves and what the busy share promises. */
+static bool shortens_computing(struct finding *finding, const struct facts *facts)
+{
+    const struct rule *rule = rule_find(finding->id);
+    double saved_ns = rule->saved_computing_ns(facts) * facts_device_share(facts);
+
+    return finding_costs(finding, facts,
+                         facts->replay_holds ? fmax(saved_ns, facts_saved_ns(facts, rule))
+                                             : saved_ns);
+}
+
 /* Only our names tell the sides. */
 static bool has_sides(const char *name, int least)
 {
@@ -143,6 +155,11 @@ static double lost_on_gpu(const struct facts *facts)
     return (1 - 1 / fmax(2, matrix_types_rate(facts->device) / 2)) * products + 0.5 * others;
 }
 
+static double saved_by_matrix_units(const struct facts *facts)
+{
+    return facts_on_host_cores(facts) ? lost_on_cpu(facts) : lost_on_gpu(facts);
+}
+
 static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts)
 {
     struct share products = kernels_that(facts, is_fp32_product_of_tiles);
@@ -159,37 +176,55 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
         "%s; the device is busy for %.0f%% of %s",
         100 * products.ns / all.ns, facts->device->name, matrix_types_text(types),
         100 * facts_busy_share(facts), step_text(facts).text);
-    return finding_costs(finding, facts,
-                         (facts_on_host_cores(facts) ? lost_on_cpu(facts) : lost_on_gpu(facts)) *
-                             facts_device_share(facts));
+    return shortens_computing(finding, facts);
 }
 
-/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
- * Training Guide), so up to 7 tokens per sample are no waste. */
-static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
+/* The sums over all steps; false: they do not state them. */
+static bool find_tokens(const struct facts *facts, double *tokens, double *padded, double *samples)
 {
     const struct trace_file *trace = facts->summary->trace;
-    double tokens = 0, padded = 0, samples = 0, waste;
 
+    *tokens = *padded = *samples = 0;
     for (int64_t i = 0; i < trace->step_count; i++) {
         const struct event_step *step = &trace->steps[i];
         if (step->tokens < 0 || step->padded_tokens < 0 || step->samples < 0)
             return false;
-        tokens += (double)step->tokens;
-        padded += (double)step->padded_tokens;
-        samples += (double)step->samples;
+        *tokens += (double)step->tokens;
+        *padded += (double)step->padded_tokens;
+        *samples += (double)step->samples;
     }
-    waste = padded - 7 * samples;
-    if (!(waste > 0))
+    return true;
+}
+
+/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
+ * Training Guide), so up to 7 tokens per sample are no waste. */
+static double saved_padding(const struct facts *facts)
+{
+    double tokens, padded, samples;
+
+    if (!find_tokens(facts, &tokens, &padded, &samples) || !(padded > 7 * samples))
+        return 0;
+    return (padded - 7 * samples) / (tokens + padded) * facts->busy_ns;
+}
+
+static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
+{
+    double tokens, padded, samples;
+
+    if (!find_tokens(facts, &tokens, &padded, &samples) || !(padded > 7 * samples))
         return false;
     finding_says(finding, "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
                  100 * padded / (tokens + padded), padded / facts->steps,
                  (tokens + padded) / facts->steps);
-    return finding_costs(finding, facts,
-                         waste / (tokens + padded) * facts->busy_ns * facts_device_share(facts));
+    return shortens_computing(finding, facts);
 }
 
 /* Two kernels that are fused into one read and write half as much. */
+static double saved_by_fusing(const struct facts *facts)
+{
+    return 0.5 * kernels_that(facts, is_elementwise).ns;
+}
+
 static bool judge_unfused_ops(struct finding *finding, const struct facts *facts)
 {
     const struct host_operators *operators = &facts->summary->operators;
@@ -206,36 +241,58 @@ static bool judge_unfused_ops(struct finding *finding, const struct facts *facts
     finding_says(finding, "%.4g %s %s do one element-wise operation each; they take %s of %s",
                  share.count, alone ? "operators" : "kernels", facts_per(facts),
                  quantity_time(share.ns).text, quantity_time(facts->step_ns).text);
-    return finding_costs(finding, facts, 0.5 * share.ns * (alone ? 1 : facts_device_share(facts)));
+    return alone ? finding_costs(finding, facts, 0.5 * share.ns)
+                 : shortens_computing(finding, facts);
+}
+
+#define OPTIMIZER_GOOD 0.15
+
+static const struct span_row *optimizer_of(const struct facts *facts)
+{
+    const struct spans *spans = &facts->summary->spans;
+    const struct span_row *optimizer = spans_find(spans, facts->summary->trace, "optimizer", false);
+
+    return optimizer != NULL ? optimizer
+                             : spans_find(spans, facts->summary->trace, "Optimizer.step#", true);
+}
+
+/* Per step, of the device or, if that is alone, of the host. */
+static double optimizer_ns(const struct facts *facts, const struct span_row *optimizer)
+{
+    return (double)(facts->summary->timeline.host_alone
+                        ? optimizer->host_total_ns
+                        : optimizer->device_total_ns - facts->summary->messages.optimizer_ns) /
+           facts->steps;
 }
 
 /* If a step has several updates, one would do. A single one may take 15% of a step. */
+static double saved_of_optimizer(const struct facts *facts)
+{
+    const struct span_row *optimizer = optimizer_of(facts);
+    double ns = optimizer != NULL ? optimizer_ns(facts, optimizer) : 0;
+    double updates = optimizer != NULL ? (double)optimizer->count / facts->steps : 0;
+    double above = ns - OPTIMIZER_GOOD * facts->step_ns;
+
+    return facts->has_steps && updates > 1.5 ? fmax(above, ns * (1 - 1 / updates)) : above;
+}
+
 static bool judge_optimizer_overhead(struct finding *finding, const struct facts *facts)
 {
-    const double good = 0.15;
+    const struct span_row *optimizer = optimizer_of(facts);
     bool alone = facts->summary->timeline.host_alone;
-    const struct trace_file *trace = facts->summary->trace;
-    const struct spans *spans = &facts->summary->spans;
-    const struct span_row *optimizer = spans_find(spans, trace, "optimizer", false);
-    double ns, updates, lost;
+    double ns, updates;
 
     if (optimizer == NULL)
-        optimizer = spans_find(spans, trace, "Optimizer.step#", true);
-    if (optimizer == NULL)
         return false;
-    ns = (double)(alone ? optimizer->host_total_ns
-                        : optimizer->device_total_ns - facts->summary->messages.optimizer_ns) /
-         facts->steps;
+    ns = optimizer_ns(facts, optimizer);
     updates = (double)optimizer->count / facts->steps;
-    lost = ns - good * facts->step_ns;
     finding_says(finding, "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
                  quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
                  100 * ns / facts->step_ns);
-    if (facts->has_steps && updates > 1.5) {
-        lost = fmax(lost, ns * (1 - 1 / updates));
+    if (facts->has_steps && updates > 1.5)
         finding_says(finding, "; it updates the weights %.3g times per step", updates);
-    }
-    return finding_costs(finding, facts, lost * (alone ? 1 : facts_device_share(facts)));
+    return alone ? finding_costs(finding, facts, saved_of_optimizer(facts))
+                 : shortens_computing(finding, facts);
 }
 
 /* If the trace shows operators alone: work on the scores between two products, which is masks, scales and a
@@ -414,6 +471,7 @@ const struct rule rules_of_device[] = {
         .threshold = "torch_tb_profiler: matrix units unused; a tenth of kernel time",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_fp32_matmul,
+        .saved_computing_ns = saved_by_matrix_units,
         .site = SITE_NONE, /* the type is chosen for the whole model */
     },
     {
@@ -427,6 +485,7 @@ const struct rule rules_of_device[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_padding_waste,
+        .saved_computing_ns = saved_padding,
         .site = SITE_NONE, /* all kernels compute on padding */
     },
     {
@@ -455,6 +514,7 @@ const struct rule rules_of_device[] = {
         .threshold = "10 to 15% of a step is good",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_optimizer_overhead,
+        .saved_computing_ns = saved_of_optimizer,
         .site = SITE_NONE, /* the optimizer's step, as the title says */
     },
     {
@@ -468,6 +528,7 @@ const struct rule rules_of_device[] = {
         .threshold = "5% of a step",
         .bottleneck = BOTTLENECK_DEVICE,
         .judge = judge_unfused_ops,
+        .saved_computing_ns = saved_by_fusing,
         .site = SITE_NONE, /* they are all over the model */
     },
     {

@@ -101,7 +101,8 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
                        facts->step_ns - fmax(host, facts->busy_ns) - idle_of_others(facts)))
         return false;
     finding_saves(finding, facts,
-                  fmin(facts_saved_ns(facts, read_later), facts->step_ns - finding->least_step_ns));
+                  fmin(facts_saved_ns(facts, rule_find(finding->id)),
+                       facts->step_ns - finding->least_step_ns));
     return true;
 }
 

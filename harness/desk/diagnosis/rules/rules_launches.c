@@ -260,9 +260,42 @@ static double fixed_ns_of_kernels(const struct facts *facts)
     return shortest;
 }
 
+/* The part of the matrix units that a product of a short type leaves empty, because one of its sides, which the batch
+ * makes longer, is shorter than the 16 rows of a tile (Intel AMX; NVIDIA's mma has m16n8k16). Only our names tell the
+ * sides. If two are shorter, as in attention over few tokens, the batch has more such products, not larger ones. */
+static double empty_part(const char *name)
+{
+    const int tile = 16;
+    int sides[3], shorter = 0, least = tile;
+
+    if (sscanf(name, "gemm_%*[bf]16_%*2[nt]_%dx%dx%d", &sides[0], &sides[1], &sides[2]) != 3)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (sides[i] < tile) {
+            shorter++;
+            least = sides[i];
+        }
+    return shorter == 1 ? 1 - (double)least / tile : 0;
+}
+
+/* The time per step of products, beyond what each takes however small it is, in which units work on empty rows. */
+static double lost_to_empty_tiles(const struct facts *facts)
+{
+    const struct kernels *kernels = &facts->summary->kernels;
+    double fixed = facts->summary->product_fixed_ns, lost = 0;
+
+    for (int64_t i = 0; isfinite(fixed) && i < kernels->count; i++) {
+        const struct kernel_row *row = &kernels->rows[i];
+        if (is_of_each_pass(facts, row))
+            lost += empty_part(trace_file_name(facts->summary->trace, row->name)) *
+                    fmax(0, (double)row->total_ns - (double)row->count * fixed);
+    }
+    return lost / facts->steps;
+}
+
 /* The device time that a step would save if it ran once over its batch instead of in passes over pieces: that for
- * starting and ending kernels, which is known for matrix products if their work is stated, or more where the kernels of
- * all passes fit beside each other. The optimizer runs once per step already, and multiplies nothing. */
+ * starting and ending kernels, which is known for matrix products if their work is stated, and for empty rows of tiles, or
+ * more where the kernels of all passes fit beside each other. The optimizer runs once per step already, and multiplies nothing. */
 static double busy_lost_to_passes(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -283,7 +316,8 @@ static double busy_lost_to_passes(const struct facts *facts)
                         (1 - 1 / facts->passes) * calls * (is_product ? product_ns : fixed));
     }
     count = fmax(0, count - optimizer_work(facts));
-    return (1 - 1 / facts->passes) * (count * fixed + products * product_ns) +
+    return (1 - 1 / facts->passes) *
+               (count * fixed + products * product_ns + lost_to_empty_tiles(facts)) +
            (1 - optimizer_share(facts)) * beside;
 }
 
@@ -328,11 +362,14 @@ static bool judge_small_kernels(struct finding *finding, const struct facts *fac
     if (isfinite(facts->summary->product_fixed_ns))
         text_append(more, sizeof more, "a matrix product takes at least %s, however small it is; ",
                     quantity_time(facts->summary->product_fixed_ns).text);
-    finding->gain_is_least = isnan(facts->summary->product_fixed_ns);
+    /* Products of short tiles do not tell how fast full ones are multiplied. */
+    finding->gain_is_least =
+        isnan(facts->summary->product_fixed_ns) || lost_to_empty_tiles(facts) > 0;
     launch_evidence(finding, facts, more);
-    return finding_costs(finding, facts,
-                         lost_to_passes(facts, fmax(lost_to_launches(facts),
-                                                    facts_saved_ns(facts, launch_as_graph))));
+    return finding_costs(
+        finding, facts,
+        lost_to_passes(facts, fmax(lost_to_launches(facts),
+                                   facts_saved_ns(facts, rule_find("launch_bound")))));
 }
 
 const struct rule rules_of_launches[] = {
@@ -362,7 +399,8 @@ const struct rule rules_of_launches[] = {
                   "beyond that",
         .cost =
             "the idle time for launches, and the time to start and end kernels, that one pass "
-            "over the whole batch would save; on a GPU also the time of kernels whose blocks fit "
+            "over the whole batch would save, and that of products in which it would fill tiles of "
+            "matrix units; on a GPU also the time of kernels whose blocks fit "
             "beside those of the other passes, with one block per SM",
         .threshold = "HolisticTraceAnalysis: kernels shorter than their launch",
         .bottleneck = BOTTLENECK_LAUNCHING,
