@@ -550,7 +550,7 @@ compare_with_torch()
         ! wanted torch || row torch skip "there is no python3 here" 0 ""
         return 0
     fi
-    [[ $device != cpu ]] || small=(--small --rounds 1)
+    [[ $device != cpu ]] || small=(--size small --rounds 1)
     step torch env LD_LIBRARY_PATH="$given" CHOKEPOINT_LIBRARIES="$LD_LIBRARY_PATH" \
         python3 "$beside/gpu_torch.py" "$program" --device "${device%%:*}" --out "$folder/torch.json" \
         "${small[@]}"

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Matrix products and the heavy training step, beside the same in PyTorch.
 
-usage: gpu_torch.py PROGRAM [--device cuda] [--rounds 3] [--small] [--out FILE]
+usage: gpu_torch.py PROGRAM [--device cuda] [--rounds 3] [--size large|medium|small] [--out FILE]
 
 PROGRAM is chokepoint. Ours and PyTorch's are measured in turns, and what counts is the median of the
 rounds' ratios: PyTorch's time over ours, so above 1 we are faster. The step is that of model=heavy with
 everything fixed: bf16 with fp32 masters, fused or tiled attention where there is one, one AdamW kernel,
 batches that are on the device, images as bytes. PyTorch's is the same model and update in its usual
 form: autocast to bf16 over fp32 parameters, scaled_dot_product_attention, clipping, fused AdamW; eager
-and compiled. --small takes sizes that a CPU can bear.
+and compiled. A CPU can bear the sizes medium and small, whose largest products are of 512. On it products compare oneDNN
+with oneDNN and one thread with all cores, so only a slower step of size medium fails.
 
 Exit codes: 0 no slower than PyTorch (3%), 1 slower or failed, 77 PyTorch or the device is missing.
 """
@@ -24,6 +25,10 @@ import time
 
 SLOWER_BY = 1.03  # what medians of a few rounds can tell on a quiet GPU
 WINDOW_S = 0.3
+STEPS = 40
+SIZES = {"large": {"tokens": 197, "width": 768, "blocks": 12, "patch": 16, "batch": 128, "head": 64},
+         "medium": {"tokens": 37, "width": 128, "blocks": 8, "patch": 8, "batch": 16, "head": 32},
+         "small": {"tokens": 17, "width": 64, "blocks": 2, "patch": 8, "batch": 4, "head": 32}}
 
 
 def skip(why):
@@ -178,7 +183,7 @@ def compare_products(options, result):
     rounds = {}
     for _ in range(options.rounds):
         for (kind, n), ours in our_products(options).items():
-            if options.small and n > 512:
+            if options.size != "large" and n > 512:
                 continue
             rounds.setdefault((kind, n), []).append((ours, torch_product(kind, n, options.device)))
         result["gemm"] = [row_of(f"gemm_{kind}/{n}", pairs) for (kind, n), pairs in rounds.items()]
@@ -205,7 +210,7 @@ def our_step(options, sizes):
     result = our_json([options.program, "train", f"--device={options.device}", "--model=heavy",
                        "--input=resident", "--precision=bf16", "--loss-every=20",
                        f"--attention={options.attention}", f"--heads={options.heads}", f"--launch={options.launch}",
-                       f"--steps={options.steps}", "--format=json", *settings], None)
+                       f"--steps={STEPS}", "--format=json", *settings], None)
     return find(result, "step_time"), find(result, "model_flops_per_step")
 
 
@@ -273,16 +278,13 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--size", default="large", choices=SIZES)
     parser.add_argument("--out", default="torch.json")
     options = parser.parse_args()
     options.work = options.out
     if options.device == "cuda" and not torch.cuda.is_available():
         skip("PyTorch finds no GPU")
-    sizes = {"tokens": 197, "width": 768, "blocks": 12, "patch": 16, "batch": 128, "head": 64}
-    options.steps = 40
-    if options.small:
-        sizes = {"tokens": 17, "width": 64, "blocks": 2, "patch": 8, "batch": 4, "head": 32}
+    sizes = SIZES[options.size]
     result = {"torch": torch.__version__, "cuda": torch.version.cuda, "device": options.device,
               "sizes": sizes, "gemm": [], "step": [], "mfu": {}, "failed": []}
     write(options, result)
@@ -304,8 +306,9 @@ def main():
         steps = ", ".join(f"{row['name'].split()[-1]} {row['ratio']:.2f}x" for row in result["step"])
         print(f"figure: {len(slow)} of {len(rows)} slower than PyTorch; worst {worst['name']} "
               f"{worst['ratio']:.2f}x; step {steps or '-'}")
-    # On a CPU this compares oneDNN with oneDNN: it is a test of this script only.
-    sys.exit(1 if result["failed"] or not rows or (slow and options.device == "cuda") else 0)
+    slow_steps = [name for name in slow if name.startswith("step")]
+    fails = slow if options.device == "cuda" else slow_steps if options.size == "medium" else []
+    sys.exit(1 if result["failed"] or not rows or fails else 0)
 
 
 main()
