@@ -78,11 +78,17 @@ static int peak_of(const struct run *run, const struct scenario *scenario, enum 
     return roof_peak_find(precision);
 }
 
+static int roof_tries(const struct run *run)
+{
+    return run->flags.quick ? ROOF_TRIES_QUICK : ROOF_TRIES;
+}
+
 /* The limits for a variant's precision, unless they are known already. A run goes on without them. */
 static void measure_ceilings_of(struct run *run, int peak)
 {
     if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
-        measured_roofs_if_possible(&run->roofs, peak, &run->device, interrupt_flag());
+        measured_roofs_if_possible(&run->roofs, peak, &run->device, roof_tries(run),
+                                   interrupt_flag());
 }
 
 /* Once for all scenarios, on a device that does nothing else. */
@@ -101,7 +107,8 @@ static void raise_ceilings(struct run *run, struct scenario_result *result)
         struct utilisation utilisation = utilisation_of(result, (enum variant)v);
         int peak = peak_of(run, result->scenario, (enum variant)v);
         if (utilisation.over_peak > 0 && peak < ROOF_PEAKS &&
-            measured_roofs(&run->roofs, peak, &run->device, interrupt_flag()) == STATUS_OK)
+            measured_roofs(&run->roofs, peak, &run->device, roof_tries(run), interrupt_flag()) ==
+                STATUS_OK)
             for (int other = 0; other < VARIANT_COUNT; other++)
                 if (peak_of(run, result->scenario, (enum variant)other) == peak)
                     result->protocol.ceilings[other] = roofs_ceilings(&run->roofs, peak);

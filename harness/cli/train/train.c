@@ -243,7 +243,7 @@ static struct utilisation measure_utilisation(const struct train *train,
     peak = roof_peak_find(precision);
     for (int i = 0; i < 2 && (i == 0 || utilisation.over_peak > 0); i++) {
         if (peak < ROOF_PEAKS && !is_short && interrupt_signal() == 0) {
-            measured_roofs_if_possible(&roofs, peak, device, interrupt_flag());
+            measured_roofs_if_possible(&roofs, peak, device, ROOF_TRIES, interrupt_flag());
             ceilings = roofs_ceilings(&roofs, peak);
         }
         utilisation = utilisation_make(measurement->metric, &ceilings, NAN);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIES = 3 };
-
 /* A try takes a second, and many times that on a machine with many other programs. */
 static const double SECONDS_MOST = 60;
 
@@ -74,9 +72,9 @@ out:
 }
 
 enum status measured_roofs(struct roofs *roofs, int peak, const struct device_properties *device,
-                           const volatile sig_atomic_t *stop)
+                           int tries, const volatile sig_atomic_t *stop)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < tries; i++) {
         struct cpu_times before, after;
         struct cpu_loss loss;
         cpu_times_read(&before, "");
@@ -91,10 +89,10 @@ enum status measured_roofs(struct roofs *roofs, int peak, const struct device_pr
 }
 
 void measured_roofs_if_possible(struct roofs *roofs, int peak,
-                                const struct device_properties *device,
+                                const struct device_properties *device, int tries,
                                 const volatile sig_atomic_t *stop)
 {
-    if (measured_roofs(roofs, peak, device, stop) == STATUS_OK)
+    if (measured_roofs(roofs, peak, device, tries, stop) == STATUS_OK)
         return;
     roofs->flops_per_second[peak] = -1;
     if (stop == NULL || *stop == 0)
