@@ -23,7 +23,9 @@ copy CMakeLists.txt scripts \
     tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet
 rm -r "$work/tree/tests/fixtures/lab"
 
-# No optimisation: most of the time goes into compiling.
+# No optimisation: most of the time goes into compiling. A ccache, if the environment asks for one, finds the same paths
+# each time.
+export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1
 "$cmake" -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
     >"$work/log" 2>&1 && "$cmake" --build "$work/build" -- --quiet >>"$work/log" 2>&1 || {
     echo "FAILED  the desk alone does not build"
@@ -44,6 +46,6 @@ grep -q libisal "$work/libraries" || {
     exit 1
 }
 cd "$work/build"
-# The three that compute for seconds find here what they find in a checkout with a lab, whose libraries they link as well.
+# The five that compute for seconds find here what they find in a checkout with a lab, whose libraries they link as well.
 ctest --no-tests=error --output-on-failure --label-exclude '^once$' --parallel "$(nproc)" \
-    --exclude-regex '^(test_out_of_memory|test_change_points|test_fleet)$'
+    --exclude-regex '^(test_out_of_memory|test_change_points|test_step_change|test_fleet|test_reader)$'
