@@ -36,8 +36,7 @@ struct reader {
     int64_t symbol_count, symbol_room;
     struct label *labels, *jumps;
     int64_t label_count, label_room, jump_count, jump_room;
-    int32_t line;           /* of the module's lines */
-    int32_t constant_first; /* constants are looked up from here on */
+    int32_t line; /* of the module's lines */
 };
 
 /* Says where: "kernels.ptx:120: ". */

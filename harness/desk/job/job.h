@@ -37,7 +37,7 @@ struct job_group {
     int64_t size;
     int64_t member_count; /* that there are digests of */
     int32_t *members;     /* [member_count], in job.ranks */
-    int64_t first_meeting, meeting_count;
+    int64_t meeting_count;
     double transfer_ns,
         wait_ns;   /* per step: of who comes last, and what members wait beyond it, the mean */
     int64_t bytes; /* per step; 0: not stated */

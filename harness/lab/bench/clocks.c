@@ -7,7 +7,7 @@ enum { SIDE = 2048 }; /* fp32 products of this size fill every GPU; 16 MiB per m
 #define RAISE_SECONDS 0.2
 
 /* Waits for each product, so that the queue stays short and the time is not overrun by much. */
-static enum status multiply_for(struct stream *stream, float *matrices, double seconds)
+static enum status multiply(struct stream *stream, float *matrices)
 {
     struct gemm gemm = { .c = matrices,
                          .a = matrices + SIDE * SIDE,
@@ -24,7 +24,7 @@ static enum status multiply_for(struct stream *stream, float *matrices, double s
                          .math = MATH_STRICT };
     int64_t begin_ns = clock_ns();
 
-    while ((double)(clock_ns() - begin_ns) < seconds * 1e9) {
+    while ((double)(clock_ns() - begin_ns) < RAISE_SECONDS * 1e9) {
         TRY(device_gemm(stream, &gemm));
         TRY(stream_synchronize(stream));
     }
@@ -32,7 +32,7 @@ static enum status multiply_for(struct stream *stream, float *matrices, double s
     return STATUS_OK;
 }
 
-enum status clocks_raise_for(struct device *device, double seconds)
+static enum status keep_busy(struct device *device)
 {
     size_t bytes = (size_t)2 * SIDE * SIDE * sizeof(float);
     struct stream *stream = NULL;
@@ -42,7 +42,7 @@ enum status clocks_raise_for(struct device *device, double seconds)
     TRY_OUT(stream_create(device, &stream));
     TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, bytes, &matrices));
     TRY_OUT(device_memset(stream, matrices, 0, bytes));
-    TRY_OUT(multiply_for(stream, matrices, seconds));
+    TRY_OUT(multiply(stream, matrices));
     TRY_OUT(device_free(device, NULL, ALLOCATE_DIRECT, matrices));
     matrices = NULL;
 
@@ -57,7 +57,5 @@ out:
 
 enum status clocks_raise(struct device *device)
 {
-    return device_properties(device)->clocks_rise_with_work
-               ? clocks_raise_for(device, RAISE_SECONDS)
-               : STATUS_OK;
+    return device_properties(device)->clocks_rise_with_work ? keep_busy(device) : STATUS_OK;
 }

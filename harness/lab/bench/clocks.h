@@ -8,10 +8,8 @@
 
 #include "harness/lab/device/device.h"
 
-/* Keeps the device busy with products for about `seconds`, and waits for their end. */
-enum status clocks_raise_for(struct device *device, double seconds);
-
-/* Does so for 0.2 s on a device whose clocks rise with work. Does nothing on others. */
+/* Keeps a device whose clocks rise with work busy with products for 0.2 s, and waits for their end. Does nothing on
+ * others. */
 enum status clocks_raise(struct device *device);
 
 #endif

@@ -546,11 +546,6 @@ static const struct kernel_rule rules[] = {
       "leave it out, or use __syncwarp() if a warp exchanges with itself", redundant_barriers },
 };
 
-const struct kernel_rule *kernel_rule_at(int at)
-{
-    return at >= 0 && at < (int)ARRAY_SIZE(rules) ? &rules[at] : NULL;
-}
-
 static struct residency residency_in(const struct kernel_facts *facts)
 {
     const struct kernel_run *run = facts->run;

@@ -40,9 +40,6 @@ struct kernel_rule {
     bool (*finds)(const struct kernel_facts *facts, struct kernel_finding *finding);
 };
 
-/* The rule with this number; NULL: there are no more. */
-const struct kernel_rule *kernel_rule_at(int number);
-
 enum { KERNEL_FINDINGS_MOST = 16 };
 
 /* Those that hold, the largest share first; returns how many. None for a kernel that did not run to its end. */

@@ -29,13 +29,14 @@ struct building {
     int64_t *older, older_room;
 };
 
-bool trace_row_is_host_span(const struct trace_row *row)
+static bool is_host_span(const struct trace_row *row)
 {
     return row->kind == TRACE_OPERATOR || row->kind == TRACE_STEP ||
            (row->kind == TRACE_ACTIVITY && row->activity.kind == ACTIVITY_PHASE);
 }
 
-bool trace_row_is_device_work(const struct trace_row *row)
+/* A kernel, copy or memset. */
+static bool is_device_work(const struct trace_row *row)
 {
     return row->kind == TRACE_ACTIVITY &&
            (row->activity.kind == ACTIVITY_KERNEL || row->activity.kind == ACTIVITY_MEMCPY ||
@@ -88,7 +89,7 @@ static enum status collect(struct building *building, const struct trace *trace)
     TRY(rows_make(&joins->calls, rows));
     TRY(rows_make(&building->span_of_call, rows));
     while ((row = trace_next(trace, &cursor)) != NULL) {
-        if (trace_row_is_host_span(row)) {
+        if (is_host_span(row)) {
             building->spans[building->span_count] = span_of(row, building->span_count + 1);
             building->span_count++;
         } else if (is_call(row)) {
@@ -283,7 +284,7 @@ static enum status join_work(struct building *building, const struct trace *trac
 
     while ((row = trace_next(trace, &cursor)) != NULL) {
         struct call_join *call;
-        if (!trace_row_is_device_work(row))
+        if (!is_device_work(row))
             continue;
         call = (struct call_join *)joins_call(building->joins, row->activity.correlation);
         if (call == NULL)

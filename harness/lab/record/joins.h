@@ -51,7 +51,4 @@ void joins_release(struct joins *joins);
 /* The call with that correlation; NULL: none was recorded, or `correlation` is 0. */
 const struct call_join *joins_call(const struct joins *joins, uint32_t correlation);
 
-bool trace_row_is_host_span(const struct trace_row *row);
-bool trace_row_is_device_work(const struct trace_row *row); /* a kernel, copy or memset */
-
 #endif

@@ -88,8 +88,9 @@ static void add_balance(struct json *json, cJSON *object, const struct scenario_
     json_number(json, balance, "ratio", result->balance.ratio);
 }
 
-void result_device_add(struct json *json, cJSON *to, const char *name,
-                       const struct device_properties *device)
+/* The facts about a device, numbers as numbers. */
+static void result_device_add(struct json *json, cJSON *to, const char *name,
+                              const struct device_properties *device)
 {
     cJSON *object = json_object(json, to, name);
 

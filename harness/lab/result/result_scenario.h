@@ -10,8 +10,4 @@
  * are its two sides, both with the settings before. Single steps are whole nanoseconds. */
 void result_scenario_add(struct json *json, cJSON *array, const struct scenario_result *result);
 
-/* The facts about a device, numbers as numbers. */
-void result_device_add(struct json *json, cJSON *to, const char *name,
-                       const struct device_properties *device);
-
 #endif

@@ -43,14 +43,13 @@ struct warp {
     unsigned char *registers;
     struct grid_launch *launch;
     struct warp_group *group;
-    unsigned char *local;  /* [lanes][local bytes] */
-    uint32_t exec;         /* the lanes that take part, as bits */
-    uint32_t live;         /* those that have not ended */
-    bool full;             /* all take part */
-    bool waits;            /* at a barrier */
-    uint32_t number;       /* in its block */
-    uint32_t stamp;        /* of its accesses to global memory */
-    uint32_t shared_stamp; /* of those to shared memory, without the phase */
+    unsigned char *local; /* [lanes][local bytes] */
+    uint32_t exec;        /* the lanes that take part, as bits */
+    uint32_t live;        /* those that have not ended */
+    bool full;            /* all take part */
+    bool waits;           /* at a barrier */
+    uint32_t number;      /* in its block */
+    uint32_t stamp;       /* of its accesses to global memory */
     struct lane_entry *stack;
     int depth, room;
 };

@@ -101,7 +101,8 @@ static struct untraced untraced_of(const cJSON *root)
     };
 }
 
-bool trace_change_has_untraced(const struct trace_change *change)
+/* Both files state untraced steps. */
+static bool trace_change_has_untraced(const struct trace_change *change)
 {
     return change->untraced[SIDE_BASE].step_ns > 0 && change->untraced[SIDE_NEW].step_ns > 0;
 }

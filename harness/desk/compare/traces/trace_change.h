@@ -42,9 +42,6 @@ void trace_change_release(struct trace_change *change);
 /* Compares the traces of number `at` instead. BAD_INPUT, OUT_OF_MEMORY, as above. */
 enum status trace_change_select(struct trace_change *change, int at);
 
-/* Both files state untraced steps. */
-bool trace_change_has_untraced(const struct trace_change *change);
-
 /* If the step differs and no part stands out: the finding that is new if it is longer, or gone if it is shorter, and
  * costs the most time, at least STEP_CHANGE_LEAST of a step; else NULL. */
 const struct finding *trace_change_cause(const struct trace_change *change);

@@ -12,7 +12,8 @@
 
 /* --- Words --- */
 
-const char *operator_device_word(const struct summary *summary)
+/* How PyTorch would call the trace's device in the headings of its table: "CUDA", or "device". */
+static const char *operator_device_word(const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
 

@@ -11,7 +11,4 @@
 void operator_tables(const struct page *page, const struct summary *summary,
                      const struct table_choice *choice);
 
-/* How PyTorch would call the trace's device in the headings of its table: "CUDA", or "device". */
-const char *operator_device_word(const struct summary *summary);
-
 #endif

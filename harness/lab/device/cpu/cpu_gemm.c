@@ -99,7 +99,8 @@ static bool isa_has(unsigned isa)
     return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
 }
 
-bool gemm_bf16_is_native(void)
+/* bf16 products are computed in bf16; otherwise they are widened and computed in fp32. */
+static bool gemm_bf16_is_native(void)
 {
 #if defined(__x86_64__)
     return isa_has(dnnl_cpu_isa_avx512_core_bf16);

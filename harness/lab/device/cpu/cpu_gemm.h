@@ -28,9 +28,6 @@ const char *gemm_type_name(enum dtype dtype);
 /* "oneDNN 2.6.3" */
 void gemm_library(char *text, size_t size);
 
-/* bf16 products are computed in bf16; otherwise they are widened and computed in fp32. */
-bool gemm_bf16_is_native(void);
-
 /* The CPU multiplies tiles of bf16 (AMX): many times fp32's rate. Without tiles, AVX-512's bf16 dot
  * product has half of fp32's rate on Intel's (86 and 160 GFLOP/s, Emerald Rapids) and just about
  * twice on AMD's Zen 4 (206 and 104 at 130x384x128): too near the bound of two to be measured alike by

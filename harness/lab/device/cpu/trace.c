@@ -3,7 +3,7 @@
 #include "harness/base/clock.h"
 #include "harness/lab/device/plugin/phase_stack.h"
 
-bool trace_is_on(const struct cpu_device *device)
+static bool trace_is_on(const struct cpu_device *device)
 {
     return device->sink.record != NULL;
 }

@@ -10,8 +10,6 @@ struct call {
     uint32_t correlation; /* 0: nobody records */
 };
 
-bool trace_is_on(const struct cpu_device *device);
-
 struct call call_begin(struct cpu_device *device);
 void call_end(struct cpu_device *device, const struct call *call, const char *name);
 

@@ -130,7 +130,8 @@ void checks_print_new(void *printer)
     print_new(printer, false);
 }
 
-void checks_fitness_line(const struct checks *checks, char *text, size_t size)
+/* "Fit to measure: with care (virtualisation)" */
+static void checks_fitness_line(const struct checks *checks, char *text, size_t size)
 {
     char names[256];
     const char *fit = checks_fitness(checks, names, sizeof names);

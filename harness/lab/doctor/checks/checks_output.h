@@ -16,9 +16,6 @@ struct checks_printer {
 };
 void checks_print_new(void *printer); /* a checks.added */
 
-/* "Fit to measure: with care (virtualisation)" */
-void checks_fitness_line(const struct checks *checks, char *text, size_t size);
-
 /* Prints the rows that are left, when there will be no more. */
 void checks_print_rows(struct checks_printer *printer);
 

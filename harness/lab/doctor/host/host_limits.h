@@ -20,9 +20,4 @@ struct host_limits {
  * the others were disturbed. OUT_OF_MEMORY; IO when a pipe or a thread is refused. */
 enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes);
 
-/* Floating point operations of fp32 that a core of this machine starts in a cycle, at least: two for each
- * lane of a fused multiply-add, one such unit of 512 bits or two of 256 (Intel Optimization Reference
- * Manual, 2.4 and 2.6; AMD Software Optimization Guide for Zen 4, 2.11), two of 128 on Armv8. */
-double host_flops_per_cycle(void);
-
 #endif
