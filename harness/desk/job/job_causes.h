@@ -27,7 +27,6 @@ struct job_cause {
     double lost_ns; /* per step */
     double
         late_ns; /* per step: how much later than the others, or longer; of a drifting node in the last step */
-    int64_t from_step; /* the number of the first step in which it is late */
 };
 
 enum { JOB_CAUSES = 8, JOB_WITHOUT = 3 };

@@ -266,10 +266,7 @@ static struct job_change *add(struct looking *looking, enum job_cause_kind kind,
     if (looking->count == looking->most)
         return NULL;
     change = &looking->items[looking->count++];
-    *change = (struct job_change){ .cause = { .kind = kind,
-                                              .which = which,
-                                              .late_ns = late_ns,
-                                              .from_step = looking->job->numbers[0] } };
+    *change = (struct job_change){ .cause = { .kind = kind, .which = which, .late_ns = late_ns } };
     if (kind != JOB_SLOW_LINK)
         fit_change(looking->arena, looking->job, looking->late, looking->times, change);
     return change;
@@ -524,9 +521,7 @@ bool job_imbalance(struct arena *arena, const struct job *job, const struct job_
                                .yy = ARENA_NEW(arena, double, late->places) };
     bool goes_with = false;
 
-    *change = (struct job_change){
-        .cause = { .kind = JOB_IMBALANCE, .which = -1, .from_step = job->numbers[0] }
-    };
+    *change = (struct job_change){ .cause = { .kind = JOB_IMBALANCE, .which = -1 } };
     if (tokens == NULL)
         return false;
     grow_all(job, late, times, tokens, &growing);
@@ -555,10 +550,9 @@ static void take_beyond(void *context, const struct visited *entry)
 void job_evenness(struct arena *arena, const struct job *job, const struct job_late *late,
                   const struct job_times *times, struct job_change *change)
 {
-    *change = (struct job_change){
-        .cause = { .kind = JOB_WANDERING, .which = -1, .from_step = job->numbers[0] },
-        .all_ns = ARENA_NEW(arena, double, times->first[job->rank_count])
-    };
+    *change =
+        (struct job_change){ .cause = { .kind = JOB_WANDERING, .which = -1 },
+                             .all_ns = ARENA_NEW(arena, double, times->first[job->rank_count]) };
     for (int64_t i = 0; i < job->rank_count; i++)
         visit_rank(job, late, times, i, take_beyond, change);
 }

@@ -685,8 +685,7 @@ static void limits_of_the_host_are_measured(void **state)
 
     assert_int_equal(host_limits_measure(&limits, 1 << 20), STATUS_OK);
     assert_true(limits.copy_bytes_per_second > 0);
-    assert_true(limits.wake_ns > 0);
-    assert_true(limits.round_trip_ns > limits.wake_ns);
+    assert_true(limits.round_trip_ns > 0);
 #if defined(__x86_64__) || defined(__aarch64__)
     assert_true(limits.clock_hz > 1e8 && limits.clock_hz < 1e10);
     assert_true(limits.flops_per_cycle >= 8);

@@ -4,13 +4,11 @@
 #include "harness/base/rows.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { TRIES = 7 };
@@ -84,20 +82,6 @@ out:
     return status;
 }
 
-static double measure_wake(void)
-{
-    enum { CALLS = 2000 };
-    double best_ns = INFINITY;
-    uint32_t word = 0;
-
-    for (int try = 0; try < TRIES; try++) {
-        int64_t start = clock_ns();
-        for (int i = 0; i < CALLS; i++) syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
-        best_ns = fmin(best_ns, (double)(clock_ns() - start) / CALLS);
-    }
-    return best_ns;
-}
-
 struct echo {
     int from[2], to[2]; /* pipes: the other thread reads `to` and answers in `from` */
 };
@@ -163,9 +147,8 @@ enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes)
     struct cpu_times first, second;
 
     cpu_times_read(&first, "");
-    *limits = (struct host_limits){ .clock_hz = measure_clock(),
-                                    .flops_per_cycle = flops_per_cycle(),
-                                    .wake_ns = measure_wake() };
+    *limits =
+        (struct host_limits){ .clock_hz = measure_clock(), .flops_per_cycle = flops_per_cycle() };
     TRY(measure_copy(&limits->copy_bytes_per_second, copy_bytes));
     TRY(measure_round_trip(&limits->round_trip_ns));
     cpu_times_read(&second, "");

@@ -11,7 +11,6 @@ struct host_limits {
     double clock_hz;              /* of a core under load, NAN: not known for this architecture */
     double flops_per_cycle;       /* fp32, of a core: vector width and fused multiply-adds */
     double copy_bytes_per_second; /* of the C library's memcpy, one thread, bytes that cross */
-    double wake_ns;               /* a futex call that wakes nobody */
     double round_trip_ns;         /* a byte to a sleeping thread and back, through two pipes */
     struct cpu_loss loss;         /* while this was measured */
 };
