@@ -1,23 +1,15 @@
-/* MPI as what connects ranks: joining the job, and collectives made of sends and receives.
- *
- * They are made here, and not left to MPI's own, for the order of additions: MPI only advises that a
- * reduction gives the same bits each time (MPI 4.0, 6.9.1, "advice to implementors"). A sum here is always
- * that of rank 0's element, rank 1's, and so on. Long data goes round by round: every rank adds up its own part,
- * and then all take each other's, which moves as many bytes as a ring. Short data goes from each rank to each,
- * and all add it up.
+/* MPI as what connects ranks: joining the job, and messages. mpi_collectives.c makes collectives of them.
  *
  * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
  * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. A rank that
  * never comes must not keep the others for ever, so a wait ends with an error after a while. Where MPI itself waits for
  * all ranks, at the job's begin and its end, no call can be made to return: a watch ends the process instead. */
 #include "harness/base/clock.h"
-#include "harness/lab/device/cpu/arithmetic/convert.h"
-#include "harness/lab/device/ranks_driver.h"
+#include "harness/lab/device/mpi/mpi_collectives.h"
 
 #include <mpi.h>
 
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,11 +21,7 @@
 #include <unistd.h>
 
 enum {
-    ROUND_FLOATS =
-        64 << 10, /* of a rank's part: 256 KiB, which fit a core's cache; narrow elements as many */
-    SHORT_FLOATS = 1024, /* up to here one round costs less than two */
-    BLOCK = 1024,        /* elements that are widened at once */
-    TESTS_SPUN = 200,    /* before the thread rests between tests */
+    TESTS_SPUN = 200, /* before the thread rests between tests */
     REST_NS = 20000,
     LOOK_NS = 10000000, /* of the watch */
     TAG = 1,
@@ -44,15 +32,6 @@ enum {
 #define PATIENCE_SECONDS 60.0
 #define PATIENCE_MOST    1e9
 #define COUNTED_AT_ONCE  1.0 /* s per look, at most: a job that was stopped did not wait */
-
-struct channel {
-    MPI_Comm communicator;
-    pthread_mutex_t lock;
-    MPI_Request *requests; /* [2 * count] */
-    int *peers;            /* [2 * count], of the requests */
-    float *received;       /* [count * ROUND_FLOATS] */
-    float *sum;            /* [ROUND_FLOATS] */
-};
 
 static struct channel channels[RANKS_CHANNELS];
 static struct ranks_place place;
@@ -146,6 +125,7 @@ static enum status open_channel(struct channel *channel)
 {
     size_t count = (size_t)place.count;
 
+    channel->place = place;
     pthread_mutex_init(&channel->lock, NULL);
     TRY(check(MPI_Comm_dup(MPI_COMM_WORLD, &channel->communicator), "MPI_Comm_dup"));
     TRY(check(MPI_Comm_set_errhandler(channel->communicator, MPI_ERRORS_RETURN),
@@ -329,17 +309,7 @@ static enum status await(struct channel *channel, int count)
     return STATUS_OK;
 }
 
-/* The bytes that a rank sends to another, and the room for those that it gets. */
-struct message {
-    const void *send;
-    void *receive;
-    size_t send_bytes, receive_bytes;
-};
-
-/* `message` says what this rank exchanges with `peer`; either way may be empty. */
-typedef struct message message_fn(const void *context, int peer);
-
-static enum status exchange(struct channel *channel, message_fn *message, const void *context)
+enum status channel_exchange(struct channel *channel, message_fn *message, const void *context)
 {
     int count = 0;
 
@@ -364,288 +334,13 @@ static enum status exchange(struct channel *channel, message_fn *message, const 
     return STATUS_OK;
 }
 
-/* --- Collectives --- */
-
-/* Some of the elements. */
-struct part {
-    int64_t first, count;
-};
-
-/* Rank `rank`'s of `ranks` parts of `count` elements: in order, and equal where they can be. */
-static struct part part_of(int64_t count, int rank, int ranks)
-{
-    int64_t first = count * rank / ranks;
-
-    return (struct part){ first, count * (rank + 1) / ranks - first };
-}
-
-static int64_t part_longest(int64_t count, int ranks)
-{
-    return (count + ranks - 1) / ranks;
-}
-
-/* At most `most` elements of the part, from its element `at` on. */
-static struct part part_slice(struct part part, int64_t at, int64_t most)
-{
-    int64_t skipped = at < part.count ? at : part.count, left = part.count - skipped;
-
-    return (struct part){ part.first + skipped, left < most ? left : most };
-}
-
-/* One round: `data` and the part of each rank in it, or the whole of it to and from everybody. */
-struct round {
-    struct channel *channel;
-    char *data;
-    const struct part *parts; /* [count], by rank */
-    enum dtype dtype;
-};
-
-static size_t bytes_of(const struct round *round, int64_t count)
-{
-    return (size_t)count * dtype_bytes(round->dtype);
-}
-
-static void *received_from(const struct channel *channel, int rank)
-{
-    return channel->received + (size_t)rank * ROUND_FLOATS;
-}
-
-static void add_floats(const struct channel *channel, float *own, int64_t count)
-{
-    float *sum = channel->sum;
-
-    for (int rank = 0; rank < place.count; rank++) {
-        const float *from = rank == place.rank ? own : received_from(channel, rank);
-        if (rank == 0)
-            memcpy(sum, from, (size_t)count * sizeof *sum);
-        else
-            for (int64_t i = 0; i < count; i++) sum[i] += from[i];
-    }
-    memcpy(own, sum, (size_t)count * sizeof *sum);
-}
-
-/* In fp32, and rounded once. */
-static void add_halves(const struct channel *channel, uint16_t *own, int64_t count,
-                       enum dtype dtype)
-{
-    float sum[BLOCK], term[BLOCK];
-
-    for (int64_t at = 0; at < count; at += BLOCK) {
-        long block = (long)(count - at < BLOCK ? count - at : BLOCK);
-        for (int rank = 0; rank < place.count; rank++) {
-            const uint16_t *from = rank == place.rank ? own : received_from(channel, rank);
-            convert_widen(rank == 0 ? sum : term, from + at, dtype, 1, block, block);
-            for (long i = 0; rank > 0 && i < block; i++) sum[i] += term[i];
-        }
-        convert_narrow(own + at, sum, dtype, 1, block, block);
-    }
-}
-
-/* own = the sum over ranks of what was received from them, and own in its place. */
-static void add_up(const struct round *round, struct part own)
-{
-    void *data = round->data + bytes_of(round, own.first);
-
-    if (round->dtype == DTYPE_F32)
-        add_floats(round->channel, data, own.count);
-    else
-        add_halves(round->channel, data, own.count, round->dtype);
-}
-
-static struct message scatter_message(const void *context, int peer)
-{
-    const struct round *round = context;
-    const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
-
-    return (struct message){
-        .send = round->data + bytes_of(round, theirs->first),
-        .send_bytes = bytes_of(round, theirs->count),
-        .receive = received_from(round->channel, peer),
-        .receive_bytes = bytes_of(round, own->count),
-    };
-}
-
-static struct message gather_message(const void *context, int peer)
-{
-    const struct round *round = context;
-    const struct part *own = &round->parts[place.rank], *theirs = &round->parts[peer];
-
-    return (struct message){
-        .send = round->data + bytes_of(round, own->first),
-        .send_bytes = bytes_of(round, own->count),
-        .receive = round->data + bytes_of(round, theirs->first),
-        .receive_bytes = bytes_of(round, theirs->count),
-    };
-}
-
-static struct message whole_message(const void *context, int peer)
-{
-    const struct round *round = context;
-    const struct part *own = &round->parts[place.rank];
-
-    return (struct message){
-        .send = round->data + bytes_of(round, own->first),
-        .send_bytes = bytes_of(round, own->count),
-        .receive = received_from(round->channel, peer),
-        .receive_bytes = bytes_of(round, own->count),
-    };
-}
-
-static struct message broadcast_message(const void *context, int peer)
-{
-    const struct round *round = context;
-    const struct part *own = &round->parts[place.rank];
-    size_t bytes = bytes_of(round, own->count);
-    char *data = round->data + bytes_of(round, own->first);
-
-    return (struct message){
-        .send = data,
-        .send_bytes = place.rank == 0 ? bytes : 0,
-        .receive = data,
-        .receive_bytes = peer == 0 ? bytes : 0,
-    };
-}
-
-/* Every rank's part, at most ROUND_FLOATS of it at a time. */
-static enum status run_parts(struct channel *channel, const struct collective *collective)
-{
-    enum status status = STATUS_OK;
-    struct part *parts = malloc((size_t)place.count * sizeof *parts);
-    struct round round = { channel, collective->data, parts, collective->dtype };
-    int64_t longest = part_longest(collective->count, place.count);
-
-    if (parts == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
-    for (int64_t at = 0; at < longest; at += ROUND_FLOATS) {
-        for (int rank = 0; rank < place.count; rank++)
-            parts[rank] =
-                part_slice(part_of(collective->count, rank, place.count), at, ROUND_FLOATS);
-        if (collective->kind != COLLECTIVE_ALL_GATHER) {
-            TRY_OUT(exchange(channel, scatter_message, &round));
-            add_up(&round, parts[place.rank]);
-        }
-        if (collective->kind != COLLECTIVE_REDUCE_SCATTER)
-            TRY_OUT(exchange(channel, gather_message, &round));
-    }
-
-out:
-    free(parts);
-    return status;
-}
-
-/* The whole of the data, from each rank to each, or from the first to all. */
-static enum status run_whole(struct channel *channel, const struct collective *collective)
-{
-    enum status status = STATUS_OK;
-    bool adds = collective->kind != COLLECTIVE_BROADCAST;
-
-    struct part *parts = calloc((size_t)place.count, sizeof *parts), *own = NULL;
-    struct round round = { channel, collective->data, parts, collective->dtype };
-
-    if (parts == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", place.count);
-    own = &parts[place.rank];
-    for (int64_t at = 0; at < collective->count; at += ROUND_FLOATS) {
-        *own = part_slice((struct part){ 0, collective->count }, at, ROUND_FLOATS);
-        TRY_OUT(exchange(channel, adds ? whole_message : broadcast_message, &round));
-        if (adds)
-            add_up(&round, *own);
-    }
-
-out:
-    free(parts);
-    return status;
-}
-
-/* With one of the others, as one message each way: parts of it would each wait for its counterpart. */
-static struct message peer_message(const void *context, int peer)
-{
-    const struct collective *collective = context;
-    size_t bytes = (size_t)collective->count * dtype_bytes(collective->dtype);
-    bool sends = collective->kind != COLLECTIVE_RECV, takes = collective->kind != COLLECTIVE_SEND;
-
-    if (peer != collective->peer)
-        return (struct message){ 0 };
-    return (struct message){
-        .send = collective->data,
-        .send_bytes = sends ? bytes : 0,
-        .receive = sends ? collective->received : collective->data,
-        .receive_bytes = takes ? bytes : 0,
-    };
-}
-
-static enum status check_length(int64_t count, enum dtype dtype)
-{
-    if (count > INT_MAX / (int64_t)dtype_bytes(dtype))
-        FAIL(STATUS_BAD_USAGE, "a message of %lld elements has more than the 2 GiB that one may",
-             (long long)count);
-
-    return STATUS_OK;
-}
-
-static enum status run_message(struct channel *channel, const struct collective *collective)
-{
-    TRY(check_length(collective->count, collective->dtype));
-    TRY(exchange(channel, peer_message, collective));
-
-    return STATUS_OK;
-}
-
-/* Piece `index` of each rank. */
-struct pieces {
-    const struct collective *collective;
-    int index;
-};
-
-static struct message piece_message(const void *context, int peer)
-{
-    const struct pieces *pieces = context;
-    const struct collective *collective = pieces->collective;
-    const struct collective_piece *piece =
-        &collective->pieces[peer * collective->rank_pieces + pieces->index];
-    size_t element = dtype_bytes(collective->dtype);
-
-    return (struct message){
-        .send = (const char *)collective->data + (size_t)piece->sent_first * element,
-        .send_bytes = (size_t)piece->sent * element,
-        .receive = (char *)collective->received + (size_t)piece->received_first * element,
-        .receive_bytes = (size_t)piece->received * element,
-    };
-}
-
-static enum status run_all_to_all(struct channel *channel, const struct collective *collective)
-{
-    for (int i = 0; i < place.count * collective->rank_pieces; i++) {
-        TRY(check_length(collective->pieces[i].sent, collective->dtype));
-        TRY(check_length(collective->pieces[i].received, collective->dtype));
-    }
-    for (int i = 0; i < collective->rank_pieces; i++) {
-        const struct pieces pieces = { collective, i };
-        struct message own = piece_message(&pieces, place.rank);
-        memcpy(own.receive, own.send, own.send_bytes);
-        TRY(exchange(channel, piece_message, &pieces));
-    }
-
-    return STATUS_OK;
-}
-
-static enum status run_for_all(struct channel *channel, const struct collective *collective)
-{
-    bool whole = collective->kind == COLLECTIVE_BROADCAST ||
-                 (collective->kind == COLLECTIVE_ALL_REDUCE && collective->count <= SHORT_FLOATS);
-
-    return whole ? run_whole(channel, collective) : run_parts(channel, collective);
-}
-
 static enum status run(enum ranks_channel which, const struct collective *collective)
 {
     enum status status = STATUS_OK;
     struct channel *channel = &channels[which];
 
     pthread_mutex_lock(&channel->lock);
-    status = collective_has_peer(collective)             ? run_message(channel, collective)
-             : collective->kind == COLLECTIVE_ALL_TO_ALL ? run_all_to_all(channel, collective)
-                                                         : run_for_all(channel, collective);
+    status = collectives_run(channel, collective);
     pthread_mutex_unlock(&channel->lock);
     return status;
 }
@@ -673,7 +368,7 @@ static enum status gather(enum ranks_channel which, void *memory, size_t bytes)
     enum status status;
 
     pthread_mutex_lock(&channel->lock);
-    status = exchange(channel, bytes_message, &(struct gathering){ memory, bytes });
+    status = channel_exchange(channel, bytes_message, &(struct gathering){ memory, bytes });
     pthread_mutex_unlock(&channel->lock);
     return status;
 }
