@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,11 +55,19 @@ static int processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+static double quota_cores; /* INFINITY: no quota */
+
+static void read_quota(void)
+{
+    quota_cores = control_groups_cpu("").cores;
+}
+
 double machine_quota(void)
 {
-    double cores = control_groups_cpu("").cores;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    return cores < processors() ? cores : 0;
+    pthread_once(&once, read_quota);
+    return quota_cores < processors() ? quota_cores : 0;
 }
 
 int machine_cores(void)

@@ -41,7 +41,7 @@ void machine_read(struct machine *machine, const char *root);
  * group's quota, rounded down; at least 1. */
 int machine_cores(void);
 
-/* Cores that a control group leaves this process, if that is less than it may run on; else 0. */
+/* Cores that a control group leaves this process, if that is less than it may run on; else 0. The group is asked once. */
 double machine_quota(void);
 
 /* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not known. */

@@ -32,7 +32,7 @@ void tasks_run(int count, enum status (*task)(void *context, int number), void *
 {
     struct tasks tasks = { count, task, context, errors, 0 };
     pthread_t threads[THREADS_MAX];
-    int cores = count > 1 ? machine_cores() : 1; /* asks the kernel for control groups */
+    int cores = count > 1 ? machine_cores() : 1;
     int most = cores < count ? cores : count, started = 0;
 
     while (started < most - 1 && started < THREADS_MAX &&
