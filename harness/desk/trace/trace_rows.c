@@ -222,16 +222,41 @@ static int64_t count_strays(const struct trace_file *file, int64_t first_ns, int
     return count;
 }
 
-static void remove_strays(struct trace_file *file, int64_t first_ns, int64_t last_ns)
+/* The first start of an event, and the last end. */
+struct extent {
+    int64_t start_ns, end_ns;
+};
+
+static struct extent extent_of(const struct trace_file *file)
+{
+    struct extent extent = { INT64_MAX, INT64_MIN };
+
+    for (int64_t i = 0; i < file->event_count; i++) {
+        const struct trace_event *event = &file->events[i];
+        extent.start_ns = event->start_ns < extent.start_ns ? event->start_ns : extent.start_ns;
+        extent.end_ns = event->end_ns > extent.end_ns ? event->end_ns : extent.end_ns;
+    }
+    return extent;
+}
+
+static bool has_strays(const struct extent *extent, int64_t first_ns, int64_t last_ns)
+{
+    return extent->start_ns < first_ns || extent->end_ns > last_ns;
+}
+
+static void remove_strays(struct trace_file *file, struct extent *extent, int64_t first_ns,
+                          int64_t last_ns)
 {
     int64_t kept = 0;
 
-    while (kept < file->event_count && !is_stray(&file->events[kept], first_ns, last_ns)) kept++;
-    for (int64_t i = kept; i < file->event_count; i++)
+    if (!has_strays(extent, first_ns, last_ns))
+        return;
+    for (int64_t i = 0; i < file->event_count; i++)
         if (!is_stray(&file->events[i], first_ns, last_ns))
             file->events[kept++] = file->events[i];
     file->stray_count += file->event_count - kept;
     file->event_count = kept;
+    *extent = extent_of(file);
 }
 
 /* A damaged time stamp may be a valid number, decades away, which the whole trace would then last. The median of
@@ -240,22 +265,25 @@ static void remove_strays(struct trace_file *file, int64_t first_ns, int64_t las
 static void settle_strays(struct trace_file *file)
 {
     int64_t samples[STRAY_SAMPLES], median_ns, spread_ns, near_ns, count;
+    struct extent extent;
 
     if (file->event_count < 3) /* either of two may be the damaged one */
         return;
     count = take_samples(file, samples);
     if (count == 0)
         return;
+    extent = extent_of(file);
     median_ns = samples[count / 2];
     if (median_ns > STRAY_NEAR_NS && samples[0] > STRAY_NEAR_NS)
-        remove_strays(file, 1, INT64_MAX);
-    remove_strays(file, median_ns - STRAY_NS, median_ns + STRAY_NS);
+        remove_strays(file, &extent, 1, INT64_MAX);
+    remove_strays(file, &extent, median_ns - STRAY_NS, median_ns + STRAY_NS);
     spread_ns = samples[count - 1 - count / 50] - samples[count / 50];
     if (spread_ns > STRAY_NS / 10)
         return;
     near_ns = STRAY_NEAR_NS + 10 * spread_ns;
-    if (20 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
-        remove_strays(file, median_ns - near_ns, median_ns + near_ns);
+    if (has_strays(&extent, median_ns - near_ns, median_ns + near_ns) &&
+        20 * count_strays(file, median_ns - near_ns, median_ns + near_ns) < file->event_count)
+        remove_strays(file, &extent, median_ns - near_ns, median_ns + near_ns);
 }
 
 /* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.
