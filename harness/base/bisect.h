@@ -16,4 +16,23 @@
         }                                                                                          \
     } while (0)
 
+/* The same, if the first of the others is probably not far from the number `near`, which may be any: in steps that double. */
+#define BISECT_NEAR(low, high, near, at, is_before)                                                \
+    do {                                                                                           \
+        __typeof__(low) step_ = 1;                                                                 \
+        for (__typeof__(low) at = (near); (low) < (high); step_ *= 2) {                            \
+            at = at < (low) ? (low) : at < (high) ? at : (high)-1;                                 \
+            if (is_before) {                                                                       \
+                (low) = at + 1;                                                                    \
+                at += step_;                                                                       \
+            } else {                                                                               \
+                (high) = at;                                                                       \
+                at -= step_;                                                                       \
+            }                                                                                      \
+            if (at < (low) || at >= (high))                                                        \
+                break;                                                                             \
+        }                                                                                          \
+        BISECT(low, high, at, is_before);                                                          \
+    } while (0)
+
 #endif

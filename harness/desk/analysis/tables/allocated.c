@@ -1,4 +1,4 @@
-/* Sums up to each moment, so that a span costs two searches. */
+/* Sums up to each moment, so that a span costs two searches, which begin where the last one ended. */
 #include "harness/desk/analysis/tables/allocated.h"
 
 #include "harness/base/bisect.h"
@@ -38,25 +38,27 @@ struct allocated allocated_of(struct arena *arena, const struct trace_file *trac
     return allocated;
 }
 
-/* The first moment at or after `at_ns`, or after it. */
-static int64_t first(const struct allocated *allocated, int64_t at_ns, bool after)
+/* The first moment at or after `at_ns`. */
+static int64_t first(const struct allocated *allocated, int64_t at_ns, int64_t near)
 {
     int64_t low = 0, high = allocated->count;
 
-    BISECT(low, high, i,
-           allocated->moments[i].at_ns < at_ns || (after && allocated->moments[i].at_ns == at_ns));
+    BISECT_NEAR(low, high, near, i, allocated->moments[i].at_ns < at_ns);
     return low;
 }
 
-struct allocated_bytes allocated_within(const struct allocated *allocated, int64_t start_ns,
+struct allocated_bytes allocated_within(struct allocated *allocated, int64_t start_ns,
                                         int64_t end_ns)
 {
     struct allocated_bytes from, to;
+    int64_t end;
 
     if (allocated->count == 0)
         return (struct allocated_bytes){ 0, 0 };
-    from = allocated->moments[first(allocated, start_ns, false)].before;
-    to = allocated->moments[first(allocated, end_ns, true)].before;
+    allocated->near = first(allocated, start_ns, allocated->near);
+    end = end_ns < INT64_MAX ? first(allocated, end_ns + 1, allocated->near) : allocated->count;
+    from = allocated->moments[allocated->near].before;
+    to = allocated->moments[end].before;
     return (struct allocated_bytes){
         (int64_t)((uint64_t)to.host - (uint64_t)from.host),
         (int64_t)((uint64_t)to.device - (uint64_t)from.device),

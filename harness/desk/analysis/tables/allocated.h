@@ -18,12 +18,13 @@ struct allocated_moment {
 struct allocated {
     struct allocated_moment *moments; /* by time; one more, with the sum of all */
     int64_t count;
+    int64_t near; /* where the last span began: the next one is not far */
 };
 
 struct allocated allocated_of(struct arena *arena, const struct trace_file *trace);
 
 /* Both moments count. */
-struct allocated_bytes allocated_within(const struct allocated *allocated, int64_t start_ns,
+struct allocated_bytes allocated_within(struct allocated *allocated, int64_t start_ns,
                                         int64_t end_ns);
 
 #endif
