@@ -69,35 +69,70 @@ static void choose_host(struct call_tree *tree, const struct timeline *timeline,
 
 /* --- Nodes --- */
 
-static bool is_own(const struct call_tree *tree, const struct call_node *parent,
-                   const struct any_call *call)
+enum owner { NOT_ASKED, THE_USER, A_LIBRARY };
+
+struct growing {
+    struct call_tree *tree;
+    struct arena *arena, *scratch;
+    struct triple_table known;
+    uint8_t *owners; /* by name of a frame: enum owner */
+    /* By node, the one of the call that followed when it was called last: in a loop it follows again. */
+    uint32_t *followers;
+    int64_t follower_room;
+    uint32_t last; /* node */
+};
+
+static enum owner owner_of(const struct call_tree *tree, const char *text)
 {
-    const char *text = trace_file_name(tree->trace, call->name);
     struct frame_name name;
 
-    if (!tree->is_python)
-        return !call->is_operator || !parent->is_operator;
     if (tree->frames[0].is_stack)
-        return frame_name_of_stack(text, &name);
+        return frame_name_of_stack(text, &name) ? THE_USER : A_LIBRARY;
     name = frame_name_of(text, strlen(text));
-    return frame_name_is_own(&name) && !frame_name_is_part(&name);
+    return frame_name_is_own(&name) && !frame_name_is_part(&name) ? THE_USER : A_LIBRARY;
 }
 
-static uint32_t add_node(struct call_tree *tree, struct arena *arena, struct triple_table *known,
-                         uint32_t parent, const struct any_call *call)
+static bool is_own(struct growing *growing, uint32_t parent, const struct any_call *call)
 {
-    struct triple key = { parent, call->name, call->from };
-    uint32_t number = triple_table_add(known, key) + 1; /* 0 is the root */
+    const struct call_tree *tree = growing->tree;
+    uint8_t *owner = &growing->owners[call->name];
 
+    if (!tree->is_python)
+        return !call->is_operator || !tree->nodes[parent].is_operator;
+    if (*owner == NOT_ASKED)
+        *owner = owner_of(tree, trace_file_name(tree->trace, call->name));
+    return *owner == THE_USER;
+}
+
+static uint32_t find_node(struct growing *growing, uint32_t parent, const struct any_call *call)
+{
+    struct call_tree *tree = growing->tree;
+    struct triple key = { parent, call->name, call->from };
+    uint32_t number = growing->followers[growing->last];
+    const struct call_node *node = &tree->nodes[number];
+
+    if (number != CALL_ROOT && node->parent == parent && node->name == call->name &&
+        node->from == call->from)
+        return number;
+    number = triple_table_add(&growing->known, key) + 1; /* 0 is the root */
     if (number < tree->node_count)
         return number;
-    ARENA_ROOM(arena, tree->nodes, tree->node_count, tree->node_room);
-    tree->nodes[tree->node_count++] =
-        (struct call_node){ .parent = parent,
-                            .name = call->name,
-                            .from = call->from,
-                            .is_own = is_own(tree, &tree->nodes[parent], call),
-                            .is_operator = call->is_operator };
+    ARENA_ROOM(growing->scratch, growing->followers, number, growing->follower_room);
+    ARENA_ROOM(growing->arena, tree->nodes, tree->node_count, tree->node_room);
+    tree->nodes[tree->node_count++] = (struct call_node){ .parent = parent,
+                                                          .name = call->name,
+                                                          .from = call->from,
+                                                          .is_own = is_own(growing, parent, call),
+                                                          .is_operator = call->is_operator };
+    return number;
+}
+
+static uint32_t add_node(struct growing *growing, uint32_t parent, const struct any_call *call)
+{
+    uint32_t number = find_node(growing, parent, call);
+
+    growing->followers[growing->last] = number;
+    growing->last = number;
     return number;
 }
 
@@ -175,15 +210,9 @@ static int64_t start_of(const struct call_tree *tree, int64_t number)
 /* The first call from `first` on that does not start before a moment, mostly one of the next. */
 static int64_t find_from(const struct call_tree *tree, int64_t first, int64_t at_ns)
 {
-    int64_t low = first, high = first, step = 1;
+    int64_t low = first, high = tree->call_count;
 
-    while (high < tree->call_count && start_of(tree, high) < at_ns) {
-        low = high + 1;
-        high += step;
-        step *= 2;
-    }
-    high = high < tree->call_count ? high : tree->call_count;
-    BISECT(low, high, i, start_of(tree, i) < at_ns);
+    BISECT_NEAR(low, high, first, i, start_of(tree, i) < at_ns);
     return low;
 }
 
@@ -216,8 +245,15 @@ void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment
 static void find_nodes(struct call_tree *tree, struct arena *arena, struct arena *scratch)
 {
     struct call_pass pass = { .cursor_ns = INT64_MIN };
-    struct triple_table known = { .arena = scratch };
+    struct growing growing = {
+        .tree = tree,
+        .arena = arena,
+        .scratch = scratch,
+        .known.arena = scratch,
+        .owners = ARENA_NEW(scratch, uint8_t, trace_file_name_count(tree->trace)),
+    };
 
+    ARENA_ROOM(scratch, growing.followers, 0, growing.follower_room);
     for (int64_t i = 0; i < tree->call_count; i++) {
         struct any_call call = call_at(tree, i);
         uint32_t parent;
@@ -228,7 +264,7 @@ static void find_nodes(struct call_tree *tree, struct arena *arena, struct arena
         if (pass.depth == CALL_DEPTH)
             continue;
         parent = pass.depth > 0 ? pass.stack[pass.depth - 1].node : CALL_ROOT;
-        tree->node_of[i] = add_node(tree, arena, &known, parent, &call);
+        tree->node_of[i] = add_node(&growing, parent, &call);
         open_call(&pass, &call, tree->node_of[i]);
         start_ns = interval_later(call.start_ns, tree->start_ns);
         end_ns = interval_earlier(pass.stack[pass.depth - 1].end_ns, tree->end_ns);
