@@ -378,6 +378,7 @@ static bool leave_step(struct facts *left, const struct finding *first, const st
         facts_fix(left, rule_find(first->id));
     else
         left->step_ns /= first->predicted_gain;
+    left->known = NULL;
     if (facts->keep != NULL) {
         facts->keep->hidden_by = first->id;
         facts->keep->hidden_by_ns = first->lost_ns_per_step;

@@ -107,6 +107,7 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 
     if (summary->held != NULL)
         return held_facts(ranks, count, which);
+    facts.known = ARENA_NEW(summary->arena, struct known_turns, 1);
     if (summary->timeline.work_count > 0)
         facts.device = timeline_device(&summary->timeline);
     facts.has_steps = summary->steps.count > 0;
@@ -152,8 +153,8 @@ bool rule_is_replayed(const struct rule *rule)
     return rule->alter != NULL || rule->saved_computing_ns != NULL;
 }
 
-double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
-                     struct intervals *busy)
+static double replayed_turn_ns(const struct facts *facts, const struct rule *const *rules,
+                               int count, struct intervals *busy)
 {
     struct rule_change changes[2 * FACTS_FIXED_MOST];
     struct replay_change replayed[2 * ARRAY_SIZE(changes)];
@@ -171,6 +172,24 @@ double facts_turn_ns(const struct facts *facts, const struct rule *const *rules,
     }
     return replay(facts->summary->arena, &facts->summary->graph, replayed, replayed_count, busy)
         .turn_ns;
+}
+
+double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
+                     struct intervals *busy)
+{
+    struct known_turns *known = facts->known;
+    struct known_turn turn = { .turn_ns = 0 };
+
+    if (known == NULL || busy != NULL)
+        return replayed_turn_ns(facts, rules, count, busy);
+    for (int i = 0; i < count; i++) turn.rules[i] = rules[i];
+    for (int i = 0; i < known->count; i++)
+        if (memcmp(known->items[i].rules, turn.rules, sizeof turn.rules) == 0)
+            return known->items[i].turn_ns;
+    turn.turn_ns = replayed_turn_ns(facts, rules, count, NULL);
+    if (known->count < FACTS_KNOWN_MOST)
+        known->items[known->count++] = turn;
+    return turn.turn_ns;
 }
 
 double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
@@ -198,6 +217,7 @@ void facts_fix(struct facts *facts, const struct rule *rule)
     facts->step_ns *= turn_ns / facts->turn_ns;
     facts->turn_ns = turn_ns;
     facts->fixed[facts->fixed_count++] = change;
+    facts->known = NULL;
 }
 
 /* --- Costs --- */

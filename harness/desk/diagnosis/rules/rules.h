@@ -45,6 +45,17 @@ struct rule_change {
     double computing; /* factor of the device's time for it */
 };
 
+enum { FACTS_KNOWN_MOST = 64 };
+
+/* What turns take that were replayed: rules, and what judges their findings, ask for the same ones. */
+struct known_turns {
+    struct known_turn {
+        const struct rule *rules[2 * FACTS_FIXED_MOST]; /* in order; NULL behind the last */
+        double turn_ns;
+    } items[FACTS_KNOWN_MOST];
+    int count;
+};
+
 /* The subject of all rules: a summary, and its figures per step of the trace as it is, in ns. */
 struct facts {
     const struct summary *summary;
@@ -63,6 +74,7 @@ struct facts {
     /* Changes that are taken for made, and what a turn of the loop takes with them (replay.h). */
     struct rule_change fixed[FACTS_FIXED_MOST];
     int fixed_count;
+    struct known_turns *known; /* without such changes; NULL: none are kept */
     double turn_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
     struct held
