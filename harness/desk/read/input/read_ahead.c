@@ -13,7 +13,7 @@
 enum { IN_USE = 2, BUFFERS = 2 * IN_USE };
 
 struct buffer {
-    char *bytes; /* [READ_AHEAD_WINDOW + READ_AHEAD_PADDING] */
+    char *bytes; /* [READ_AHEAD_EVEN + READ_AHEAD_PADDING] */
     size_t count;
     struct status_error error; /* STATUS_OK: it was filled */
 };
@@ -38,8 +38,8 @@ static void fill(struct read_ahead *ahead, int64_t number)
     struct buffer *buffer = &ahead->buffers[number % BUFFERS];
 
     buffer->error.status = STATUS_OK;
-    if (inflate_window_read(ahead->window, buffer->bytes, READ_AHEAD_WINDOW, &buffer->count) ==
-        STATUS_OK)
+    if (inflate_window_read(ahead->window, buffer->bytes, read_ahead_bytes(number),
+                            &buffer->count) == STATUS_OK)
         memset(buffer->bytes + buffer->count, 0, READ_AHEAD_PADDING);
     else
         buffer->error = *status_last();
@@ -98,7 +98,7 @@ enum status read_ahead_open(struct read_ahead **opened, const char *path)
     pthread_cond_init(&ahead->changed, NULL);
     TRY_OUT(inflate_window_open(&ahead->window, path));
     for (int i = 0; i < BUFFERS; i++)
-        if ((ahead->buffers[i].bytes = malloc(READ_AHEAD_WINDOW + READ_AHEAD_PADDING)) == NULL)
+        if ((ahead->buffers[i].bytes = malloc(READ_AHEAD_EVEN + READ_AHEAD_PADDING)) == NULL)
             FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to read a file");
     *opened = ahead;
     ahead = NULL;
@@ -130,9 +130,9 @@ static enum status read_plain(struct read_ahead *ahead, int64_t number, const ch
                               size_t *count)
 {
     char *window = ahead->buffers[number % IN_USE].bytes;
+    int64_t at = number / 2 * (READ_AHEAD_EVEN + READ_AHEAD_ODD) + number % 2 * READ_AHEAD_EVEN;
 
-    TRY(inflate_window_read_at(ahead->window, number * READ_AHEAD_WINDOW, window, READ_AHEAD_WINDOW,
-                               count));
+    TRY(inflate_window_read_at(ahead->window, at, window, read_ahead_bytes(number), count));
     memset(window + *count, 0, READ_AHEAD_PADDING);
     *bytes = window;
 

@@ -9,11 +9,21 @@
 #include <stdint.h>
 
 enum {
-    READ_AHEAD_WINDOW = 512 << 10, /* bytes of each window but the last */
-    READ_AHEAD_PADDING = 64,       /* zeros behind a window */
+    /* Bytes of windows but the last, which are of two sizes in turn. In a trace with events in window 0, one thread reads the
+     * odd ones and joins the rows of the even ones to its own, which takes a quarter of the time of reading them; another
+     * thread reads the even ones. */
+    READ_AHEAD_EVEN = 512 << 10,
+    READ_AHEAD_ODD = 384 << 10,
+    READ_AHEAD_PADDING = 64, /* zeros behind a window */
 };
 
 struct read_ahead;
+
+/* The bytes of a window that is not the last. */
+static inline size_t read_ahead_bytes(int64_t number)
+{
+    return number % 2 == 0 ? READ_AHEAD_EVEN : READ_AHEAD_ODD;
+}
 
 /* Errors of inflate_window_open(). */
 enum status read_ahead_open(struct read_ahead **ahead, const char *path);

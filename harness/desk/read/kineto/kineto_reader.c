@@ -238,7 +238,7 @@ static void begin_next(struct next_window *next, const struct kineto_reader *rea
 {
     next->text = text;
     next->number = number;
-    next->offset = reader->splitter.offset + READ_AHEAD_WINDOW;
+    next->offset = reader->splitter.offset + (int64_t)read_ahead_bytes(number - 1);
     next->rows.has_calls = reader->rows->has_calls;
     splitter_init_at(&next->reader.splitter, &reader->splitter, next->offset);
     worker_begin(next->worker, read_next, next);
@@ -303,9 +303,9 @@ static enum status read_some(struct kineto_reader *reader, struct next_window *n
     if (has)
         worker_wait(next->worker);
     TRY(status);
-    *is_end = count < READ_AHEAD_WINDOW;
+    *is_end = count < read_ahead_bytes(*number - 1);
     if (has && !*is_end) {
-        *is_end = next->count < READ_AHEAD_WINDOW;
+        *is_end = next->count < read_ahead_bytes(*number);
         TRY(take_next(next, reader));
         ++*number;
     }
