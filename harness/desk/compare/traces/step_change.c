@@ -171,8 +171,6 @@ static double welch(const struct block_means sides[SIDES], double variance)
     return sum > 0 ? variance * variance / sum : sides[SIDE_BASE].count + sides[SIDE_NEW].count - 2;
 }
 
-COMPARATOR(by_value, double, COMPARE(*a, *b))
-
 /* Twice the mean rank of a value among `count` sorted ones. */
 static int doubled_rank(const double *sorted, int count, double value)
 {
@@ -198,7 +196,7 @@ static double rank_probability(const struct block_means sides[SIDES], double pac
 
     for (int i = 0; i < base->count; i++) sorted[count++] = base->values[i] * pace;
     for (int i = 0; i < new->count; i++) sorted[count++] = new->values[i];
-    qsort(sorted, (size_t)count, sizeof *sorted, by_value);
+    stats_sort(sorted, count);
     for (int i = 0; i < base->count; i++)
         sum += doubled_rank(sorted, count, base->values[i] * pace);
     memset(ways, 0, sizeof ways);
