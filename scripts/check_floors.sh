@@ -31,7 +31,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
      harness/lab/record
      scenarios/training/settings scenarios/training/data/images scenarios/training/data
-     scenarios/training/memory scenarios/training/model scenarios/training/step/measuring scenarios/training/step/parts scenarios/training/step/pipeline scenarios/training/step
+     scenarios/training/memory scenarios/training/model/ops scenarios/training/model scenarios/training/step/measuring scenarios/training/step/parts scenarios/training/step/pipeline scenarios/training/step
      harness/lab/bench benches/parts benches
      harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
      scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent

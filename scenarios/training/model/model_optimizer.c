@@ -2,7 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "scenarios/training/model/encoder.h"
-#include "scenarios/training/model/tensor_sums.h"
+#include "scenarios/training/model/ops/tensor_sums.h"
 
 #include <math.h>
 #include <stdlib.h>

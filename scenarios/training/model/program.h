@@ -9,7 +9,7 @@
 #define SCENARIOS_TRAINING_MODEL_PROGRAM_H
 
 #include "harness/lab/record/buffer.h"
-#include "scenarios/training/model/op.h"
+#include "scenarios/training/model/ops/op.h"
 
 enum program_kind {
     PROGRAM_FORWARD, /* only the forward passes */

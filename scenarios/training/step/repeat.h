@@ -5,7 +5,7 @@
 #ifndef SCENARIOS_TRAINING_STEP_REPEAT_H
 #define SCENARIOS_TRAINING_STEP_REPEAT_H
 
-#include "scenarios/training/model/tensor_sums.h"
+#include "scenarios/training/model/ops/tensor_sums.h"
 #include "scenarios/training/step/training.h"
 
 struct repeat;

@@ -9,7 +9,7 @@
 #include "harness/lab/device/device.h"
 #include "harness/lab/doctor/checks/checks.h"
 #include "harness/lab/doctor/soak/soak_readings.h"
-#include "scenarios/training/model/tensor_sums.h"
+#include "scenarios/training/model/ops/tensor_sums.h"
 
 #include <signal.h>
 

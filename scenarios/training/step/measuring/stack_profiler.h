@@ -3,7 +3,7 @@
 #ifndef SCENARIOS_TRAINING_STEP_MEASURING_STACK_PROFILER_H
 #define SCENARIOS_TRAINING_STEP_MEASURING_STACK_PROFILER_H
 
-#include "scenarios/training/model/op.h"
+#include "scenarios/training/model/ops/op.h"
 
 struct stack_profiler;
 

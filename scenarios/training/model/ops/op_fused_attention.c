@@ -1,7 +1,7 @@
 /* Attention whose scores are never stored in device memory: what forward keeps for backward grows with
  * the tokens and not with their square. The device's library computes it where it supports the shape,
  * else our own kernels do (kernels/model/tiled_attention.h). */
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/ops/op_build.h"
 
 #include <math.h>
 

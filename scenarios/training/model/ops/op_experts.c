@@ -12,7 +12,7 @@
  * How much goes where is known only when the router has chosen. So the first op brings the counts of all ranks to the host,
  * and the tensors of what is received get their sizes before the op that allocates them begins. */
 #include "harness/base/rows.h"
-#include "scenarios/training/model/column_sums.h"
+#include "scenarios/training/model/ops/column_sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>

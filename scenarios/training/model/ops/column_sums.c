@@ -1,4 +1,4 @@
-#include "scenarios/training/model/column_sums.h"
+#include "scenarios/training/model/ops/column_sums.h"
 
 void column_sums_choose(struct model_shape *shape, const struct device_properties *device)
 {

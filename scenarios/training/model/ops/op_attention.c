@@ -1,8 +1,8 @@
 /* Attention with its scores in memory: three batched products and a softmax between them.
  *
  * One product of a batch is one head of one sample. */
-#include "scenarios/training/model/column_sums.h"
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/ops/column_sums.h"
+#include "scenarios/training/model/ops/op_build.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
-#include "scenarios/training/model/tensor_sums.h"
+#include "scenarios/training/model/ops/tensor_sums.h"
 
 #include "harness/base/rows.h"
-#include "scenarios/training/model/op.h"
+#include "scenarios/training/model/ops/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  *
  * The gradient of the residual stream is one tensor: a residual connection's backward has nothing to
  * compute, and a normalisation's adds to it. */
-#include "scenarios/training/model/column_sums.h"
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/ops/column_sums.h"
+#include "scenarios/training/model/ops/op_build.h"
 
 static enum status gelu_forward_pass(const struct op *op, const struct op_context *context)
 {

@@ -7,13 +7,13 @@
  *
  * Gradients of activations are tensors too. `gradient` of several tensors may be one and the same:
  * a residual connection hands its gradient on to both addends, so the whole residual stream has one. */
-#ifndef SCENARIOS_TRAINING_MODEL_OP_H
-#define SCENARIOS_TRAINING_MODEL_OP_H
+#ifndef SCENARIOS_TRAINING_MODEL_OPS_OP_H
+#define SCENARIOS_TRAINING_MODEL_OPS_OP_H
 
 #include "harness/lab/device/device.h"
 #include "harness/lab/record/graph_spans.h"
 #include "scenarios/training/memory/allocator.h"
-#include "scenarios/training/model/tensor_sums.h"
+#include "scenarios/training/model/ops/tensor_sums.h"
 
 struct tensor {
     char name[40];

@@ -2,7 +2,7 @@
  *
  * The host waits for all work before, and the device for the host. One buffer serves all blocks: a copy
  * into it is queued behind the copy out of it. */
-#include "scenarios/training/model/op_build.h"
+#include "scenarios/training/model/ops/op_build.h"
 
 #include "kernels/dialect/half.h"
 

@@ -1,5 +1,5 @@
 /* Linear layers: three products, and the bias with its column sums. */
-#include "scenarios/training/model/column_sums.h"
+#include "scenarios/training/model/ops/column_sums.h"
 
 static enum status linear_forward(const struct op *op, const struct op_context *context)
 {

@@ -6,10 +6,10 @@
  * at a latency of 700 ns are 3 MB (Little's law), which 25216 rows in whole parts of 64, 394 warps for
  * the 132 multiprocessors of an H200, do not have. So a part is 32 rows there, and a warp takes only as
  * many of their columns as one load of 16 bytes per lane: 2364 warps where rows are 768 wide in bf16. */
-#ifndef SCENARIOS_TRAINING_MODEL_COLUMN_SUMS_H
-#define SCENARIOS_TRAINING_MODEL_COLUMN_SUMS_H
+#ifndef SCENARIOS_TRAINING_MODEL_OPS_COLUMN_SUMS_H
+#define SCENARIOS_TRAINING_MODEL_OPS_COLUMN_SUMS_H
 
-#include "scenarios/training/model/op.h"
+#include "scenarios/training/model/ops/op.h"
 
 /* Sets the shape's column_chunk and column_bytes. */
 void column_sums_choose(struct model_shape *shape, const struct device_properties *device);

@@ -1,8 +1,8 @@
 /* Shared by the files that build ops. */
-#ifndef SCENARIOS_TRAINING_MODEL_OP_BUILD_H
-#define SCENARIOS_TRAINING_MODEL_OP_BUILD_H
+#ifndef SCENARIOS_TRAINING_MODEL_OPS_OP_BUILD_H
+#define SCENARIOS_TRAINING_MODEL_OPS_OP_BUILD_H
 
-#include "scenarios/training/model/op.h"
+#include "scenarios/training/model/ops/op.h"
 
 /* Flops of the product of every head's [tokens, head_width] matrix with another, into or out of [tokens,
  * tokens]. */

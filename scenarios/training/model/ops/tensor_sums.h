@@ -6,8 +6,8 @@
  * unwritten (the end of a workspace, padding) is the same in every run.
  *
  * The first run only finds out how many sums there are; the second is the reference for those that follow. */
-#ifndef SCENARIOS_TRAINING_MODEL_TENSOR_SUMS_H
-#define SCENARIOS_TRAINING_MODEL_TENSOR_SUMS_H
+#ifndef SCENARIOS_TRAINING_MODEL_OPS_TENSOR_SUMS_H
+#define SCENARIOS_TRAINING_MODEL_OPS_TENSOR_SUMS_H
 
 #include "harness/lab/device/device.h"
 

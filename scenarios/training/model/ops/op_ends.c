@@ -1,5 +1,5 @@
 /* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
-#include "scenarios/training/model/column_sums.h"
+#include "scenarios/training/model/ops/column_sums.h"
 
 /* The corner of what is cut out of the middle, in colours; rows are read eight pixels at a time. */
 static size_t crop_offset(const struct model_shape *shape)

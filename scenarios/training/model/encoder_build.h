@@ -1,0 +1,17 @@
+/* What an encoder computes: its tensors, ops and programs, made from the settings. */
+#ifndef SCENARIOS_TRAINING_MODEL_ENCODER_BUILD_H
+#define SCENARIOS_TRAINING_MODEL_ENCODER_BUILD_H
+
+#include "scenarios/training/model/encoder.h"
+
+/* How a parameter's first values are made: uniform with this deviation, or this constant. */
+struct initial {
+    float deviation, constant;
+};
+
+/* Builds an encoder whose shape is set. Its tensors have no memory yet. *initials has a row per parameter and is to be
+ * freed, also after an error. OUT_OF_MEMORY; UNSUPPORTED: the device has no such attention. */
+enum status encoder_build(struct encoder *encoder, const struct training_config *config,
+                          struct device *device, struct initial **initials);
+
+#endif
