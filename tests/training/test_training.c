@@ -230,13 +230,25 @@ static struct training_window window_of(struct device *device, const char *setti
     return window;
 }
 
-static double metric_of(struct device *device, const char *settings, enum metric metric)
+static double metric_over(struct device *device, const char *settings, int64_t steps,
+                          enum metric metric)
 {
-    struct training_window window = window_of(device, settings, 40);
+    struct training_window window = window_of(device, settings, steps);
     double value = window.metric[metric];
 
     training_window_release(&window);
     return value;
+}
+
+static double metric_of(struct device *device, const char *settings, enum metric metric)
+{
+    return metric_over(device, settings, 40, metric);
+}
+
+/* Steps of one size are alike: a few have the peak of all. */
+static double activation_peak(struct device *device, const char *settings)
+{
+    return metric_over(device, settings, 3, METRIC_ACTIVATION_PEAK);
 }
 
 static void the_loss_is_waited_for_as_often_as_it_is_read(void **state)
@@ -596,10 +608,8 @@ static void checkpointing_keeps_a_third_or_less(void **state)
     }
     assert_true(recomputed >= 8 * training->encoder->shape.blocks);
     training_close(training);
-    assert_true(metric_of(*state, all, METRIC_ACTIVATION_PEAK) >=
-                3 * metric_of(*state, few, METRIC_ACTIVATION_PEAK));
-    assert_near(metric_of(*state, few, METRIC_ACTIVATION_PEAK),
-                metric_of(*state, few, METRIC_ACTIVATION_PEAK), 0);
+    assert_true(activation_peak(*state, all) >= 3 * activation_peak(*state, few));
+    assert_near(activation_peak(*state, few), activation_peak(*state, few), 0);
 }
 
 /* The activations that a step keeps for backward, and those that it has at its peak. The sizes are such that
@@ -615,7 +625,7 @@ static void checkpointed_bytes(struct device *device, const char *checkpointing,
              "model=light batch=16 tokens=32 width=64 blocks=12 precision=fp32 launch=eager "
              "checkpointing=%s",
              checkpointing);
-    *peak = (int64_t)metric_of(device, settings, METRIC_ACTIVATION_PEAK);
+    *peak = (int64_t)activation_peak(device, settings);
     strcat(settings, " kept_loss=graph");
     training = open_training(device, settings);
     assert_ok(training_window(training, 1, &window));
@@ -659,7 +669,7 @@ static void fused_attention_keeps_no_square_of_the_tokens(void **state)
             char settings[128];
             snprintf(settings, sizeof settings, "model=light tokens=%d precision=fp32 attention=%s",
                      twice ? 1024 : 512, fused ? "fused" : "naive");
-            bytes[fused][twice] = metric_of(*state, settings, METRIC_ACTIVATION_PEAK);
+            bytes[fused][twice] = activation_peak(*state, settings);
         }
     assert_true(bytes[0][1] > 2.5 * bytes[0][0]);
     assert_near(bytes[1][1], 2 * bytes[1][0], 0.01 * bytes[1][1]);
@@ -852,7 +862,7 @@ static int64_t kept_by_a_step(struct device *device, const char *settings)
 static void a_kept_loss_keeps_the_activations_of_its_step_until_the_epoch_ends(void **state)
 {
     const char *number = "model=light batch=256 launch=eager kept_loss=number";
-    int64_t peak = (int64_t)metric_of(*state, number, METRIC_ACTIVATION_PEAK);
+    int64_t peak = (int64_t)activation_peak(*state, number);
     int64_t all = kept_by_a_step(*state, "model=light batch=256 launch=eager kept_loss=graph");
 
     assert_int_equal(kept_by_a_step(*state, number), 0);
