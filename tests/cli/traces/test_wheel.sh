@@ -31,7 +31,8 @@ git -C "$source" archive HEAD | tar -x -C "$folder/source" || skip "the sources 
 export CCACHE_BASEDIR="$folder" CCACHE_NOHASHDIR=1
 PATH=$build/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$build/bin/python" -m build -n -w -o "$folder/built" \
     -C build-dir="$folder/objects" -C cmake.define.CHOKEPOINT_CPU_ALSO=x86-64-v3 \
-    -C cmake.define.CMAKE_C_FLAGS_RELEASE='-O0 -DNDEBUG' "$folder/source" >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; fail "no wheel was built"; finish; }
+    -C cmake.define.CMAKE_C_FLAGS_RELEASE='-O0 -DNDEBUG' "$folder/source" >"$folder/log" 2>&1 ||
+    { tail -n 40 "$folder/log"; fail "no wheel was built"; finish; }
 PATH=$build/bin:$PATH auditwheel repair -w "$folder/wheels" "$folder/built"/*.whl >"$folder/log" 2>&1 ||
     { tail -n 40 "$folder/log"; fail "the wheel is not fit for other machines"; finish; }
 python3 -m venv --copies --without-pip "$folder/venv"
