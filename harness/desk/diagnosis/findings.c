@@ -457,19 +457,28 @@ static void place_some(struct arena *arena, void *context)
     }
 }
 
+static void fix_and_place(struct arena *arena, void *context)
+{
+    struct placing *placing = context;
+
+    placing->findings->next = next_fix_of(placing->findings, placing->facts);
+    place_some(arena, context);
+}
+
 static void keep_place(struct finding *kept, const struct findings *findings)
 {
     if (kept->id != NULL)
         kept->where = findings_find(findings, kept->id)->where;
 }
 
-/* A place is a search through all calls of the loop's thread, so two are found at once. */
-static void find_places(struct findings *findings, const struct facts *facts)
+/* A place is a search through all calls of the loop's thread, and the next fix takes some replays: two of all that are done
+ * at once. */
+static void find_places_and_fix(struct findings *findings, const struct facts *facts)
 {
     struct placing placing = { .findings = findings, .facts = facts };
     struct held *keep = facts->keep;
 
-    arena_run_both(facts->summary->arena, place_some, place_some, &placing);
+    arena_run_both(facts->summary->arena, fix_and_place, place_some, &placing);
     for (int i = 0; keep != NULL && i < rule_count(); i++) keep_place(&keep->asked[i], findings);
     for (int64_t i = 0; keep != NULL && i < keep->hidden_count; i++)
         keep_place(&keep->hidden[i], findings);
@@ -500,11 +509,10 @@ struct findings findings_of(const struct facts *facts)
     share_what_is_taken(&findings, facts);
     find_hidden(&findings, facts);
     doubt_uneven(&findings);
-    find_places(&findings, facts);
     distrust(&findings, facts->summary->soundness.trust);
     explain_health(&findings, facts);
     findings.headline = headline_of(findings_limit(&findings, facts), facts);
-    findings.next = next_fix_of(&findings, facts);
+    find_places_and_fix(&findings, facts);
     return findings;
 }
 
