@@ -99,16 +99,13 @@ static bool is_any(const char *name)
 
 /* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
-/* A replay has the host's calls as long as the tracer makes them: on a GPU they may then take as long as the kernels do,
- * and shorter kernels seem to gain nothing. So the larger one counts of what it saves and what the busy share promises. */
+/* Not what a replay gains, which has the host's calls as long as the tracer makes them: on a GPU they may then take as long
+ * as the kernels do, and shorter kernels seem to gain nothing. */
 static bool shortens_computing(struct finding *finding, const struct facts *facts)
 {
-    const struct rule *rule = rule_find(finding->id);
-    double saved_ns = rule->saved_computing_ns(facts) * facts_device_share(facts);
-
     return finding_costs(finding, facts,
-                         facts->replay_holds ? fmax(saved_ns, facts_saved_ns(facts, rule))
-                                             : saved_ns);
+                         rule_find(finding->id)->saved_computing_ns(facts) *
+                             facts_device_share(facts));
 }
 
 /* Only our names tell the sides. */
