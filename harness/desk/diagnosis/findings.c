@@ -94,15 +94,15 @@ static bool costs_more(const struct finding *a, const struct finding *b)
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts)
 {
-    bool informs_a = a->severity == SEVERITY_INFORMATION,
-         informs_b = b->severity == SEVERITY_INFORMATION;
     enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
+    bool informs_a = a->severity == SEVERITY_INFORMATION && urgency_a != JUDGES_THE_TRACE;
+    bool informs_b = b->severity == SEVERITY_INFORMATION && urgency_b != JUDGES_THE_TRACE;
 
     if (informs_a != informs_b)
         return informs_b;
     if (urgency_a != urgency_b)
         return urgency_a > urgency_b;
-    return !isnan(a->lost_ns_per_step) && !informs_a && costs_more(a, b);
+    return !isnan(a->lost_ns_per_step) && a->severity > SEVERITY_INFORMATION && costs_more(a, b);
 }
 
 const struct finding *findings_limit(const struct findings *findings, const struct facts *facts)
@@ -567,9 +567,10 @@ void findings_join(struct findings *findings, const struct finding *others, int6
 
 const struct finding *findings_first(const struct findings *findings)
 {
-    return findings->count > 0 && findings->items[0].severity > SEVERITY_INFORMATION
-               ? findings->items
-               : NULL;
+    for (int64_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity > SEVERITY_INFORMATION)
+            return &findings->items[i];
+    return NULL;
 }
 
 const struct finding *findings_find(const struct findings *findings, const char *id)

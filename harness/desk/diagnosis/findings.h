@@ -22,7 +22,8 @@ void findings_join(struct findings *findings, const struct finding *others, int6
 /* The answers of the rules to that trace alone, as a digest holds them, in the same memory. */
 struct held *findings_held(const struct facts *facts);
 
-/* The order of findings: what ends a run first, then by lost time; information last. */
+/* The order of findings: what ends a run first, then by lost time; information last, but for what the trace cannot
+ * tell. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
 

@@ -210,8 +210,8 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         { "a100_vit_recapture", "graph_recapture", "first_use", SEVERITY_CRITICAL },
         /* record_stream, messages by NCCL and its backend: the rows of a GPU are missing. */
         { "nccl_rank_without_gpu_rows", "no_device_activity", "unclear", SEVERITY_MAJOR },
-        /* Four kernels and a memset: the rest is a guess. */
-        { "a100_event_sync", "host_work", "unclear", SEVERITY_MINOR },
+        /* Four kernels and a memset. */
+        { "a100_event_sync", "insufficient_data", "unclear", SEVERITY_INFORMATION },
         /* 252 waits; 87 ms of the host's work come after two of them. */
         { "a100_sam_masks", "host_sync", "waiting", SEVERITY_MAJOR },
     };

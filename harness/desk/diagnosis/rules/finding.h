@@ -81,7 +81,7 @@ struct findings {
                         * or the trace does not tell */
 };
 
-/* The first, if it can be fixed: information, which comes last, cannot. NULL: there is none. */
+/* The first that can be fixed: information, which may stand before it, cannot. NULL: there is none. */
 const struct finding *findings_first(const struct findings *findings);
 
 const struct finding *findings_find(const struct findings *findings,
