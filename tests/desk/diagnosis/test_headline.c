@@ -312,7 +312,7 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
           "host",
           "naive_attention",
           "The host sets the pace, busy for 100% of the step; attention stores its scores in "
-          "memory: at most 25% of the step." },
+          "memory: 25% of the step." },
         { { { "aten::mm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
           "host",
           "host_computes",
