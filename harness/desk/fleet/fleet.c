@@ -282,7 +282,7 @@ static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
     return STATUS_OK;
 }
 
-/* What the machines of a kind state, in order. */
+/* The statements of all machines of a kind, in order. */
 static enum status find_pairs(struct pair **pairs, int *count, const struct fleet *fleet,
                               const struct fleet_kind *kind, enum node_fact_kind facts_kind)
 {

@@ -1,4 +1,4 @@
-/* What an encoder computes: its tensors, ops and programs, made from the settings. */
+/* Builds what an encoder computes: its tensors, ops and programs, from the settings. */
 #ifndef SCENARIOS_TRAINING_MODEL_ENCODER_BUILD_H
 #define SCENARIOS_TRAINING_MODEL_ENCODER_BUILD_H
 

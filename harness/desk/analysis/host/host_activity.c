@@ -309,7 +309,7 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
 /* The first segment of the thread that ends after the moment, or the first of a later thread. */
 static int64_t first_after(const struct host_activity *activity, uint32_t track, int64_t at_ns)
 {
-    /* Of the loop, and of other threads: whoever asks mostly goes through the trace. Any number is right. */
+    /* One for the loop, one for other threads: whoever asks mostly goes through the trace. Any number is right. */
     static _Thread_local int64_t near[2];
     const struct host_segment *items = activity->items;
     int64_t low = 0, high = activity->count, *last = &near[track == activity->loop];

@@ -45,7 +45,7 @@ struct headline {
 struct facts;
 struct finding;
 
-/* Of the finding that limits the run, and of its facts; NULL: none does. */
+/* Says the finding that limits the run, with its facts; NULL: none does. */
 struct headline headline_of(const struct finding *limit, const struct facts *facts);
 
 #endif

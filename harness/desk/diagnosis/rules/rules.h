@@ -47,7 +47,7 @@ struct rule_change {
 
 enum { FACTS_KNOWN_MOST = 64 };
 
-/* What turns take that were replayed: rules, and what judges their findings, ask for the same ones. */
+/* The times of turns that were replayed: rules, and what judges their findings, ask for the same ones. */
 struct known_turns {
     struct known_turn {
         const struct rule *rules[2 * FACTS_FIXED_MOST]; /* in order; NULL behind the last */
