@@ -91,12 +91,16 @@ static bool costs_more(const struct finding *a, const struct finding *b)
     return a->lost_ns_per_step > b->lost_ns_per_step;
 }
 
+static bool only_informs(const struct finding *finding, enum urgency urgency)
+{
+    return finding->severity == SEVERITY_INFORMATION && urgency != JUDGES_THE_TRACE;
+}
+
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts)
 {
     enum urgency urgency_a = urgency(a, facts), urgency_b = urgency(b, facts);
-    bool informs_a = a->severity == SEVERITY_INFORMATION && urgency_a != JUDGES_THE_TRACE;
-    bool informs_b = b->severity == SEVERITY_INFORMATION && urgency_b != JUDGES_THE_TRACE;
+    bool informs_a = only_informs(a, urgency_a), informs_b = only_informs(b, urgency_b);
 
     if (informs_a != informs_b)
         return informs_b;
@@ -174,23 +178,22 @@ static void doubt_uneven(struct findings *findings)
 
     for (int64_t i = 0; i < findings->count && uneven != NULL && uneven->judged.value > much; i++) {
         struct finding *finding = &findings->items[i];
-        if (finding->severity != SEVERITY_INFORMATION && finding->predicted_gain > 1)
-            finding->confidence =
-                finding->confidence == CONFIDENCE_HIGH ? CONFIDENCE_MEDIUM : finding->confidence;
+        if (finding->severity != SEVERITY_INFORMATION && finding->predicted_gain > 1 &&
+            finding->confidence == CONFIDENCE_HIGH)
+            finding->confidence = CONFIDENCE_MEDIUM;
     }
 }
 
-/* The lost time of the step without a tracer: the same share, but a replay knows what is left of the computation. */
+/* The lost time of the step without a tracer: the same share, but a replay leaves the computation as it is. */
 static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
-    const struct rule *rule = rule_find(finding->id);
     double whole_ns = facts_whole_ns(facts), left_ns;
 
     if (!finding->is_replayed) {
         finding->lost_ns_per_step *= whole_ns / facts->step_ns;
         return;
     }
-    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step, &rule, 1);
+    left_ns = facts_untraced_ns(facts, facts->step_ns - finding->lost_ns_per_step, NULL, 0);
     finding->lost_ns_per_step = whole_ns - left_ns;
     finding->predicted_gain = fmin(finding->predicted_gain, whole_ns / left_ns);
 }
@@ -374,11 +377,12 @@ static bool leave_step(struct facts *left, const struct finding *first, const st
         return held->hidden_by != NULL && strcmp(held->hidden_by, first->id) == 0 &&
                held->hidden_by_ns == first->lost_ns_per_step;
     }
-    if (first->is_replayed)
+    if (first->is_replayed) {
         facts_fix(left, rule_find(first->id));
-    else
+    } else {
         left->step_ns /= first->predicted_gain;
-    left->known = NULL;
+        left->known = NULL; /* what a change takes from the computation may go by the step */
+    }
     if (facts->keep != NULL) {
         facts->keep->hidden_by = first->id;
         facts->keep->hidden_by_ns = first->lost_ns_per_step;

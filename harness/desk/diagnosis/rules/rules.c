@@ -140,12 +140,13 @@ static void shorten_computing(const void *context, const struct trace_graph *gra
         node->duration_ns = (int64_t)((double)node->duration_ns * *factor);
 }
 
-static struct rule_change change_of(const struct rule *rule, const struct facts *facts)
+/* The part of the computation's time that a rule's change leaves. */
+static double computing_left(const struct rule *rule, const struct facts *facts)
 {
     double all_ns = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION] / facts->steps;
     double saved_ns = rule->saved_computing_ns != NULL ? rule->saved_computing_ns(facts) : 0;
 
-    return (struct rule_change){ rule, saved_ns > 0 ? fmax(0, 1 - saved_ns / all_ns) : 1 };
+    return saved_ns > 0 ? fmax(0, 1 - saved_ns / all_ns) : 1;
 }
 
 bool rule_is_replayed(const struct rule *rule)
@@ -156,22 +157,18 @@ bool rule_is_replayed(const struct rule *rule)
 static double replayed_turn_ns(const struct facts *facts, const struct rule *const *rules,
                                int count, struct intervals *busy)
 {
-    struct rule_change changes[2 * FACTS_FIXED_MOST];
-    struct replay_change replayed[2 * ARRAY_SIZE(changes)];
-    int replayed_count = 0;
+    struct replay_change changes[2 * FACTS_FIXED_MOST];
+    double left[2 * FACTS_FIXED_MOST];
 
-    memcpy(changes, facts->fixed, sizeof facts->fixed);
-    for (int i = 0; i < count; i++) changes[facts->fixed_count + i] = change_of(rules[i], facts);
-    for (int i = 0; i < facts->fixed_count + count; i++) {
-        const struct rule_change *change = &changes[i];
-        if (change->rule->alter != NULL)
-            replayed[replayed_count++] = (struct replay_change){ change->rule->alter, facts };
-        if (change->computing < 1)
-            replayed[replayed_count++] =
-                (struct replay_change){ shorten_computing, &change->computing };
+    count += facts->fixed_count;
+    for (int i = 0; i < count; i++) {
+        const struct rule *rule =
+            i < facts->fixed_count ? facts->fixed[i] : rules[i - facts->fixed_count];
+        left[i] = computing_left(rule, facts);
+        changes[i] = rule->alter != NULL ? (struct replay_change){ rule->alter, facts }
+                                         : (struct replay_change){ shorten_computing, &left[i] };
     }
-    return replay(facts->summary->arena, &facts->summary->graph, replayed, replayed_count, busy)
-        .turn_ns;
+    return replay(facts->summary->arena, &facts->summary->graph, changes, count, busy).turn_ns;
 }
 
 double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
@@ -207,16 +204,14 @@ double facts_saved_ns(const struct facts *facts, const struct rule *rule)
 
 void facts_fix(struct facts *facts, const struct rule *rule)
 {
-    struct rule_change change;
     double turn_ns;
 
     if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->turn_ns > 0))
         return;
-    change = change_of(rule, facts);
     turn_ns = facts_turn_ns(facts, &rule, 1, NULL);
     facts->step_ns *= turn_ns / facts->turn_ns;
     facts->turn_ns = turn_ns;
-    facts->fixed[facts->fixed_count++] = change;
+    facts->fixed[facts->fixed_count++] = rule;
     facts->known = NULL;
 }
 
@@ -354,7 +349,7 @@ double facts_untraced_ns(const struct facts *facts, double traced_ns,
 
     if (!facts_on_gpu(facts) || !(whole_ns < facts->step_ns))
         return scaled_ns;
-    for (int i = 0; i < count; i++) computing_ns *= change_of(rules[i], facts).computing;
+    for (int i = 0; i < count; i++) computing_ns *= computing_left(rules[i], facts);
     return fmin(whole_ns, fmax(scaled_ns, fmin(traced_ns, computing_ns)));
 }
 

@@ -39,12 +39,6 @@ enum { RULE_WORK_LEAST = 10 };
 
 enum { FACTS_FIXED_MOST = 9 };
 
-/* The change of a rule's advice (rule_is_replayed()). */
-struct rule_change {
-    const struct rule *rule;
-    double computing; /* factor of the device's time for it */
-};
-
 enum { FACTS_KNOWN_MOST = 64 };
 
 /* The times of turns that were replayed: rules, and what judges their findings, ask for the same ones. */
@@ -71,8 +65,8 @@ struct facts {
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
-    /* Changes that are taken for made, and what a turn of the loop takes with them (replay.h). */
-    struct rule_change fixed[FACTS_FIXED_MOST];
+    /* Rules whose changes are taken for made, and what a turn of the loop takes with them (replay.h). */
+    const struct rule *fixed[FACTS_FIXED_MOST];
     int fixed_count;
     struct known_turns *known; /* without such changes; NULL: none are kept */
     double turn_ns;
@@ -121,8 +115,8 @@ struct rule {
     bool asks_ranks; /* it looks at other ranks of the run */
 
     /* The change of its advice, as a replay makes it, whose gain is the predicted gain: what it alters in the trace's graph,
-     * with the facts as its context, and the device time per step that it takes from all computation. Both NULL: nothing
-     * that a replay knows, and the gain is the lost time. */
+     * with the facts as its context, or else the device time per step that it takes from all computation. Both NULL:
+     * nothing that a replay knows, and the gain is the lost time. */
     replay_alter *alter;
     double (*saved_computing_ns)(const struct facts *facts);
 };

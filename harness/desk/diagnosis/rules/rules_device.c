@@ -176,43 +176,45 @@ static bool judge_fp32_matmul(struct finding *finding, const struct facts *facts
     return shortens_computing(finding, facts);
 }
 
-/* The sums over all steps; false: they do not state them. */
-static bool find_tokens(const struct facts *facts, double *tokens, double *padded, double *samples)
+/* Sums over all steps. */
+struct tokens {
+    double real, padded, waste;
+};
+
+/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
+ * Training Guide), so up to 7 tokens per sample are no waste. All 0: the steps do not state them. */
+static struct tokens tokens_of(const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
+    struct tokens tokens = { 0, 0, 0 };
 
-    *tokens = *padded = *samples = 0;
     for (int64_t i = 0; i < trace->step_count; i++) {
         const struct event_step *step = &trace->steps[i];
         if (step->tokens < 0 || step->padded_tokens < 0 || step->samples < 0)
-            return false;
-        *tokens += (double)step->tokens;
-        *padded += (double)step->padded_tokens;
-        *samples += (double)step->samples;
+            return (struct tokens){ 0, 0, 0 };
+        tokens.real += (double)step->tokens;
+        tokens.padded += (double)step->padded_tokens;
+        tokens.waste += (double)step->padded_tokens - 7 * (double)step->samples;
     }
-    return true;
+    return tokens;
 }
 
-/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
- * Training Guide), so up to 7 tokens per sample are no waste. */
 static double saved_padding(const struct facts *facts)
 {
-    double tokens, padded, samples;
+    struct tokens tokens = tokens_of(facts);
 
-    if (!find_tokens(facts, &tokens, &padded, &samples) || !(padded > 7 * samples))
-        return 0;
-    return (padded - 7 * samples) / (tokens + padded) * facts->busy_ns;
+    return tokens.waste > 0 ? tokens.waste / (tokens.real + tokens.padded) * facts->busy_ns : 0;
 }
 
 static bool judge_padding_waste(struct finding *finding, const struct facts *facts)
 {
-    double tokens, padded, samples;
+    struct tokens tokens = tokens_of(facts);
+    double all = tokens.real + tokens.padded;
 
-    if (!find_tokens(facts, &tokens, &padded, &samples) || !(padded > 7 * samples))
+    if (!(tokens.waste > 0))
         return false;
     finding_says(finding, "%.0f%% of the computed tokens are padding: %.4g of %.4g per step",
-                 100 * padded / (tokens + padded), padded / facts->steps,
-                 (tokens + padded) / facts->steps);
+                 100 * tokens.padded / all, tokens.padded / facts->steps, all / facts->steps);
     return shortens_computing(finding, facts);
 }
 
