@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-enum { LAUNCHER_OPTIONS = 16 };
+enum { LAUNCHER_OPTIONS = 19 };
 
 struct launcher {
     char path[PATH_MAX]; /* of mpirun or mpiexec */
