@@ -1,11 +1,9 @@
 /* Replays of made loops: unchanged they give back the trace, and without a cause the loop that does not have it. */
 #include "harness/desk/analysis/summary.h"
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
-
-#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
 
 static struct replayed_time replay_made(const struct made_loop *loop,
                                         const struct replay_change *change, double *recorded_ns)

@@ -1,7 +1,7 @@
 /* Digests that are damaged are refused with a reason, whatever is wrong, and a whole one gives back what it was made of. */
 #include "harness/base/random.h"
 #include "harness/desk/diagnosis/digest/digest.h"
-#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The line that a finding names, in made traces with the calls of Python and without. */
-#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

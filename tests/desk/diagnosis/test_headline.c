@@ -1,18 +1,10 @@
 /* The headline, and which finding comes first. */
-#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The device is busy throughout, and nothing else is to be said of it. */
-#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
-
-#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
-#define OLD_GPU                                                                                    \
-    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
-    "\"computeMajor\":6,\"computeMinor\":0}]"
 
 static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
 {

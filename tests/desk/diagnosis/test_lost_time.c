@@ -1,16 +1,14 @@
 /* The cost of a finding if the loop does several things, which wait for each other. */
 #include "harness/desk/diagnosis/findings.h"
-#include "tests/desk/diagnosis/found_findings.h"
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
-#define BUSY      .steps = 10, LONG_BUSY
-#define MATRIX    .kernel_name = "ampere_sgemm_128x64_nn"
+#define MATRIX .kernel_name = MATRIX_KERNEL
 #define CPU_DEVICE                                                                                 \
     "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"hostCores\":2,"    \
     "\"sharesHostCores\":1}]"
@@ -209,7 +207,7 @@ static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
             char name[40];
             snprintf(name, sizeof name, "ProfilerStep#%d", step);
             made_add("user_annotation", name, 100, 100, start, start + 209, 0);
-            made_add_work("kernel", "ampere_sgemm_128x64_nn", 7, start + 5, start + 105, start + 2);
+            made_add_work("kernel", MATRIX_KERNEL, 7, start + 5, start + 105, start + 2);
             made_add_work("kernel", others[i], 7, start + 106, start + 206, start + 4);
         }
         found = found_judge_trace(made_analyse());

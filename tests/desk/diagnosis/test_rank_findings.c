@@ -3,7 +3,7 @@
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/run_findings.h"
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

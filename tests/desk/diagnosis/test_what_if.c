@@ -1,14 +1,11 @@
 /* Made loops without some of their causes: alone they gain what their findings say, together what is left to gain. */
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/what_if.h"
-#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
 #include <string.h>
-
-/* 20 kernels of 50 us. */
-#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
 
 static struct what_if without(struct found *found, const char *first, const char *second)
 {

@@ -1,13 +1,10 @@
 /* The seven questions: a loop with each problem, and healthy ones. */
 #include "harness/desk/diagnosis/checklist.h"
-#include "tests/desk/diagnosis/found_findings.h"
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>
-
-/* The device is busy throughout. */
-#define BUSY .steps = 10, .launches = 20, .call = 2, .kernel = 50
 
 /* Its memory is half full. */
 #define MEMORY .allocated_kib = 200000, .peak_kib = 600000
@@ -94,7 +91,7 @@ static void each_problem_answers_its_question(void **state)
         { "copies",
           "exposed_copy",
           { BUSY, .copies = 1, .copy = 300, .copy_call = 2, .copy_bytes = 1 << 20 } },
-        { "compute", "fp32_matmul", { BUSY, .kernel_name = "ampere_sgemm_128x64_nn" } },
+        { "compute", "fp32_matmul", { BUSY, .kernel_name = MATRIX_KERNEL } },
         { "compute",
           "optimizer_overhead",
           { BUSY, .optimizer_launches = 10, .optimizer_kernel = 40 } },

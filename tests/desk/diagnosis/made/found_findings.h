@@ -1,10 +1,10 @@
 /* A made trace and what is found in it. */
-#ifndef TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
-#define TESTS_DESK_DIAGNOSIS_FOUND_FINDINGS_H
+#ifndef TESTS_DESK_DIAGNOSIS_MADE_FOUND_FINDINGS_H
+#define TESTS_DESK_DIAGNOSIS_MADE_FOUND_FINDINGS_H
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/findings.h"
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/made_trace.h"
 
 #include <stddef.h>

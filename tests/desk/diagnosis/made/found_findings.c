@@ -1,4 +1,4 @@
-#include "tests/desk/diagnosis/found_findings.h"
+#include "tests/desk/diagnosis/made/found_findings.h"
 
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"

@@ -1,4 +1,4 @@
-#include "tests/desk/diagnosis/made_loop.h"
+#include "tests/desk/diagnosis/made/made_loop.h"
 
 #include <stdio.h>
 

@@ -65,6 +65,25 @@ struct made_loop {
     const char *items_in; /* the annotation that they are in; NULL: none */
 };
 
+/* --- Parts of loops --- */
+
+/* The device is busy throughout, and nothing else is to be said of it. */
+#define LONG_BUSY .launches = 20, .call = 2, .kernel = 50
+#define BUSY      .steps = 10, LONG_BUSY
+
+/* With 500 us of backward. */
+#define BACKWARD BUSY, .backward = 500
+
+/* Computes products; and devices: a GPU without tensor cores, a CPU whose units are told. */
+#define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+#define OLD_GPU                                                                                    \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
+    "\"computeMajor\":6,\"computeMinor\":0}]"
+#define UNITS(has)                                                                                 \
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"CPU device\",\"kind\":\"cpu\",\"totalGlobalMem\":" \
+    "1073741824,\"bf16MatrixUnits\":" has ",\"fp16MatrixUnits\":0,\"tf32\":0,\"hostCores\":2,"     \
+    "\"sharesHostCores\":1}]"
+
 struct analysed made_loop(const struct made_loop *loop);
 
 #endif
