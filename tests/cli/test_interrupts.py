@@ -6,8 +6,10 @@ usage: test_interrupts.py PROGRAM HANGING_DEVICE
 The signal is sent when the program says that something is measured, on standard output or in its progress
 line, which it shows because standard error is a terminal here.
 """
+import concurrent.futures
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -76,16 +78,17 @@ def train_prints_the_table_and_the_figures_so_far():
 
 def a_device_that_hangs_is_abandoned():
     """The wait for it never returns; the program ends within five seconds, and says so. Machines may be busy: ten."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    def hang(number):
         with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "hangs")
+            file = pathlib.Path(folder, "hangs")
             child = subprocess.Popen([program, "train", "--device=cpu", "--model=light", "--steps=50000"],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                     env={**os.environ, "LD_PRELOAD": hanging_device, "HANG": file})
+                                     env={**os.environ, "LD_PRELOAD": hanging_device, "HANG": str(file)})
             while (line := child.stdout.readline()) and not re.match(r" +\d+ ", line):
                 pass
-            open(file, "w", encoding="utf-8").close()
-            time.sleep(2)
+            file.touch()
+            while file.stat().st_size == 0 and child.poll() is None:
+                time.sleep(0.01)
             begin = time.monotonic()
             child.send_signal(number)
             try:
@@ -93,9 +96,12 @@ def a_device_that_hangs_is_abandoned():
             except subprocess.TimeoutExpired:
                 child.kill()
                 _, errors = child.communicate()
-            took = time.monotonic() - begin
-            check(child.returncode == 128 + number and took < 10, f"a device that hangs: exit code {child.returncode} "
-                  f"after {took:.1f} s", errors)
+            return number, child.returncode, time.monotonic() - begin, errors
+
+    numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    with concurrent.futures.ThreadPoolExecutor(len(numbers)) as pool:
+        for number, code, took, errors in pool.map(hang, numbers):
+            check(code == 128 + number and took < 10, f"a device that hangs: exit code {code} after {took:.1f} s", errors)
             check("the device hangs" in errors, "it does not say that the device hangs", errors)
 
 
