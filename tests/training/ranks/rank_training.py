@@ -28,6 +28,12 @@ def train_anew(ranks, settings):
 train = functools.cache(train_anew)  # where one run will do
 
 
+def evaluate(ranks, settings):
+    """Losses, and the accuracy that each rank finds. Ranks print when they come to it, so lines are told by their length."""
+    lines = sorted(output(ranks, settings, "evaluate"), key=lambda line: len(line.split()), reverse=True)
+    return lines[0], lines[2:]
+
+
 def difference(one, other):
     """The largest, relative to the largest loss."""
     one, other = ([float.fromhex(loss) for loss in losses] for losses in (one, other))

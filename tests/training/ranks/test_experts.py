@@ -9,7 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-from rank_training import difference, output, train, train_anew
+from rank_training import difference, evaluate, train, train_anew
 
 IMAGES = "model=balanced batch=12 precision=fp32 launch=eager "
 SEQUENCES = "model=light batch=12 blocks=2 launch=eager "
@@ -83,7 +83,7 @@ class Experts(unittest.TestCase):
         self.assertLess(balanced, 1.3)
 
     def test_a_mixture_is_evaluated_too(self):
-        accuracies = {output(ranks, IMAGES + "experts=4", "evaluate")[2] for ranks in (1, 2)}
+        accuracies = {accuracy for ranks in (1, 2) for accuracy in evaluate(ranks, IMAGES + "experts=4")[1]}
         self.assertEqual(len(accuracies), 1)
 
 
