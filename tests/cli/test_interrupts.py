@@ -77,11 +77,15 @@ def train_prints_the_table_and_the_figures_so_far():
 
 
 def a_device_that_hangs_is_abandoned():
-    """The wait for it never returns; the program ends within five seconds, and says so. Machines may be busy: ten."""
+    """The wait for it never returns; the program ends within five seconds, and says so. Machines may be busy: ten.
+    A step of thousands of launches fills the queue, and a launch waits."""
+    full_queue = "--launch=eager", "--batch=64", "--accumulate=64"
+
     def hang(number):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "hangs")
-            child = subprocess.Popen([program, "train", "--device=cpu", "--model=light", "--steps=50000"],
+            child = subprocess.Popen([program, "train", "--device=cpu", "--model=light", "--steps=50000",
+                                      *(full_queue if number == signal.SIGTERM else ())],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                      env={**os.environ, "LD_PRELOAD": hanging_device, "HANG": str(file)})
             while (line := child.stdout.readline()) and not re.match(r" +\d+ ", line):

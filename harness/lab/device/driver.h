@@ -47,6 +47,8 @@ struct driver_host {
     const struct ranks_driver *ranks;   /* connects this rank to the others; NULL: there are none */
     struct ranks_place place;           /* this rank's */
     struct device_options options;
+    /* Around a wait in a call that seldom has one, as a launch into a full queue (types/device_wait.h). */
+    void (*wait_begin)(void), (*wait_end)(void);
 };
 
 /* Vitals only, or all. */

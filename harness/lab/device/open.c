@@ -2,6 +2,7 @@
 #include "harness/lab/device/ledger.h"
 #include "harness/lab/device/many_ranks.h"
 #include "harness/lab/device/plugin.h"
+#include "harness/lab/device/types/device_wait.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -22,9 +23,12 @@ static const struct kind {
 static enum status open_kind(struct device **device, const struct kind *kind, int index,
                              const struct device_options *options)
 {
-    struct driver_host host = {
-        .bridge = &bridge, .ranks = ranks_driver(), .place = *ranks_place(), .options = *options
-    };
+    struct driver_host host = { .bridge = &bridge,
+                                .ranks = ranks_driver(),
+                                .place = *ranks_place(),
+                                .options = *options,
+                                .wait_begin = device_wait_begin,
+                                .wait_end = device_wait_end };
     const struct device_driver *driver;
 
     TRY(plugin_load(&driver, kind->name));

@@ -189,6 +189,8 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     device->spin_ns = options->spin_ns >= 0 ? options->spin_ns : DEFAULT_SPIN_NS;
     device->doorbell = !options->no_doorbell;
     device->ranks = host->ranks;
+    device->wait_begin = host->wait_begin;
+    device->wait_end = host->wait_end;
     pthread_rwlock_init(&device->streams_lock, NULL);
     pthread_mutex_init(&device->failure_lock, NULL);
     fill_properties(device);

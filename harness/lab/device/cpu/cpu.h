@@ -25,6 +25,7 @@ struct cpu_device {
     const struct ranks_driver *ranks; /* NULL: there is one rank */
     int spin_ns;
     bool doorbell;
+    void (*wait_begin)(void), (*wait_end)(void); /* the program's */
 
     pthread_rwlock_t streams_lock;
     struct cpu_stream *streams;

@@ -91,7 +91,9 @@ enum status cpu_stream_create(struct device *base, struct stream **result)
                                                                 .run = run_item,
                                                                 .context = stream,
                                                                 .spin_ns = device->spin_ns,
-                                                                .doorbell = device->doorbell }));
+                                                                .doorbell = device->doorbell,
+                                                                .wait_begin = device->wait_begin,
+                                                                .wait_end = device->wait_end }));
     pthread_mutex_init(&stream->staging_lock, NULL);
     pthread_rwlock_wrlock(&device->streams_lock);
     stream->next = device->streams;

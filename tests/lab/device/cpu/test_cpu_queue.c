@@ -1,9 +1,11 @@
 /* The queue and the numbers that threads wait for, without a device around them. */
+#include "harness/base/clock.h"
 #include "harness/lab/device/cpu/queue/cpu_progress.h"
 #include "harness/lab/device/cpu/queue/queue.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { MANY = 20000, WAITERS = 4, THROWS = 5000 };
@@ -125,6 +127,42 @@ static void *wait_for_ticket(void *argument)
     return NULL;
 }
 
+static _Atomic int waits_begun, waits_ended;
+
+static void count_begin(void)
+{
+    waits_begun++;
+}
+
+static void count_end(void)
+{
+    waits_ended++;
+}
+
+/* The first item lasts until a claim waits for room, 10 s at most. */
+static void run_slowly(void *context, const struct item *item)
+{
+    int64_t end_ns = clock_ns() + 10000000000;
+    (void)context;
+
+    while (item->kernel.count == 0 && waits_begun == 0 && clock_ns() < end_ns) continue;
+}
+
+static void a_claim_tells_that_it_waits_for_room(void **state)
+{
+    const struct queue_options options = { .run = run_slowly,
+                                           .wait_begin = count_begin,
+                                           .wait_end = count_end };
+    struct queue *queue;
+    (void)state;
+
+    assert_int_equal(queue_open(&queue, &options), STATUS_OK);
+    for (long i = 0; i < MANY; i++) submit(queue, i);
+    queue_close(queue);
+    assert_true(waits_begun > 0);
+    assert_int_equal(waits_begun, waits_ended);
+}
+
 /* Sleepers that wait for nearer and for farther tickets at the same time must all wake up. */
 static void several_threads_may_wait_for_different_tickets(void **state)
 {
@@ -234,6 +272,7 @@ int main(void)
         cmocka_unit_test(items_run_once_and_in_order_on_one_other_thread),
         cmocka_unit_test(a_worker_that_sleeps_is_woken_each_time),
         cmocka_unit_test(closing_runs_what_is_queued),
+        cmocka_unit_test(a_claim_tells_that_it_waits_for_room),
         cmocka_unit_test(several_threads_may_wait_for_different_tickets),
         cmocka_unit_test(progress_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_player_is_woken_though_others_wait_for_more),

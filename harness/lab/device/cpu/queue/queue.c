@@ -88,13 +88,21 @@ void queue_close(struct queue *queue)
     free(queue);
 }
 
+static void await_room(struct queue *queue)
+{
+    if (queue->options.wait_begin != NULL)
+        queue->options.wait_begin();
+    cpu_progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
+    if (queue->options.wait_end != NULL)
+        queue->options.wait_end();
+    queue->done_seen = cpu_progress_value(&queue->done);
+}
+
 struct item *queue_claim(struct queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    if (queue->count - queue->done_seen >= DEPTH) {
-        cpu_progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
-        queue->done_seen = cpu_progress_value(&queue->done);
-    }
+    if (queue->count - queue->done_seen >= DEPTH)
+        await_room(queue);
     return &queue->items[queue->count % DEPTH];
 }
 

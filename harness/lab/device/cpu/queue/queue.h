@@ -12,6 +12,7 @@ struct queue_options {
     void *context;
     int spin_ns;   /* how long a thread spins before it sleeps, on either side */
     bool doorbell; /* one system call to the worker for every item */
+    void (*wait_begin)(void), (*wait_end)(void); /* around the wait for room; may be NULL */
 };
 
 enum status queue_open(struct queue **queue, const struct queue_options *options);
