@@ -51,8 +51,9 @@ const struct scenario scenario_blocking_save = {
             /* A save waits 93 times on the CPU device; then only its writer does, once. */
             { METRIC_SYNCS_PER_STEP, SHRINKS, .exact = true, .at_least = 40 },
             /* Ten quiet runs on two cores of an EPYC: 7.3 to 12.6, and 1.40 to 1.59; on busy cores 29 to 182,
-             * and 1.80 to 2.14. */
-            { METRIC_SAVE_PAUSE, SHRINKS, .at_least = 5, .where = WHERE_CPU_DEVICE },
+             * and 1.80 to 2.14. 18 quick runs on two cores of a Xeon: 6.1 to 39.8, with intervals that begin at 3.8 to
+             * 8.4. */
+            { METRIC_SAVE_PAUSE, SHRINKS, .at_least = 3, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
             /* On GPUs the state is large: the next save may be due before a disk has the last. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },

@@ -36,8 +36,9 @@ const struct scenario scenario_cache_flush = {
         {
             /* 3 per step on the CPU device, and none. */
             { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2, .after_below = 0.5 },
-            /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+            /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a Xeon: 1.27 to 1.45, with
+             * intervals that begin at 1.13 to 1.25. */
+            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
         },
     .accept = { { "allocation_churn", ANYWHERE } },
