@@ -4,8 +4,6 @@
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static void check(const char *id, const struct made_loop *loop, bool wanted)

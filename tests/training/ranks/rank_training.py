@@ -29,7 +29,8 @@ train = functools.cache(train_anew)  # where one run will do
 
 
 def evaluate(ranks, settings):
-    """Losses, and the accuracy that each rank finds. Ranks print when they come to it, so lines are told by their length."""
+    """Losses, and the accuracy that each rank finds. Ranks print in any order, and a line of
+    losses is longer than one of an accuracy."""
     lines = sorted(output(ranks, settings, "evaluate"), key=lambda line: len(line.split()), reverse=True)
     return lines[0], lines[2:]
 

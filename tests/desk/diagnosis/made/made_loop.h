@@ -74,8 +74,10 @@ struct made_loop {
 /* With 500 us of backward. */
 #define BACKWARD BUSY, .backward = 500
 
-/* Computes products; and devices: a GPU without tensor cores, a CPU whose units are told. */
+/* It computes products. */
 #define MATRIX_KERNEL "ampere_sgemm_128x64_nn"
+
+/* A GPU without tensor cores, and a CPU that has matrix units for bf16 or none. */
 #define OLD_GPU                                                                                    \
     "\"deviceProperties\":[{\"id\":0,\"name\":\"Quadro GP100\",\"totalGlobalMem\":1073741824,"     \
     "\"computeMajor\":6,\"computeMinor\":0}]"
