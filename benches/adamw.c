@@ -4,9 +4,9 @@
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 #include "harness/base/rows.h"
-#include "scenarios/training/model/encoder.h"
-#include "scenarios/training/model/model_optimizer.h"
-#include "scenarios/training/settings/roles.h"
+#include "harness/engine/model/encoder.h"
+#include "harness/engine/model/model_optimizer.h"
+#include "harness/engine/settings/roles.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * length; all compute the same. */
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
-#include "scenarios/training/settings/roles.h"
+#include "harness/engine/settings/roles.h"
 
 #include <math.h>
 

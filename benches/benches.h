@@ -2,7 +2,7 @@
 #ifndef BENCHES_BENCHES_H
 #define BENCHES_BENCHES_H
 
-#include "harness/lab/bench/bench.h"
+#include "harness/bench/bench.h"
 
 extern const struct bench *const benches[];
 extern const int bench_count;

@@ -4,7 +4,7 @@
  * Copies are queued without waiting where the memory allows it. When both ways run at once, each has a
  * stream of its own. Bytes are those that cross; within the device they are read and written, so they
  * count twice. */
-#include "harness/lab/bench/bench.h"
+#include "harness/bench/bench.h"
 
 #include <string.h>
 

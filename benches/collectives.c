@@ -7,8 +7,8 @@
  *
  * An all-reduce adds to what the one before it left, so after a hundred of them the sums are infinite: that takes no
  * other time. */
-#include "harness/lab/bench/bench.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/bench/bench.h"
+#include "harness/device/many_ranks.h"
 
 #include <math.h>
 

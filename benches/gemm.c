@@ -10,7 +10,7 @@
  * up was 23% and qkv 14% faster than in a step of model=heavy, whose state is as large as the L3 cache (fp32,
  * EPYC Zen 4). */
 #include "benches/parts/operand.h"
-#include "scenarios/training/settings/roles.h"
+#include "harness/engine/settings/roles.h"
 
 #include <math.h>
 

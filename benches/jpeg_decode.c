@@ -3,8 +3,8 @@
  * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
  * do: plain colours decode faster, pure noise slower. */
 #include "harness/base/rows.h"
-#include "harness/lab/bench/bench.h"
-#include "scenarios/training/data/images/jpeg.h"
+#include "harness/bench/bench.h"
+#include "harness/engine/data/images/jpeg.h"
 
 #include <math.h>
 #include <stdlib.h>

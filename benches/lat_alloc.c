@@ -2,7 +2,7 @@
  * the device; in the stream's order from a pool that keeps memory; and from the training step's caching
  * allocator, which asks the device only once. The memory is not touched. */
 #include "benches/parts/operand.h"
-#include "scenarios/training/memory/allocator.h"
+#include "harness/engine/memory/allocator.h"
 
 #include <inttypes.h>
 

@@ -4,9 +4,9 @@
  * An iteration takes a batch and gives it back, so the loader is what is waited for. The files are the
  * generated set of the balanced model's default, made once in the cache folder; after the first pass
  * they come from the page cache, so this is decoding, not the disk. */
-#include "scenarios/training/data/loader.h"
+#include "harness/engine/data/loader.h"
 #include "harness/base/rows.h"
-#include "harness/lab/bench/bench.h"
+#include "harness/bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>

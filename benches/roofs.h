@@ -4,7 +4,7 @@
 #ifndef BENCHES_ROOFS_H
 #define BENCHES_ROOFS_H
 
-#include "harness/lab/bench/bench_measure.h"
+#include "harness/bench/bench_measure.h"
 
 /* Types of products: fp32 strict and in tf32, bf16, fp16. */
 enum { ROOF_PEAKS = 4 };

@@ -1,7 +1,7 @@
 # The headers that program and plugins must agree on, as one hash. A plugin that was
 # built from other headers has another id, and the loader refuses it.
-set(handshake_headers harness/lab/device/device.h harness/lab/device/driver.h harness/lab/device/types/activity.h
-    harness/lab/device/types/collective.h harness/lab/device/ranks_driver.h
+set(handshake_headers harness/device/device.h harness/device/driver.h harness/device/types/activity.h
+    harness/device/types/collective.h harness/device/ranks_driver.h
     harness/base/status.h kernels/kernels.h)
 file(GLOB_RECURSE kernel_headers RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS kernels/*.h)
 list(APPEND handshake_headers ${kernel_headers})

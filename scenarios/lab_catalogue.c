@@ -1,7 +1,7 @@
 #include "scenarios/lab_catalogue.h"
 
+#include "harness/engine/settings/knobs.h"
 #include "scenarios/scenario.h"
-#include "scenarios/training/settings/knobs.h"
 
 #include <string.h>
 

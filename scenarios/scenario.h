@@ -6,9 +6,9 @@
 #define SCENARIOS_SCENARIO_H
 
 #include "harness/base/words/nearest.h"
-#include "harness/lab/device/device.h"
-#include "scenarios/training/settings/knobs.h"
-#include "scenarios/training/step/metric.h"
+#include "harness/device/device.h"
+#include "harness/engine/settings/knobs.h"
+#include "harness/engine/step/metric.h"
 
 #include <stdbool.h>
 

@@ -23,17 +23,17 @@ desk='harness/desk/trace
       harness/desk/analysis/host harness/desk/analysis/replay harness/desk/analysis
       harness/desk/read/input harness/desk/read/kineto harness/desk/read/sqlite harness/desk/read/nsys harness/desk/read harness/desk/snapshot
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
-      harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces harness/desk/fleet harness/desk/job
-      harness/desk/page/tables harness/desk/page harness/desk/page/json'
-lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/kernel_run harness/lab/device/types harness/lab/device harness/lab/device/plugin
-     harness/lab/device/cpu/arithmetic harness/lab/device/cpu/queue harness/lab/device/cpu
-     harness/lab/device/mpi harness/lab/device/cuda/kernels harness/lab/device/cuda/libraries
-     harness/lab/device/cuda/cupti harness/lab/device/cuda/attention harness/lab/device/cuda
-     harness/lab/record
-     scenarios/training/settings scenarios/training/data/images scenarios/training/data
-     scenarios/training/memory scenarios/training/model/ops scenarios/training/model scenarios/training/step/measuring scenarios/training/step/parts scenarios/training/step/pipeline scenarios/training/step
-     harness/lab/bench benches/parts benches
-     harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/lab/doctor/soak
+      harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces
+      harness/desk/page/tables harness/desk/page harness/desk/page/json harness/fleet harness/fleet/job'
+lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/kernel_run harness/device/types harness/device harness/device/plugin
+     harness/device/cpu/arithmetic harness/device/cpu/queue harness/device/cpu
+     harness/device/mpi harness/device/cuda/kernels harness/device/cuda/libraries
+     harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
+     harness/recording
+     harness/engine/settings harness/engine/data/images harness/engine/data
+     harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/pipeline harness/engine/step
+     harness/bench benches/parts benches
+     harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
      scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'

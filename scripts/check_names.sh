@@ -31,7 +31,7 @@ fi
 
 # A device is told apart by its properties: only the loader and the plugins know the names of the kinds.
 # shellcheck disable=SC2086
-if grep -rnE '(cmp\(.*|== )"(cpu|cuda)"' $folders | grep -v '^harness/lab/device/'; then
+if grep -rnE '(cmp\(.*|== )"(cpu|cuda)"' $folders | grep -v '^harness/device/'; then
     echo "check_names.sh: ask a property of the device (DEVICE_TRAITS), not the name of its kind"
     exit 1
 fi

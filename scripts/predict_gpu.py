@@ -33,7 +33,7 @@ CACHED = {"bias_add": 1, "bias_gelu_forward": 1, "bias_gelu_backward": 1, "bias_
 SUMS = {"layernorm_backward_weight": 1 / 32, "bias_backward": 1 / 32, "columns_finish": 1, "positions_backward": 1}
 ADDED = {"columns_finish": 788, "positions_backward": 128}
 
-# model=heavy in bf16 on a GPU (scenarios/training/settings/roles.c), a trace of whose step on the CPU
+# model=heavy in bf16 on a GPU (harness/engine/settings/roles.c), a trace of whose step on the CPU
 # device has these kernels: kernel, calls per step, elements of a call, elements of a row (0: the
 # kernel's unit is a pack).
 SAMPLES, TOKENS, WIDTH, BLOCKS, HEAD = 128, 197, 768, 12, 64
@@ -66,7 +66,7 @@ STEP = (
 )
 
 # The largest case of each bench of benches/ (residual_layernorm_forward has none): kernel, elements of a
-# row, by type where it is a part of a column sum (scenarios/training/model/ops/column_sums.h).
+# row, by type where it is a part of a column sum (harness/engine/model/ops/column_sums.h).
 PART = {"f32": 32 * 128, "bf16": 32 * 256}
 BENCHED = (("fill", 0), ("triad", 0), ("residual_add", 0), ("gelu_forward", 0), ("gelu_backward", 0),
            ("bias_add", 768), ("bias_gelu_forward", 768), ("bias_gelu_backward", 768),

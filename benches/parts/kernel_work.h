@@ -2,7 +2,7 @@
 #ifndef BENCHES_PARTS_KERNEL_WORK_H
 #define BENCHES_PARTS_KERNEL_WORK_H
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 
 /* A launch goes over so many; what is 0 does not count. */
 struct kernel_extent {

@@ -11,7 +11,7 @@
 #ifndef BENCHES_PARTS_OPERAND_H
 #define BENCHES_PARTS_OPERAND_H
 
-#include "harness/lab/bench/bench.h"
+#include "harness/bench/bench.h"
 
 struct operand {
     enum dtype dtype;

@@ -1,9 +1,9 @@
 /* chokepoint: reproduces the bottlenecks of training on GPUs, one at a time, as experiments.
  *
  * This file lists the commands, and is the one place that ends the process. */
+#include "harness/bench/interrupt.h"
 #include "harness/cli/line/command_set.h"
-#include "harness/lab/bench/interrupt.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
 #include "scenarios/lab_catalogue.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Files of doctor and of bench made of any bytes, as machines of a fleet. */
-#include "harness/desk/fleet/fleet_output.h"
+#include "harness/fleet/fleet_output.h"
 #include "tests/fuzz/fuzzing.h"
 
 #include <cjson/cJSON.h>

@@ -1,7 +1,7 @@
 /* A folder of JPEG files made of any bytes: the first one is the size, up to the first line feed is the name of a
  * class and of a file in it, and the rest is that file. */
-#include "scenarios/training/data/image_folder.h"
-#include "scenarios/training/data/images/jpeg.h"
+#include "harness/engine/data/image_folder.h"
+#include "harness/engine/data/images/jpeg.h"
 #include "tests/fuzz/fuzzing.h"
 
 #include <ftw.h>

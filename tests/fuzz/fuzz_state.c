@@ -1,6 +1,6 @@
 /* A saved state made of any bytes: as they are, and sealed, so that its checksum is right. */
-#include "scenarios/training/settings/knobs.h"
-#include "scenarios/training/step/state.h"
+#include "harness/engine/settings/knobs.h"
+#include "harness/engine/step/state.h"
 #include "tests/fuzz/fuzzing.h"
 
 #include <stdlib.h>

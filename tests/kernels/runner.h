@@ -3,7 +3,7 @@
 #ifndef TESTS_KERNELS_RUNNER_H
 #define TESTS_KERNELS_RUNNER_H
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 
 struct kernel_runner {
     const char *name;

@@ -1,6 +1,6 @@
 /* The tables of scenario.h: what rows mean, where lists end, and the names that result files hold. */
+#include "harness/engine/settings/knob_acts.h"
 #include "scenarios/scenario.h"
-#include "scenarios/training/settings/knob_acts.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

@@ -75,7 +75,7 @@ listed = subprocess.run([program, "list", "--format=json"], stdout=subprocess.PI
 same = [compare("docs/catalogue/README.md", [row[0] for row in table(source / "docs/catalogue/README.md", "scenario")],
                 [scenario["name"] for scenario in json.loads(listed.stdout)["scenarios"]]),
         compare("docs/results.md", [[row[0], row[2], row[3]] for row in table(source / "docs/results.md", "member")],
-                metrics(source / "scenarios/training/step/metric.h")),
+                metrics(source / "harness/engine/step/metric.h")),
         shows_its_result(source / "README.md"),
         subprocess.run([sys.executable, str(source / "scripts/freeze_league.py"), "--check", f"--program={program}"],
                        check=False).returncode == 0]

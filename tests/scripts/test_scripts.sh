@@ -290,8 +290,8 @@ no_include_points_up_a_floor()
 planted()
 {
     rm -rf "$work/tree"
-    mkdir -p "$work/tree/harness/base" "$work/tree/harness/lab/device" "$(dirname "$work/tree/$1")"
-    echo '#include "harness/base/status.h"' >"$work/tree/harness/lab/device/honest.c"
+    mkdir -p "$work/tree/harness/base" "$work/tree/harness/device" "$(dirname "$work/tree/$1")"
+    echo '#include "harness/base/status.h"' >"$work/tree/harness/device/honest.c"
     floors "$work/tree"
     expect_status 0
     printf '#include <stdio.h>\n  # include "%s"\n' "$2" >"$work/tree/$1"
@@ -302,16 +302,16 @@ planted()
 
 an_include_that_points_up_is_named()
 {
-    planted harness/base/bad.c harness/lab/device/device.h 'harness/lab/device is above harness/base'
+    planted harness/base/bad.c harness/device/device.h 'harness/device is above harness/base'
     planted harness/desk/read/bad.h scenarios/scenario.h 'harness/desk/read is of the desk, and scenarios of the lab'
-    planted scenarios/training/step/bad.c scenarios/scenario.h 'scenarios is above scenarios/training/step'
-    planted harness/lab/device/cpu/bad.c harness/lab/experiment/result.h 'harness/lab/experiment is above'
+    planted harness/engine/step/bad.c scenarios/scenario.h 'scenarios is above harness/engine/step'
+    planted harness/device/cpu/bad.c harness/lab/experiment/result.h 'harness/lab/experiment is above'
     planted tests/bad.c harness/cli/line/options.h 'harness/cli/line is above tests'
     planted kernels/bad.c harness/base/status.h 'kernels includes nothing but kernels'
     planted harness/cli/bad.c tests/workbench.h 'only tests includes tests'
     planted harness/desk/page/bad.c status.h 'write the path from the root'
     planted harness/other/bad.c harness/base/status.h 'the folder of .* is on no floor'
-    planted harness/desk/page/bad.c harness/lab/device/device.h 'harness/desk/page is of the desk, and harness/lab/device of'
+    planted harness/desk/page/bad.c harness/device/device.h 'harness/desk/page is of the desk, and harness/device of'
     planted harness/cli/gate/bad.c scenarios/scenario.h 'harness/cli/gate is of the desk, and scenarios of the lab'
 }
 

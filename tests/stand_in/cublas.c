@@ -1,8 +1,8 @@
 /* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32, in place of loading the library.
  * The handle must have been given a workspace after it was given its stream. */
-#include "harness/lab/device/cuda/libraries/cublas.h"
+#include "harness/device/cuda/libraries/cublas.h"
 
-#include "harness/lab/device/cpu/arithmetic/convert.h"
+#include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <dnnl.h>

@@ -8,9 +8,9 @@
  *
  * STAND_IN_CUDNN_FAIL=n makes the n-th call from then on fail. STAND_IN_CUDNN_PLANS=status,status is what the
  * plans of the two engines say instead. */
-#include "harness/lab/device/cuda/attention/cudnn.h"
+#include "harness/device/cuda/attention/cudnn.h"
 
-#include "harness/lab/device/cpu/arithmetic/convert.h"
+#include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <math.h>

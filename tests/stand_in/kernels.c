@@ -2,7 +2,7 @@
  * the kernel, as a fault is on a GPU, and is printed. */
 #include "tests/stand_in/runtime.h"
 
-#include "harness/lab/device/cuda/kernels/cuda_kernels.h"
+#include "harness/device/cuda/kernels/cuda_kernels.h"
 #include "kernels/kernels.h"
 
 #include <stdio.h>

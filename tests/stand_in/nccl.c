@@ -13,8 +13,8 @@
  *     id, init, call   ncclGetUniqueId(), ncclCommInitRank(), the second collective
  *     async            the second collective never ends by itself, and its error comes to who asks for it
  *     destroy          ncclCommDestroy() does not return */
-#include "harness/lab/device/cuda/libraries/nccl.h"
-#include "harness/lab/device/cpu/arithmetic/convert.h"
+#include "harness/device/cuda/libraries/nccl.h"
+#include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* The runtime's own part of the stand-in: the lock, errors, and what it says of the GPU. */
 #include "tests/stand_in/runtime.h"
 
-#include "harness/lab/device/cuda/libraries/gpu_found.h"
+#include "harness/device/cuda/libraries/gpu_found.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* This project's side of bench_overhead. */
 #include "harness/base/figures/statistics.h"
-#include "harness/lab/bench/bench_measure.h"
+#include "harness/bench/bench_measure.h"
 #include "tests/tools/bench_overhead_body.h"
 
 #include <stdio.h>

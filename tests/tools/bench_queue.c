@@ -4,7 +4,7 @@
  *
  *   bench_queue [device]      the default device is cpu */
 #include "harness/base/clock.h"
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CUDA = "kernels/dialect/kernel_cuda.h"
 TILE = "kernels/dialect/tile_cuda.h"
-PLUGIN = "harness/lab/device/cuda/"
+PLUGIN = "harness/device/cuda/"
 
 # One storage type and architecture, which CI runs too.
 KERNELS = "test_cuda_kernels_75"
@@ -122,7 +122,7 @@ def test_kernels(source, build):
     ptx, stand_in = build / "planted", build / "tests/stand_in"
     ptx.mkdir(exist_ok=True)
     must("nvcc", "-ccbin", "g++", "-std=c++17", "-O3", "-lineinfo", f"-I{source}", "-DREAL_BF16", "-arch=compute_75", "-ptx",
-         "-o", ptx / "kernels_bf16.ptx", source / "harness/lab/device/cuda/kernels/kernels.cu")
+         "-o", ptx / "kernels_bf16.ptx", source / "harness/device/cuda/kernels/kernels.cu")
     environment = {
         **os.environ, "CHOKEPOINT_TEST_DEVICE": "cuda", "CHOKEPOINT_TEST_TYPE": "bf16", "CHOKEPOINT_TEST_SEED": "1",
         "CHOKEPOINT_PLUGINS": str(stand_in), "LD_LIBRARY_PATH": f"{stand_in}/lib", "STAND_IN_PTX": str(ptx)}

@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_FLEET_MACHINE_FILES_H
 #define HARNESS_CLI_FLEET_MACHINE_FILES_H
 
-#include "harness/desk/fleet/fleet_output.h"
+#include "harness/fleet/fleet_output.h"
 
 struct machine_files {
     char **paths; /* [count] */

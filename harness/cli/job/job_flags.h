@@ -3,7 +3,7 @@
 #define HARNESS_CLI_JOB_JOB_FLAGS_H
 
 #include "harness/cli/line/flags.h"
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/experiment/protocol.h"
 
 /* The seed that was given, or the protocol's. */

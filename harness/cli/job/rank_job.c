@@ -1,7 +1,7 @@
 #include "harness/cli/job/rank_job.h"
 
 #include "harness/base/rows.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
 #include "harness/lab/experiment/parent/launcher.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 #include "harness/cli/job/run_data.h"
 
 #include "harness/base/words/text.h"
+#include "harness/engine/data/dataset.h"
+#include "harness/engine/data/images/generated_images.h"
 #include "harness/lab/experiment/parent/progress.h"
-#include "scenarios/training/data/dataset.h"
-#include "scenarios/training/data/images/generated_images.h"
 
 /* The batch must come from the images that are left for training. */
 static enum status check_count(const struct training_config *config,

@@ -4,9 +4,9 @@
 #define HARNESS_CLI_JOB_RUN_DATA_H
 
 #include "harness/cli/job/choose.h"
+#include "harness/engine/data/own_images.h"
 #include "harness/lab/experiment/protocol.h"
 #include "harness/text/page.h"
-#include "scenarios/training/data/own_images.h"
 
 struct run_data {
     struct own_images images; /* found == 0: none of the scenarios takes the user's */

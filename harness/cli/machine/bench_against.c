@@ -3,7 +3,7 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/machine.h"
-#include "harness/lab/bench/counters.h"
+#include "harness/bench/counters.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef HARNESS_CLI_MACHINE_BENCH_AGAINST_H
 #define HARNESS_CLI_MACHINE_BENCH_AGAINST_H
 
+#include "harness/bench/rounds.h"
 #include "harness/cli/fleet/machine_files.h"
-#include "harness/desk/fleet/machine_rank.h"
-#include "harness/lab/bench/rounds.h"
+#include "harness/fleet/machine_rank.h"
 
 struct bench_against {
     const char *

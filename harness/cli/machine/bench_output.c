@@ -3,9 +3,9 @@
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
-#include "harness/lab/bench/counters.h"
-#include "harness/lab/bench/device_context.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/bench/counters.h"
+#include "harness/bench/device_context.h"
+#include "harness/device/many_ranks.h"
 #include "harness/text/machine_context.h"
 #include "harness/text/wrap.h"
 

@@ -3,10 +3,10 @@
 #define HARNESS_CLI_MACHINE_BENCH_OUTPUT_H
 
 #include "benches/roofs.h"
+#include "harness/bench/bench_console.h"
+#include "harness/bench/rounds.h"
 #include "harness/cli/job/job_flags.h"
-#include "harness/desk/fleet/machine_rank.h"
-#include "harness/lab/bench/bench_console.h"
-#include "harness/lab/bench/rounds.h"
+#include "harness/fleet/machine_rank.h"
 #include "harness/text/json.h"
 
 struct bench_output_options {

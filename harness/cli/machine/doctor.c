@@ -2,14 +2,15 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/utf8.h"
+#include "harness/bench/device_context.h"
+#include "harness/bench/interrupt.h"
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/machine/doctor_all.h"
 #include "harness/cli/machine/doctor_soak.h"
-#include "harness/desk/fleet/machine_rank.h"
-#include "harness/lab/bench/device_context.h"
-#include "harness/lab/bench/interrupt.h"
+#include "harness/engine/data/images/cache_folder.h"
+#include "harness/fleet/devices/doctor_all.h"
+#include "harness/fleet/machine_rank.h"
 #include "harness/lab/doctor/checks/checks_output.h"
 #include "harness/lab/doctor/checks/prolog_verdict.h"
 #include "harness/lab/doctor/device_links.h"
@@ -23,7 +24,6 @@
 #include "harness/lab/doctor/performance.h"
 #include "harness/lab/doctor/recording.h"
 #include "harness/text/machine_context.h"
-#include "scenarios/training/data/images/cache_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,7 +307,14 @@ static enum status run_doctor(void *context, int *exit_code)
         if (doctor->against != NULL)
             FAIL_OUT(STATUS_BAD_USAGE,
                      "--against places one device among others: leave it out, or name a device");
-        return doctor_all(&doctor->flags, doctor->soak_seconds, doctor->prolog, exit_code);
+        return doctor_all(&(struct doctor_request){ .device = doctor->flags.device,
+                                                    .out = doctor->flags.out,
+                                                    .page = flags_page(&doctor->flags),
+                                                    .soak_seconds = doctor->soak_seconds,
+                                                    .prolog = doctor->prolog,
+                                                    .strict = doctor->flags.strict,
+                                                    .is_json = doctor->flags.format == FORMAT_JSON },
+                          exit_code);
     }
     if (doctor->prolog)
         return run_prolog(doctor, exit_code);

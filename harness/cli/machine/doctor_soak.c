@@ -2,8 +2,8 @@
 
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
-#include "harness/lab/bench/interrupt.h"
-#include "harness/lab/doctor/soak/soak.h"
+#include "harness/bench/interrupt.h"
+#include "harness/fleet/devices/soak.h"
 #include "harness/lab/experiment/parent/progress.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_CLI_MACHINE_DOCTOR_SOAK_H
 #define HARNESS_CLI_MACHINE_DOCTOR_SOAK_H
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/doctor/checks/checks.h"
 
 /* Soaks and adds the rows. From now on signals are caught (interrupt.h). OUT_OF_MEMORY. */

@@ -1,9 +1,9 @@
 /* chokepoint corpus: traces whose causes are known and whose fixes were measured, to judge diagnosers by. */
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
+#include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/corpus/corpus_truth.h"
 #include "harness/lab/experiment/parent/progress.h"
 

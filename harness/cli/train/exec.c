@@ -6,7 +6,7 @@
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
 #include "harness/cli/line/commands.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
 #include "harness/lab/experiment/child/timing.h"
 #include "harness/lab/experiment/child/tracing.h"
 #include "harness/lab/experiment/own_scenario.h"

@@ -3,10 +3,10 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
+#include "harness/bench/interrupt.h"
 #include "harness/cli/line/commands.h"
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/row_sides.h"
-#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/process.h"
 #include "harness/lab/experiment/parent/progress.h"
 

@@ -4,6 +4,7 @@
  * result folder. The result file is written anew after each scenario, so an early end costs only the
  * scenario that runs. */
 #include "harness/base/rows.h"
+#include "harness/bench/interrupt.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/run_data.h"
@@ -11,7 +12,6 @@
 #include "harness/cli/train/rounds_of.h"
 #include "harness/cli/train/run_lessons.h"
 #include "harness/cli/train/run_like.h"
-#include "harness/lab/bench/interrupt.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/experiment/parent/progress.h"

@@ -1,7 +1,7 @@
 #include "harness/cli/train/run_lessons.h"
 
 #include "harness/base/rows.h"
-#include "harness/lab/bench/interrupt.h"
+#include "harness/bench/interrupt.h"
 #include "harness/lab/lessons/lesson_run.h"
 #include "harness/lab/lessons/lesson_time.h"
 

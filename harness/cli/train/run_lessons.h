@@ -3,7 +3,7 @@
 #define HARNESS_CLI_TRAIN_RUN_LESSONS_H
 
 #include "harness/cli/job/choose.h"
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/lessons/lesson_result.h"
 #include "harness/lab/result/result_file.h"
 

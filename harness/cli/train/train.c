@@ -2,6 +2,7 @@
  *
  * Every knob is a flag, made from the table that scenarios use too. */
 #include "harness/base/system/atomic_file.h"
+#include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/job/written_trace.h"
@@ -12,13 +13,12 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
-#include "harness/lab/bench/interrupt.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
+#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/step/state.h"
 #include "harness/lab/experiment/child/trace_run.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/search/measure.h"
-#include "scenarios/training/settings/knob_acts.h"
-#include "scenarios/training/step/state.h"
 
 #include <math.h>
 #include <stdio.h>

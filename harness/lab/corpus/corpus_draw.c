@@ -3,7 +3,7 @@
 #include "harness/base/hash.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
-#include "scenarios/training/step/training.h"
+#include "harness/engine/step/training.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/sha256.h"
 #include "harness/base/system/atomic_file.h"
-#include "harness/lab/bench/device_context.h"
+#include "harness/bench/device_context.h"
 #include "harness/lab/corpus/corpus_begun.h"
 #include "harness/text/json.h"
 #include "harness/text/machine_context.h"

@@ -1,7 +1,7 @@
 #include "harness/lab/doctor/numerics.h"
 
 #include "benches/benches.h"
-#include "harness/lab/bench/bench_measure.h"
+#include "harness/bench/bench_measure.h"
 
 #include <stdio.h>
 #include <string.h>

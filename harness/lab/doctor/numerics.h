@@ -3,7 +3,7 @@
 #ifndef HARNESS_LAB_DOCTOR_NUMERICS_H
 #define HARNESS_LAB_DOCTOR_NUMERICS_H
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/doctor/checks/checks.h"
 
 /* A row each for matrix products, kernels, copies and calls. */

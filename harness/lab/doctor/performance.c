@@ -2,7 +2,7 @@
 
 #include "benches/benches.h"
 #include "harness/base/figures/quantity.h"
-#include "harness/lab/bench/bench_measure.h"
+#include "harness/bench/bench_measure.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/disturbance.h"
 

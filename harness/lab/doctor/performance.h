@@ -9,7 +9,7 @@
 #define HARNESS_LAB_DOCTOR_PERFORMANCE_H
 
 #include "harness/base/facts/cpu_times.h"
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/doctor/checks/checks.h"
 #include "harness/lab/doctor/host/host_limits.h"
 

@@ -1,6 +1,6 @@
 #include "harness/lab/doctor/recording.h"
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 
 #include <stdatomic.h>
 

@@ -4,7 +4,7 @@
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/desk/diagnosis/rules/finding.h"
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/experiment/protocol.h"
 #include "scenarios/scenario.h"
 

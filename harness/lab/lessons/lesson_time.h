@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_LESSONS_LESSON_TIME_H
 #define HARNESS_LAB_LESSONS_LESSON_TIME_H
 
-#include "harness/lab/device/device.h"
+#include "harness/device/device.h"
 #include "harness/lab/lessons/lesson_result.h"
 
 /* Adds the times to a result that has not failed: of each variant the median of LESSON_ROUNDS rounds, in which the variants

@@ -3,7 +3,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
-#include "harness/lab/bench/device_context.h"
+#include "harness/bench/device_context.h"
 #include "harness/lab/lessons/lesson_json.h"
 #include "harness/lab/result/result_rows.h"
 #include "harness/lab/result/result_scenario.h"

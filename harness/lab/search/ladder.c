@@ -1,9 +1,9 @@
 #include "harness/lab/search/ladder.h"
 
 #include "harness/base/words/text.h"
+#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/step/training.h"
 #include "harness/lab/experiment/own_scenario.h"
-#include "scenarios/training/settings/knob_acts.h"
-#include "scenarios/training/step/training.h"
 
 #include <math.h>
 #include <stdio.h>

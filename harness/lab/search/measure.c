@@ -1,7 +1,7 @@
 #include "harness/lab/search/measure.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/lab/bench/interrupt.h"
+#include "harness/bench/interrupt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #ifndef HARNESS_LAB_SEARCH_MEASURE_H
 #define HARNESS_LAB_SEARCH_MEASURE_H
 
-#include "harness/lab/device/device.h"
-#include "scenarios/training/step/training.h"
+#include "harness/device/device.h"
+#include "harness/engine/step/training.h"
 
 struct measurement {
     int64_t steps, samples;      /* of all windows */

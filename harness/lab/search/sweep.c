@@ -2,9 +2,9 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/lab/bench/interrupt.h"
+#include "harness/bench/interrupt.h"
+#include "harness/engine/settings/knob_acts.h"
 #include "harness/lab/experiment/parent/progress.h"
-#include "scenarios/training/settings/knob_acts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  *
  * A process loads the library once, so each case is a child of this program, in which dlsym() does not find the
  * function (the linker turns its calls into the one here) or the stand-in's function fails. */
-#include "harness/lab/device/cuda/libraries/nvml.h"
+#include "harness/device/cuda/libraries/nvml.h"
+#include "harness/fleet/devices/soak_readings.h"
 #include "harness/lab/doctor/gpu.h"
-#include "harness/lab/doctor/soak/soak_readings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tests/lab/experiment/modelled_training.h"
 
-#include "scenarios/training/data/dataset.h"
+#include "harness/engine/data/dataset.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_MODELLED_TRAINING_H
 #define TESTS_MODELLED_TRAINING_H
 
-#include "scenarios/training/step/training.h"
+#include "harness/engine/step/training.h"
 
 enum { MODEL_WINDOWS = 4096, MODEL_SLOW = 8, MODEL_READINGS = 256 };
 

@@ -1,6 +1,6 @@
 /* Ranks that all hang: nobody is left to say so, and the time of the experiment ends them. */
 #include "harness/base/clock.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

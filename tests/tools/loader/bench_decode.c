@@ -1,5 +1,5 @@
 /* Prints what loading one generated sample costs on the host: reading, decoding, resizing to 32. */
-#include "scenarios/training/data/dataset.h"
+#include "harness/engine/data/dataset.h"
 
 #include <stdio.h>
 

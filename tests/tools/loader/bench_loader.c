@@ -4,7 +4,7 @@
  * 64. After 20 batches BATCHES are timed: nanoseconds of all time, and of the process' threads. The second line is the
  * folder of the files. */
 #include "harness/base/clock.h"
-#include "scenarios/training/data/loader.h"
+#include "harness/engine/data/loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

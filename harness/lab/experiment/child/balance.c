@@ -1,8 +1,8 @@
 #include "harness/lab/experiment/child/balance.h"
 
 #include "harness/base/figures/quantity.h"
-#include "scenarios/training/data/dataset.h"
-#include "scenarios/training/step/training.h"
+#include "harness/engine/data/dataset.h"
+#include "harness/engine/step/training.h"
 
 #include <math.h>
 #include <stdio.h>

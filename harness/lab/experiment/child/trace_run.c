@@ -2,12 +2,12 @@
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/base/figures/statistics.h"
-#include "harness/lab/bench/clocks.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/bench/clocks.h"
+#include "harness/device/many_ranks.h"
 #include "harness/lab/experiment/child/session.h"
 #include "harness/lab/experiment/child/window.h"
 #include "harness/lab/experiment/rank_trace.h"
-#include "harness/lab/record/kineto.h"
+#include "harness/recording/kineto.h"
 
 #include <limits.h>
 #include <math.h>

@@ -10,10 +10,10 @@
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
 
+#include "harness/engine/step/training.h"
 #include "harness/lab/experiment/child/trace_plan.h"
 #include "harness/lab/experiment/protocol.h"
 #include "harness/lab/experiment/result.h"
-#include "scenarios/training/step/training.h"
 
 struct trace_run {
     /* The order. */

@@ -1,6 +1,6 @@
 #include "harness/lab/experiment/child/window.h"
 
-#include "harness/lab/bench/clocks.h"
+#include "harness/bench/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

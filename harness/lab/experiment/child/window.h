@@ -16,8 +16,8 @@
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_WINDOW_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_WINDOW_H
 
+#include "harness/engine/step/training.h"
 #include "harness/lab/experiment/result.h"
-#include "scenarios/training/step/training.h"
 
 enum { WINDOW_FIRST_STEPS = 4 }; /* not timed: graphs are captured in the third step of a run */
 

@@ -1,7 +1,7 @@
 #include "harness/lab/experiment/parent/launcher.h"
 
 #include "harness/base/programs/find_program.h"
-#include "harness/lab/device/many_ranks.h"
+#include "harness/device/many_ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,25 @@
+/* Rows of benches for people, as they come, in the columns of Google Benchmark's console: name, time, CPU
+ * time, iterations, counters. */
+#ifndef HARNESS_BENCH_BENCH_CONSOLE_H
+#define HARNESS_BENCH_BENCH_CONSOLE_H
+
+#include "harness/bench/counters.h"
+#include "harness/text/terminal.h"
+
+/* As in Google Benchmark, repetitions that were asked for have a line each and four more for their
+ * aggregates. If noise decides how many there are, one line has the medians and the noise. */
+struct bench_console {
+    struct console console;
+    int name_width;
+    bool all_repetitions; /* one line per repetition */
+
+    bool headed; /* the heading was printed */
+};
+
+void bench_console_row(struct bench_console *console, const struct bench_result *result);
+
+/* A row without a result, and why. */
+void bench_console_failure(struct bench_console *console, const char *name, const char *why);
+void bench_console_skip(struct bench_console *console, const char *name, const char *why);
+
+#endif

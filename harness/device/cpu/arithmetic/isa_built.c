@@ -1,0 +1,53 @@
+/* Compiled with the kernels' flags: data only, so that it is safe to read on any CPU. */
+#include "harness/device/cpu/arithmetic/isa.h"
+
+const uint32_t isa_built = 0
+#ifdef __AVX512FP16__
+                           | 1u << ISA_avx512fp16
+#endif
+#ifdef __AVX512BF16__
+                           | 1u << ISA_avx512bf16
+#endif
+#ifdef __AVX512VBMI__
+                           | 1u << ISA_avx512vbmi
+#endif
+#ifdef __AVX512VNNI__
+                           | 1u << ISA_avx512vnni
+#endif
+#ifdef __AVX512BW__
+                           | 1u << ISA_avx512bw
+#endif
+#ifdef __AVX512VL__
+                           | 1u << ISA_avx512vl
+#endif
+#ifdef __AVX512DQ__
+                           | 1u << ISA_avx512dq
+#endif
+#ifdef __AVX512CD__
+                           | 1u << ISA_avx512cd
+#endif
+#ifdef __AVX512F__
+                           | 1u << ISA_avx512f
+#endif
+#ifdef __AVX2__
+                           | 1u << ISA_avx2
+#endif
+#ifdef __FMA__
+                           | 1u << ISA_fma
+#endif
+#ifdef __BMI2__
+                           | 1u << ISA_bmi2
+#endif
+#ifdef __F16C__
+                           | 1u << ISA_f16c
+#endif
+#ifdef __AVX__
+                           | 1u << ISA_avx
+#endif
+#ifdef __SSE4_2__
+                           | 1u << ISA_sse4_2
+#endif
+#ifdef __POPCNT__
+                           | 1u << ISA_popcnt
+#endif
+    ;

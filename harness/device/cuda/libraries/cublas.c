@@ -1,0 +1,67 @@
+#include "harness/device/cuda/libraries/cublas.h"
+
+#include "harness/device/plugin/library.h"
+
+#include <stdio.h>
+
+static struct cublas loaded;
+
+static const struct library_symbol symbols[] = {
+#define SYMBOL(member, symbol) { #symbol, (void **)&loaded.member },
+    CUBLAS_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static struct library library = {
+    .title = "cuBLAS",
+    .file = "libcublas.so." LIBRARY_TEXT(CUBLAS_VER_MAJOR),
+    .package = "libcublas of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) ", part of the toolkit",
+    .oldest = "cuBLAS of CUDA " LIBRARY_TEXT(CUBLAS_VER_MAJOR) "." LIBRARY_TEXT(CUBLAS_VER_MINOR),
+    .symbols = symbols,
+    .symbol_count = ARRAY_SIZE(symbols),
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+enum status cublas_load(const struct cublas **cublas)
+{
+    enum status status = library_load(&library);
+
+    if (status == STATUS_OK)
+        *cublas = &loaded;
+    return status;
+}
+
+void cublas_version(const struct cublas *cublas, char *text, size_t size)
+{
+    int major = 0, minor = 0, patch = 0;
+
+    cublas->get_property(MAJOR_VERSION, &major);
+    cublas->get_property(MINOR_VERSION, &minor);
+    cublas->get_property(PATCH_LEVEL, &patch);
+    snprintf(text, size, "cuBLAS %d.%d.%d", major, minor, patch);
+}
+
+static enum status status_of(cublasStatus_t result)
+{
+    switch (result) {
+    case CUBLAS_STATUS_SUCCESS:
+        return STATUS_OK;
+    case CUBLAS_STATUS_ALLOC_FAILED:
+        return STATUS_DEVICE_OUT_OF_MEMORY;
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return STATUS_UNSUPPORTED;
+    default:
+        return STATUS_DEVICE_ERROR;
+    }
+}
+
+enum status cublas_check(const struct cublas *cublas, cublasStatus_t result, const char *call)
+{
+    if (result == CUBLAS_STATUS_SUCCESS)
+        return STATUS_OK;
+    return status_fail(status_of(result), __FILE__, __LINE__,
+                       "%s failed: %s (%s); CUBLAS_LOGINFO_DBG=1 CUBLAS_LOGDEST_DBG=stderr shows "
+                       "more",
+                       call, cublas->status_name(result), cublas->status_text(result));
+}

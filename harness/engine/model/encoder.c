@@ -1,0 +1,226 @@
+#include "harness/engine/model/encoder.h"
+
+#include "harness/base/random.h"
+#include "harness/base/rows.h"
+#include "harness/engine/model/encoder_build.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+size_t tensor_bytes(const struct tensor *tensor)
+{
+    return (size_t)tensor->elements * dtype_bytes(tensor->dtype);
+}
+
+static bool is_read_here(const struct encoder *encoder, const struct tensor *value)
+{
+    for (int i = encoder->first_op; i < encoder->end_op; i++)
+        for (int r = 0; r < PASS_READS; r++)
+            if (encoder->ops[i].forward.reads[r] == value)
+                return true;
+    return false;
+}
+
+/* The norm of all gradients has those that every rank keeps from the first one. */
+static enum status allocate_parameters(struct encoder *encoder, const struct model_config *model)
+{
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        struct parameter *p = &encoder->parameters[i];
+        struct tensor *value = p->value, *gradient = value->gradient;
+        p->elsewhere = !is_read_here(encoder, value);
+        if (p->elsewhere)
+            continue;
+        p->counted_elsewhere =
+            encoder->mixtures != NULL && model->expert_part > 0 && !p->is_experts;
+        TRY(allocator_alloc(encoder->allocator, value->category, tensor_bytes(value),
+                            &value->data));
+        TRY(allocator_alloc(encoder->allocator, gradient->category, tensor_bytes(gradient),
+                            &gradient->data));
+        p->master = value->data;
+        if (value->dtype != DTYPE_F32)
+            TRY(allocator_alloc(encoder->allocator, MEMORY_OPTIMIZER,
+                                (size_t)value->elements * sizeof(float), (void **)&p->master));
+    }
+
+    return STATUS_OK;
+}
+
+/* A router that prefers one expert. */
+static enum status set_router_biases(struct encoder *encoder, const struct model_config *model,
+                                     struct stream *stream)
+{
+    const float skew = (float)model->router_skew;
+
+    for (int i = 0; i < encoder->shape.blocks; i++) {
+        struct tensor *bias = encoder->router_biases[i];
+        TRY(allocator_alloc(encoder->allocator, bias->category, tensor_bytes(bias), &bias->data));
+        TRY(device_memset(stream, bias->data, 0, tensor_bytes(bias)));
+        TRY(device_copy(stream, COPY_HOST_TO_DEVICE, (float *)bias->data + model->experts - 1,
+                        &skew, sizeof skew));
+    }
+
+    return STATUS_OK;
+}
+
+/* Tensors that no pass allocates, beside the parameters. */
+static enum status allocate_kept(struct encoder *encoder, const struct model_config *model,
+                                 struct stream *stream)
+{
+    struct tensor *right = encoder->right;
+    struct tensor *const kept[] = { encoder->logits, encoder->input, encoder->output,
+                                    encoder->stream };
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        if (kept[i] != NULL && kept[i]->persistent)
+            TRY(allocator_alloc(encoder->allocator, kept[i]->category, tensor_bytes(kept[i]),
+                                &kept[i]->data));
+    if (encoder->mixtures != NULL)
+        TRY(set_router_biases(encoder, model, stream));
+    if (right == NULL)
+        return STATUS_OK;
+    TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));
+    TRY(device_memset(stream, right->data, 0, tensor_bytes(right)));
+
+    return STATUS_OK;
+}
+
+static enum status narrow(const struct parameter *p, struct stream *stream)
+{
+    const struct tensor *value = p->value;
+
+    if (value->dtype == DTYPE_F32 || p->elsewhere)
+        return STATUS_OK;
+    return LAUNCH(stream, value->dtype, cast_from_float, (long)value->elements, .y = value->data,
+                  .x = p->master);
+}
+
+enum status encoder_narrow(const struct encoder *encoder, struct stream *stream)
+{
+    for (int i = 0; i < encoder->parameter_count; i++) TRY(narrow(&encoder->parameters[i], stream));
+
+    return STATUS_OK;
+}
+
+/* Made on the host in fp32, copied to the master, narrowed to the parameter. */
+static enum status set_parameters(struct encoder *encoder, const struct initial *initials,
+                                  uint64_t seed, struct stream *stream)
+{
+    struct random random = random_seed(seed, 1);
+    float *values = NULL;
+    int64_t longest = 0;
+    enum status status = STATUS_OK;
+
+    for (int i = 0; i < encoder->parameter_count; i++)
+        if (encoder->parameters[i].value->elements > longest)
+            longest = encoder->parameters[i].value->elements;
+    TRY_OUT(rows_make(&values, longest));
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        const struct parameter *p = &encoder->parameters[i];
+        const struct tensor *value = p->value;
+        for (int64_t j = 0; j < value->elements; j++)
+            values[j] = initials[i].deviation > 0
+                            ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
+                            : initials[i].constant;
+        if (p->elsewhere)
+            continue; /* its numbers are drawn, so that the others are the same for any number of ranks */
+        TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
+                            (size_t)value->elements * sizeof *values));
+        TRY_OUT(narrow(p, stream));
+    }
+
+out:
+    free(values);
+    return status;
+}
+
+enum status encoder_open(struct encoder **opened, const struct training_config *config, int classes,
+                         struct allocator *allocator, struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct encoder *encoder;
+    struct initial *initials = NULL;
+
+    *opened = NULL;
+    TRY_OUT(rows_make(&encoder, 1));
+    encoder->shape = encoder_shape(config, classes);
+    encoder->allocator = allocator;
+    TRY_OUT(encoder_build(encoder, config, stream_device(stream), &initials));
+    TRY_OUT(allocate_parameters(encoder, &config->model));
+    TRY_OUT(allocate_kept(encoder, &config->model, stream));
+    TRY_OUT(set_parameters(encoder, initials, config->seed, stream));
+    *opened = encoder;
+    encoder = NULL;
+
+out:
+    encoder_close(encoder);
+    free(initials);
+    return status;
+}
+
+enum status encoder_open_shorter(struct encoder **opened, const struct encoder *longer,
+                                 const struct training_config *config, int tokens,
+                                 struct stream *stream)
+{
+    enum status status = STATUS_OK;
+    struct training_config shorter = *config;
+    struct encoder *encoder;
+    struct initial *initials = NULL;
+
+    *opened = NULL;
+    TRY_OUT(rows_make(&encoder, 1));
+    shorter.model.tokens = tokens;
+    encoder->shape = encoder_shape(&shorter, longer->shape.classes);
+    encoder->allocator = longer->allocator;
+    encoder->longer = longer;
+    TRY_OUT(encoder_build(encoder, &shorter, stream_device(stream), &initials));
+    TRY_OUT(allocate_kept(encoder, &config->model, stream));
+    *opened = encoder;
+    encoder = NULL;
+
+out:
+    encoder_close(encoder);
+    free(initials);
+    return status;
+}
+
+static void free_parameters(struct encoder *encoder)
+{
+    for (int i = 0; i < encoder->parameter_count; i++) {
+        struct parameter *p = &encoder->parameters[i];
+        if (p->master != p->value->data)
+            allocator_free(encoder->allocator, p->master);
+    }
+    free(encoder->parameters);
+}
+
+void encoder_close(struct encoder *encoder)
+{
+    if (encoder == NULL)
+        return;
+    if (encoder->longer == NULL)
+        free_parameters(encoder);
+    for (int i = 0; i < encoder->tensor_count; i++)
+        allocator_free(encoder->allocator, encoder->tensors[i].data);
+    program_free(encoder->train);
+    program_free(encoder->evaluate);
+    for (int i = 0; encoder->mixtures != NULL && i < encoder->shape.blocks; i++)
+        mixture_close(encoder->mixtures[i]);
+    free(encoder->mixtures);
+    free(encoder->router_biases);
+    free(encoder->tensors);
+    free(encoder->ops);
+    if (encoder->host != NULL)
+        host_free(encoder->device, true, encoder->host);
+    if (encoder->kept != NULL)
+        host_free(encoder->device, true, encoder->kept);
+    free(encoder);
+}
+
+int64_t encoder_parameters(const struct encoder *encoder)
+{
+    int64_t elements = 0;
+
+    for (int i = 0; i < encoder->parameter_count; i++)
+        elements += encoder->parameters[i].value->elements;
+    return elements;
+}

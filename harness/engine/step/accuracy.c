@@ -1,0 +1,116 @@
+/* The training samples that are classified right, counted while they are trained on. The host counts in logits
+ * and labels that it copies at the end of every step, or adds up what a kernel has counted (op_accuracy()). */
+#include "harness/engine/step/training_parts.h"
+
+#include "harness/base/rows.h"
+#include "kernels/dialect/half.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct accuracy {
+    void *logits; /* pinned host memory, as of the model at full length */
+    int32_t *labels;
+    int64_t right; /* counted on the host */
+};
+
+static enum status open_accuracy(struct training *training)
+{
+    const struct encoder *encoder = training->encoder;
+
+    TRY(rows_make(&training->accuracy, 1));
+    if (training->config.logging.accuracy != ACCURACY_HOST)
+        return STATUS_OK;
+    TRY(host_alloc(training->device, true, tensor_bytes(encoder->logits),
+                   &training->accuracy->logits));
+    TRY(host_alloc(training->device, true, (size_t)encoder->shape.samples * sizeof(int32_t),
+                   (void **)&training->accuracy->labels));
+
+    return STATUS_OK;
+}
+
+static void close_accuracy(struct training *training)
+{
+    struct accuracy *accuracy = training->accuracy;
+
+    if (accuracy == NULL)
+        return;
+    if (accuracy->logits != NULL)
+        host_free(training->device, true, accuracy->logits);
+    if (accuracy->labels != NULL)
+        host_free(training->device, true, accuracy->labels);
+    free(accuracy);
+}
+
+static float widened(const void *values, enum dtype dtype, int64_t i)
+{
+    uint32_t bits;
+    float value;
+
+    if (dtype == DTYPE_F32)
+        return ((const float *)values)[i];
+    if (dtype == DTYPE_F16)
+        return half_widen(((const uint16_t *)values)[i]);
+    bits = (uint32_t)((const uint16_t *)values)[i] << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The first of the largest logits, as the kernel has it. */
+static int best_class(const struct tensor *tensor, const void *logits, int64_t sample, int classes)
+{
+    const int64_t row = sample * tensor->width;
+    int best = 0;
+
+    for (int c = 1; c < classes; c++)
+        if (widened(logits, tensor->dtype, row + c) > widened(logits, tensor->dtype, row + best))
+            best = c;
+    return best;
+}
+
+/* Blocks until all that is queued is done, as logits.cpu() does. */
+static enum status count_on_host(struct training *training)
+{
+    struct accuracy *accuracy = training->accuracy;
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
+    const struct model_shape *shape = &encoder->shape;
+
+    TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, accuracy->logits, encoder->logits->data,
+                    tensor_bytes(encoder->logits)));
+    TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, accuracy->labels,
+                    training_context(training, 0).labels,
+                    (size_t)shape->samples * sizeof *accuracy->labels));
+    for (int i = 0; i < shape->samples; i++)
+        accuracy->right +=
+            best_class(encoder->logits, accuracy->logits, i, shape->classes) == accuracy->labels[i];
+
+    return STATUS_OK;
+}
+
+const struct periodic periodic_accuracy = {
+    .phase = "log",
+    .every = offsetof(struct training_config, logging.read_logits_every),
+    .open = open_accuracy,
+    .run = count_on_host,
+    .close = close_accuracy,
+};
+
+enum status training_right(struct training *training, int64_t *right)
+{
+    const struct tensor *counts = training->encoder->right;
+    int samples = training->encoder->shape.samples;
+    float *read = NULL;
+    enum status status = STATUS_OK;
+
+    *right = training->accuracy->right;
+    if (counts == NULL)
+        return STATUS_OK;
+    TRY_OUT(rows_make(&read, samples));
+    TRY_OUT(device_copy(training->compute, COPY_DEVICE_TO_HOST, read, counts->data,
+                        (size_t)samples * sizeof *read));
+    for (int i = 0; i < samples; i++) *right += (int64_t)read[i];
+
+out:
+    free(read);
+    return status;
+}

@@ -1,0 +1,344 @@
+/* Queueing a step's device work: op by op, or as a graph that was captured before. */
+#include "harness/base/rows.h"
+#include "harness/engine/step/training_parts.h"
+
+#include "harness/base/clock.h"
+
+#include <stdlib.h>
+
+enum { EAGER_STEPS = 2 }; /* before a graph is captured: pools fill, primitives are made */
+
+/* Marks that a phase ends here, where the step is timed. */
+static enum status mark(struct training *training, struct phase_times *times,
+                        enum timed_phase ended)
+{
+    return times == NULL ? STATUS_OK
+                         : event_record(phase_times_next(times, ended), training->compute);
+}
+
+/* --- Exchanges between ranks in the middle of the passes --- */
+
+struct exchange_marks {
+    struct training *training;
+    struct phase_times *times;
+    const struct program *program;
+};
+
+static enum status mark_exchange(void *context, int index, bool begins)
+{
+    struct exchange_marks *marks = context;
+    struct program_entry entry = program_entry(marks->program, index);
+    enum timed_phase pass = entry.backward ? TIMED_BACKWARD : TIMED_FORWARD;
+
+    if (!entry.op->exchanges)
+        return STATUS_OK;
+    return mark(marks->training, marks->times, begins ? pass : TIMED_COMMUNICATION);
+}
+
+static enum status exchange_begins(void *context, int entry)
+{
+    return mark_exchange(context, entry, true);
+}
+
+static enum status exchange_queued(void *context, int entry)
+{
+    return mark_exchange(context, entry, false);
+}
+
+/* --- Passes --- */
+
+/* `last`: of an update. */
+static enum status queue_passes(struct training *training, struct phase_times *times, int micro,
+                                bool last)
+{
+    struct op_context context = training_context(training, micro);
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+    struct exchange_marks marks = { training, times, encoder->train };
+    const struct pass_listener listener = { exchange_begins, exchange_queued, &marks };
+
+    if (last)
+        context.listeners[0] = gradient_buckets_listener(training->buckets);
+    context.listeners[1] =
+        parameter_shards_listener(gradient_buckets_shards(training->buckets), PROGRAM_TRAIN);
+    if (times != NULL)
+        context.listeners[3] = &listener;
+    if (times != NULL)
+        context.forward_end = phase_times_next(times, TIMED_FORWARD);
+    TRY(tensor_sums_add_memory(training->sums, "its copy to the device", "input", "",
+                               transfer_input(training->transfer), training->layout.bytes));
+    TRY(program_run(encoder->train, &context, training->allocator, NULL,
+                    training_loss_graphs(training)));
+    TRY(tensor_sums_add_memory(training->sums, "loss", "losses_of_steps", "",
+                               training_loss_ring(training), LOSS_RING * sizeof(float)));
+    TRY(mark(training, times, TIMED_BACKWARD));
+
+    return STATUS_OK;
+}
+
+static enum status queue_update(struct training *training, struct phase_times *times)
+{
+    enum status status = STATUS_OK;
+    int node = graph_captured_nodes(training->compute);
+
+    phase_push(training->device, "optimizer");
+    status = optimizer_update(training->optimizer);
+    phase_pop(training->device);
+    TRY_OUT(status);
+    TRY_OUT(optimizer_sum_update(training->optimizer, training->sums));
+    graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
+    TRY_OUT(mark(training, times, TIMED_OPTIMIZER));
+
+out:
+    return status;
+}
+
+/* Makes the gradients those of all ranks. */
+static enum status queue_exchange(struct training *training, struct phase_times *times)
+{
+    if (training->buckets == NULL)
+        return STATUS_OK;
+    TRY(gradient_buckets_finish(training->buckets));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+    return STATUS_OK;
+}
+
+/* Brings the parameters that other ranks have updated. */
+static enum status queue_gathering(struct training *training, struct phase_times *times)
+{
+    if (!gradient_buckets_are_shared(training->buckets))
+        return STATUS_OK;
+    TRY(gradient_buckets_gather(training->buckets));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+    return STATUS_OK;
+}
+
+static enum status begin_update(struct training *training)
+{
+    TRY(optimizer_begin(training->optimizer));
+    TRY(optimizer_sum_state(training->optimizer, training->sums));
+
+    return STATUS_OK;
+}
+
+/* --- A pipeline --- */
+
+static enum status queue_half(struct training *training, struct phase_times *times, int micro,
+                              bool backward)
+{
+    struct op_context context = training_context(training, micro);
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
+
+    TRY(program_run_half(encoder->train, backward, &context, training->allocator,
+                         training_loss_graphs(training)));
+    TRY(mark(training, times, backward ? TIMED_BACKWARD : TIMED_FORWARD));
+
+    return STATUS_OK;
+}
+
+/* The model of a micro-batch that a message is of; NULL: it is of none. */
+static const struct encoder *model_of(const struct training *training, int micro)
+{
+    return micro == PIPELINE_NOTHING ? NULL : micro_batch_encoder(training->micro_batches, micro);
+}
+
+static enum status queue_message(struct training *training, struct phase_times *times,
+                                 const struct pipeline_action *action)
+{
+    TRY(pipeline_exchange(training->pipeline, action->peer, model_of(training, action->sent),
+                          model_of(training, action->received)));
+    TRY(mark(training, times, TIMED_COMMUNICATION));
+
+    return STATUS_OK;
+}
+
+/* The passes of this rank's part of the model, and what it exchanges with its neighbours. */
+static enum status queue_pipeline(struct training *training, struct phase_times *times)
+{
+    const struct pipeline_schedule *schedule = &training->pipeline->schedule;
+
+    TRY(begin_update(training));
+    for (int i = 0; i < schedule->count; i++) {
+        const struct pipeline_action *action = &schedule->actions[i];
+        if (action->kind == PIPELINE_MESSAGE)
+            TRY(queue_message(training, times, action));
+        else
+            TRY(queue_half(training, times, action->micro, action->kind == PIPELINE_BACKWARD));
+    }
+    TRY(queue_update(training, times));
+
+    return STATUS_OK;
+}
+
+/* --- Steps --- */
+
+/* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no phase. */
+static enum status queue_step(struct training *training, struct phase_times *times)
+{
+    const struct launch_config *config = &training->config.launch;
+    int updated = config->one_update ? config->accumulate : 1; /* micro-batches per update */
+
+    if (times != NULL)
+        phase_times_restart(times);
+    TRY(mark(training, times, TIMED_NONE));
+    if (training->pipeline != NULL)
+        return queue_pipeline(training, times);
+    for (int micro = 0; micro < config->accumulate; micro++) {
+        bool last = (micro + 1) % updated == 0;
+        if (micro % updated == 0)
+            TRY(begin_update(training));
+        TRY(queue_passes(training, times, micro, last));
+        if (last) {
+            TRY(queue_exchange(training, times));
+            TRY(queue_update(training, times));
+            TRY(queue_gathering(training, times));
+        }
+    }
+    tensor_sums_step_end(training->sums);
+
+    return STATUS_OK;
+}
+
+/* During a capture the device cannot be asked for memory. If steps of other lengths have since added to
+ * the allocator's, blocks are cut in another way, and even a step that has run before may need more. Where
+ * the cache is emptied, nothing of it may be left. */
+static enum status reserve(struct training *training, struct step_graph *own)
+{
+    if (training->config.allocator.empty_cache_every == 0 &&
+        (training->layout.tokens == 0 ||
+         own->device_allocations == allocator_statistics(training->allocator).device_allocations))
+        return STATUS_OK;
+    TRY(program_reserve(micro_batch_encoder(training->micro_batches, 0)->train,
+                        training->allocator));
+    own->device_allocations = allocator_statistics(training->allocator).device_allocations;
+
+    return STATUS_OK;
+}
+
+/* Room for the spans of the next graph. */
+static enum status note_capture(struct training *training)
+{
+    struct graph_notes *notes;
+
+    TRY(rows_make(&notes, 1));
+    notes->next = training->notes;
+    training->notes = notes;
+    training->spans = &notes->spans;
+
+    return STATUS_OK;
+}
+
+/* A capture must be ended even when something in it failed; the first error is the one to report. */
+static enum status capture(struct training *training, struct step_graph *own)
+{
+    enum status status = STATUS_OK, ended;
+    struct status_error error;
+
+    TRY_OUT(reserve(training, own));
+    TRY_OUT(note_capture(training));
+    own->spans = training->spans;
+    TRY_OUT(graph_begin(training->compute));
+    status = queue_step(training, training->phases);
+    training->spans = NULL;
+    if (status != STATUS_OK)
+        error = *status_last();
+    ended = graph_end(training->compute, &own->graph);
+    training->captures += own->graph != NULL;
+    if (own->graph != NULL)
+        allocator_keep(training->allocator, true);
+    if (status != STATUS_OK)
+        status_raise(&error);
+    else
+        TRY_OUT(ended);
+
+out:
+    training->spans = NULL;
+    if (status != STATUS_OK)
+        status_context("capturing step %lld", (long long)training->steps);
+    return status;
+}
+
+static int graph_count(const struct training *training)
+{
+    return (training->config.model.tokens + 1) * TRANSFER_INPUTS;
+}
+
+static void release_notes(struct training *training)
+{
+    while (training->notes != NULL) {
+        struct graph_notes *notes = training->notes;
+        training->notes = notes->next;
+        graph_spans_release(&notes->spans);
+        free(notes);
+    }
+}
+
+/* Without a trace nothing keeps pointers to the spans of graphs that are gone. */
+static void destroy_graphs(struct training *training)
+{
+    if (training->trace == NULL)
+        release_notes(training);
+    for (int i = 0; i < graph_count(training); i++) {
+        graph_destroy(training->graphs[i].graph);
+        training->graphs[i].graph = NULL;
+    }
+}
+
+/* The graph that is kept no longer may still be running. PyTorch waits for the device before a capture,
+ * too. */
+static enum status make_room(struct training *training)
+{
+    if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {
+        TRY(stream_synchronize(training->compute));
+        destroy_graphs(training);
+    }
+
+    return STATUS_OK;
+}
+
+enum status training_submit(struct training *training)
+{
+    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
+    struct step_graph *first = &training->graphs[encoder->shape.tokens * TRANSFER_INPUTS];
+    struct step_graph *own = first + transfer_input_number(training->transfer);
+    int64_t begin = clock_ns();
+    enum status status = STATUS_OK;
+
+    if (training->config.launch.mode == LAUNCH_GRAPH && own->graph == NULL &&
+        first->steps >= EAGER_STEPS) {
+        TRY_OUT(make_room(training));
+        TRY_OUT(capture(training, own));
+    }
+    first->steps++; /* of the length, with either input */
+    if (own->graph != NULL) {
+        int64_t start_ns = trace_clock(training->trace);
+        phase_push(training->device, "graph");
+        status = graph_launch(training->compute, own->graph);
+        phase_pop(training->device);
+        trace_add_replay(training->trace, own->spans, start_ns);
+        TRY_OUT(status);
+    } else {
+        TRY_OUT(queue_step(training, training->times_phases ? training->phases : NULL));
+    }
+    TRY_OUT(transfer_consumed(training->transfer));
+    training->submission_ns += clock_ns() - begin;
+
+out:
+    return status;
+}
+
+enum status training_open_graphs(struct training *training)
+{
+    TRY(rows_make(&training->graphs, graph_count(training)));
+
+    return STATUS_OK;
+}
+
+void training_close_graphs(struct training *training)
+{
+    release_notes(training);
+    if (training->graphs != NULL)
+        destroy_graphs(training);
+    free(training->graphs);
+}

@@ -1,0 +1,46 @@
+#include "harness/engine/step/measuring/self_comparison.h"
+
+#include "harness/base/figures/statistics.h"
+
+#include <math.h>
+
+enum {
+    PAIRS = 10
+}; /* their interval is from the second smallest ratio to the second largest: 97.9% */
+
+#define CALL_LEAST 1.01
+
+/* The ratio of a pair; in every other one the second side came first. */
+static double ratio_of(const double *pair_ns, bool turned)
+{
+    double ratio;
+
+    stats_paired_factors(&pair_ns[turned], &pair_ns[!turned], 1, &ratio);
+    return ratio;
+}
+
+static bool is_called(const double *ratios, int pairs)
+{
+    struct confidence_interval interval = { ratios[0], ratios[0], 1 };
+    enum change change;
+
+    if (pairs > 1)
+        interval = stats_median_interval(ratios, pairs);
+    change = stats_change(&interval, CALL_LEAST);
+    return change == CHANGE_LARGER || change == CHANGE_SMALLER;
+}
+
+double self_comparison_false_calls(enum self_comparison how, const double *step_ns, int count)
+{
+    const int pairs = how == SELF_COMPARISON_PAIRS ? PAIRS : 1, comparisons = count / (2 * pairs);
+    double ratios[PAIRS];
+    int called = 0;
+
+    if (how == SELF_COMPARISON_NONE)
+        return NAN;
+    for (int c = 0; c < comparisons; c++, step_ns += 2 * pairs) {
+        for (int i = 0; i < pairs; i++) ratios[i] = ratio_of(step_ns + 2 * i, (c + i) % 2 == 1);
+        called += is_called(ratios, pairs);
+    }
+    return comparisons > 0 ? (double)called / comparisons : NAN;
+}

@@ -1,0 +1,42 @@
+/* The micro-batches of the step under way: how many tokens each computes, and with which ops.
+ *
+ * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the model
+ * exists once for each length that has come up, with the same parameters. In a pipeline it exists once for each
+ * micro-batch in flight, and they take turns. */
+#ifndef HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
+#define HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
+
+#include "harness/engine/data/batch.h"
+#include "harness/engine/model/encoder.h"
+#include "harness/recording/buffer.h"
+
+struct micro_batches;
+
+/* `longest` is the model at its full length, and lives longer; so does `stream`. `in_flight` micro-batches, at least one,
+ * have activations at once. */
+enum status micro_batches_open(struct micro_batches **opened, const struct training_config *config,
+                               const struct batch_layout *layout, const struct encoder *longest,
+                               int in_flight, struct stream *stream);
+
+/* The work of all models must be done. NULL is allowed. */
+void micro_batches_close(struct micro_batches *micro_batches);
+
+/* Takes note of the lengths of a step's samples, and makes the models that are still missing. */
+enum status micro_batches_take(struct micro_batches *micro_batches, const int32_t *lengths);
+
+const struct encoder *micro_batch_encoder(const struct micro_batches *micro_batches, int micro);
+
+/* The step's tokens with data, and those that are padding. */
+struct token_counts {
+    int64_t tokens, padded_tokens;
+};
+struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches);
+
+int64_t micro_batches_flops(const struct micro_batches *micro_batches); /* of the step's products */
+int64_t micro_batches_model_flops(const struct micro_batches *micro_batches); /* each once */
+int64_t micro_batches_bytes(const struct micro_batches *micro_batches); /* of the step's passes */
+
+/* program_trace() for all models, those that are made later included. */
+enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace);
+
+#endif

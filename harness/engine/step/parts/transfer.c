@@ -1,0 +1,206 @@
+#include "harness/engine/step/parts/transfer.h"
+
+#include "harness/base/rows.h"
+
+#include <stdlib.h>
+
+/* A batch whose copy may not be done yet. */
+struct flight {
+    const struct batch *batch;
+    struct event *arrived;
+};
+
+struct transfer {
+    struct transfer_config config;
+    struct stream *compute, *copies; /* copies: only where they overlap */
+    struct allocator *allocator;
+    struct batch_layout layout;
+    struct loader *loader;
+    void *inputs[TRANSFER_INPUTS];           /* the second one only where copies overlap */
+    struct event *consumed[TRANSFER_INPUTS]; /* no queued work reads the input any more */
+    int now;                                 /* the input of the step under way */
+    struct flight *flights;                  /* a ring */
+    int64_t sent, returned;                  /* batches, in order */
+};
+
+static enum status open_overlap(struct transfer *transfer)
+{
+    struct device *device = stream_device(transfer->compute);
+
+    TRY(stream_create(device, &transfer->copies));
+    for (int i = 0; i < TRANSFER_INPUTS; i++) {
+        if (i > 0)
+            TRY(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
+                                &transfer->inputs[i]));
+        TRY(event_create(device, false, &transfer->consumed[i]));
+    }
+    /* The copy stream may write to the inputs only after earlier work of the compute stream on this
+     * memory. */
+    TRY(stream_synchronize(transfer->compute));
+
+    return STATUS_OK;
+}
+
+enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
+                          struct stream *compute, struct allocator *allocator,
+                          const struct batch_layout *layout, bool from_host, struct loader *loader)
+{
+    enum status status = STATUS_OK;
+    struct transfer *transfer;
+
+    *opened = NULL;
+    TRY_OUT(rows_make(&transfer, 1));
+    transfer->config = *config;
+    transfer->compute = compute;
+    transfer->allocator = allocator;
+    transfer->layout = *layout;
+    transfer->loader = loader;
+    TRY_OUT(rows_make(&transfer->flights, config->batches_in_flight));
+    TRY_OUT(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
+    for (int i = 0; from_host && i < config->batches_in_flight; i++)
+        TRY_OUT(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
+    if (from_host && config->mode == TRANSFER_OVERLAPPED)
+        TRY_OUT(open_overlap(transfer));
+    *opened = transfer;
+    transfer = NULL;
+
+out:
+    transfer_close(transfer);
+    return status;
+}
+
+/* Batches that stay in host memory belong to no loader. */
+static void return_batch(const struct transfer *transfer, const struct batch *batch)
+{
+    if (transfer->loader != NULL)
+        loader_return(transfer->loader, batch);
+}
+
+void transfer_close(struct transfer *transfer)
+{
+    if (transfer == NULL)
+        return;
+    stream_destroy(transfer->copies);
+    if (transfer->sent > transfer->returned)
+        stream_synchronize(transfer->compute);
+    for (; transfer->returned < transfer->sent; transfer->returned++)
+        return_batch(
+            transfer,
+            transfer->flights[transfer->returned % transfer->config.batches_in_flight].batch);
+    for (int i = 0; transfer->flights != NULL && i < transfer->config.batches_in_flight; i++)
+        event_destroy(transfer->flights[i].arrived);
+    for (int i = 0; i < TRANSFER_INPUTS; i++) {
+        event_destroy(transfer->consumed[i]);
+        allocator_free(transfer->allocator, transfer->inputs[i]);
+    }
+    free(transfer->flights);
+    free(transfer);
+}
+
+void *transfer_input(const struct transfer *transfer)
+{
+    return transfer->inputs[transfer->now];
+}
+
+int transfer_input_number(const struct transfer *transfer)
+{
+    return transfer->now;
+}
+
+enum status transfer_reclaim(struct transfer *transfer)
+{
+    enum status status = STATUS_OK;
+    int room = transfer->config.batches_in_flight;
+
+    while (transfer->returned < transfer->sent) {
+        struct flight *flight = &transfer->flights[transfer->returned % room];
+        bool full = transfer->sent - transfer->returned == room;
+        status = full ? event_synchronize(flight->arrived) : event_query(flight->arrived);
+        if (status == STATUS_NOT_READY) {
+            status = STATUS_OK;
+            break;
+        }
+        TRY_OUT(status);
+        return_batch(transfer, flight->batch);
+        transfer->returned++;
+    }
+
+out:
+    return status;
+}
+
+static enum status copy_piece(const struct transfer *transfer, struct stream *stream, char *to,
+                              const char *from, size_t offset, size_t bytes)
+{
+    if (transfer->config.mode == TRANSFER_BLOCKING)
+        return device_copy(stream, COPY_HOST_TO_DEVICE, to + offset, from + offset, bytes);
+    return device_copy_async(stream, COPY_HOST_TO_DEVICE, to + offset, from + offset, bytes);
+}
+
+/* The batch in one copy, or one copy per tensor: each sample's input, the labels, the lengths. */
+static enum status copy_batch(const struct transfer *transfer, struct stream *stream, void *to,
+                              const void *from)
+{
+    const struct batch_layout *layout = &transfer->layout;
+    size_t column = (size_t)layout->samples * sizeof(int32_t);
+
+    if (transfer->config.one_copy) {
+        TRY(copy_piece(transfer, stream, to, from, 0, layout->bytes));
+        return STATUS_OK;
+    }
+    for (int i = 0; i < layout->samples; i++)
+        TRY(copy_piece(transfer, stream, to, from, (size_t)i * layout->sample_bytes,
+                       layout->sample_bytes));
+    TRY(copy_piece(transfer, stream, to, from, layout->labels_offset, column));
+    TRY(copy_piece(transfer, stream, to, from, layout->lengths_offset, column));
+
+    return STATUS_OK;
+}
+
+/* The copy stream fills one input while the compute stream may still be reading the other. */
+static enum status copy_overlapped(struct transfer *transfer, const struct batch *batch,
+                                   struct event *arrived)
+{
+    int next = (int)(transfer->sent % TRANSFER_INPUTS);
+
+    TRY(stream_wait_event(transfer->copies, transfer->consumed[next]));
+    TRY(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
+    TRY(event_record(arrived, transfer->copies));
+    TRY(stream_wait_event(transfer->compute, arrived));
+    transfer->now = next;
+
+    return STATUS_OK;
+}
+
+enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
+{
+    struct flight *flight = &transfer->flights[transfer->sent % transfer->config.batches_in_flight];
+    enum status status = STATUS_OK;
+
+    flight->batch = batch;
+    if (transfer->config.mode == TRANSFER_OVERLAPPED) {
+        TRY_OUT(copy_overlapped(transfer, batch, flight->arrived));
+    } else {
+        TRY_OUT(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
+        TRY_OUT(event_record(flight->arrived, transfer->compute));
+    }
+    transfer->sent++;
+
+out:
+    if (status != STATUS_OK)
+        return_batch(transfer, batch);
+    return status;
+}
+
+enum status transfer_consumed(struct transfer *transfer)
+{
+    if (transfer->copies == NULL)
+        return STATUS_OK;
+    return event_record(transfer->consumed[transfer->now], transfer->compute);
+}
+
+enum status transfer_resident(struct transfer *transfer, const void *batch)
+{
+    return device_copy_async(transfer->compute, COPY_DEVICE_TO_DEVICE, transfer->inputs[0], batch,
+                             transfer->layout.bytes);
+}

@@ -1,0 +1,101 @@
+#include "harness/engine/step/repeat.h"
+
+#include "harness/base/rows.h"
+#include "harness/engine/step/state.h"
+#include "harness/engine/step/training_parts.h"
+
+#include <stdlib.h>
+
+struct repeat {
+    struct training *training;
+    struct tensor_sums *sums;
+    char *state; /* device memory, as state_keep() filled it */
+    int64_t first_step;
+    int steps;
+};
+
+static enum status check_settings(const struct training_config *config)
+{
+    if (config->launch.mode == LAUNCH_GRAPH)
+        FAIL(STATUS_REFUSED, "steps are not compared where they are graphs: use launch=eager");
+    if (config->model.attention == ATTENTION_FUSED)
+        FAIL(STATUS_REFUSED,
+             "a library's attention may differ from run to run: use attention=naive");
+
+    return STATUS_OK;
+}
+
+enum status repeat_open(struct repeat **opened, struct training *training, int steps)
+{
+    enum status status = STATUS_OK;
+    struct repeat *repeat;
+    struct tensor_difference none;
+    void *memory;
+
+    *opened = NULL;
+    TRY_OUT(rows_make(&repeat, 1));
+    repeat->training = training;
+    repeat->steps = steps;
+    repeat->first_step = training->steps;
+    TRY_OUT(check_settings(&training->config));
+    TRY_OUT(device_alloc(training->device, NULL, ALLOCATE_DIRECT, state_bytes(training), &memory));
+    repeat->state = memory;
+    TRY_OUT(state_keep(training, repeat->state));
+    TRY_OUT(tensor_sums_open(&repeat->sums, training->compute));
+    for (int i = 0; i < 2; i++) TRY_OUT(repeat_run(repeat, &none));
+    *opened = repeat;
+    repeat = NULL;
+
+out:
+    if (status != STATUS_OK && repeat != NULL) {
+        struct status_error error = *status_last();
+        repeat_close(repeat);
+        status_raise(&error);
+    }
+    return status;
+}
+
+void repeat_close(struct repeat *repeat)
+{
+    if (repeat == NULL)
+        return;
+    stream_synchronize(repeat->training->compute);
+    tensor_sums_close(repeat->sums);
+    device_free(repeat->training->device, NULL, ALLOCATE_DIRECT, repeat->state);
+    free(repeat);
+}
+
+/* The ring of losses is compared as a whole, so it begins as it did. */
+static enum status go_back(struct repeat *repeat)
+{
+    struct training *training = repeat->training;
+
+    TRY(state_restore(training, repeat->state, repeat->first_step));
+    TRY(device_memset(training->compute, training_loss_ring(training), 0,
+                      LOSS_RING * sizeof(float)));
+    TRY(tensor_sums_begin(repeat->sums));
+    TRY(optimizer_sum_parameters(training->optimizer, "going back to the first step",
+                                 repeat->sums));
+
+    return STATUS_OK;
+}
+
+enum status repeat_run(struct repeat *repeat, struct tensor_difference *difference)
+{
+    enum status status = STATUS_OK;
+    struct training *training = repeat->training;
+
+    TRY_OUT(go_back(repeat));
+    training->sums = repeat->sums;
+    TRY_OUT(training_run(training, repeat->steps));
+    TRY_OUT(tensor_sums_compare(repeat->sums, difference));
+
+out:
+    training->sums = NULL;
+    return status;
+}
+
+int repeat_tensors(const struct repeat *repeat)
+{
+    return tensor_sums_count(repeat->sums);
+}

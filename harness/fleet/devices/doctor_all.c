@@ -1,0 +1,575 @@
+#include "harness/fleet/devices/doctor_all.h"
+
+#include "harness/base/facts/system_file.h"
+#include "harness/base/figures/quantity.h"
+#include "harness/base/programs/side_program.h"
+#include "harness/base/rows.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/base/system/machine.h"
+#include "harness/base/system/scratch_folder.h"
+#include "harness/base/words/ends_in.h"
+#include "harness/base/words/intern.h"
+#include "harness/base/words/text.h"
+#include "harness/base/words/utf8.h"
+#include "harness/bench/interrupt.h"
+#include "harness/fleet/fleet_output.h"
+#include "harness/lab/doctor/checks/prolog_verdict.h"
+#include "harness/lab/doctor/host/cpu_list.h"
+#include "harness/text/json.h"
+#include "harness/text/page_rows.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES_MOST = 16, ALONE = 0, TOGETHER = 1, LOOKS = 2 };
+
+/* Seconds for one look at a device. A prolog has a minute in all, for two looks. */
+static const double SECONDS_MOST = 180, PROLOG_SECONDS[LOOKS] = { [TOGETHER] = 30, [ALONE] = 20 },
+                    COUNT_SECONDS = 20, LINKS_SECONDS[2] = { 180, 10 };
+
+struct one_device {
+    char name[16];  /* "cuda:3,apart", "cpu", "cuda:links" */
+    char label[24]; /* "device 3", "node 1", "between devices" */
+    cpu_set_t cores;
+    char *texts[LOOKS]; /* JSON of doctor; NULL: none */
+    struct checks looks[LOOKS];
+    char trouble[320]; /* why there is no JSON; "" */
+};
+
+struct all_devices {
+    const struct doctor_request *request;
+    bool is_cpu, prolog;
+    double soak_seconds;
+    struct one_device *items; /* [count], and what is between the devices */
+    int count;
+    bool
+        has_links; /* all of them answered: what is between them was looked at, which needs all at once */
+    struct scratch_folder folder;
+    struct fleet fleets[LOOKS];     /* of the devices */
+    int nodes[LOOKS][DEVICES_MOST]; /* the device of each of their files */
+};
+
+bool doctor_is_of_all(const char *device)
+{
+    return strcmp(device, "cuda:all") == 0 || strcmp(device, "cpu:all") == 0;
+}
+
+/* --- The devices --- */
+
+static enum status count_gpus(int *count)
+{
+    enum status status = STATUS_OK;
+    struct side_program child = { .text = NULL };
+    const char *const arguments[] = { "chokepoint", "doctor", "--device=cuda:count", NULL };
+    char why[160];
+
+    TRY_OUT(side_program_start(&child, "/proc/self/exe", arguments,
+                               &(struct side_program_options){ .seconds = COUNT_SECONDS }));
+    side_programs_wait(&child, 1, interrupt_flag());
+    *count = atoi(child.text);
+    if (side_program_exited(&child, 0) && *count > 0)
+        goto out;
+    child.said[strcspn(child.said, "\n")] = '\0';
+    side_program_ending(why, sizeof why, &child);
+    FAIL_OUT(STATUS_NO_DEVICE, "the GPUs could not be counted: %s; %.300s", why, child.said);
+
+out:
+    side_program_release(&child);
+    return status;
+}
+
+/* Nodes with cores that this process may use. */
+static int find_nodes(struct one_device items[DEVICES_MOST])
+{
+    char path[96], line[1024];
+    cpu_set_t nodes, allowed;
+    int count = 0;
+
+    CPU_ZERO(&allowed);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    if (!system_file_line("", "/sys/devices/system/node/online", line, sizeof line) ||
+        !cpu_list_parse(line, &nodes))
+        return 0;
+    for (int i = 0; i < CPU_SETSIZE && count < DEVICES_MOST; i++) {
+        struct one_device *item = &items[count];
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", i);
+        if (!CPU_ISSET((size_t)i, &nodes) || !system_file_line("", path, line, sizeof line) ||
+            !cpu_list_parse(line, &item->cores))
+            continue;
+        CPU_AND(&item->cores, &item->cores, &allowed);
+        snprintf(item->label, sizeof item->label, "node %d", i);
+        count += CPU_COUNT(&item->cores) > 0;
+    }
+    return count;
+}
+
+static enum status find_devices(struct all_devices *all)
+{
+    TRY(rows_make(&all->items, DEVICES_MOST + 1));
+    if (all->is_cpu) {
+        all->count = find_nodes(all->items);
+        if (all->count == 0) /* the kernel tells of no nodes: all cores are one */
+            snprintf(all->items[all->count++].label, sizeof all->items->label, "node 0");
+        for (int i = 0; i < all->count; i++) strcpy(all->items[i].name, "cpu");
+        return STATUS_OK;
+    }
+    TRY(count_gpus(&all->count));
+    all->count = all->count < DEVICES_MOST ? all->count : DEVICES_MOST;
+    for (int i = 0; i < all->count; i++) {
+        snprintf(all->items[i].name, sizeof all->items->name, "cuda:%d,apart", i);
+        snprintf(all->items[i].label, sizeof all->items->label, "device %d", i);
+    }
+    strcpy(all->items[all->count].name, "cuda:links");
+    strcpy(all->items[all->count].label, "between devices");
+
+    return STATUS_OK;
+}
+
+/* --- A look --- */
+
+static enum check_status status_of(const char *word)
+{
+    for (int i = 0; i < CHECK_STATUSES; i++)
+        if (strcmp(word, check_status_name((enum check_status)i)) == 0)
+            return (enum check_status)i;
+    return CHECK_NONE;
+}
+
+/* Units live as long as the program does. */
+static const char *known_unit(const char *unit)
+{
+    static const char *const units[] = { "B/s", "FLOP/s", "Hz", "ns" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (strcmp(unit, units[i]) == 0)
+            return units[i];
+    return NULL;
+}
+
+static bool read_checks(struct checks *checks, const char *text)
+{
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *row;
+
+    memset(checks, 0, sizeof *checks);
+    checks->group = "";
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(root, "checks"))
+    {
+        const char *unit = known_unit(json_text_of(row, "unit"));
+        if (unit != NULL)
+            checks_number(checks,
+                          cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "number")),
+                          NAN, unit);
+        checks_add(checks, json_text_of(row, "name"), status_of(json_text_of(row, "status")), "",
+                   json_text_of(row, "advice"), "%s", json_text_of(row, "value"));
+    }
+    cJSON_Delete(root);
+    return checks->count > 0;
+}
+
+static enum status start_one(struct side_program *child, const struct all_devices *all,
+                             const struct one_device *item, int which)
+{
+    bool links = item == &all->items[all->count];
+    bool soaks = which == TOGETHER && all->soak_seconds > 0 && !links;
+    char device[32], out[PATH_MAX + 8], soak[48];
+    const char *arguments[8] = { "chokepoint", "doctor", device, "--format=json", out };
+    double seconds = links         ? LINKS_SECONDS[all->prolog]
+                     : all->prolog ? PROLOG_SECONDS[which]
+                                   : SECONDS_MOST;
+
+    snprintf(device, sizeof device, "--device=%s", item->name);
+    snprintf(out, sizeof out, "--out=%s", all->request->out);
+    snprintf(soak, sizeof soak, "--soak=%.0fs", fmax(all->soak_seconds, 1));
+    if (soaks)
+        arguments[5] = soak;
+    return side_program_start(
+        child, "/proc/self/exe", arguments,
+        &(struct side_program_options){
+            .seconds = seconds + (soaks ? 1.5 * all->soak_seconds : 0),
+            .cores = all->is_cpu && CPU_COUNT(&item->cores) > 0 ? &item->cores : NULL });
+}
+
+static void take(struct one_device *item, struct side_program *child, int look)
+{
+    char why[160];
+
+    free(item->texts[look]);
+    item->texts[look] = NULL;
+    if (read_checks(&item->looks[look], child->text)) {
+        item->texts[look] = strdup(child->text);
+        return;
+    }
+    side_program_ending(why, sizeof why, child);
+    child->said[strcspn(child->said, "\n")] = '\0';
+    snprintf(item->trouble, sizeof item->trouble, "%s%s%.150s", why,
+             child->said[0] != '\0' ? "; " : "", child->said);
+}
+
+/* The devices from `first` on, `count` of them at once. */
+static enum status look(struct all_devices *all, int first, int count, int which)
+{
+    enum status status = STATUS_OK;
+    struct side_program *children = NULL;
+
+    TRY_OUT(rows_make(&children, count));
+    for (int i = 0; i < count; i++)
+        TRY_OUT(start_one(&children[i], all, &all->items[first + i], which));
+    side_programs_wait(children, count, interrupt_flag());
+    if (interrupt_signal() != 0)
+        FAIL_OUT(STATUS_INTERRUPTED, "stopped by %s", interrupt_name());
+    for (int i = 0; i < count; i++) take(&all->items[first + i], &children[i], which);
+
+out:
+    for (int i = 0; i < count && children != NULL; i++) side_program_release(&children[i]);
+    free(children);
+    return status;
+}
+
+/* Why a device cannot be compared: it does not answer, or does not open. */
+static bool is_in_trouble(char *why, size_t size, const struct one_device *item)
+{
+    const struct check *opens =
+        item->texts[TOGETHER] != NULL ? checks_find(&item->looks[TOGETHER], "device") : NULL;
+
+    if (item->texts[TOGETHER] == NULL)
+        snprintf(why, size, "%s", item->trouble);
+    else if (opens != NULL && opens->status == CHECK_FAIL)
+        snprintf(why, size, "device: %s%s%s", opens->value, opens->advice[0] != '\0' ? "; " : "",
+                 opens->advice);
+    else
+        return false;
+    return true;
+}
+
+/* The ways between the devices, if all of them answered: one that hangs would keep the look waiting. */
+static enum status look_between(struct all_devices *all, int which)
+{
+    char why[600];
+
+    all->has_links = !all->is_cpu && all->count > 1;
+    for (int i = 0; i < all->count; i++)
+        all->has_links = all->has_links && !is_in_trouble(why, sizeof why, &all->items[i]);
+    if (!all->has_links)
+        return STATUS_OK;
+    return look(all, all->count, 1, which);
+}
+
+/* --- The answer --- */
+
+static void skip(void *context, const char *path)
+{
+    (void)context;
+    (void)path;
+}
+
+/* The devices as machines of a fleet, which tells the odd one. */
+static enum status compare(struct all_devices *all, int look)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX + 32], *paths[DEVICES_MOST];
+    int count = 0;
+
+    for (int i = 0; i < all->count; i++) {
+        const char *text = all->items[i].texts[look];
+        if (text == NULL)
+            continue;
+        snprintf(path, sizeof path, "%s/%s.json", all->folder.path, all->items[i].label);
+        TRY_OUT(atomic_file_write(path, text, strlen(text)));
+        TRY_OUT(text_make(&paths[count], "%s", path));
+        all->nodes[look][count++] = i;
+    }
+    if (count > 0)
+        TRY_OUT(fleet_make(&all->fleets[look], node_read, (const char *const *)paths, count, skip,
+                           NULL));
+
+out:
+    for (int i = 0; i < count; i++) free(paths[i]);
+    return status;
+}
+
+/* Says how a device differs from the others in a look; false: it does not. */
+static bool is_out(char *why, size_t size, const struct all_devices *all, int look, int device)
+{
+    const struct fleet *fleet = &all->fleets[look];
+
+    for (int i = 0; i < fleet->out_count; i++)
+        if (all->nodes[look][fleet->out[i]] == device) {
+            fleet_why(why, size, fleet, fleet->out[i]);
+            return true;
+        }
+    return false;
+}
+
+/* Whether a device is odd, and why: with all at work, or alone. */
+static bool is_odd(char *why, size_t size, const struct all_devices *all, int device)
+{
+    return is_in_trouble(why, size, &all->items[device]) ||
+           is_out(why, size, all, TOGETHER, device) || is_out(why, size, all, ALONE, device);
+}
+
+static void cell_of(char *text, size_t size, const struct one_device *item, int look,
+                    const char *name)
+{
+    const struct check *row =
+        item->texts[look] != NULL ? checks_find(&item->looks[look], name) : NULL;
+
+    snprintf(text, size, "%s%s%.40s",
+             row == NULL || row->status == CHECK_OK || row->status == CHECK_NONE
+                 ? ""
+                 : check_status_name(row->status),
+             row == NULL || row->status == CHECK_OK || row->status == CHECK_NONE ? "" : " ",
+             row == NULL ? "-" : row->value);
+}
+
+/* Figures, and other rows that are not ok somewhere. */
+static bool is_shown(const struct all_devices *all, int look, const char *name)
+{
+    for (int i = 0; i < all->count; i++) {
+        const struct check *row = all->items[i].texts[look] != NULL
+                                      ? checks_find(&all->items[i].looks[look], name)
+                                      : NULL;
+        if (row != NULL &&
+            (row->unit != NULL || row->status == CHECK_LOW || row->status == CHECK_FAIL))
+            return true;
+    }
+    return false;
+}
+
+static void print_table(const struct page *page, const struct all_devices *all, int look)
+{
+    struct column columns[DEVICES_MOST + 1] = { { "check", -19, 0 } };
+    const struct one_device *first = NULL;
+    struct page_rows *rows;
+
+    for (int i = 0; i < all->count; i++) {
+        columns[i + 1] = (struct column){ all->items[i].label, -12, 0 };
+        if (first == NULL && all->items[i].texts[look] != NULL)
+            first = &all->items[i];
+    }
+    page_heading(page, look == ALONE ? "One after the other" : "All at once");
+    rows = page_rows_open(columns, all->count + 1);
+    for (int r = 0; first != NULL && r < first->looks[look].count; r++) {
+        const char *name = first->looks[look].rows[r].name;
+        char texts[DEVICES_MOST][64];
+        const char *cells[DEVICES_MOST + 1] = { name };
+        if (!is_shown(all, look, name))
+            continue;
+        for (int i = 0; i < all->count; i++) {
+            cell_of(texts[i], sizeof texts[i], &all->items[i], look, name);
+            cells[i + 1] = texts[i];
+        }
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+static void print_links(const struct page *page, const struct all_devices *all)
+{
+    static const struct column columns[] = { { "check", -19, 0 }, { "", PAGE_CUT, 0 } };
+    const struct one_device *links = &all->items[all->count];
+    struct page_rows *rows;
+
+    if (!all->has_links)
+        return;
+    page_heading(page, "Between devices");
+    if (links->texts[TOGETHER] == NULL) {
+        page_paragraph(page, INK_DOUBTFUL, "%s", links->trouble);
+        return;
+    }
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int r = 0; r < links->looks[TOGETHER].count; r++) {
+        char text[64];
+        const char *cells[] = { links->looks[TOGETHER].rows[r].name, text };
+        cell_of(text, sizeof text, links, TOGETHER, cells[0]);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+/* Devices that are odd, with the reason, the line for each. */
+static void print_odd(const struct page *page, const struct all_devices *all)
+{
+    char why[600];
+    int odd = 0;
+
+    for (int i = 0; i < all->count; i++)
+        if (is_odd(why, sizeof why, all, i)) {
+            page_summary(page, "Odd: %s (%s)", all->items[i].label, why);
+            odd++;
+        }
+    if (odd == 0 && all->count > 1)
+        page_summary(page,
+                     fleet_tells(&all->fleets[TOGETHER])
+                         ? "No device is odd, of %d."
+                         : "Too few to tell which of %d devices is slower.",
+                     all->count);
+}
+
+static int count_bad(const struct all_devices *all)
+{
+    int bad = all->has_links && all->items[all->count].texts[TOGETHER] == NULL;
+
+    for (int i = 0; i < all->count + all->has_links; i++)
+        for (int l = 0; l < LOOKS; l++)
+            if (all->items[i].texts[l] != NULL)
+                bad += all->items[i].looks[l].counts[CHECK_FAIL] +
+                       (all->request->strict ? all->items[i].looks[l].counts[CHECK_LOW] : 0);
+    return bad;
+}
+
+static void add_look(struct json *json, cJSON *array, const struct one_device *item, int look)
+{
+    cJSON *object = json_object(json, array, NULL);
+
+    json_text(json, object, "device", item->label);
+    json_text(json, object, "trouble", item->texts[look] == NULL ? item->trouble : NULL);
+    if (item->texts[look] != NULL)
+        cJSON_AddItemToObject(object, "doctor", cJSON_Parse(item->texts[look]));
+}
+
+static enum status print_json(const struct all_devices *all)
+{
+    enum status status;
+    struct json json = { false };
+    cJSON *root = json_object(&json, NULL, NULL), *array;
+    char why[600];
+
+    json_integer(&json, root, "schema", 1);
+    for (int l = 0; l < LOOKS; l++) {
+        array = json_array(&json, root, l == ALONE ? "alone" : "together");
+        for (int i = 0; i < all->count; i++) add_look(&json, array, &all->items[i], l);
+    }
+    array = json_array(&json, root, "links");
+    if (all->has_links)
+        add_look(&json, array, &all->items[all->count], TOGETHER);
+    array = json_array(&json, root, "odd");
+    for (int i = 0; i < all->count; i++)
+        if (is_odd(why, sizeof why, all, i))
+            json_text(&json, array, NULL, all->items[i].label);
+    status = json_to_stdout(&json, root);
+    cJSON_Delete(root);
+    return status;
+}
+
+static enum status print_all(const struct all_devices *all, int *exit_code)
+{
+    struct page page = all->request->page;
+    char why[600];
+
+    *exit_code = count_bad(all) > 0;
+    for (int i = 0; i < all->count && *exit_code == 0; i++)
+        *exit_code = is_odd(why, sizeof why, all, i);
+    if (all->request->is_json)
+        return print_json(all);
+    print_table(&page, all, ALONE);
+    print_table(&page, all, TOGETHER);
+    print_links(&page, all);
+    print_odd(&page, all);
+
+    return STATUS_OK;
+}
+
+/* --- The prolog --- */
+
+/* Others that keep all cores are a reason for a device to take long. */
+static bool others_are_many(void)
+{
+    struct machine machine;
+
+    machine_read(&machine, "");
+    return machine.load_count > 0 && machine.load[0] > machine.cores_allowed;
+}
+
+/* Whether a second look can change the verdict on a device. */
+static bool wants_second_look(const struct one_device *item)
+{
+    return item->texts[TOGETHER] == NULL || prolog_wants_second_look(&item->looks[TOGETHER]);
+}
+
+static enum prolog_verdict judge_one(const struct one_device *item, bool again, char *names,
+                                     size_t size)
+{
+    const struct checks *first = &item->looks[TOGETHER], *second = &item->looks[ALONE];
+
+    if (!again || !wants_second_look(item))
+        return prolog_judge(first, names, size);
+    if (item->texts[ALONE] == NULL) {
+        snprintf(names, size, "%s", item->trouble);
+        return others_are_many() ? PROLOG_BUSY : PROLOG_UNFIT;
+    }
+    if (item->texts[TOGETHER] == NULL)
+        return prolog_judge(second, names, size);
+    return prolog_judge_both(first, second, names, size);
+}
+
+static enum status print_prolog(struct all_devices *all, int *exit_code)
+{
+    enum prolog_verdict worst = PROLOG_FIT;
+    char said[1024] = "", line[1200];
+    struct machine machine;
+    bool again = false, links_again;
+
+    for (int i = 0; i < all->count; i++) again = again || wants_second_look(&all->items[i]);
+    if (again)
+        TRY(look(all, 0, all->count, ALONE));
+    else
+        TRY(look_between(all, TOGETHER));
+    links_again = all->has_links && wants_second_look(&all->items[all->count]);
+    if (links_again)
+        TRY(look_between(all, ALONE));
+    for (int i = 0; i < all->count + all->has_links; i++) {
+        char names[400] = "";
+        enum prolog_verdict verdict =
+            judge_one(&all->items[i], i < all->count ? again : links_again, names, sizeof names);
+        if (verdict > worst)
+            said[0] = '\0';
+        if (verdict >= worst && verdict > PROLOG_FIT)
+            text_join(said, sizeof said, "; ", "%s: %s", all->items[i].label, names);
+        worst = verdict > worst ? verdict : worst;
+    }
+    machine_read(&machine, "");
+    prolog_line(line, sizeof line, worst, said);
+    utf8_show(line);
+    printf("%s: %s\n", machine.host_name, line);
+    *exit_code = worst == PROLOG_UNFIT                        ? 1
+                 : worst == PROLOG_BUSY                       ? PROLOG_BUSY_EXIT
+                 : worst == PROLOG_CARE && all->request->strict ? 1
+                                                              : 0;
+
+    return STATUS_OK;
+}
+
+enum status doctor_all(const struct doctor_request *request, int *exit_code)
+{
+    enum status status = STATUS_OK;
+    struct all_devices all = { .request = request,
+                               .is_cpu = strcmp(request->device, "cpu:all") == 0,
+                               .prolog = request->prolog,
+                               .soak_seconds = request->soak_seconds };
+
+    interrupt_catch();
+    TRY_OUT(find_devices(&all));
+    for (int i = 0; i < all.count && !all.prolog; i++) TRY_OUT(look(&all, i, 1, ALONE));
+    TRY_OUT(look(&all, 0, all.count, TOGETHER));
+    if (!all.prolog)
+        TRY_OUT(look_between(&all, TOGETHER));
+    if (all.prolog)
+        TRY_OUT(print_prolog(&all, exit_code));
+    else {
+        TRY_OUT(scratch_folder_make(&all.folder, "chokepoint-doctor"));
+        for (int l = 0; l < LOOKS; l++) TRY_OUT(compare(&all, l));
+        TRY_OUT(print_all(&all, exit_code));
+    }
+
+out:
+    for (int i = 0; i <= all.count && all.items != NULL; i++)
+        for (int l = 0; l < LOOKS; l++) free(all.items[i].texts[l]);
+    free(all.items);
+    for (int l = 0; l < LOOKS; l++) fleet_release(&all.fleets[l]);
+    scratch_folder_remove(&all.folder);
+    return status;
+}

@@ -1,0 +1,326 @@
+#include "harness/fleet/fleet_noise.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/base/figures/student.h"
+#include "harness/base/rows.h"
+#include "harness/base/sort.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 1.4826 median absolute deviations are a standard deviation of normal values; SUSPECT of these are looked at. */
+static const double MAD_SCALE = 1.4826, SUSPECT = 3;
+
+/* Standard deviations between a bound and the difference that reaches it in four of five cases. */
+static const double POWER_80 = 0.8416;
+
+/* Degrees of freedom that are tried, and how likely each is before a machine is seen, relative to the others; from the last
+ * on, tails are as of normal noise. By made fleets (tests/fleet/test_fleet.c): heavy tails that look light among few
+ * machines are what a false alarm comes from. */
+static const struct {
+    double freedom, before;
+} shapes[] = {
+    { 2, 4 }, { 2.5, 4 }, { 3, 4 },  { 3.5, 4 }, { 4, 2 },  { 5, 2 },    { 6, 2 },
+    { 8, 1 }, { 11, 1 },  { 16, 1 }, { 25, 1 },  { 50, 1 }, { 1000, 1 },
+};
+enum { SHAPES = ARRAY_SIZE(shapes) };
+
+/* So many machines fewer to judge by does one that is to be named leave: itself, and as it is the worst of all, some more; by
+ * made fleets. */
+static const double PART_MISSED = 1.9;
+
+/* So many values of healthy machines are what `before` is meant for; it counts the more the fewer there are. */
+static const double FEW_VALUES = 80;
+
+struct search {
+    const struct fleet_matrix *matrix;
+    bool *removed;     /* [nodes] */
+    int *order;        /* [nodes] the most deviant first */
+    double *scores;    /* [nodes], then [figures * nodes] */
+    double *scratch;   /* [nodes] */
+    double *variances; /* [figures] */
+    struct student_prior prior;
+    double likely[SHAPES]; /* logarithm of the likelihood of each shape */
+    double belief;         /* what is believed before counts so much */
+    int suspects;
+};
+
+static const double *values_of(const struct fleet_matrix *matrix, int figure)
+{
+    return matrix->slow + (int64_t)figure * matrix->nodes;
+}
+
+/* --- The others --- */
+
+/* Mean and standard deviation of a figure of the machines that are not removed. */
+static struct fleet_noise noise_of(const struct search *search, int figure)
+{
+    const double *slow = values_of(search->matrix, figure);
+    struct fleet_noise noise = { .deviation = NAN, .bound = INFINITY, .smallest = INFINITY };
+    double squares = 0;
+
+    for (int i = 0; i < search->matrix->nodes; i++) {
+        double before = noise.mean;
+        if (search->removed[i] || isnan(slow[i]))
+            continue;
+        noise.count++;
+        noise.mean += (slow[i] - before) / noise.count;
+        squares += (slow[i] - before) * (slow[i] - noise.mean);
+    }
+    if (noise.count > 1)
+        noise.deviation = sqrt(squares / (noise.count - 1));
+    return noise;
+}
+
+double fleet_noise_deviations(const struct fleet_noise *noise, double slow, double stated)
+{
+    double scale = fmax(noise->deviation * sqrt(1 + 1.0 / noise->count), stated);
+    double off = slow - noise->mean;
+
+    if (scale > 0)
+        return off / scale;
+    return off == 0 ? 0 : off > 0 ? INFINITY : -INFINITY;
+}
+
+/* Student's t with so many degrees of freedom, as a standard normal value of the same probability. */
+static double normal_score(double t, double freedom)
+{
+    double score = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
+
+    return t < 0 ? -score : score;
+}
+
+/* A value of the sample as a normal score, by the standard deviation of the rest of it. */
+static double score_of(const struct search *search, const struct fleet_noise *all, double variance,
+                       double slow)
+{
+    double count = all->count - 1, off = (slow - all->mean) * all->count / count, freedom;
+    double squares = variance * count - (slow - all->mean) * off;
+    double rest = student_variance(&search->prior, fmax(squares, 0) / (count - 1), count - 1,
+                                   search->matrix->alike, &freedom);
+
+    return rest > 0 ? normal_score(off / sqrt(rest * (1 + 1 / count)), freedom) : 0;
+}
+
+/* --- How heavy the tails are --- */
+
+/* Logarithm of the likelihood of `values` as Student's t, with the best scale. */
+static double likelihood(const double *values, int64_t count, double freedom)
+{
+    double scale = 1, sum = 0;
+
+    /* Expectation and maximisation: the weights of a value, then the scale. */
+    for (int i = 0; i < 12; i++) {
+        double squares = 0;
+        for (int64_t j = 0; j < count; j++) {
+            double square = values[j] * values[j];
+            squares += (freedom + 1) * square / (freedom + square / scale);
+        }
+        scale = squares / (double)count;
+    }
+    for (int64_t j = 0; j < count; j++) sum += log1p(values[j] * values[j] / (freedom * scale));
+    return (double)count * (lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - 0.5 * log(freedom) -
+                            0.5 * log(scale)) -
+           (freedom + 1) / 2 * sum;
+}
+
+/* How likely each shape is, given the machines that are not removed. */
+static void weigh_shapes(struct search *search, const struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int64_t count = 0;
+
+    for (int f = 0; f < matrix->alike; f++) {
+        const double *slow = values_of(matrix, f);
+        for (int i = 0; i < matrix->nodes && noise[f].count > 2 && noise[f].deviation > 0; i++)
+            if (!search->removed[i] && !isnan(slow[i]))
+                search->scores[count++] =
+                    score_of(search, &noise[f], search->variances[f], slow[i]);
+    }
+    search->belief = FEW_VALUES / (double)(count > 0 ? count : 1);
+    for (int i = 0; i < SHAPES; i++)
+        search->likely[i] = count > 0 ? likelihood(search->scores, count, shapes[i].freedom) : 0;
+}
+
+/* The weights of the shapes, whose sum is 1, if only this part of the values had been seen. */
+static void shape_weights(double weights[SHAPES], const struct search *search, double part)
+{
+    double best = -INFINITY, sum = 0;
+
+    for (int i = 0; i < SHAPES; i++) best = fmax(best, search->likely[i]);
+    for (int i = 0; i < SHAPES; i++) {
+        weights[i] = pow(shapes[i].before, search->belief) * exp(part * (search->likely[i] - best));
+        sum += weights[i];
+    }
+    for (int i = 0; i < SHAPES; i++) weights[i] /= sum;
+}
+
+/* The probability that one more healthy machine is slower by so many standard deviations. */
+static double chance_beyond(const double weights[SHAPES], double deviations, double freedom)
+{
+    double chance = 0;
+
+    for (int i = 0; i < SHAPES; i++)
+        if (weights[i] > 1e-9)
+            chance +=
+                weights[i] / 2 * student_two_sided(deviations, fmin(freedom, shapes[i].freedom));
+    return chance;
+}
+
+/* The deviations that chance goes beyond with the probability of the matrix. */
+static double bound_of(const struct search *search, double part, double freedom)
+{
+    double low = 1, high = 1e6, weights[SHAPES];
+
+    shape_weights(weights, search, part);
+    for (int i = 0; i < 40; i++) {
+        double middle = sqrt(low * high);
+        if (chance_beyond(weights, middle, freedom) > search->matrix->chance)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* --- Who stands out --- */
+
+/* Takes into each figure's noise what all figures tell. */
+static void moderate(struct search *search, struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int most = 0;
+
+    for (int f = 0; f < matrix->figures; f++) {
+        noise[f] = noise_of(search, f);
+        noise[f].freedom = noise[f].count - 1;
+        search->variances[f] =
+            isnan(noise[f].deviation) ? 0 : noise[f].deviation * noise[f].deviation;
+        most = noise[f].count > most ? noise[f].count : most;
+    }
+    search->prior = student_prior(search->variances, matrix->alike, fmax(most - 1, 1));
+    for (int f = 0; f < matrix->alike; f++)
+        if (noise[f].count > 1)
+            noise[f].deviation =
+                sqrt(student_variance(&search->prior, search->variances[f], noise[f].count - 1,
+                                      matrix->alike, &noise[f].freedom));
+}
+
+static void judge_others(struct search *search, struct fleet_noise *noise)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    double freedom = NAN, bound = INFINITY, without_one = INFINITY;
+
+    moderate(search, noise);
+    weigh_shapes(search, noise);
+    for (int f = 0; f < matrix->figures; f++) {
+        struct fleet_noise *row = &noise[f];
+        double scale, part = 1 - PART_MISSED / row->count;
+        if (row->count < 3)
+            continue;
+        if (row->freedom != freedom) {
+            freedom = row->freedom;
+            bound = bound_of(search, 1, freedom);
+            without_one = bound_of(search, part, fmax(freedom * part, 1));
+        }
+        row->bound = bound;
+        scale = row->deviation * sqrt(1 + 1.0 / (row->count - 1));
+        row->smallest = fmax(matrix->least, scale * without_one) + POWER_80 * scale;
+    }
+}
+
+static bool stands_out(const struct fleet_matrix *matrix, const struct fleet_noise *noise, int node)
+{
+    for (int f = 0; f < matrix->figures; f++) {
+        double slow = values_of(matrix, f)[node];
+        double stated = matrix->stated[(int64_t)f * matrix->nodes + node];
+        if (!isnan(slow) && fabs(slow - noise[f].mean) >= matrix->least &&
+            fabs(fleet_noise_deviations(&noise[f], slow, stated)) > noise[f].bound)
+            return true;
+    }
+    return false;
+}
+
+static int by_score(const void *left, const void *right, void *scores)
+{
+    const double *score = scores;
+
+    return COMPARE(score[*(const int *)right], score[*(const int *)left]);
+}
+
+/* The machines by their largest deviation from a median, which half of them may miss without moving it. */
+static void put_in_order(struct search *search)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    double *score = search->scores;
+
+    for (int i = 0; i < matrix->nodes; i++) score[i] = 0;
+    for (int f = 0; f < matrix->figures; f++) {
+        const double *slow = values_of(matrix, f);
+        double median, deviation;
+        int count = 0;
+        for (int i = 0; i < matrix->nodes; i++)
+            if (!search->removed[i] && !isnan(slow[i]))
+                search->scratch[count++] = slow[i];
+        if (count < 3)
+            continue;
+        median = stats_median(search->scratch, count);
+        for (int i = 0; i < count; i++) search->scratch[i] = fabs(search->scratch[i] - median);
+        deviation = MAD_SCALE * stats_median(search->scratch, count);
+        for (int i = 0; i < matrix->nodes; i++)
+            if (!isnan(slow[i]) && fabs(slow[i] - median) >= matrix->least)
+                score[i] = fmax(score[i], fabs(slow[i] - median) / fmax(deviation, DBL_MIN));
+    }
+    for (int i = 0; i < matrix->nodes; i++) search->order[i] = i;
+    qsort_r(search->order, (size_t)matrix->nodes, sizeof *search->order, by_score, score);
+    while (search->suspects < (matrix->nodes - 1) / 2 &&
+           score[search->order[search->suspects]] > SUSPECT)
+        search->suspects++;
+}
+
+/* Removes the doubtful, if enough others are left to judge by. */
+static void remove_doubtful(struct search *search)
+{
+    const struct fleet_matrix *matrix = search->matrix;
+    int clean = 0;
+
+    for (int i = 0; i < matrix->nodes; i++) clean += !matrix->doubtful[i];
+    for (int i = 0; i < matrix->nodes; i++)
+        search->removed[i] = clean >= 4 && 2 * clean > matrix->nodes && matrix->doubtful[i];
+}
+
+enum status fleet_noise_find(struct fleet_noise *noise, bool *out,
+                             const struct fleet_matrix *matrix)
+{
+    enum status status = STATUS_OK;
+    struct search search = { .matrix = matrix };
+    int found = 0;
+
+    TRY_OUT(rows_make(&search.removed, matrix->nodes));
+    TRY_OUT(rows_make(&search.order, matrix->nodes));
+    TRY_OUT(rows_make(&search.scratch, matrix->nodes));
+    TRY_OUT(rows_make(&search.variances, matrix->figures));
+    TRY_OUT(rows_make(&search.scores, (int64_t)matrix->nodes * (matrix->figures + 1)));
+    remove_doubtful(&search);
+    put_in_order(&search);
+    for (int k = 0; k < search.suspects; k++) {
+        search.removed[search.order[k]] = true;
+        judge_others(&search, noise);
+        if (stands_out(matrix, noise, search.order[k]))
+            found = k + 1;
+    }
+    for (int k = found; k < search.suspects; k++)
+        search.removed[search.order[k]] = matrix->doubtful[search.order[k]];
+    judge_others(&search, noise);
+    for (int i = 0; i < matrix->nodes; i++) out[i] = search.removed[i];
+
+out:
+    free(search.removed);
+    free(search.order);
+    free(search.scratch);
+    free(search.variances);
+    free(search.scores);
+    return status;
+}

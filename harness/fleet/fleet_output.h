@@ -1,0 +1,25 @@
+/* The output of `fleet`, for people and for programs. */
+#ifndef HARNESS_FLEET_FLEET_OUTPUT_H
+#define HARNESS_FLEET_FLEET_OUTPUT_H
+
+#include "harness/fleet/fleet.h"
+#include "harness/text/json.h"
+#include "harness/text/page.h"
+
+/* A file that could not be read, and why. */
+struct fleet_skipped {
+    const char *path;
+    char reason[256];
+};
+
+void fleet_page(const struct page *page, const struct fleet *fleet,
+                const struct fleet_skipped *skipped, int skipped_count);
+
+/* docs/fleet.md describes the members. */
+void fleet_json(struct json *json, cJSON *root, const struct fleet *fleet,
+                const struct fleet_skipped *skipped, int skipped_count);
+
+/* Why the machine `node` is out: "gemm_fp32 20% less, numerics_gemm". */
+void fleet_why(char *text, size_t size, const struct fleet *fleet, int node);
+
+#endif

@@ -1,0 +1,95 @@
+/* The ranks of a job beside each other: thousands of records of digests, joined by their collectives.
+ *
+ * A collective ends on all ranks of its group together, so that what a rank does between two of them is on its own
+ * clock: nothing here compares the clocks of two machines, but to say how they differ. */
+#ifndef HARNESS_FLEET_JOB_JOB_H
+#define HARNESS_FLEET_JOB_JOB_H
+
+#include "harness/base/system/arena.h"
+#include "harness/desk/diagnosis/digest/rank_record.h"
+
+/* A rank in a collective, in the order in which the rank enters them. */
+struct job_entry {
+    int32_t meeting; /* in job.meetings */
+    int64_t own_ns;  /* before it, not in collectives */
+    int64_t ns;      /* in it */
+    int64_t end_ns;  /* on the clock of its node */
+};
+
+struct job_rank {
+    int64_t rank;
+    const char *file;
+    struct rank_record record;
+    int32_t node;  /* in job.nodes */
+    int32_t place; /* among the ranks of its node */
+    int32_t rack;  /* in job.racks; -1: not known */
+    struct job_entry *entries;
+    int64_t entry_count;
+    double
+        late_ns; /* per step: own time beyond the others' (the median); what it does not wait for */
+};
+
+/* The same point of each step for all ranks: a collective of groups of one kind and size. */
+struct job_group {
+    const char *name, *ranks; /* of the process group, as the trace states them */
+    const char *kind;         /* "data", "tensor", "pipeline", "expert", or "group" */
+    const char *collective;
+    int64_t size;
+    int64_t member_count; /* that there are digests of */
+    int32_t *members;     /* [member_count], in job.ranks */
+    int64_t meeting_count;
+    double transfer_ns,
+        wait_ns;   /* per step: of who comes last, and what members wait beyond it, the mean */
+    int64_t bytes; /* per step; 0: not stated */
+};
+
+/* A collective of a group. */
+struct job_meeting {
+    int32_t group, step;
+    int32_t
+        slot; /* those with one number are alike: same step, number in it, kind and size of the group */
+    int32_t member_count;
+    int64_t transfer_ns; /* the least time of a member: that of who comes last */
+};
+
+struct job_node {
+    const char *name;
+    int64_t rank_count;
+    int32_t rack;            /* -1: not known */
+    double offset_ns, drift; /* of its clock, beyond the median of all; drift: 1e-6 is 1 ppm */
+};
+
+struct job {
+    struct arena *arena;
+    struct job_rank *ranks; /* by number */
+    int64_t rank_count, world_size;
+    struct job_node *nodes; /* by name */
+    int64_t node_count;
+    const char **racks; /* their names, if they are known (job_racks.h) */
+    int64_t rack_count;
+    struct job_group *groups;
+    int64_t group_count;
+    struct job_meeting *meetings;
+    int64_t meeting_count;
+    int64_t slot_count;
+    int64_t step_count; /* that all ranks have */
+    int64_t *numbers;   /* [step_count], the steps' */
+    double step_ns;     /* of the job: the mean of the medians of ranks */
+    double
+        replayed_ns; /* the same, if the collectives are gone through with each rank's own times */
+};
+
+/* Why a digest is not part of the job. */
+struct job_stranger {
+    const char *file;
+    char why[160];
+};
+
+/* Joins ranks [count] of one job, which it sorts. Those of another job, world or of no common step, and a rank's second
+ * digest, are left out and named in *strangers [*stranger_count]. Within arena_run(). No rank may be left: then
+ * rank_count is 0. */
+void job_join(struct job *job, struct arena *arena, struct job_rank *ranks,
+              const int64_t *world_sizes, int64_t count, struct job_stranger **strangers,
+              int64_t *stranger_count);
+
+#endif

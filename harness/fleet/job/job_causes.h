@@ -1,0 +1,59 @@
+/* Causes that hold a job back and that only its ranks together show: who or what is late, and what that costs.
+ *
+ * A rank is late by its own time beyond that of the others at the same point of the step (the median). Its peers in a
+ * small group wait for it and so come late to the next collective themselves, but their own time is like the others'.
+ * A cause costs what a replay without it gains (job_replay.h). Causes are found one after the other, the dearest first,
+ * each in the job without those before it. */
+#ifndef HARNESS_FLEET_JOB_JOB_CAUSES_H
+#define HARNESS_FLEET_JOB_JOB_CAUSES_H
+
+#include "harness/fleet/job/job.h"
+
+enum job_cause_kind {
+    JOB_LATE_RANK,
+    JOB_LATE_NODE,
+    JOB_LATE_RACK,
+    JOB_DRIFTING_NODE, /* later from step to step */
+    JOB_LATE_PLACE,    /* the ranks at one place of all nodes */
+    JOB_SLOW_LINK,     /* a group's transfers take longer than those of groups like it */
+    JOB_IMBALANCE,     /* own time goes with the tokens of rank and step */
+    JOB_WANDERING,     /* another rank is late in each step */
+    JOB_CAUSE_COUNT
+};
+
+struct job_cause {
+    enum job_cause_kind kind;
+    int64_t which;  /* in ranks, nodes, racks or groups, or the place; -1: none */
+    double lost_ns; /* per step */
+    double
+        late_ns; /* per step: how much later than the others, or longer; of a drifting node in the last step */
+};
+
+enum { JOB_CAUSES = 8, JOB_WITHOUT = 3 };
+
+/* A share of a step below which nothing is named. */
+#define JOB_CAUSE_LEAST 0.02
+
+/* The rank that holds each step up, and what it does longer than the others then. */
+struct job_critical {
+    int32_t rank;
+    double own_ns, beyond_ns; /* on the step's longest path; beyond the others' */
+    int part; /* enum step_part, the one that is longest beyond the others'; -1: none */
+};
+
+struct job_causes {
+    struct job_cause items[JOB_CAUSES];
+    int count;
+    bool holds;       /* a replay gives back the step within 5%; if not, nothing is named */
+    float *beyond_ns; /* [rank_count][step_count], own time beyond the others' */
+    struct job_critical *critical;  /* [step_count] */
+    int64_t without[JOB_WITHOUT];   /* so many of the latest ranks, */
+    double without_ns[JOB_WITHOUT]; /* and the step if they were like the others */
+};
+
+/* Also sets late_ns of the ranks, the clocks of the nodes and replayed_ns. Within arena_run(). */
+struct job_causes job_causes_of(struct arena *arena, struct job *job);
+
+const char *job_cause_name(enum job_cause_kind kind); /* "late_rank" */
+
+#endif

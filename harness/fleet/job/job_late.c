@@ -1,0 +1,582 @@
+#include "harness/fleet/job/job_late.h"
+
+#include "harness/base/figures/statistics.h"
+#include "harness/base/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LATE_LEAST    0.005 /* of a step: less is not looked at */
+#define SPREADS_LEAST 6.0  /* beyond the median of all, in their deviations: one in 1e9 by chance */
+#define OFTEN         0.75 /* of the steps, or of a node's ranks */
+#define GOES_WITH     0.3  /* correlation of own time and tokens */
+
+/* --- Own times beyond the others' --- */
+
+/* The median of each slot: a counting sort by slot, then each is sorted. */
+static void find_slots(struct arena *arena, const struct job *job, const struct job_times *times,
+                       double *slot_ns)
+{
+    struct arena *scratch = arena_scratch(arena);
+    int64_t all = times->first[job->rank_count];
+    int64_t *begin = ARENA_NEW(scratch, int64_t, job->slot_count + 1);
+    int64_t *filled = ARENA_NEW(scratch, int64_t, job->slot_count);
+    double *sorted = ARENA_NEW(scratch, double, all);
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t j = 0; j < job->ranks[i].entry_count; j++)
+            begin[job->meetings[job->ranks[i].entries[j].meeting].slot + 1]++;
+    for (int64_t i = 0; i < job->slot_count; i++) begin[i + 1] += begin[i];
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t j = 0; j < job->ranks[i].entry_count; j++) {
+            int32_t slot = job->meetings[job->ranks[i].entries[j].meeting].slot;
+            sorted[begin[slot] + filled[slot]++] = times->own_ns[times->first[i] + j];
+        }
+    for (int64_t i = 0; i < job->slot_count; i++) {
+        stats_sort(sorted + begin[i], (int)filled[i]);
+        slot_ns[i] = stats_sorted_median(sorted + begin[i], (int)filled[i]);
+    }
+    arena_close(scratch);
+}
+
+/* An entry, with its place in the step and what it is beyond the others. */
+struct visited {
+    int32_t step;
+    int64_t place, at; /* at: among all entries */
+    double own_ns, beyond_ns;
+};
+
+typedef void visit(void *context, const struct visited *entry);
+
+static void visit_rank(const struct job *job, const struct job_late *late,
+                       const struct job_times *times, int64_t which, visit *each, void *context)
+{
+    const struct job_rank *rank = &job->ranks[which];
+    struct visited entry = { .step = -1 };
+
+    for (int64_t i = 0; i < rank->entry_count; i++) {
+        const struct job_meeting *meeting = &job->meetings[rank->entries[i].meeting];
+        entry.place = meeting->step == entry.step ? entry.place + 1 : 0;
+        entry.step = meeting->step;
+        entry.at = times->first[which] + i;
+        entry.own_ns = times->own_ns[entry.at];
+        entry.beyond_ns = entry.own_ns - late->slot_ns[meeting->slot];
+        each(context, &entry);
+    }
+}
+
+struct summing {
+    struct job_late *late;
+    float *of_rank;
+    double sum_ns;
+};
+
+static void add_beyond(void *context, const struct visited *entry)
+{
+    struct summing *summing = context;
+
+    summing->of_rank[entry->step] += (float)entry->beyond_ns;
+    summing->sum_ns += entry->beyond_ns;
+    if (entry->place >= summing->late->places)
+        summing->late->places = entry->place + 1;
+}
+
+struct job_late job_late_of(struct arena *arena, const struct job *job,
+                            const struct job_times *times)
+{
+    struct job_late late = { .slot_ns = ARENA_NEW(arena, double, job->slot_count),
+                             .beyond_ns =
+                                 ARENA_NEW(arena, float, job->rank_count * job->step_count),
+                             .mean_ns = ARENA_NEW(arena, double, job->rank_count) };
+
+    find_slots(arena, job, times, late.slot_ns);
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        struct summing summing = { &late, late.beyond_ns + i * job->step_count, 0 };
+        visit_rank(job, &late, times, i, add_beyond, &summing);
+        late.mean_ns[i] = summing.sum_ns / (double)job->step_count;
+    }
+    return late;
+}
+
+/* --- Changes --- */
+
+static bool is_of(const struct job_rank *rank, int64_t number, const struct job_cause *cause)
+{
+    switch (cause->kind) {
+    case JOB_LATE_RANK:
+        return number == cause->which;
+    case JOB_LATE_NODE:
+    case JOB_DRIFTING_NODE:
+        return rank->node == cause->which;
+    case JOB_LATE_RACK:
+        return rank->rack == cause->which;
+    case JOB_LATE_PLACE:
+        return rank->place == cause->which;
+    default:
+        return false;
+    }
+}
+
+struct changing {
+    struct job_times *times;
+    const struct job_change *change;
+    double sign;
+};
+
+static void change_entry(void *context, const struct visited *entry)
+{
+    struct changing *changing = context;
+    const struct job_change *change = changing->change;
+
+    if (entry->place < change->places)
+        changing->times->own_ns[entry->at] -=
+            changing->sign *
+            (change->shift_ns[entry->place] + change->slope_ns[entry->place] * (double)entry->step);
+}
+
+void job_change_make(const struct job *job, struct job_times *times,
+                     const struct job_change *change, double sign)
+{
+    struct arena *scratch = arena_scratch(job->arena);
+    const struct job_late none = { .slot_ns = ARENA_NEW(scratch, double, job->slot_count) };
+    struct changing changing = { times, change, sign };
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        if (is_of(&job->ranks[i], i, &change->cause))
+            visit_rank(job, &none, times, i, change_entry, &changing);
+    for (int64_t i = 0; i < job->meeting_count && change->cause.kind == JOB_SLOW_LINK; i++)
+        if (job->meetings[i].group == change->cause.which)
+            times->transfer_ns[i] -= sign * change->transfer_ns;
+    for (int64_t i = 0; i < times->first[job->rank_count] && change->all_ns != NULL; i++)
+        times->own_ns[i] -= sign * change->all_ns[i];
+    arena_close(scratch);
+}
+
+/* The line through what the cause's ranks are beyond the others at a place of the step, over the steps; level, unless they
+ * drift. */
+struct fitting {
+    double *count, *x, *y, *xx, *xy; /* [places], sums */
+    int64_t places;
+};
+
+static void fit_entry(void *context, const struct visited *entry)
+{
+    struct fitting *fitting = context;
+    double x = (double)entry->step, y = entry->beyond_ns;
+
+    if (entry->place >= fitting->places)
+        return;
+    fitting->count[entry->place]++;
+    fitting->x[entry->place] += x;
+    fitting->y[entry->place] += y;
+    fitting->xx[entry->place] += x * x;
+    fitting->xy[entry->place] += x * y;
+}
+
+static void fit_change(struct arena *arena, const struct job *job, const struct job_late *late,
+                       const struct job_times *times, struct job_change *change)
+{
+    double *room = ARENA_NEW(arena, double, 7 * late->places);
+    struct fitting fitting = { room,
+                               room + late->places,
+                               room + 2 * late->places,
+                               room + 3 * late->places,
+                               room + 4 * late->places,
+                               late->places };
+
+    change->places = late->places;
+    change->shift_ns = room + 5 * late->places;
+    change->slope_ns = room + 6 * late->places;
+    for (int64_t i = 0; i < job->rank_count; i++)
+        if (is_of(&job->ranks[i], i, &change->cause))
+            visit_rank(job, late, times, i, fit_entry, &fitting);
+    for (int64_t i = 0; i < late->places; i++) {
+        double count = fitting.count[i];
+        double width = count * fitting.xx[i] - fitting.x[i] * fitting.x[i];
+        if (count > 0 && width > 0 && change->cause.kind == JOB_DRIFTING_NODE)
+            change->slope_ns[i] = (count * fitting.xy[i] - fitting.x[i] * fitting.y[i]) / width;
+        if (count > 0)
+            change->shift_ns[i] = (fitting.y[i] - change->slope_ns[i] * fitting.x[i]) / count;
+    }
+}
+
+/* --- Candidates --- */
+
+/* Values of ranks, nodes, places or groups that are alike, and where one is out. */
+struct crowd {
+    double median, deviation; /* robust; at least a tenth of what is looked at */
+    double least;             /* of a candidate */
+};
+
+static struct crowd crowd_of(struct arena *arena, const double *values, int64_t count,
+                             double step_ns)
+{
+    double *sorted = ARENA_NEW(arena, double, count);
+    struct crowd crowd = { 0, 0, 0 };
+
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    stats_sort(sorted, (int)count);
+    crowd.median = stats_sorted_median(sorted, (int)count);
+    for (int64_t i = 0; i < count; i++) sorted[i] = fabs(values[i] - crowd.median);
+    stats_sort(sorted, (int)count);
+    crowd.deviation = fmax(1.4826 * stats_sorted_median(sorted, (int)count),
+                           LATE_LEAST / SPREADS_LEAST * step_ns);
+    crowd.least = crowd.median + SPREADS_LEAST * crowd.deviation;
+    return crowd;
+}
+
+/* The highest value that is out, below `below`; -1: none. */
+static int64_t highest(const double *values, int64_t count, const struct crowd *crowd, double below)
+{
+    int64_t best = -1;
+
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] >= crowd->least && values[i] < below &&
+            (best < 0 || values[i] > values[best]))
+            best = i;
+    return best;
+}
+
+struct looking {
+    struct arena *arena;
+    const struct job *job;
+    const struct job_late *late;
+    const struct job_times *times;
+    struct job_change *items;
+    int count, most;
+};
+
+static bool is_often_late(const struct looking *looking, int64_t rank)
+{
+    const struct job *job = looking->job;
+    int64_t late = 0;
+
+    for (int64_t i = 0; i < job->step_count; i++)
+        late += (double)looking->late->beyond_ns[rank * job->step_count + i] >
+                looking->late->mean_ns[rank] / 4;
+    return (double)late >= OFTEN * (double)job->step_count;
+}
+
+static struct job_change *add(struct looking *looking, enum job_cause_kind kind, int64_t which,
+                              double late_ns)
+{
+    struct job_change *change;
+
+    if (looking->count == looking->most)
+        return NULL;
+    change = &looking->items[looking->count++];
+    *change = (struct job_change){ .cause = { .kind = kind, .which = which, .late_ns = late_ns } };
+    if (kind != JOB_SLOW_LINK)
+        fit_change(looking->arena, looking->job, looking->late, looking->times, change);
+    return change;
+}
+
+static void look_at_ranks(struct looking *looking)
+{
+    const double *values = looking->late->mean_ns;
+    struct crowd crowd =
+        crowd_of(looking->arena, values, looking->job->rank_count, looking->job->replayed_ns);
+    double below = INFINITY;
+
+    for (int taken = 0, tried = 0; taken < 2 && tried < 8; tried++) {
+        int64_t which = highest(values, looking->job->rank_count, &crowd, below);
+        if (which < 0)
+            return;
+        below = values[which];
+        if (!is_often_late(looking, which))
+            continue;
+        add(looking, JOB_LATE_RANK, which, values[which] - crowd.median);
+        taken++;
+    }
+}
+
+/* Whether most of a node's ranks are late, or of those at a place, and not one alone. */
+static bool are_mostly_late(const struct looking *looking, const struct job_cause *cause,
+                            double least)
+{
+    int64_t count = 0, late = 0;
+
+    for (int64_t i = 0; i < looking->job->rank_count; i++)
+        if (is_of(&looking->job->ranks[i], i, cause)) {
+            count++;
+            late += looking->late->mean_ns[i] >= least;
+        }
+    return count > 1 && (double)late >= OFTEN * (double)count;
+}
+
+/* Means of all ranks of a node, or at a place, if there are three or more. */
+static void look_at_sets(struct looking *looking, enum job_cause_kind kind, int64_t count,
+                         const double *values)
+{
+    struct crowd crowd;
+    double below = INFINITY;
+
+    if (count < 3)
+        return;
+    crowd = crowd_of(looking->arena, values, count, looking->job->replayed_ns);
+    for (int taken = 0; taken < 2; taken++) {
+        int64_t which = highest(values, count, &crowd, below);
+        struct job_cause cause = { .kind = kind, .which = which };
+        if (which < 0)
+            return;
+        below = values[which];
+        if (are_mostly_late(looking, &cause, crowd.median + (values[which] - crowd.median) / 2))
+            add(looking, kind, which, values[which] - crowd.median);
+    }
+}
+
+static void look_at_nodes(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    double *values = ARENA_NEW(looking->arena, double, job->node_count);
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        values[job->ranks[i].node] +=
+            looking->late->mean_ns[i] / (double)job->nodes[job->ranks[i].node].rank_count;
+    look_at_sets(looking, JOB_LATE_NODE, job->node_count, values);
+}
+
+static void look_at_racks(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    double *values, *ranks;
+
+    if (job->rack_count < 3)
+        return;
+    values = ARENA_NEW(looking->arena, double, job->rack_count);
+    ranks = ARENA_NEW(looking->arena, double, job->rack_count);
+    for (int64_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].rack >= 0) {
+            values[job->ranks[i].rack] += looking->late->mean_ns[i];
+            ranks[job->ranks[i].rack]++;
+        }
+    for (int64_t i = 0; i < job->rack_count; i++) values[i] /= ranks[i];
+    look_at_sets(looking, JOB_LATE_RACK, job->rack_count, values);
+}
+
+static void look_at_places(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    int64_t count = 0;
+    double *values, *ranks;
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].place >= count)
+            count = job->ranks[i].place + 1;
+    if (job->node_count < 3)
+        return;
+    values = ARENA_NEW(looking->arena, double, count);
+    ranks = ARENA_NEW(looking->arena, double, count);
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        values[job->ranks[i].place] += looking->late->mean_ns[i];
+        ranks[job->ranks[i].place]++;
+    }
+    for (int64_t i = 0; i < count; i++) values[i] /= ranks[i];
+    look_at_sets(looking, JOB_LATE_PLACE, count, values);
+}
+
+/* By how much each node gets later from the first step to the last. */
+static void look_at_drifts(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    double middle = (double)(job->step_count - 1) / 2, width = 0;
+    double *values = ARENA_NEW(looking->arena, double, job->node_count);
+    struct crowd crowd;
+    int64_t which;
+
+    if (job->step_count < 4 || job->node_count < 3)
+        return;
+    for (int64_t i = 0; i < job->step_count; i++)
+        width += ((double)i - middle) * ((double)i - middle);
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t j = 0; j < job->step_count; j++)
+            values[job->ranks[i].node] +=
+                ((double)j - middle) * (double)looking->late->beyond_ns[i * job->step_count + j] *
+                2 * middle / width / (double)job->nodes[job->ranks[i].node].rank_count;
+    crowd = crowd_of(looking->arena, values, job->node_count, job->replayed_ns);
+    which = highest(values, job->node_count, &crowd, INFINITY);
+    if (which >= 0)
+        add(looking, JOB_DRIFTING_NODE, which, values[which] - crowd.median);
+}
+
+/* Transfers of groups beyond those of groups that are alike. */
+static void look_at_links(struct looking *looking)
+{
+    const struct job *job = looking->job;
+    struct arena *arena = looking->arena;
+    double *slot_ns = ARENA_NEW(arena, double, job->slot_count);
+    double *values = ARENA_NEW(arena, double, job->group_count), *sorted;
+    int64_t *begin = ARENA_NEW(arena, int64_t, job->slot_count + 1),
+            *filled = ARENA_NEW(arena, int64_t, job->slot_count);
+    struct crowd crowd;
+    double below = INFINITY;
+
+    sorted = ARENA_NEW(arena, double, job->meeting_count);
+    for (int64_t i = 0; i < job->meeting_count; i++) begin[job->meetings[i].slot + 1]++;
+    for (int64_t i = 0; i < job->slot_count; i++) begin[i + 1] += begin[i];
+    for (int64_t i = 0; i < job->meeting_count; i++) {
+        int32_t slot = job->meetings[i].slot;
+        sorted[begin[slot] + filled[slot]++] = looking->times->transfer_ns[i];
+    }
+    for (int64_t i = 0; i < job->slot_count; i++) {
+        stats_sort(sorted + begin[i], (int)filled[i]);
+        slot_ns[i] =
+            filled[i] < 3 ? INFINITY : stats_sorted_median(sorted + begin[i], (int)filled[i]);
+    }
+    for (int64_t i = 0; i < job->meeting_count; i++)
+        if (isfinite(slot_ns[job->meetings[i].slot]))
+            values[job->meetings[i].group] +=
+                (looking->times->transfer_ns[i] - slot_ns[job->meetings[i].slot]) /
+                (double)job->step_count;
+    crowd = crowd_of(arena, values, job->group_count, job->replayed_ns);
+    for (int taken = 0; taken < 2; taken++) {
+        int64_t which = highest(values, job->group_count, &crowd, below);
+        struct job_change *change;
+        if (which < 0)
+            return;
+        below = values[which];
+        change = add(looking, JOB_SLOW_LINK, which, values[which] - crowd.median);
+        if (change != NULL)
+            change->transfer_ns = (values[which] - crowd.median) * (double)job->step_count /
+                                  (double)job->groups[which].meeting_count;
+    }
+}
+
+int job_candidates(struct arena *arena, const struct job *job, const struct job_late *late,
+                   const struct job_times *times, struct job_change *candidates, int most)
+{
+    struct looking looking = { arena, job, late, times, candidates, 0, most };
+
+    look_at_ranks(&looking);
+    look_at_nodes(&looking);
+    look_at_racks(&looking);
+    look_at_drifts(&looking);
+    look_at_places(&looking);
+    look_at_links(&looking);
+    return looking.count;
+}
+
+/* --- What is uneven --- */
+
+/* [rank_count][step_count], beyond the median of the step; NULL: not all state them. */
+static double *tokens_of(struct arena *arena, const struct job *job)
+{
+    double *tokens = ARENA_NEW(arena, double, job->rank_count * job->step_count);
+    double *sorted = ARENA_NEW(arena, double, job->rank_count);
+
+    for (int64_t step = 0; step < job->step_count; step++) {
+        double median;
+        for (int64_t i = 0; i < job->rank_count; i++) {
+            if (job->ranks[i].record.tokens[step] < 0)
+                return NULL;
+            sorted[i] = (double)job->ranks[i].record.tokens[step];
+            tokens[i * job->step_count + step] = sorted[i];
+        }
+        stats_sort(sorted, (int)job->rank_count);
+        median = stats_sorted_median(sorted, (int)job->rank_count);
+        for (int64_t i = 0; i < job->rank_count; i++) tokens[i * job->step_count + step] -= median;
+    }
+    return tokens;
+}
+
+/* By how much own time grows with a token, at each place of the step. */
+struct growing {
+    const double *tokens; /* of the rank */
+    double *xx, *xy, *yy; /* [places], sums */
+    double *all_ns;       /* NULL: sums are taken */
+};
+
+static void grow(void *context, const struct visited *entry)
+{
+    struct growing *growing = context;
+    double x = growing->tokens[entry->step], y = entry->beyond_ns;
+    int64_t place = entry->place;
+
+    if (growing->all_ns != NULL) {
+        growing->all_ns[entry->at] =
+            growing->xx[place] > 0 ? x * growing->xy[place] / growing->xx[place] : 0;
+        return;
+    }
+    growing->xx[place] += x * x;
+    growing->xy[place] += x * y;
+    growing->yy[place] += y * y;
+}
+
+static void grow_all(const struct job *job, const struct job_late *late,
+                     const struct job_times *times, const double *tokens, struct growing *growing)
+{
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        growing->tokens = tokens + i * job->step_count;
+        visit_rank(job, late, times, i, grow, growing);
+    }
+}
+
+bool job_imbalance(struct arena *arena, const struct job *job, const struct job_late *late,
+                   const struct job_times *times, struct job_change *change)
+{
+    const double *tokens = tokens_of(arena, job);
+    struct growing growing = { .xx = ARENA_NEW(arena, double, late->places),
+                               .xy = ARENA_NEW(arena, double, late->places),
+                               .yy = ARENA_NEW(arena, double, late->places) };
+    bool goes_with = false;
+
+    *change = (struct job_change){ .cause = { .kind = JOB_IMBALANCE, .which = -1 } };
+    if (tokens == NULL)
+        return false;
+    grow_all(job, late, times, tokens, &growing);
+    for (int64_t i = 0; i < late->places; i++) {
+        double xx = growing.xx[i], xy = growing.xy[i];
+        if (xx > 0 && xy >= GOES_WITH * sqrt(xx * growing.yy[i])) {
+            goes_with = true;
+            change->cause.late_ns +=
+                xy / xx * sqrt(xx / (double)(job->rank_count * job->step_count));
+        } else {
+            growing.xx[i] = 0;
+        }
+    }
+    growing.all_ns = change->all_ns = ARENA_NEW(arena, double, times->first[job->rank_count]);
+    grow_all(job, late, times, tokens, &growing);
+    return goes_with;
+}
+
+static void take_beyond(void *context, const struct visited *entry)
+{
+    struct job_change *change = context;
+
+    change->all_ns[entry->at] = entry->beyond_ns;
+}
+
+void job_evenness(struct arena *arena, const struct job *job, const struct job_late *late,
+                  const struct job_times *times, struct job_change *change)
+{
+    *change =
+        (struct job_change){ .cause = { .kind = JOB_WANDERING, .which = -1 },
+                             .all_ns = ARENA_NEW(arena, double, times->first[job->rank_count]) };
+    for (int64_t i = 0; i < job->rank_count; i++)
+        visit_rank(job, late, times, i, take_beyond, change);
+}
+
+/* --- Without the latest --- */
+
+struct by_mean {
+    double mean_ns;
+    int64_t rank;
+};
+
+COMPARATOR(compare_means, struct by_mean, DESCENDING(mean_ns))
+
+void job_without(struct arena *arena, const struct job *job, const struct job_late *late,
+                 struct job_times *times, int64_t count)
+{
+    struct by_mean *sorted = ARENA_NEW(arena, struct by_mean, job->rank_count);
+
+    for (int64_t i = 0; i < job->rank_count; i++)
+        sorted[i] = (struct by_mean){ late->mean_ns[i], i };
+    qsort(sorted, (size_t)job->rank_count, sizeof *sorted, compare_means);
+    for (int64_t i = 0; i < count && i < job->rank_count; i++) {
+        struct job_change change = { .cause = { .kind = JOB_LATE_RANK, .which = sorted[i].rank } };
+        fit_change(arena, job, late, times, &change);
+        job_change_make(job, times, &change, 1);
+    }
+}

@@ -1,0 +1,418 @@
+#include "harness/fleet/job/job_output.h"
+
+#include "harness/base/figures/quantity.h"
+#include "harness/base/words/text.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA = 1, NAMED_MOST = 8, LATEST = 8, KINDS_MOST = 16, TEXT_SIZE = 400 };
+
+/* --- Words --- */
+
+/* "rank 479 on node059" */
+static void name_cause(char *text, size_t size, const struct job *job,
+                       const struct job_cause *cause)
+{
+    const struct job_group *group = &job->groups[cause->kind == JOB_SLOW_LINK ? cause->which : 0];
+
+    switch (cause->kind) {
+    case JOB_LATE_RANK:
+        snprintf(text, size, "Rank %lld on %s is late", (long long)job->ranks[cause->which].rank,
+                 job->nodes[job->ranks[cause->which].node].name);
+        break;
+    case JOB_LATE_NODE:
+        snprintf(text, size, "The ranks of node %s are late", job->nodes[cause->which].name);
+        break;
+    case JOB_LATE_RACK:
+        snprintf(text, size, "The ranks of rack %s are late", job->racks[cause->which]);
+        break;
+    case JOB_DRIFTING_NODE:
+        snprintf(text, size, "The ranks of node %s get later from step to step",
+                 job->nodes[cause->which].name);
+        break;
+    case JOB_LATE_PLACE:
+        snprintf(text, size, "Rank %lld of every node is late", (long long)cause->which);
+        break;
+    case JOB_SLOW_LINK:
+        snprintf(text, size, "A %s group is slow: %s, with rank %lld", group->kind,
+                 group->name[0] != '\0' ? group->name : "without a name",
+                 (long long)job->ranks[group->members[0]].rank);
+        break;
+    case JOB_IMBALANCE:
+        snprintf(text, size, "Tokens are uneven: a rank with more of them is late");
+        break;
+    default:
+        snprintf(text, size, "Another rank is late in each step");
+    }
+}
+
+static const char *advice(enum job_cause_kind kind)
+{
+    static const char *const texts[JOB_CAUSE_COUNT] = {
+        [JOB_LATE_RANK] =
+            "look at the digest or trace of that rank (diagnose --rank), and at its device",
+        [JOB_LATE_NODE] = "compare that machine with the others (doctor, fleet), or leave it out",
+        [JOB_LATE_RACK] =
+            "compare what its machines share with other racks: switch, power, cooling",
+        [JOB_DRIFTING_NODE] = "look at its temperatures and clocks: doctor --soak",
+        [JOB_LATE_PLACE] =
+            "look at what these ranks share: a slot, a socket, a process beside them",
+        [JOB_SLOW_LINK] = "look at the links between its members: bench, and counters of errors",
+        [JOB_IMBALANCE] = "share tokens evenly: pack sequences, or sort them by length",
+        [JOB_WANDERING] =
+            "look for what differs between ranks by chance: samples, files, other programs",
+    };
+
+    return texts[kind];
+}
+
+/* Ranks that there is no digest of. */
+static int64_t name_missing(char *text, size_t size, const struct job *job)
+{
+    int64_t missing = 0, next = 0;
+
+    text[0] = '\0';
+    for (int64_t rank = 0; rank < job->world_size && rank < 1 << 20; rank++) {
+        if (next < job->rank_count && job->ranks[next].rank == rank) {
+            next++;
+            continue;
+        }
+        if (missing++ < NAMED_MOST)
+            text_join(text, size, ", ", "%lld", (long long)rank);
+    }
+    if (missing > NAMED_MOST)
+        text_append(text, size, " and %lld more", (long long)(missing - NAMED_MOST));
+    return missing;
+}
+
+/* --- Groups of a kind --- */
+
+struct group_kind {
+    const struct job_group *first;
+    int64_t count;
+    double transfer_ns, wait_ns;
+};
+
+static int gather_kinds(const struct job *job, struct group_kind kinds[KINDS_MOST])
+{
+    int count = 0;
+
+    for (int64_t i = 0; i < job->group_count; i++) {
+        const struct job_group *group = &job->groups[i];
+        int at = 0;
+        while (at < count && (strcmp(kinds[at].first->kind, group->kind) != 0 ||
+                              kinds[at].first->size != group->size))
+            at++;
+        if (at == KINDS_MOST)
+            continue;
+        if (at == count)
+            kinds[count++] = (struct group_kind){ .first = group };
+        kinds[at].count++;
+        kinds[at].transfer_ns += group->transfer_ns;
+        kinds[at].wait_ns += group->wait_ns;
+    }
+    for (int i = 0; i < count; i++) {
+        kinds[i].transfer_ns /= (double)kinds[i].count;
+        kinds[i].wait_ns /= (double)kinds[i].count;
+    }
+    return count;
+}
+
+static void print_kinds(const struct page *page, const struct job *job)
+{
+    static const struct column columns[] = {
+        { "group", -10, 0 }, { "ranks", 6, 0 }, { "groups", 7, 0 },  { "transfer", 9, 0 },
+        { "waits", 9, 0 },   { "bytes", 9, 0 }, { "", PAGE_CUT, 0 },
+    };
+    struct group_kind kinds[KINDS_MOST];
+    struct page_rows *rows;
+    int count = gather_kinds(job, kinds);
+
+    page_heading(page, "Groups: means per step");
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int i = 0; i < count; i++) {
+        const struct job_group *first = kinds[i].first;
+        struct quantity_text transfer = quantity_time(kinds[i].transfer_ns),
+                             waits = quantity_time(kinds[i].wait_ns),
+                             bytes = quantity_bytes(first->bytes > 0 ? (double)first->bytes : NAN);
+        char size[24], groups[24];
+        const char *const cells[] = { first->kind, size,       groups,           transfer.text,
+                                      waits.text,  bytes.text, first->collective };
+        snprintf(size, sizeof size, "%lld", (long long)first->size);
+        snprintf(groups, sizeof groups, "%lld", (long long)kinds[i].count);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+/* --- The latest ranks --- */
+
+/* Puts the latest ranks in `latest`; returns how many. */
+static int find_latest(const struct job *job, const struct job_rank *latest[LATEST])
+{
+    int count = 0;
+
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        int at = count;
+        while (at > 0 && latest[at - 1]->late_ns < job->ranks[i].late_ns) at--;
+        if (at == LATEST)
+            continue;
+        count += count < LATEST;
+        for (int j = count - 1; j > at; j--) latest[j] = latest[j - 1];
+        latest[at] = &job->ranks[i];
+    }
+    return count;
+}
+
+static int64_t critical_steps(const struct job_view *view, const struct job_rank *rank)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < view->job->step_count; i++)
+        count += view->causes->critical[i].rank == rank - view->job->ranks;
+    return count;
+}
+
+static void print_latest(const struct page *page, const struct job_view *view)
+{
+    static const struct column columns[] = {
+        { "rank", 7, 0 }, { "late", 9, 0 }, { "holds up", 9, 0 }, { "node", PAGE_CUT, 0 }
+    };
+    const struct job_rank *latest[LATEST];
+    int count = find_latest(view->job, latest);
+    struct page_rows *rows;
+
+    page_heading(page, "The latest ranks: own time beyond the others', per step");
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int i = 0; i < count; i++) {
+        struct quantity_text late = quantity_time(latest[i]->late_ns);
+        char rank[24], steps[32];
+        const char *const cells[] = { rank, late.text, steps,
+                                      view->job->nodes[latest[i]->node].name };
+        snprintf(rank, sizeof rank, "%lld", (long long)latest[i]->rank);
+        snprintf(steps, sizeof steps, "%lld of %lld", (long long)critical_steps(view, latest[i]),
+                 (long long)view->job->step_count);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+    for (int i = 0; i < JOB_WITHOUT; i++)
+        if (view->causes->without[i] > 0 && view->causes->without_ns[i] > 0)
+            page_paragraph(page, INK_DIM,
+                           "If the latest %lld were like the others: %.4g steps/s instead of %.4g.",
+                           (long long)view->causes->without[i], 1e9 / view->causes->without_ns[i],
+                           1e9 / view->job->replayed_ns);
+}
+
+/* --- Clocks --- */
+
+static const struct job_node *farthest(const struct job *job)
+{
+    const struct job_node *far = &job->nodes[0];
+
+    for (int64_t i = 1; i < job->node_count; i++)
+        if (fabs(job->nodes[i].offset_ns) > fabs(far->offset_ns))
+            far = &job->nodes[i];
+    return far;
+}
+
+static void print_clocks(const struct page *page, const struct job *job)
+{
+    const struct job_node *far;
+
+    if (job->node_count < 2)
+        return;
+    far = farthest(job);
+    page_paragraph(page, INK_DIM,
+                   "Clocks: that of %s is farthest from the median of all nodes, by %s, and drifts "
+                   "by %.1f ppm. No figure here depends on that.",
+                   far->name, quantity_time(fabs(far->offset_ns)).text, 1e6 * far->drift);
+}
+
+/* --- The page --- */
+
+static void print_doubts(const struct page *page, const struct job_view *view)
+{
+    char missing[TEXT_SIZE];
+    int64_t count = name_missing(missing, sizeof missing, view->job);
+
+    if (count > 0)
+        page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", count == 1 ? "" : "s", missing);
+    for (int64_t i = 0; i < view->stranger_count && i < NAMED_MOST; i++)
+        page_paragraph(page, INK_DOUBTFUL, "Left out: %s: %s.", view->strangers[i].file,
+                       view->strangers[i].why);
+    if (view->stranger_count > NAMED_MOST)
+        page_paragraph(page, INK_DOUBTFUL, "Left out: %lld more.",
+                       (long long)(view->stranger_count - NAMED_MOST));
+}
+
+static void print_causes(const struct page *page, const struct job_view *view)
+{
+    const struct job *job = view->job;
+    char name[TEXT_SIZE];
+
+    page_heading(page, "Findings");
+    if (!view->causes->holds)
+        page_paragraph(page, INK_DOUBTFUL,
+                       "The collectives in these digests do not explain the step, so nothing is "
+                       "named.");
+    else if (view->causes->count == 0)
+        page_paragraph(page, INK_GOOD,
+                       "None: nothing that only some ranks show costs %.0f%% or more.",
+                       100 * JOB_CAUSE_LEAST);
+    for (int i = 0; i < view->causes->count; i++) {
+        const struct job_cause *cause = &view->causes->items[i];
+        name_cause(name, sizeof name, job, cause);
+        page_item(page, i + 1, job_cause_name(cause->kind), name, INK_BAD, "");
+        page_detail(page, "Costs %s per step, %.1f%% of %s.", quantity_time(cause->lost_ns).text,
+                    100 * cause->lost_ns / job->replayed_ns, quantity_time(job->step_ns).text);
+        page_detail(page, "Do: %s", advice(cause->kind));
+    }
+}
+
+void job_page(const struct page *page, const struct job_view *view)
+{
+    const struct job *job = view->job;
+    char title[96], name[TEXT_SIZE];
+
+    snprintf(title, sizeof title, "%lld of %lld ranks on %lld node%s", (long long)job->rank_count,
+             (long long)job->world_size, (long long)job->node_count,
+             job->node_count == 1 ? "" : "s");
+    page_title(page, title);
+    print_doubts(page, view);
+    page_paragraph(page, INK_PLAIN, "A step takes %s, the median of ranks over %lld steps.",
+                   quantity_time(job->step_ns).text, (long long)job->step_count);
+    print_causes(page, view);
+    print_kinds(page, job);
+    if (view->causes->holds) {
+        print_latest(page, view);
+        print_clocks(page, job);
+    }
+    if (view->causes->count == 0)
+        return;
+    name_cause(name, sizeof name, job, &view->causes->items[0]);
+    page_summary(page, "In short: %s.", name);
+}
+
+/* --- JSON --- */
+
+static void add_causes(struct json *json, cJSON *to, const struct job_view *view)
+{
+    const struct job *job = view->job;
+    cJSON *array = json_array(json, to, "findings");
+    char text[TEXT_SIZE];
+
+    for (int i = 0; i < view->causes->count; i++) {
+        const struct job_cause *cause = &view->causes->items[i];
+        cJSON *object = json_object(json, array, NULL);
+        bool node = cause->kind == JOB_LATE_NODE || cause->kind == JOB_DRIFTING_NODE;
+        name_cause(text, sizeof text, job, cause);
+        json_text(json, object, "id", job_cause_name(cause->kind));
+        json_number(json, object, "rank",
+                    cause->kind == JOB_LATE_RANK ? (double)job->ranks[cause->which].rank : NAN);
+        json_text(json, object, "node", node ? job->nodes[cause->which].name : NULL);
+        json_text(json, object, "rack",
+                  cause->kind == JOB_LATE_RACK ? job->racks[cause->which] : NULL);
+        json_number(json, object, "place",
+                    cause->kind == JOB_LATE_PLACE ? (double)cause->which : NAN);
+        json_text(json, object, "group",
+                  cause->kind == JOB_SLOW_LINK ? job->groups[cause->which].name : NULL);
+        json_number(json, object, "lost_ns_per_step", cause->lost_ns);
+        json_number(json, object, "late_ns", cause->late_ns);
+        json_text(json, object, "text", text);
+        json_text(json, object, "advice", advice(cause->kind));
+    }
+}
+
+static void add_groups(struct json *json, cJSON *to, const struct job *job)
+{
+    struct group_kind kinds[KINDS_MOST];
+    cJSON *array = json_array(json, to, "groups");
+    int count = gather_kinds(job, kinds);
+
+    for (int i = 0; i < count; i++) {
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "kind", kinds[i].first->kind);
+        json_integer(json, object, "size", kinds[i].first->size);
+        json_integer(json, object, "count", kinds[i].count);
+        json_text(json, object, "collective", kinds[i].first->collective);
+        json_number(json, object, "transfer_ns", kinds[i].transfer_ns);
+        json_number(json, object, "wait_ns", kinds[i].wait_ns);
+    }
+}
+
+static void add_steps(struct json *json, cJSON *to, const struct job_view *view)
+{
+    const struct job *job = view->job;
+    cJSON *array = json_array(json, to, "steps");
+
+    for (int64_t i = 0; i < job->step_count && view->causes->holds; i++) {
+        const struct job_critical *critical = &view->causes->critical[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_integer(json, object, "number", job->numbers[i]);
+        json_number(json, object, "critical_rank",
+                    critical->rank >= 0 ? (double)job->ranks[critical->rank].rank : NAN);
+        json_number(json, object, "own_ns", critical->own_ns);
+        json_number(json, object, "beyond_others_ns", critical->beyond_ns);
+        json_text(json, object, "part",
+                  critical->part >= 0 ? step_part_name((enum step_part)critical->part) : NULL);
+    }
+}
+
+static void add_nodes(struct json *json, cJSON *to, const struct job *job)
+{
+    cJSON *array = json_array(json, to, "nodes");
+
+    for (int64_t i = 0; i < job->node_count; i++) {
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "node", job->nodes[i].name);
+        json_text(json, object, "rack",
+                  job->nodes[i].rack >= 0 ? job->racks[job->nodes[i].rack] : NULL);
+        json_integer(json, object, "ranks", job->nodes[i].rank_count);
+        json_number(json, object, "clock_offset_ns", job->nodes[i].offset_ns);
+        json_number(json, object, "clock_drift_ppm", 1e6 * job->nodes[i].drift);
+    }
+}
+
+static void add_ranks(struct json *json, cJSON *to, const struct job *job)
+{
+    const struct job_rank *latest[LATEST];
+    int count = find_latest(job, latest);
+    cJSON *array = json_array(json, to, "latest_ranks");
+
+    for (int i = 0; i < count; i++) {
+        cJSON *object = json_object(json, array, NULL);
+        json_integer(json, object, "rank", latest[i]->rank);
+        json_text(json, object, "node", job->nodes[latest[i]->node].name);
+        json_number(json, object, "late_ns", latest[i]->late_ns);
+    }
+}
+
+void job_json(struct json *json, cJSON *to, const struct job_view *view)
+{
+    const struct job *job = view->job;
+    char missing[TEXT_SIZE];
+    cJSON *array;
+
+    json_integer(json, to, "schema", SCHEMA);
+    json_integer(json, to, "ranks", job->rank_count);
+    json_integer(json, to, "world_size", job->world_size);
+    json_integer(json, to, "missing", name_missing(missing, sizeof missing, job));
+    json_number(json, to, "step_ns", job->step_ns);
+    json_number(json, to, "replayed_ns", job->replayed_ns);
+    json_bool(json, to, "explained", view->causes->holds);
+    array = json_array(json, to, "left_out");
+    for (int64_t i = 0; i < view->stranger_count; i++) {
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "file", view->strangers[i].file);
+        json_text(json, object, "reason", view->strangers[i].why);
+    }
+    add_causes(json, to, view);
+    add_groups(json, to, job);
+    add_steps(json, to, view);
+    add_ranks(json, to, job);
+    add_nodes(json, to, job);
+}

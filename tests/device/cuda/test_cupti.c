@@ -1,0 +1,320 @@
+/* CUPTI as a library: from where it is loaded, what is said when it is not there or refuses, and whether
+ * the toolkit's own is laid out as the collector reads it. A process loads it once, so each case is one
+ * run of this program, told apart by its argument:
+ *
+ *     test_cupti missing|empty|version|dated|newer|refusing|real
+ *
+ * The stand-in for CUPTI and an empty library come in LD_LIBRARY_PATH, CUDA_HOME or VIRTUAL_ENV. */
+#include "harness/device/cuda/cupti/cupti.h"
+
+#include "harness/device/cuda/cupti/cupti_calls.h"
+#include "harness/device/cuda/cupti/cupti_collector.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_says(const char *part)
+{
+    if (strstr(status_last()->text, part) == NULL)
+        fail_msg("the error says \"%s\", nothing of \"%s\"", status_last()->text, part);
+}
+
+static void a_missing_library_is_named_with_what_to_do(void **state)
+{
+    const struct cupti *cupti = NULL;
+    (void)state;
+
+    for (int i = 0; i < 2; i++) { /* The second try says the same. */
+        assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
+        assert_null(cupti);
+        assert_says("libcupti.so.13");
+        assert_says("file too short");
+        assert_says("CUDA_HOME");
+        assert_says("the timing is unaffected");
+    }
+}
+
+static void a_library_that_lacks_functions_is_refused(void **state)
+{
+    const struct cupti *cupti = NULL;
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
+        assert_null(cupti);
+        assert_says("libcupti.so.13 has no cupti");
+        assert_says("CUDA 13.0 or newer");
+    }
+}
+
+static void another_major_version_is_refused(void **state)
+{
+    const struct cupti *cupti = NULL;
+    (void)state;
+
+    setenv("CHOKEPOINT_FAKE_CUPTI", "version=28", 1); /* CUDA 12.9 counted in another way */
+    assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
+    assert_says("version 28");
+    setenv("CHOKEPOINT_FAKE_CUPTI", "version=140000", 1);
+    assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
+    assert_says("version 140000");
+    setenv("CHOKEPOINT_FAKE_CUPTI", "version=130200", 1);
+    assert_int_equal(cupti_load(&cupti), STATUS_OK);
+    assert_non_null(cupti);
+}
+
+static uint32_t version_loaded(void)
+{
+    const struct cupti *cupti = NULL;
+    uint32_t version = 0;
+
+    assert_int_equal(cupti_load(&cupti), STATUS_OK);
+    assert_int_equal(cupti->get_version(&version), CUPTI_SUCCESS);
+    return version;
+}
+
+/* CUDA 13.0 before Update 1 comes first in both, and a newer one from pip in the second. */
+static void a_dated_one_will_do_where_there_is_no_other(void **state)
+{
+    (void)state;
+    assert_int_equal(version_loaded(), 130000);
+    assert_int_equal(version_loaded(), 130000);
+}
+
+static void a_newer_one_elsewhere_is_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(version_loaded(), CUPTI_API_VERSION);
+}
+
+static const struct cudaDeviceProp gpu;
+
+/* cupti_result.h says what the errors mean. */
+static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state)
+{
+    static const struct {
+        const char *failing, *says;
+    } cases[] = {
+        { "cuptiSubscribe_v2=39", "CUPTI for another tool is there already" },
+        { "cuptiSubscribe_v2=39", "CUDA_INJECTION64_PATH" },
+        { "cuptiSubscribe_v2=15", "driver 580" },
+        { "cuptiSubscribe_v2=999", "nvidia-smi" },
+        { "cuptiSubscribe_v2=41", "confidential computing" },
+        { "cuptiSubscribe_v2=43", "MIG" },
+        { "cuptiSubscribe_v2=45", "WSL" },
+        { "cuptiSubscribe_v2=12345", "12345" },
+        { "cuptiSubscribe_v2=12345,cuptiGetResultString=1", "an error without a name" },
+        { "cuptiEnableDomain=1", "cuptiEnableDomain said" },
+        { "cuptiSetThreadIdType=1", "cuptiSetThreadIdType said" },
+        { "cuptiActivityRegisterTimestampCallback=11", "cuptiActivityRegisterTimestampCallback" },
+        { "cuptiActivityEnableAllSyncRecords=1", "cuptiActivityEnableAllSyncRecords" },
+        { "cuptiActivityRegisterCallbacks=999", "cuptiActivityRegisterCallbacks" },
+        { "cuptiActivityEnable=35", "NVreg_RestrictProfilingToAdminUsers=0" },
+        { "cuptiActivityEnable=26", "dcgmi" },
+        { "cuptiActivityEnable=40", "hypervisor" },
+        { "cuptiActivityEnable=2", "7.5" },
+        { "cuptiActivityEnableRuntimeApi=1", "cuptiActivityEnableRuntimeApi said" },
+        { "cuptiActivityEnableDriverApi=1", "cuptiActivityEnableDriverApi said" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
+        assert_int_equal(cupti_collector_start(0, &gpu), STATUS_NO_LIBRARY);
+        assert_says(cases[i].says);
+        assert_says("the timing is unaffected");
+        assert_int_equal(cupti_collector_flush(), STATUS_OK); /* Nobody records. */
+        cupti_collector_stop();
+        setenv("CHOKEPOINT_FAKE_CUPTI", "", 1); /* Who still subscribed would be in the way. */
+        if (cupti_collector_start(0, &gpu) != STATUS_OK)
+            fail_msg("after %s: %s", cases[i].failing, status_last()->text);
+        assert_int_equal(cupti_collector_start(1, &gpu), STATUS_BAD_USAGE);
+        assert_says("another device");
+        cupti_collector_stop();
+    }
+}
+
+static struct {
+    int64_t records, dropped;
+} told;
+
+static void count_record(void *context, const struct activity *activity)
+{
+    (void)context;
+    (void)activity;
+    told.records++;
+}
+
+static void count_dropped(void *context, int64_t records)
+{
+    (void)context;
+    told.dropped += records;
+}
+
+static void what_is_dropped_cut_or_given_up_is_told(void **state)
+{
+    static const struct {
+        const char *failing;
+        int64_t dropped;
+        enum status status;
+    } cases[] = {
+        { "", 0, STATUS_OK },
+        { "dropped=7", 7, STATUS_OK },
+        { "cut=1", 1, STATUS_OK },
+        { "cut=1,dropped=7", 8, STATUS_OK },
+        { "cuptiActivityFlushAll=999", 0, STATUS_NO_LIBRARY },
+        { "cuptiActivityGetNumDroppedRecords=1", 0, STATUS_NO_LIBRARY },
+        { "fatal=1", 0, STATUS_DEVICE_ERROR },
+    };
+    struct activity_sink sink = { .record = count_record, .dropped = count_dropped };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
+        told.records = told.dropped = 0;
+        assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+        assert_int_equal(cupti_collector_show(sink), STATUS_OK);
+        assert_int_equal(told.records, 0);
+        setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
+        assert_int_equal(cupti_collector_flush(), cases[i].status);
+        assert_int_equal(told.dropped, cases[i].dropped);
+        if (cases[i].status == STATUS_OK)
+            assert_int_equal(told.records, 1); /* what the flush cost */
+        cupti_collector_stop();
+    }
+    setenv("CHOKEPOINT_FAKE_CUPTI", "fatal=1", 1);
+    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+    assert_int_equal(cupti_collector_flush(), STATUS_DEVICE_ERROR);
+    assert_says("the GPU has gone");
+    cupti_collector_stop();
+}
+
+/* The toolkit's own library, which answers these without a driver. */
+static void the_librarys_records_are_as_long_as_the_headers_say_or_longer(void **state)
+{
+    static const struct {
+        CUpti_ActivityKind kind;
+        size_t bytes;
+    } records[] = {
+        { CUPTI_ACTIVITY_KIND_RUNTIME, sizeof(CUpti_ActivityAPI) },
+        { CUPTI_ACTIVITY_KIND_DRIVER, sizeof(CUpti_ActivityAPI) },
+        { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, sizeof(CUpti_ActivityKernel10) },
+        { CUPTI_ACTIVITY_KIND_MEMCPY, sizeof(CUpti_ActivityMemcpy6) },
+        { CUPTI_ACTIVITY_KIND_MEMCPY2, sizeof(CUpti_ActivityMemcpyPtoP4) },
+        { CUPTI_ACTIVITY_KIND_MEMSET, sizeof(CUpti_ActivityMemset4) },
+        { CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sizeof(CUpti_ActivitySynchronization2) },
+        { CUPTI_ACTIVITY_KIND_MEMORY2, sizeof(CUpti_ActivityMemory4) },
+        { CUPTI_ACTIVITY_KIND_OVERHEAD, sizeof(CUpti_ActivityOverhead3) },
+    };
+    const struct cupti *cupti = *state;
+    _Alignas(8) static uint8_t bytes[4096];
+
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+        CUpti_Activity *at = NULL, head = { records[i].kind };
+        uint8_t *next;
+        memset(bytes, 0, sizeof bytes);
+        memcpy(bytes, &head, sizeof head);
+        assert_int_equal(cupti->next_record(bytes, sizeof bytes, &at), CUPTI_SUCCESS);
+        assert_ptr_equal(at, bytes);
+        /* A second one is where the first one ends, for the library to find. */
+        for (next = bytes + 8; next < bytes + 1024; next += 8) {
+            at = (CUpti_Activity *)(void *)bytes;
+            memset(bytes + sizeof head, 0, sizeof bytes - sizeof head);
+            memcpy(next, &head, sizeof head);
+            if (cupti->next_record(bytes, sizeof bytes, &at) == CUPTI_SUCCESS)
+                break;
+        }
+        assert_ptr_equal(at, next);
+        if ((size_t)(next - bytes) < records[i].bytes)
+            fail_msg("records of kind %d are %td bytes long, not %zu", (int)records[i].kind,
+                     next - bytes, records[i].bytes);
+    }
+}
+
+static void the_library_has_the_calls_that_this_device_makes(void **state)
+{
+    static struct cupti_calls calls;
+    static const struct {
+        uint32_t id;
+        const char *name;
+    } expected[] = {
+        { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000, "cudaLaunchKernel" },
+        { CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000, "cudaLaunchKernel" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060, "cudaLaunchKernelExC" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000, "cudaGraphLaunch" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, "cudaMemcpyAsync" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaMallocFromPoolAsync_v11020, "cudaMallocFromPoolAsync" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020, "cudaDeviceSynchronize" },
+        { CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020, "cudaEventSynchronize" },
+    };
+
+    cupti_calls_find(&calls, *state);
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+        assert_non_null(calls.runtime[expected[i].id]);
+        assert_string_equal(calls.runtime[expected[i].id], expected[i].name);
+    }
+    assert_null(calls.runtime[CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020]);
+    assert_string_equal(calls.driver[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel], "cuLaunchKernel");
+    assert_string_equal(calls.driver[CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx], "cuLaunchKernelEx");
+    assert_null(calls.driver[CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent]);
+}
+
+static int load_real(void **state)
+{
+    const struct cupti *cupti;
+
+    if (cupti_load(&cupti) != STATUS_OK) {
+        printf("skipped: %s\n", status_last()->text);
+        exit(77);
+    }
+    *state = (void *)cupti;
+    return 0;
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest missing[] = {
+        cmocka_unit_test(a_missing_library_is_named_with_what_to_do),
+    };
+    const struct CMUnitTest empty[] = {
+        cmocka_unit_test(a_library_that_lacks_functions_is_refused),
+    };
+    const struct CMUnitTest version[] = {
+        cmocka_unit_test(another_major_version_is_refused),
+    };
+    const struct CMUnitTest dated[] = {
+        cmocka_unit_test(a_dated_one_will_do_where_there_is_no_other),
+    };
+    const struct CMUnitTest newer[] = {
+        cmocka_unit_test(a_newer_one_elsewhere_is_taken),
+    };
+    const struct CMUnitTest refusing[] = {
+        cmocka_unit_test(each_refusal_says_what_to_do_and_leaves_nothing_running),
+        cmocka_unit_test(what_is_dropped_cut_or_given_up_is_told),
+    };
+    const struct CMUnitTest real[] = {
+        cmocka_unit_test(the_librarys_records_are_as_long_as_the_headers_say_or_longer),
+        cmocka_unit_test(the_library_has_the_calls_that_this_device_makes),
+    };
+    const char *which = count == 2 ? arguments[1] : "";
+
+    if (strcmp(which, "missing") == 0)
+        return cmocka_run_group_tests_name("no CUPTI", missing, NULL, NULL);
+    if (strcmp(which, "empty") == 0)
+        return cmocka_run_group_tests_name("CUPTI that lacks functions", empty, NULL, NULL);
+    if (strcmp(which, "version") == 0)
+        return cmocka_run_group_tests_name("CUPTI of another CUDA", version, NULL, NULL);
+    if (strcmp(which, "dated") == 0)
+        return cmocka_run_group_tests_name("CUPTI of CUDA 13.0", dated, NULL, NULL);
+    if (strcmp(which, "newer") == 0)
+        return cmocka_run_group_tests_name("CUPTI of CUDA 13.0 and a newer one", newer, NULL, NULL);
+    if (strcmp(which, "refusing") == 0)
+        return cmocka_run_group_tests_name("CUPTI that refuses", refusing, NULL, NULL);
+    if (strcmp(which, "real") == 0)
+        return cmocka_run_group_tests_name("the toolkit's CUPTI", real, load_real, NULL);
+    fprintf(stderr, "usage: test_cupti missing|empty|version|dated|newer|refusing|real\n");
+    return 2;
+}
