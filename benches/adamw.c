@@ -1,6 +1,6 @@
-/* How fast the training step's optimizer updates the parameters of N blocks of the heavy model: with one
- * kernel for all tensors, one per tensor, or six per tensor. An update is the step's own: the gradient's
- * norm, clipping by it, and AdamW. */
+/* How fast the training step's optimizer updates the parameters of N blocks of the heavy model:
+ * with one kernel for all tensors, one per tensor, or six per tensor. An update is the step's own:
+ * the gradient's norm, clipping by it, and AdamW. */
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 #include "harness/base/rows.h"
@@ -15,8 +15,8 @@
 #define DECAY    0.1
 #define MAX_NORM 1.0
 
-/* A block's parameters by the model's width w: rows * w in one direction, columns * w in the other; a
- * vector has 0 rows. As encoder.c builds them: norm, qkv, out, norm, up, down. */
+/* A block's parameters by the model's width w: rows * w in one direction, columns * w in the other;
+ * a vector has 0 rows. As encoder.c builds them: norm, qkv, out, norm, up, down. */
 static const struct {
     int rows, columns;
 } shapes[] = {
@@ -102,8 +102,8 @@ static enum status open_set(struct bench_work *work, int copy)
     return STATUS_OK;
 }
 
-/* The first update of weight w, in double precision: m and v are the gradient and its square, less what
- * the corrections put right. */
+/* The first update of weight w, in double precision: m and v are the gradient and its square, less
+ * what the corrections put right. */
 static double updated(double w, double gradient, bool is_decayed)
 {
     double direction = gradient / (fabs(gradient) + (double)ADAMW_EPSILON);

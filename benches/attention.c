@@ -1,8 +1,8 @@
-/* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory; tiled,
- * which keeps them in registers; and fused, by a library of the device's.
+/* How fast one layer's attention is over N tokens, forward: naive, with its scores in memory;
+ * tiled, which keeps them in registers; and fused, by a library of the device's.
  *
- * The bytes that the naive form moves grow with the square of the length, those of the others with the
- * length; all compute the same. */
+ * The bytes that the naive form moves grow with the square of the length, those of the others with
+ * the length; all compute the same. */
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 #include "harness/engine/settings/roles.h"
@@ -117,9 +117,9 @@ static double score(const struct own *own, int64_t head, int64_t query, int64_t 
     return exp((double)own->scale * sum);
 }
 
-/* softmax(scale q k') v of one query, in double precision (Vaswani et al.: "Attention is all you need",
- * 2017). Results are means of values up to 1; in bf16 the naive form rounds its scores, which are of size
- * 1, and its probabilities too: two roundings by 2^-9 at most each. */
+/* softmax(scale q k') v of one query, in double precision (Vaswani et al.: "Attention is all you
+ * need", 2017). Results are means of values up to 1; in bf16 the naive form rounds its scores,
+ * which are of size 1, and its probabilities too: two roundings by 2^-9 at most each. */
 static enum status check_query(const struct bench_work *work, int64_t head, int64_t query)
 {
     enum { WIDTH_MOST = 128 };

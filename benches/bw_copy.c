@@ -1,9 +1,9 @@
 /* How fast N bytes are copied between host and device, one way or both ways at once, and within the
  * device.
  *
- * Copies are queued without waiting where the memory allows it. When both ways run at once, each has a
- * stream of its own. Bytes are those that cross; within the device they are read and written, so they
- * count twice. */
+ * Copies are queued without waiting where the memory allows it. When both ways run at once, each
+ * has a stream of its own. Bytes are those that cross; within the device they are read and written,
+ * so they count twice. */
 #include "harness/bench/bench.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* Collectives of N bytes, in place: how long they take where all ranks enter them together.
  *
- * `bytes_per_second` is the algorithm bandwidth of NVIDIA's nccl-tests, N over the time. `bus_bytes_per_second` is
- * their bus bandwidth, which compares with the speed of a link whatever the number of ranks: what a rank has to
- * send, and to receive, over the time (nccl-tests, doc/PERFORMANCE.md). N is the whole, of which a rank's part is
- * one in as many as there are ranks.
+ * `bytes_per_second` is the algorithm bandwidth of NVIDIA's nccl-tests, N over the time.
+ * `bus_bytes_per_second` is their bus bandwidth, which compares with the speed of a link whatever
+ * the number of ranks: what a rank has to send, and to receive, over the time (nccl-tests,
+ * doc/PERFORMANCE.md). N is the whole, of which a rank's part is one in as many as there are ranks.
  *
- * An all-reduce adds to what the one before it left, so after a hundred of them the sums are infinite: that takes no
- * other time. */
+ * An all-reduce adds to what the one before it left, so after a hundred of them the sums are
+ * infinite: that takes no other time. */
 #include "harness/bench/bench.h"
 #include "harness/device/many_ranks.h"
 

@@ -1,14 +1,14 @@
 /* How fast matrices are multiplied: square ones of N rows, and those of the training step.
  *
- * The step's are the forward products of one block of the encoder: [rows, N] times the weights of qkv
- * [N, 3 N], out [N, N], up [N, 4 N] and down [4 N, N], where N is the model's width and `rows` the
- * tokens of a micro-batch. N is that of the roles balanced and heavy on this device.
+ * The step's are the forward products of one block of the encoder: [rows, N] times the weights of
+ * qkv [N, 3 N], out [N, N], up [N, 4 N] and down [4 N, N], where N is the model's width and `rows`
+ * the tokens of a micro-batch. N is that of the roles balanced and heavy on this device.
  *
- * As in a step, the input has just been written, but a block's weights come back only after all else that the
- * step goes through; and so do the results of qkv and up, while those of out and down, which are as small as
- * most tensors of the step, take memory that was freed a moment before. With the same memory in each iteration
- * up was 23% and qkv 14% faster than in a step of model=heavy, whose state is as large as the L3 cache (fp32,
- * EPYC Zen 4). */
+ * As in a step, the input has just been written, but a block's weights come back only after all
+ * else that the step goes through; and so do the results of qkv and up, while those of out and
+ * down, which are as small as most tensors of the step, take memory that was freed a moment before.
+ * With the same memory in each iteration up was 23% and qkv 14% faster than in a step of
+ * model=heavy, whose state is as large as the L3 cache (fp32, EPYC Zen 4). */
 #include "benches/parts/operand.h"
 #include "harness/engine/settings/roles.h"
 
@@ -57,10 +57,10 @@ static enum status run(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-/* Some elements, drawn at random, against the sum in double precision. A product of two values from -1
- * to 1 has a standard deviation of 1/3, so a sum of k is of the size of sqrt(k) / 3. Each of k additions
- * in fp32 is off by at most half a unit in the last place of that, and in tf32, whose fraction has 10
- * bits, each factor by 2^-11: limits that only a wrong product passes. */
+/* Some elements, drawn at random, against the sum in double precision. A product of two values from
+ * -1 to 1 has a standard deviation of 1/3, so a sum of k is of the size of sqrt(k) / 3. Each of k
+ * additions in fp32 is off by at most half a unit in the last place of that, and in tf32, whose
+ * fraction has 10 bits, each factor by 2^-11: limits that only a wrong product passes. */
 static enum status check(struct bench_work *work)
 {
     enum { SAMPLES = 64 };
@@ -91,9 +91,10 @@ static const struct role_sizes *role_of(const struct device_properties *device, 
     return balanced->width == width ? balanced : role_sizes(ROLE_HEAVY, device);
 }
 
-/* The memory that a step touches before it comes back to a block: the matrices of all blocks, 12 N^2 elements each,
- * with their gradients, both moments of AdamW and, in 16 bits, the copy in fp32. These take 16 bytes per
- * element in fp32 and in 16 bits (Rajbhandari et al., "ZeRO", 2020, section 3.1). */
+/* The memory that a step touches before it comes back to a block: the matrices of all blocks, 12
+ * N^2 elements each, with their gradients, both moments of AdamW and, in 16 bits, the copy in fp32.
+ * These take 16 bytes per element in fp32 and in 16 bits (Rajbhandari et al., "ZeRO", 2020,
+ * section 3.1). */
 static int64_t state_bytes(const struct role_sizes *role)
 {
     return (int64_t)16 * 12 * role->width * role->width * role->blocks;

@@ -1,7 +1,8 @@
-/* How fast one host thread decodes JPEG files of N by N pixels: what a loader without workers can give.
+/* How fast one host thread decodes JPEG files of N by N pixels: what a loader without workers can
+ * give.
  *
- * The picture is smooth waves of random phase with noise on them, which compresses about as photographs
- * do: plain colours decode faster, pure noise slower. */
+ * The picture is smooth waves of random phase with noise on them, which compresses about as
+ * photographs do: plain colours decode faster, pure noise slower. */
 #include "harness/base/rows.h"
 #include "harness/bench/bench.h"
 #include "harness/engine/data/images/jpeg.h"
@@ -45,8 +46,8 @@ static void paint(struct bench_work *work)
     }
 }
 
-/* JPEG loses: at this quality the decoded picture is off by a few levels of 256 in the mean. A picture
- * that was shifted, or has its channels swapped, is off by much more. */
+/* JPEG loses: at this quality the decoded picture is off by a few levels of 256 in the mean. A
+ * picture that was shifted, or has its channels swapped, is off by much more. */
 static enum status check(const struct bench_work *work)
 {
     enum { LIMIT = 10 };

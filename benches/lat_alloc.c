@@ -1,6 +1,6 @@
 /* The cost of allocating and freeing N bytes of device memory: directly, which on freeing waits for
- * the device; in the stream's order from a pool that keeps memory; and from the training step's caching
- * allocator, which asks the device only once. The memory is not touched. */
+ * the device; in the stream's order from a pool that keeps memory; and from the training step's
+ * caching allocator, which asks the device only once. The memory is not touched. */
 #include "benches/parts/operand.h"
 #include "harness/engine/memory/allocator.h"
 

@@ -1,5 +1,5 @@
-/* The cost of a graph of N tiny kernels, in all and per node, and of as many launches without a graph: the
- * difference is what capturing a step of so many launches saves. */
+/* The cost of a graph of N tiny kernels, in all and per node, and of as many launches without a
+ * graph: the difference is what capturing a step of so many launches saves. */
 #include "benches/parts/tiny_kernel.h"
 
 struct own {
@@ -34,7 +34,8 @@ static enum status run_graph(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-/* A capture must be ended even when something in it failed; the first error is the one to report. */
+/* A capture must be ended even when something in it failed; the first error is the one to
+ * report. */
 static enum status capture(struct bench_work *work)
 {
     enum status status = STATUS_OK, ended;

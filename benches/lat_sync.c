@@ -1,11 +1,11 @@
-/* The cost of waiting for the device: for a stream, an event, or all of it; by asking again and again
- * instead of a call that may put the thread to sleep; and by reading a number that a kernel has just
- * written, such as a loss.
+/* The cost of waiting for the device: for a stream, an event, or all of it; by asking again and
+ * again instead of a call that may put the thread to sleep; and by reading a number that a kernel
+ * has just written, such as a loss.
  *
- * An iteration launches a kernel and waits for it; that of lat_event only records an event on an idle
- * stream and waits for it. A short kernel is done or nearly done when the wait begins. A long one outlasts
- * the time for which waits spin, so what blocking costs more than asking is the time to fall asleep and
- * to be woken. */
+ * An iteration launches a kernel and waits for it; that of lat_event only records an event on an
+ * idle stream and waits for it. A short kernel is done or nearly done when the wait begins. A long
+ * one outlasts the time for which waits spin, so what blocking costs more than asking is the time
+ * to fall asleep and to be woken. */
 #include "benches/parts/tiny_kernel.h"
 
 enum way { WAIT_STREAM, WAIT_EVENT, WAIT_DEVICE, WAIT_SPIN, WAIT_READBACK, WAIT_IDLE };

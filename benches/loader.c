@@ -1,9 +1,9 @@
 /* How many samples the data loader gives per second, by its workers and how far each loads ahead (N
  * batches): from JPEG files on disk to a batch in memory, with nothing else to do.
  *
- * An iteration takes a batch and gives it back, so the loader is what is waited for. The files are the
- * generated set of the balanced model's default, made once in the cache folder; after the first pass
- * they come from the page cache, so this is decoding, not the disk. */
+ * An iteration takes a batch and gives it back, so the loader is what is waited for. The files are
+ * the generated set of the balanced model's default, made once in the cache folder; after the first
+ * pass they come from the page cache, so this is decoding, not the disk. */
 #include "harness/engine/data/loader.h"
 #include "harness/base/rows.h"
 #include "harness/bench/bench.h"

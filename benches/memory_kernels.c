@@ -1,9 +1,9 @@
-/* How fast kernels run that memory bounds: those that only move data, as STREAM does (McCalpin: "Memory
- * bandwidth and machine balance", 1995), and those of the training step. GELU is bound by memory on GPUs
- * and by arithmetic on CPUs.
+/* How fast kernels run that memory bounds: those that only move data, as STREAM does (McCalpin:
+ * "Memory bandwidth and machine balance", 1995), and those of the training step. GELU is bound by
+ * memory on GPUs and by arithmetic on CPUs.
  *
- * The bytes are those that the kernel asks for, as in STREAM. A GPU moves just those; a CPU reads a cache
- * line before it writes a part of it, so it moves twice what is written. */
+ * The bytes are those that the kernel asks for, as in STREAM. A GPU moves just those; a CPU reads a
+ * cache line before it writes a part of it, so it moves twice what is written. */
 #include "benches/parts/kernel_work.h"
 #include "benches/parts/operand.h"
 
@@ -182,8 +182,8 @@ static void compute_layernorm(double *y, const struct operand *operands, int64_t
 
 /* --- Heads --- */
 
-/* The place of element i of [heads, tokens, head] in [tokens, heads, head], the planes of which (q, k and v) are
- * `planes` rows of a token. */
+/* The place of element i of [heads, tokens, head] in [tokens, heads, head], the planes of which (q,
+ * k and v) are `planes` rows of a token. */
 static int64_t of_tokens(int64_t i, int64_t tokens, int planes)
 {
     enum { HEAD = STEP_WIDTH / HEADS };

@@ -1,5 +1,6 @@
-/* Copies from this device to the next one: how fast N bytes get there, and how long a copy of a few bytes takes, with
- * the wait for it. After the last device comes the first. doctor has the figures of every pair. */
+/* Copies from this device to the next one: how fast N bytes get there, and how long a copy of a few
+ * bytes takes, with the wait for it. After the last device comes the first. doctor has the figures
+ * of every pair. */
 #include "harness/bench/bench.h"
 #include "harness/device/peer.h"
 

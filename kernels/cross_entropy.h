@@ -1,4 +1,5 @@
-/* Cross-entropy of the softmax of logits against class labels, and the ring that carries the loss to the log.
+/* Cross-entropy of the softmax of logits against class labels, and the ring that carries the loss
+ * to the log.
  *
  * A row is a sample; `width` is `classes` rounded up to ROW_MULTIPLE, and columns from `classes` on
  * do not count (they may hold anything, NaN too). */
@@ -15,7 +16,8 @@ struct cross_entropy_forward {
     int width, classes;
 };
 
-/* rows[0 .. *kept - 1] are those whose loss is at least the mean of all, in order; the rest are -1. */
+/* rows[0 .. *kept - 1] are those whose loss is at least the mean of all, in order; the rest are
+ * -1. */
 struct hard_rows {
     int32_t *rows;     /* [count] */
     int32_t *kept;     /* [1] */
@@ -24,8 +26,9 @@ struct hard_rows {
     int width; /* ROW_MULTIPLE */
 };
 
-/* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. If `rows` is not NULL, row i of
- * the launch is row rows[i] of the tensors, and nothing where that is negative. */
+/* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. If
+ * `rows` is not NULL, row i of the launch is row rows[i] of the tensors, and nothing where that is
+ * negative. */
 struct cross_entropy_backward {
     real *dlogits;         /* [rows, width] */
     const real *logits;    /* [rows, width] */
@@ -36,7 +39,8 @@ struct cross_entropy_backward {
     int width, classes;
 };
 
-/* ring[step % ring_length], where step = state->step / updates, (+)= scale * sum(loss[0 .. count - 1]). Launched with one row. */
+/* ring[step % ring_length], where step = state->step / updates, (+)= scale * sum(loss[0 .. count -
+ * 1]). Launched with one row. */
 struct loss_mean {
     float *ring;       /* [ring_length] */
     const float *loss; /* [count] */
@@ -48,7 +52,8 @@ struct loss_mean {
     int width;      /* ROW_MULTIPLE */
 };
 
-/* right[row] += 1 if the largest logit of the row is that of its label; of equal ones the first is the largest. */
+/* right[row] += 1 if the largest logit of the row is that of its label; of equal ones the first is
+ * the largest. */
 struct count_right {
     float *right;          /* [rows], counts: exact up to 2^24 */
     const real *logits;    /* [rows, width] */

@@ -1,5 +1,5 @@
-/* Cross-entropy, by log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the row's largest logit. Rows
- * are few and short: what these kernels cost is their launch. */
+/* Cross-entropy, by log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the row's largest logit.
+ * Rows are few and short: what these kernels cost is their launch. */
 #include "kernels/dialect/row_softmax.h"
 
 #include "kernels/cross_entropy.h"
@@ -58,7 +58,8 @@ KERNEL_ROWS(cross_entropy_backward, k, place)
     }
 }
 
-/* The place of the largest logit is looked for from the end: by the largest of the negated places. */
+/* The place of the largest logit is looked for from the end: by the largest of the negated
+ * places. */
 KERNEL_ROWS(count_right, k, row)
 {
     const real *logits = k->logits + row * k->width;

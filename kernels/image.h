@@ -1,10 +1,10 @@
 /* Image normalisation and cutting into patches, in one pass: bytes in, patches out.
  *
- * patches[sample, p, e] = (byte / 255 - mean[channel]) / deviation[channel], where patch p is the one
- * in row p / across and column p % across of the image, and e runs over the patch's rows, columns,
- * channels in that order. The patches need not cover the image: those of a window may be cut out. mean
- * and deviation are ImageNet's (0.485, 0.456, 0.406; 0.229, 0.224, 0.225), as torchvision's models use
- * them. */
+ * patches[sample, p, e] = (byte / 255 - mean[channel]) / deviation[channel], where patch p is the
+ * one in row p / across and column p % across of the image, and e runs over the patch's rows,
+ * columns, channels in that order. The patches need not cover the image: those of a window may be
+ * cut out. mean and deviation are ImageNet's (0.485, 0.456, 0.406; 0.229, 0.224, 0.225), as
+ * torchvision's models use them. */
 #ifndef KERNELS_IMAGE_H
 #define KERNELS_IMAGE_H
 

@@ -1,12 +1,13 @@
 /* Every kernel once: its name, its shape, its work and its argument struct.
  *
  * Shapes: PACKS kernels are launched with a count of elements, ROWS kernels with a count of rows of
- * `width` elements (each ROWS struct has an `int width`), COLUMNS kernels with a count of columns, whose
- * rows the lanes share. Counts of elements and widths are multiples
- * of ROW_MULTIPLE, tensors are 64-byte aligned (device_alloc's are), and tensors are row-major.
+ * `width` elements (each ROWS struct has an `int width`), COLUMNS kernels with a count of columns,
+ * whose rows the lanes share. Counts of elements and widths are multiples of ROW_MULTIPLE, tensors
+ * are 64-byte aligned (device_alloc's are), and tensors are row-major.
  *
- * `real` is the storage type, fp32, bf16 or fp16; arithmetic is in fp32. The host sees tensors as void, so
- * that one struct serves every storage type. Everything here is deterministic: no atomics. */
+ * `real` is the storage type, fp32, bf16 or fp16; arithmetic is in fp32. The host sees tensors as
+ * void, so that one struct serves every storage type. Everything here is deterministic: no
+ * atomics. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
@@ -32,10 +33,10 @@ enum { ROW_MULTIPLE = 32 };
 #include "kernels/model/tiled_attention.h"
 #include "kernels/optimizer.h"
 
-/* A kernel's work, by which its rate is judged: the rows of KERNELS have it after name and shape, the rest by
- * name where it is not 0. It is per element of the kernel's largest tensor unless it says otherwise. An
- * exponential, a root and a division are a flop each. Biases and a norm's weights stay in a cache and do not
- * count. */
+/* A kernel's work, by which its rate is judged: the rows of KERNELS have it after name and shape,
+ * the rest by name where it is not 0. It is per element of the kernel's largest tensor unless it
+ * says otherwise. An exponential, a root and a division are a flop each. Biases and a norm's
+ * weights stay in a cache and do not count. */
 struct kernel_work {
     int reads, writes; /* of elements in the storage type */
     int flops; /* of tiled attention: per key; of heads: without a bias; of softmax: if a row fits

@@ -1,13 +1,13 @@
-/* AdamW (Loshchilov, Hutter: "Decoupled weight decay regularization", 2019) with fp32 master weights
- * and clipping by the gradient's norm, in three forms: six kernels per tensor, one per tensor, and one
- * for all tensors.
+/* AdamW (Loshchilov, Hutter: "Decoupled weight decay regularization", 2019) with fp32 master
+ * weights and clipping by the gradient's norm, in three forms: six kernels per tensor, one per
+ * tensor, and one for all tensors.
  *
  *   g  = gradient * state->gradient_scale
  *   m  = beta1 m + (1 - beta1) g             v = beta2 v + (1 - beta2) g^2
  *   w  = w (1 - rate decay) - rate (m / correction1) / (sqrt(v / correction2) + epsilon)
  *
- * with correction_i = 1 - beta_i^t. w is the fp32 master; the parameter is w narrowed to `real`. For
- * fp32 storage the master is the parameter: both pointers are equal and it is written once. */
+ * with correction_i = 1 - beta_i^t. w is the fp32 master; the parameter is w narrowed to `real`.
+ * For fp32 storage the master is the parameter: both pointers are equal and it is written once. */
 #ifndef KERNELS_OPTIMIZER_H
 #define KERNELS_OPTIMIZER_H
 
@@ -19,8 +19,9 @@
  * form of AdamW changes parameter, master, m or v. */
 #define ADAMW_SKIP (-1.0f)
 
-/* Values that change from step to step live in device memory at a fixed address, because a captured graph
- * freezes its arguments. Before the first step: step = -1, loss_scale = 1 or LOSS_SCALE_FIRST, the rest 0. */
+/* Values that change from step to step live in device memory at a fixed address, because a captured
+ * graph freezes its arguments. Before the first step: step = -1, loss_scale = 1 or
+ * LOSS_SCALE_FIRST, the rest 0. */
 struct step_state {
     int32_t step;         /* of the update under way, from 0 */
     float rate;           /* learning rate of this update */
@@ -33,24 +34,26 @@ struct step_state {
     int32_t good_updates; /* since loss_scale was changed */
 };
 
-/* Dynamic loss scaling, for fp16: gradients below 2^-25 would be 0, so backward computes those of the loss
- * times loss_scale (Micikevicius et al.: "Mixed precision training", 2018). It is halved when a gradient
- * is not finite, and doubled after so many good updates in a row: the defaults of torch.amp.GradScaler. */
+/* Dynamic loss scaling, for fp16: gradients below 2^-25 would be 0, so backward computes those of
+ * the loss times loss_scale (Micikevicius et al.: "Mixed precision training", 2018). It is halved
+ * when a gradient is not finite, and doubled after so many good updates in a row: the defaults of
+ * torch.amp.GradScaler. */
 #define LOSS_SCALE_FIRST    65536.0f
 #define LOSS_SCALE_GROWTH   2.0f
 #define LOSS_SCALE_BACKOFF  0.5f
 #define LOSS_SCALE_INTERVAL 2000
 
-/* The last kernel of an update in fp16. A loss_scale that would become infinite stays. Launched with one
- * row. */
+/* The last kernel of an update in fp16. A loss_scale that would become infinite stays. Launched
+ * with one row. */
 struct loss_scale_update {
     struct step_state *state;
     int interval; /* good updates in a row after which the scale grows */
     int width;    /* ROW_MULTIPLE */
 };
 
-/* The first kernel of an update: step += 1, then rate and corrections for it. The rate rises linearly
- * over the first `warmup` updates: it is rate * min(1, (step + 1) / warmup). Launched with one row. */
+/* The first kernel of an update: step += 1, then rate and corrections for it. The rate rises
+ * linearly over the first `warmup` updates: it is rate * min(1, (step + 1) / warmup). Launched with
+ * one row. */
 struct step_advance {
     struct step_state *state;
     float rate;
@@ -58,8 +61,8 @@ struct step_advance {
     int width; /* ROW_MULTIPLE */
 };
 
-/* One tensor's squares: partial[row] = sum of x^2 over elements [row * width, (row + 1) * width), as
- * far as `count` goes. Launched with ceil(count / width) rows. */
+/* One tensor's squares: partial[row] = sum of x^2 over elements [row * width, (row + 1) * width),
+ * as far as `count` goes. Launched with ceil(count / width) rows. */
 struct square_sum {
     float *partial;
     const real *x; /* [count], a multiple of ROW_MULTIPLE */

@@ -1,5 +1,5 @@
-/* AdamW in three forms, and the norm of the gradients before it. Bound by memory bandwidth, except in
- * the single-row kernels, which cost their launch.
+/* AdamW in three forms, and the norm of the gradients before it. Bound by memory bandwidth, except
+ * in the single-row kernels, which cost their launch.
  *
  * The per-tensor and the multi-tensor form share adamw_pack_update() and agree bit for bit. */
 #include "kernels/dialect/kernel.h"
@@ -72,8 +72,8 @@ KERNEL_INLINE float partials_sum(const float *partial, int count)
     return row_sum(sums);
 }
 
-/* One warp, so that the order is fixed and no second kernel has to follow: 42000 partial sums, of 86M
- * parameters, are 21 times NORM_AHEAD loads. */
+/* One warp, so that the order is fixed and no second kernel has to follow: 42000 partial sums, of
+ * 86M parameters, are 21 times NORM_AHEAD loads. */
 KERNEL_ONE_ROW(gradient_norm_finish, k, row)
 {
     struct step_state *state = k->state;

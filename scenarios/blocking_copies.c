@@ -1,10 +1,10 @@
 /* Waiting for each batch to arrive.
  *
- * A blocking copy takes its turn after the work that is queued, and the host waits for both. Only then
- * does it queue the next step, so that nothing runs beside the copy: the step costs copy and compute
- * added up. On a stream of its own the copy of the next batch runs while this one is computed, and costs
- * nothing as long as it is the shorter of the two. The device crops the images of this step, so that a
- * batch is large beside the work on it. */
+ * A blocking copy takes its turn after the work that is queued, and the host waits for both. Only
+ * then does it queue the next step, so that nothing runs beside the copy: the step costs copy and
+ * compute added up. On a stream of its own the copy of the next batch runs while this one is
+ * computed, and costs nothing as long as it is the shorter of the two. The device crops the images
+ * of this step, so that a batch is large beside the work on it. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_blocking_copies = {

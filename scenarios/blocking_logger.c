@@ -1,10 +1,10 @@
 /* Writing the log while the step waits.
  *
- * Both variants read the loss in every step and write a line with it, and both force the line to disk, so
- * that the last lines are there even if the machine fails. In the loop that makes every step as much
- * longer as the disk takes. A thread can do it instead: the loop leaves the line in a queue and goes on,
- * and the thread forces all lines that are waiting to disk at once. The queue is bounded, so that a disk
- * that cannot keep up is noticed and memory does not fill. */
+ * Both variants read the loss in every step and write a line with it, and both force the line to
+ * disk, so that the last lines are there even if the machine fails. In the loop that makes every
+ * step as much longer as the disk takes. A thread can do it instead: the loop leaves the line in a
+ * queue and goes on, and the thread forces all lines that are waiting to disk at once. The queue is
+ * bounded, so that a disk that cannot keep up is noticed and memory does not fill. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_blocking_logger = {

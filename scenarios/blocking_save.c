@@ -1,10 +1,11 @@
 /* Saving the training state while the step waits.
  *
- * The state is three times the parameters: weights and both moments. Saving it in the loop copies one
- * tensor after the other, each copy waiting for the device, and then writes the file; meanwhile nothing
- * is queued and the device idles. Copies into pinned memory can be queued behind the step instead. They
- * hold the state as it is right after the step, and a thread waits for them and writes while training
- * goes on. Only one save can be on its way: one that is due before the last is written waits for it. */
+ * The state is three times the parameters: weights and both moments. Saving it in the loop copies
+ * one tensor after the other, each copy waiting for the device, and then writes the file; meanwhile
+ * nothing is queued and the device idles. Copies into pinned memory can be queued behind the step
+ * instead. They hold the state as it is right after the step, and a thread waits for them and
+ * writes while training goes on. Only one save can be on its way: one that is due before the last
+ * is written waits for it. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_blocking_save = {

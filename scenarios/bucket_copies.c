@@ -1,8 +1,9 @@
 /* Copying gradients into the buckets and back.
  *
- * Buckets are memory of their own. If the gradients are not in it, each is copied into its bucket before the bucket is
- * sent, and the sum is copied back to where the optimizer looks for it: two copies of all gradients in every step,
- * and memory for both. As views of the buckets, the gradients are written there in the first place. */
+ * Buckets are memory of their own. If the gradients are not in it, each is copied into its bucket
+ * before the bucket is sent, and the sum is copied back to where the optimizer looks for it: two
+ * copies of all gradients in every step, and memory for both. As views of the buckets, the
+ * gradients are written there in the first place. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_bucket_copies = {

@@ -1,9 +1,9 @@
 /* Emptying the allocator's cache in every step.
  *
- * A caching allocator keeps freed memory so that the next step need not ask the device for it. Calling
- * empty_cache() in the loop "to save memory" gives all of it back: every release waits for the device,
- * and the next step allocates the same segments again. The peak, which decides whether a step fits, stays
- * where it was, because within a step nothing is released. */
+ * A caching allocator keeps freed memory so that the next step need not ask the device for it.
+ * Calling empty_cache() in the loop "to save memory" gives all of it back: every release waits for
+ * the device, and the next step allocates the same segments again. The peak, which decides whether
+ * a step fits, stays where it was, because within a step nothing is released. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_cache_flush = {

@@ -1,9 +1,9 @@
 /* Keeping all activations for backward.
  *
- * Backward needs what forward computed. By default all of it is kept, and it soon fills the device as
- * depth and batch grow. Checkpointing keeps only the input of each block and computes the rest again
- * when backward comes to the block: it trades time for memory. The arithmetic is the same, and so is
- * every loss. */
+ * Backward needs what forward computed. By default all of it is kept, and it soon fills the device
+ * as depth and batch grow. Checkpointing keeps only the input of each block and computes the rest
+ * again when backward comes to the block: it trades time for memory. The arithmetic is the same,
+ * and so is every loss. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_checkpointing = {

@@ -1,8 +1,8 @@
 /* Timing the first steps with the others.
  *
- * The first steps do what no later one does: memory is allocated, libraries choose and load their kernels, workers
- * start, each new shape is compiled or captured. A short run that counts this says how long it takes to start, and
- * not how long it trains. */
+ * The first steps do what no later one does: memory is allocated, libraries choose and load their
+ * kernels, workers start, each new shape is compiled or captured. A short run that counts this says
+ * how long it takes to start, and not how long it trains. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_cold_start = {

@@ -1,9 +1,10 @@
 /* Launching work whose size the host must ask for.
  *
- * `losses[losses >= mean]` has as many elements as the condition is true for, and only the device knows how many
- * that are. So PyTorch waits for the device to have counted them, to allocate the result and to launch what follows.
- * A mask has the size that it always has: the device sets to 0 what is not wanted, and nobody waits. Here only the
- * samples with at least the mean loss go backward (mining of hard examples). */
+ * `losses[losses >= mean]` has as many elements as the condition is true for, and only the device
+ * knows how many that are. So PyTorch waits for the device to have counted them, to allocate the
+ * result and to launch what follows. A mask has the size that it always has: the device sets to 0
+ * what is not wanted, and nobody waits. Here only the samples with at least the mean loss go
+ * backward (mining of hard examples). */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_data_dependent_shape = {

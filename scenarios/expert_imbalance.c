@@ -1,17 +1,20 @@
 /* A router that sends most tokens to the experts of one rank.
  *
- * In a mixture of experts each token is computed by one of several MLPs, which are on different ranks: an all-to-all brings
- * the tokens to their experts, and another one brings the results back. Experts that get more tokens learn more, and a
- * router left alone comes to prefer them (Shazeer et al.: "Outrageously large neural networks", 2017). Here it prefers one
- * from the first step on. The rank with that expert computes most of all tokens, and the others wait for it in every
+ * In a mixture of experts each token is computed by one of several MLPs, which are on different
+ * ranks: an all-to-all brings the tokens to their experts, and another one brings the results back.
+ * Experts that get more tokens learn more, and a router left alone comes to prefer them (Shazeer et
+ * al.: "Outrageously large neural networks", 2017). Here it prefers one from the first step on. The
+ * rank with that expert computes most of all tokens, and the others wait for it in every
  * all-to-all, four times per mixture and step.
  *
- * The fix adds a bias to the choice, and to nothing else, that follows the experts' load (Wang et al.: "Auxiliary-loss-free
- * load balancing strategy for mixture-of-experts", 2024). Within ten steps the ranks have about as many tokens. No token is
- * dropped in either variant, so both compute as many.
+ * The fix adds a bias to the choice, and to nothing else, that follows the experts' load (Wang et
+ * al.: "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). Within ten
+ * steps the ranks have about as many tokens. No token is dropped in either variant, so both compute
+ * as many.
  *
- * A token that goes to another expert is computed by other weights and has another gate. So losses are not the same numbers:
- * with ten seeds those of the first 8 steps were 0.02 to 0.095 of the largest apart. */
+ * A token that goes to another expert is computed by other weights and has another gate. So losses
+ * are not the same numbers: with ten seeds those of the first 8 steps were 0.02 to 0.095 of the
+ * largest apart. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_expert_imbalance = {

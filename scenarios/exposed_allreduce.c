@@ -1,8 +1,9 @@
 /* Adding up the gradients of all ranks after backward.
  *
- * Data-parallel ranks need the sum of their gradients before the update. The last layer's gradients are ready
- * when backward has hardly begun. If they are sent only when it is over, the devices compute nothing while all
- * of them are on their way; sent bucket by bucket while backward goes on, most of them have arrived by then. */
+ * Data-parallel ranks need the sum of their gradients before the update. The last layer's gradients
+ * are ready when backward has hardly begun. If they are sent only when it is over, the devices
+ * compute nothing while all of them are on their way; sent bucket by bucket while backward goes on,
+ * most of them have arrived by then. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_exposed_allreduce = {

@@ -1,9 +1,10 @@
 /* Copying batches in a wider type than the data have.
  *
- * A pixel is a byte. Turned into fp32 on the host, as transforms.ToTensor() does, it is four bytes that say no more,
- * and all four are copied; the device then narrows them to the type that it computes in. Copied as bytes, they are
- * widened and normalised by the kernel that reads them anyway. The device crops the images of this step, so that a
- * batch is large beside the work on it. */
+ * A pixel is a byte. Turned into fp32 on the host, as transforms.ToTensor() does, it is four bytes
+ * that say no more, and all four are copied; the device then narrows them to the type that it
+ * computes in. Copied as bytes, they are widened and normalised by the kernel that reads them
+ * anyway. The device crops the images of this step, so that a batch is large beside the work on
+ * it. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_fp32_copies = {

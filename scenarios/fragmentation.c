@@ -1,10 +1,11 @@
 /* A cache of memory in pieces that do not fit.
  *
- * A caching allocator gives out a freed block again if it is large enough. Where lengths vary, the next step
- * asks for other sizes: what was freed is a little too small, so the device is asked for more, and the
- * old pieces stay in the cache, or are cut into smaller ones still. In the end much more is reserved than is
- * ever in use, and the step runs out of memory that it does not need. Rounding sizes makes blocks of
- * different requests alike, small blocks share segments, and a limit on cutting keeps large blocks large. */
+ * A caching allocator gives out a freed block again if it is large enough. Where lengths vary, the
+ * next step asks for other sizes: what was freed is a little too small, so the device is asked for
+ * more, and the old pieces stay in the cache, or are cut into smaller ones still. In the end much
+ * more is reserved than is ever in use, and the step runs out of memory that it does not need.
+ * Rounding sizes makes blocks of different requests alike, small blocks share segments, and a limit
+ * on cutting keeps large blocks large. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_fragmentation = {

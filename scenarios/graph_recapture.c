@@ -1,12 +1,13 @@
 /* Capturing a graph anew whenever the shape changes.
  *
- * A captured graph has its shapes and addresses frozen in it, so sequences of another length need another
- * graph. A program that keeps one captures again at every change: it waits for the device, queues each
- * kernel of the step as if there were no graph, and has the result instantiated. Padding to a multiple of 4
- * leaves three lengths here; with a graph kept for each of them, nothing is captured after the first
- * steps. Without rounding there would be as many graphs as lengths.
+ * A captured graph has its shapes and addresses frozen in it, so sequences of another length need
+ * another graph. A program that keeps one captures again at every change: it waits for the device,
+ * queues each kernel of the step as if there were no graph, and has the result instantiated.
+ * Padding to a multiple of 4 leaves three lengths here; with a graph kept for each of them, nothing
+ * is captured after the first steps. Without rounding there would be as many graphs as lengths.
  *
- * Lengths from 3 to 12 tokens are equally likely, so 2 of 10 samples are padded to 4 tokens, 4 to 8, and 4 to
+ * Lengths from 3 to 12 tokens are equally likely, so 2 of 10 samples are padded to 4 tokens, 4 to
+ * 8, and 4 to
  * 12. A step is of another length than the one before it with a probability of
  * 1 - (4 + 16 + 16) / 100 = 0.64. */
 #include "scenarios/scenario.h"

@@ -1,8 +1,9 @@
 /* Deciding on the host whether to clip the gradients.
  *
- * `if norm > max_norm` on the host needs the norm, which is the last thing that backward computes: the host
- * waits until the device has done all of its work, and only then queues the update and the next step. The
- * device can decide by itself: it scales the gradients by min(1, max_norm / norm), whatever the norm is. */
+ * `if norm > max_norm` on the host needs the norm, which is the last thing that backward computes:
+ * the host waits until the device has done all of its work, and only then queues the update and the
+ * next step. The device can decide by itself: it scales the gradients by min(1, max_norm / norm),
+ * whatever the norm is. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_host_clipping = {

@@ -1,8 +1,8 @@
 /* Computing the accuracy on the host, in every step.
  *
- * The logits are on the device. A metric of a library for the host needs them there: in every step they are
- * copied, with the labels, and the copy waits for all work that is queued. The device can count by itself, into a
- * sum that is read once, when the epoch is over. */
+ * The logits are on the device. A metric of a library for the host needs them there: in every step
+ * they are copied, with the labels, and the copy waits for all work that is queued. The device can
+ * count by itself, into a sum that is read once, when the epoch is over. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_host_metrics = {

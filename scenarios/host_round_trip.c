@@ -1,10 +1,10 @@
 /* Computing one operation of the step on the host.
  *
- * An operation that exists only for the host (a NumPy function, a rule in Python) can stand in the middle
- * of a model: its input is copied to the host and its result back. The host must wait for all work before
- * it, the device for the host, and then for the launches that could not be queued ahead. Here it is GELU
- * in each block's forward; backward is on the device in both variants. The host's exponential differs
- * from the kernel's in the last digit. */
+ * An operation that exists only for the host (a NumPy function, a rule in Python) can stand in the
+ * middle of a model: its input is copied to the host and its result back. The host must wait for
+ * all work before it, the device for the host, and then for the launches that could not be queued
+ * ahead. Here it is GELU in each block's forward; backward is on the device in both variants. The
+ * host's exponential differs from the kernel's in the last digit. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_host_round_trip = {

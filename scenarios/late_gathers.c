@@ -1,9 +1,10 @@
 /* Gathering a block's parameters only when it needs them.
  *
- * If each rank keeps a part of every block's parameters, the others' parts come over the network before the block can
- * begin. Asked for at that moment, they leave the device with nothing to compute until they are there, before every
- * block of forward and of backward. The order of blocks is known, so the next one's parameters can be on their way
- * while this one computes, for the memory of one block more. */
+ * If each rank keeps a part of every block's parameters, the others' parts come over the network
+ * before the block can begin. Asked for at that moment, they leave the device with nothing to
+ * compute until they are there, before every block of forward and of backward. The order of blocks
+ * is known, so the next one's parameters can be on their way while this one computes, for the
+ * memory of one block more. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_late_gathers = {

@@ -1,8 +1,9 @@
 /* Waiting for every kernel before the next is launched.
  *
- * CUDA_LAUNCH_BLOCKING=1 makes an error appear at the launch that caused it, and is easily left in a job
- * script. Every launch then returns when its kernel has ended, so the host never works ahead and the
- * device idles between any two kernels, for as long as waking the host and launching take. */
+ * CUDA_LAUNCH_BLOCKING=1 makes an error appear at the launch that caused it, and is easily left in
+ * a job script. Every launch then returns when its kernel has ended, so the host never works ahead
+ * and the device idles between any two kernels, for as long as waking the host and launching
+ * take. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_launch_blocking = {

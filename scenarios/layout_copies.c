@@ -1,13 +1,14 @@
 /* Copying attention's heads into an order of their own.
  *
- * The product that makes q, k and v writes them token by token, [samples, tokens, 3, heads, width], and the
- * product that follows attention reads its result token by token as well. Attention works head by head. Code
- * that calls .contiguous() after each transpose copies q, k and v before attention and the result after it,
- * and the gradients of all of them in backward: kernels that compute nothing. The matrices of one head are
- * there all along, with rows further apart, and fused attention takes that distance, the stride.
+ * The product that makes q, k and v writes them token by token, [samples, tokens, 3, heads, width],
+ * and the product that follows attention reads its result token by token as well. Attention works
+ * head by head. Code that calls .contiguous() after each transpose copies q, k and v before
+ * attention and the result after it, and the gradients of all of them in backward: kernels that
+ * compute nothing. The matrices of one head are there all along, with rows further apart, and fused
+ * attention takes that distance, the stride.
  *
- * The copy of q, k and v adds their bias in passing. With strides that is a kernel of its own, unless the
- * product adds it, so of four kernels per block one comes back. */
+ * The copy of q, k and v adds their bias in passing. With strides that is a kernel of its own,
+ * unless the product adds it, so of four kernels per block one comes back. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_layout_copies = {

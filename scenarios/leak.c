@@ -1,10 +1,10 @@
 /* Keeping each step's loss with its graph.
  *
- * A loss is one number, but the tensor refers to its graph, and the graph to the activations that backward
- * reads. backward() drops those, unless retain_graph=True keeps them, or backward() never comes, as for a
- * validation loss computed without torch.no_grad(). Then a list of losses holds the activations of every
- * step in it, and memory grows until the list is dropped at the epoch's end, or until it runs out, which
- * may be hours into the run. */
+ * A loss is one number, but the tensor refers to its graph, and the graph to the activations that
+ * backward reads. backward() drops those, unless retain_graph=True keeps them, or backward() never
+ * comes, as for a validation loss computed without torch.no_grad(). Then a list of losses holds the
+ * activations of every step in it, and memory grows until the list is dropped at the epoch's end,
+ * or until it runs out, which may be hours into the run. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_leak = {

@@ -1,12 +1,13 @@
 /* Too few batches ahead for samples of uneven size.
  *
- * Workers may load fast enough on average and still be late: a file that is many times as large as the
- * others takes as long as a whole row of batches, and the loop gets its batches in order. With few
- * batches ahead the loop waits for that one, while the workers that are done may not go on. With more of
- * them ahead the large one is begun earlier, and the batches before it cover the time that it takes.
+ * Workers may load fast enough on average and still be late: a file that is many times as large as
+ * the others takes as long as a whole row of batches, and the loop gets its batches in order. With
+ * few batches ahead the loop waits for that one, while the workers that are done may not go on.
+ * With more of them ahead the large one is begun earlier, and the batches before it cover the time
+ * that it takes.
  *
- * Both variants read the loss on every step: a loop that never waits for the device would have queued
- * enough work to hide a late batch. */
+ * Both variants read the loss on every step: a loop that never waits for the device would have
+ * queued enough work to hide a late batch. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_loader_prefetch = {

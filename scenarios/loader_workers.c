@@ -1,10 +1,10 @@
 /* Loading the data in the training loop.
  *
  * Without workers the loop itself reads and decodes each batch. It also reads the loss after every
- * step, which drains the queue, so the device has nothing to do while the host decodes. Workers decode
- * the next batches while this one is trained on: the step then costs the larger of the two instead of
- * both. Where the device shares the host's cores, workers and device compete for them, and the gain is
- * smaller. */
+ * step, which drains the queue, so the device has nothing to do while the host decodes. Workers
+ * decode the next batches while this one is trained on: the step then costs the larger of the two
+ * instead of both. Where the device shares the host's cores, workers and device compete for them,
+ * and the gain is smaller. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_loader_workers = {

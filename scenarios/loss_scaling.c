@@ -1,13 +1,15 @@
 /* Asking the device in every step whether a gradient overflowed.
  *
- * fp16 ends at 65504 and begins at 6e-8. Backward therefore computes the gradients of the loss times a large
- * scale, and where that makes one overflow the update is skipped and the scale halved. Who decides? `if not
- * found_inf.item()`, as torch.amp.GradScaler has it for most optimizers, makes the host wait until backward
- * has ended, in every step. An optimizer that takes the flag as a number on the device skips by itself.
+ * fp16 ends at 65504 and begins at 6e-8. Backward therefore computes the gradients of the loss
+ * times a large scale, and where that makes one overflow the update is skipped and the scale
+ * halved. Who decides? `if not found_inf.item()`, as torch.amp.GradScaler has it for most
+ * optimizers, makes the host wait until backward has ended, in every step. An optimizer that takes
+ * the flag as a number on the device skips by itself.
  *
- * Both variants train in fp16 with the same scales and skip the same updates, so that their losses are
- * identical to the last bit and only the one knob differs. bf16, which has fp32's range and needs no scale,
- * would be another type with other losses; it is what the lesson advises where the device has it. */
+ * Both variants train in fp16 with the same scales and skip the same updates, so that their losses
+ * are identical to the last bit and only the one knob differs. bf16, which has fp32's range and
+ * needs no scale, would be another type with other losses; it is what the lesson advises where the
+ * device has it. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_loss_scaling = {

@@ -1,9 +1,9 @@
 /* Copying a batch tensor by tensor.
  *
- * A batch that reaches the loop as a list of samples is often copied as one: sample by sample, each copy
- * a call that waits for its few bytes. Each costs what a call and a wait cost, whatever it carries.
- * Collated into one buffer, the same bytes need one call and one wait. Both variants wait for their
- * copies, as tensor.to(device) does. */
+ * A batch that reaches the loop as a list of samples is often copied as one: sample by sample, each
+ * copy a call that waits for its few bytes. Each costs what a call and a wait cost, whatever it
+ * carries. Collated into one buffer, the same bytes need one call and one wait. Both variants wait
+ * for their copies, as tensor.to(device) does. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_many_small_copies = {

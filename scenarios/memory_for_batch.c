@@ -1,9 +1,10 @@
 /* Running as small a batch as fits beside all activations.
  *
- * Where memory has room for one sample's activations, an update of eight samples takes eight passes, each with all of
- * its launches and too little work behind them. Checkpointing gives most of the memory back. By itself that only makes
- * a step longer; it pays once the freed memory holds a larger batch. Both variants train the same update within the
- * same budget, with as large a micro-batch as fits: it is the memory that buys the time. */
+ * Where memory has room for one sample's activations, an update of eight samples takes eight
+ * passes, each with all of its launches and too little work behind them. Checkpointing gives most
+ * of the memory back. By itself that only makes a step longer; it pays once the freed memory holds
+ * a larger batch. Both variants train the same update within the same budget, with as large a
+ * micro-batch as fits: it is the memory that buys the time. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_memory_for_batch = {

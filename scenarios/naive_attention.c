@@ -1,15 +1,16 @@
 /* Keeping attention's scores in memory.
  *
  * Every token attends to every token, so the scores are a square: twice the tokens, four times the
- * bytes. Naive attention writes them, reads them and writes them again as probabilities, and keeps those
- * for backward. Fused attention computes a block of them at a time, with a running maximum and sum (an
- * online softmax), so scores never leave the registers of a GPU or the cache of a CPU. It keeps one number
- * per query, and backward computes the scores again: seven products in place of six, and far less memory
- * traffic.
+ * bytes. Naive attention writes them, reads them and writes them again as probabilities, and keeps
+ * those for backward. Fused attention computes a block of them at a time, with a running maximum
+ * and sum (an online softmax), so scores never leave the registers of a GPU or the cache of a CPU.
+ * It keeps one number per query, and backward computes the scores again: seven products in place of
+ * six, and far less memory traffic.
  *
- * So it gains time only where that traffic costs some. On a server's CPU with 32 MiB of last-level cache
- * it is level with naive attention at 500 to 1000 tokens, where the scores of a few heads still fit, 1.2
- * times as fast from 1300 tokens on (heads of 32), and 0.8 to 0.9 times as fast below 300. */
+ * So it gains time only where that traffic costs some. On a server's CPU with 32 MiB of last-level
+ * cache it is level with naive attention at 500 to 1000 tokens, where the scores of a few heads
+ * still fit, 1.2 times as fast from 1300 tokens on (heads of 32), and 0.8 to 0.9 times as fast
+ * below 300. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_naive_attention = {

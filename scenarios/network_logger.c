@@ -1,9 +1,10 @@
 /* Waiting in the step for the answer of a service.
  *
- * A callback posts the loss of every step to an experiment tracker and returns once that has answered: some
- * milliseconds in which the loop launches nothing. A thread can post instead: the loop leaves the line in a bounded
- * queue and goes on, and the thread posts all that are waiting in one message. The service here is a socket on the
- * loopback and a thread that answers after 3 ms. */
+ * A callback posts the loss of every step to an experiment tracker and returns once that has
+ * answered: some milliseconds in which the loop launches nothing. A thread can post instead: the
+ * loop leaves the line in a bounded queue and goes on, and the thread posts all that are waiting in
+ * one message. The service here is a socket on the loopback and a thread that answers after 3
+ * ms. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_network_logger = {

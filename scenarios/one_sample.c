@@ -1,9 +1,10 @@
 /* Comparing one run with one run.
  *
- * Two runs never take the same time, so whoever has one of each side sees one that is faster. On a machine that others
- * use, most of these differences are noise. Pairs in turns put both sides under the same drift, and an interval of their
- * ratios says what is left of the difference: nothing is called that it does not rule out. Here the sides are the steps
- * of one and the same training, so every difference that is called is false. */
+ * Two runs never take the same time, so whoever has one of each side sees one that is faster. On a
+ * machine that others use, most of these differences are noise. Pairs in turns put both sides under
+ * the same drift, and an interval of their ratios says what is left of the difference: nothing is
+ * called that it does not rule out. Here the sides are the steps of one and the same training, so
+ * every difference that is called is false. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_one_sample = {

@@ -1,13 +1,13 @@
 /* Updating the weights after every micro-batch.
  *
- * An update reads and writes every weight, its moments and its gradient, however few samples the gradient
- * is of. After a single sample it can take as long as the sample's forward and backward pass. Gradients add
- * up, so eight micro-batches can share one update. This is another training, with fewer and less noisy
- * updates, and it wants a higher learning rate.
+ * An update reads and writes every weight, its moments and its gradient, however few samples the
+ * gradient is of. After a single sample it can take as long as the sample's forward and backward
+ * pass. Gradients add up, so eight micro-batches can share one update. This is another training,
+ * with fewer and less noisy updates, and it wants a higher learning rate.
  *
- * Both variants train on the same samples, but one changes its weights eight times as often, so that their
- * losses would differ. The learning rate is therefore next to nothing: an update costs the same, the
- * weights stay what they are, and equal losses show that both computed the same. */
+ * Both variants train on the same samples, but one changes its weights eight times as often, so
+ * that their losses would differ. The learning rate is therefore next to nothing: an update costs
+ * the same, the weights stay what they are, and equal losses show that both computed the same. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_optimizer_every_step = {

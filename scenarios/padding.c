@@ -1,15 +1,17 @@
 /* Padding short sequences to the longest of their batch.
  *
- * Samples that are computed together have the same number of rows, so the short ones are padded. In random
- * order nearly every batch holds a long sample, and all others are padded to it. Sorted by length, those
- * of a batch are alike. Both variants train on the same samples in every update, which is split into eight
- * micro-batches: only who shares one with whom differs, so that losses agree but for the order of sums.
+ * Samples that are computed together have the same number of rows, so the short ones are padded. In
+ * random order nearly every batch holds a long sample, and all others are padded to it. Sorted by
+ * length, those of a batch are alike. Both variants train on the same samples in every update,
+ * which is split into eight micro-batches: only who shares one with whom differs, so that losses
+ * agree but for the order of sums.
  *
- * Lengths from 16 to 64 tokens are equally likely, 40 on average. The longest of 8 has about 59, and 62 when
- * rounded up to a multiple of 8: 36% of what is computed is padding. Among 64 sorted samples, 8 neighbours
- * lie within 6 tokens: about 2.5 of padding and 3.5 of rounding, 13%. So 46 rows are computed instead of
- * 62, and attention, whose scores are a square, gains more. Each micro-batch has a length of its own, so
- * the step is launched eagerly: a graph is captured for one. */
+ * Lengths from 16 to 64 tokens are equally likely, 40 on average. The longest of 8 has about 59,
+ * and 62 when rounded up to a multiple of 8: 36% of what is computed is padding. Among 64 sorted
+ * samples, 8 neighbours lie within 6 tokens: about 2.5 of padding and 3.5 of rounding, 13%. So 46
+ * rows are computed instead of 62, and attention, whose scores are a square, gains more. Each
+ * micro-batch has a length of its own, so the step is launched eagerly: a graph is captured for
+ * one. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_padding = {

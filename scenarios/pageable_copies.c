@@ -1,9 +1,10 @@
 /* Copying batches from pageable memory.
  *
- * The device can read pinned memory by itself. Pageable memory may move, so the driver stages it: the
- * host copies every byte into a pinned buffer, piece by piece, and the device copies it from there. An
- * asynchronous copy then keeps the host in its call, and the batch arrives at the pace of both copies
- * together. The device crops the images of this step, so that a batch is large beside the work on it. */
+ * The device can read pinned memory by itself. Pageable memory may move, so the driver stages it:
+ * the host copies every byte into a pinned buffer, piece by piece, and the device copies it from
+ * there. An asynchronous copy then keeps the host in its call, and the batch arrives at the pace of
+ * both copies together. The device crops the images of this step, so that a batch is large beside
+ * the work on it. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_pageable_copies = {

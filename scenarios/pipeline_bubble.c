@@ -1,13 +1,14 @@
 /* A pipeline of ranks that gets its whole batch at once.
  *
- * A model that is too large for one device is cut into parts of its blocks, one for each rank. A rank needs the
- * activations of the rank before it, and later the gradients of the one after it. With one micro-batch per step only one
- * rank works at a time. With m of them a rank goes on with the next while the others have the ones before: of p ranks
- * each is idle for (p - 1) / (m + p - 1) of the time, the pipeline's bubble.
+ * A model that is too large for one device is cut into parts of its blocks, one for each rank. A
+ * rank needs the activations of the rank before it, and later the gradients of the one after it.
+ * With one micro-batch per step only one rank works at a time. With m of them a rank goes on with
+ * the next while the others have the ones before: of p ranks each is idle for (p - 1) / (m + p - 1)
+ * of the time, the pipeline's bubble.
  *
- * Both variants train on the same samples per step, with the same update: accumulated gradients do not tell how they were
- * cut. Micro-batches are computed one forward, one backward (1F1B), so a rank keeps the activations of as many as there
- * are ranks. */
+ * Both variants train on the same samples per step, with the same update: accumulated gradients do
+ * not tell how they were cut. Micro-batches are computed one forward, one backward (1F1B), so a
+ * rank keeps the activations of as many as there are ranks. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_pipeline_bubble = {

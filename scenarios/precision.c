@@ -1,9 +1,9 @@
 /* Computing in fp32 where bf16 would do.
  *
- * A bf16 number takes half the bytes, so activations, gradients and the traffic between kernels halve
- * on every device. Matrix units multiply bf16 several times faster than fp32. Without them, as on
- * most CPUs, the products gain nothing, and the scenario promises only the bytes. Weights keep an fp32
- * master copy, so that small updates are not lost. */
+ * A bf16 number takes half the bytes, so activations, gradients and the traffic between kernels
+ * halve on every device. Matrix units multiply bf16 several times faster than fp32. Without them,
+ * as on most CPUs, the products gain nothing, and the scenario promises only the bytes. Weights
+ * keep an fp32 master copy, so that small updates are not lost. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_precision = {

@@ -1,8 +1,9 @@
 /* Taking times from a run that a profiler records.
  *
- * A profiler that keeps the call stack of every operator works in the loop that it watches: it makes the host slower,
- * not the device. A step that waits for its host becomes longer, and the profile shows waits that are shorter without
- * it. A trace tells shares, order and causes; how long a step takes, a run without it tells. */
+ * A profiler that keeps the call stack of every operator works in the loop that it watches: it
+ * makes the host slower, not the device. A step that waits for its host becomes longer, and the
+ * profile shows waits that are shorter without it. A trace tells shares, order and causes; how long
+ * a step takes, a run without it tells. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_profiler_overhead = {

@@ -1,11 +1,12 @@
 /* Keeping the whole optimizer state on every rank.
  *
- * AdamW keeps two running means of each parameter, in fp32 twice what the parameters take. Data-parallel ranks have
- * the same gradients after their all-reduce, so each makes the same update, from the same state. If each updates
- * only a part of the parameters, it needs the state of that part alone, and the others get what it made of it.
+ * AdamW keeps two running means of each parameter, in fp32 twice what the parameters take.
+ * Data-parallel ranks have the same gradients after their all-reduce, so each makes the same
+ * update, from the same state. If each updates only a part of the parameters, it needs the state of
+ * that part alone, and the others get what it made of it.
  *
- * The samples of an update come in many micro-batches, as where the state leaves little room for activations. This
- * also keeps communication and the update itself a small part of the step. */
+ * The samples of an update come in many micro-batches, as where the state leaves little room for
+ * activations. This also keeps communication and the update itself a small part of the step. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_replicated_state = {

@@ -17,9 +17,9 @@ enum direction { SHRINKS, GROWS };
 /* A variant's settings: the base, then the knob. */
 enum variant { VARIANT_BEFORE, VARIANT_AFTER, VARIANT_COUNT };
 
-/* The devices on which a scenario, an expectation or an accepted finding holds: id, name in result files, words, and
- * the condition on `device`. The words are empty for anywhere. cuDNN's attention takes 16 bits only, and
- * precision=auto is fp32 on a GPU without matrix units for bf16. */
+/* The devices on which a scenario, an expectation or an accepted finding holds: id, name in result
+ * files, words, and the condition on `device`. The words are empty for anywhere. cuDNN's attention
+ * takes 16 bits only, and precision=auto is fp32 on a GPU without matrix units for bf16. */
 #define WHERES(X)                                                                                  \
     X(ANYWHERE, "anywhere", "", true)                                                              \
     X(WHERE_CPU_DEVICE, "cpu_device", "on the CPU device", !device->is_gpu)                        \
@@ -64,8 +64,8 @@ struct expectation {
     bool exact;                       /* the metric is identical in all repetitions of a variant */
     bool is_cost;                     /* the price of the fix: only at_most can fail it */
     double before_above, after_below; /* bounds on the metric itself; 0: no bound */
-    double
-        worth; /* the factor; what is known to be less is not met, unless it is known to be at_least; 0: none */
+    double worth; /* the factor; what is known to be less is not met, unless it is known to be
+                     at_least; 0: none */
 };
 
 /* The least factor; 0: any. A cost has none; an expectation without any bound asks for 5%. */
@@ -75,10 +75,10 @@ double expectation_least(const struct expectation *expectation);
 bool expectation_is_end(const struct expectation *expectation);
 
 /* Some effects exist only while one side's work is within a band of the other's. The child measures
- * both parts, in steps in which one waits for the other, and picks the pixel size of the JPEG files that
- * meets the band. Id, name in result files, the two sides of the ratio, and the variant that is measured:
- * where the fix removes a wait, the one without it, since waiting is no work; where the fix moves the
- * loading elsewhere, the one whose loop loads. */
+ * both parts, in steps in which one waits for the other, and picks the pixel size of the JPEG files
+ * that meets the band. Id, name in result files, the two sides of the ratio, and the variant that
+ * is measured: where the fix removes a wait, the one without it, since waiting is no work; where
+ * the fix moves the loading elsewhere, the one whose loop loads. */
 #define BALANCES(X)                                                                                \
     X(BALANCE_NONE, "none", "", "", VARIANT_BEFORE)                                                \
     X(BALANCE_HOST_OVER_DEVICE, "host_over_device", "host", "device", VARIANT_AFTER)               \
@@ -100,18 +100,19 @@ struct balance {
     double low, high;
 };
 
-/* Some bottlenecks cost next to nothing on some machines, as forcing a line to a fast disk does. The
- * `metric`, a host time per step, must be at least `share` of a step before; else the scenario is skipped,
- * and says both. */
+/* Some bottlenecks cost next to nothing on some machines, as forcing a line to a fast disk does.
+ * The `metric`, a host time per step, must be at least `share` of a step before; else the scenario
+ * is skipped, and says both. */
 struct least_cost {
     enum metric metric; /* METRIC_NONE: any cost will do */
     double share;
 };
 
-/* How far the losses of the first 8 steps may differ: id, name in result files, the largest difference
- * relative to the largest loss, and the same in words. LOSS_ORDER is for the same arithmetic in another
- * order; its tolerance holds where both variants compute in fp32, else LOSS_16_BIT applies. LOSS_16_BIT
- * is for another storage type, LOSS_ROUTING for tokens that go to other experts, whose function is not the same. */
+/* How far the losses of the first 8 steps may differ: id, name in result files, the largest
+ * difference relative to the largest loss, and the same in words. LOSS_ORDER is for the same
+ * arithmetic in another order; its tolerance holds where both variants compute in fp32, else
+ * LOSS_16_BIT applies. LOSS_16_BIT is for another storage type, LOSS_ROUTING for tokens that go to
+ * other experts, whose function is not the same. */
 #define LOSS_CHECKS(X)                                                                             \
     X(LOSS_IDENTICAL, "identical", 0, "must be bit-identical")                                     \
     X(LOSS_ORDER, "fp32_order", 1e-5,                                                              \
@@ -137,8 +138,10 @@ struct accepted_finding {
     enum where where;
 };
 
-/* The part of training that is at fault: id, name, words. A name stands for all scenarios of its group
- * (`run memory`), so none is that of a scenario. Those of GROUP_GPU_KERNELS are no scenarios but kernel_lessons[]. */
+/* The part of training that is at fault: id, name, words. A name stands for all scenarios of its
+ * group
+ * (`run memory`), so none is that of a scenario. Those of GROUP_GPU_KERNELS are no scenarios but
+ * kernel_lessons[]. */
 #define GROUPS(X)                                                                                  \
     X(GROUP_DATA, "data", "reading, decoding and batching the data")                               \
     X(GROUP_COPIES, "copies", "copies between host and device")                                    \
@@ -167,10 +170,11 @@ extern const struct group_row scenario_groups[]; /* by enum group */
 
 enum group group_find(const char *name); /* GROUP_NONE: none */
 
-/* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one needs to
- * find the place. torch.distributed is initialised, with one rank. os, time, torch, F (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names
- * model, blocks, optimizer, loss_fn, dataset, files, decode(file), loader, device, tracker.log(values) and
- * train_step(inputs, labels) are given; tests/scenarios/test_snippets.py runs the lines. */
+/* The two variants in PyTorch, a few lines each: only what differs, and as much around it as one
+ * needs to find the place. torch.distributed is initialised, with one rank. os, time, torch, F
+ * (torch.nn.functional), DataLoader, ThreadPoolExecutor, and the names model, blocks, optimizer,
+ * loss_fn, dataset, files, decode(file), loader, device, tracker.log(values) and train_step(inputs,
+ * labels) are given; tests/scenarios/test_snippets.py runs the lines. */
 struct snippets {
     const char *before, *after;
 };
@@ -194,9 +198,9 @@ struct scenario {
     struct expectation expect[SCENARIO_EXPECTATIONS];           /* ends where none is named */
     struct accepted_finding accept[SCENARIO_FINDINGS];          /* ends with a NULL id */
     struct accepted_finding tolerated_after[SCENARIO_FINDINGS]; /* ends with a NULL id */
-    bool
-        is_other_work; /* a knob with neither value does other work, which has nothing to mend: no ladder brings it in */
-    bool is_own; /* in no list, so a child gets its settings as text (own_scenario.h) */
+    bool is_other_work; /* a knob with neither value does other work, which has nothing to mend: no
+                           ladder brings it in */
+    bool is_own;        /* in no list, so a child gets its settings as text (own_scenario.h) */
 };
 
 extern const struct scenario *const scenarios[]; /* ends with NULL; core ones first */
@@ -207,11 +211,12 @@ const struct scenario *scenario_find(const char *name); /* NULL: none */
 /* Whether a finding is one that the variant before shows, on some device at least. */
 bool scenario_shows(const struct scenario *scenario, const char *finding);
 
-/* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none does. */
+/* The first scenario whose first accepted finding it is, else the first that shows it; NULL: none
+ * does. */
 const struct scenario *scenario_showing(const char *finding);
 
-/* Follows "there is no scenario NAME": one that is near, or a pair of kernels or a group (nearest_advice()), else where
- * they are listed. */
+/* Follows "there is no scenario NAME": one that is near, or a pair of kernels or a group
+ * (nearest_advice()), else where they are listed. */
 void scenario_advice(char text[NEAREST_ADVICE], const char *name);
 
 const char *variant_name(enum variant variant); /* "before", "after" */

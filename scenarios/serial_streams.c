@@ -1,9 +1,9 @@
 /* Queueing independent work on one stream.
  *
- * A stream runs one kernel after the other, whether or not the second needs the first. The backward of a linear layer
- * is two products, the gradient of its weight and of its input, and neither needs the other. A small product leaves
- * SMs (here: cores) without work; on a second stream the other one takes them. An event says when both may begin,
- * and another when both are done. */
+ * A stream runs one kernel after the other, whether or not the second needs the first. The backward
+ * of a linear layer is two products, the gradient of its weight and of its input, and neither needs
+ * the other. A small product leaves SMs (here: cores) without work; on a second stream the other
+ * one takes them. An event says when both may begin, and another when both are done. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_serial_streams = {

@@ -1,12 +1,13 @@
 /* Keeping all parameters on every rank.
  *
- * Data-parallel ranks have the same parameters, and need those of a block only while that block computes. If each rank
- * keeps a part of every block's, with the optimizer's state of that part, all gather a block's parameters before its
- * forward, free them after it, and do so again around its backward. Every rank then has room for a larger model, and
- * pays with messages: all parameters come twice per step, where only their gradients did.
+ * Data-parallel ranks have the same parameters, and need those of a block only while that block
+ * computes. If each rank keeps a part of every block's, with the optimizer's state of that part,
+ * all gather a block's parameters before its forward, free them after it, and do so again around
+ * its backward. Every rank then has room for a larger model, and pays with messages: all parameters
+ * come twice per step, where only their gradients did.
  *
- * The next block's parameters travel while this one computes, as in late_gathers after its fix. Checkpointing and many
- * samples keep activations and communication a small part of the step. */
+ * The next block's parameters travel while this one computes, as in late_gathers after its fix.
+ * Checkpointing and many samples keep activations and communication a small part of the step. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_sharded_parameters = {

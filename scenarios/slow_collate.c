@@ -1,9 +1,10 @@
 /* Putting batches together in the training loop.
  *
- * There are workers, and more of them change nothing: they only read the files. The images are decoded,
- * and the batch is put together, where the loop asks for it, as in a collate function that is called by
- * the training thread. Nothing is launched meanwhile, and since the loop reads the loss after every step,
- * the device is idle. In the workers the same code runs ahead of the loop. */
+ * There are workers, and more of them change nothing: they only read the files. The images are
+ * decoded, and the batch is put together, where the loop asks for it, as in a collate function that
+ * is called by the training thread. Nothing is launched meanwhile, and since the loop reads the
+ * loss after every step, the device is idle. In the workers the same code runs ahead of the
+ * loop. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_slow_collate = {

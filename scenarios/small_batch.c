@@ -1,8 +1,9 @@
 /* Feeding the device one sample at a time.
  *
- * An update of 64 samples can be run as 64 micro-batches of one sample, whose gradients add up, or as
- * one batch of 64: the same samples, the same update, the same loss. But a kernel on one sample is too
- * small to fill the device, hardly takes longer than its launch, and is launched 64 times as often. */
+ * An update of 64 samples can be run as 64 micro-batches of one sample, whose gradients add up, or
+ * as one batch of 64: the same samples, the same update, the same loss. But a kernel on one sample
+ * is too small to fill the device, hardly takes longer than its launch, and is launched 64 times as
+ * often. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_small_batch = {

@@ -1,8 +1,9 @@
 /* Sending each tensor's gradients alone.
  *
- * Each message between ranks has a fixed time, whatever it carries: a call, a start on every rank, and a wait for the
- * last of them. A model has a tensor for each weight and bias, and most of them are small. Sent tensor by tensor, the
- * gradients pay that time dozens of times in every step; sent in buckets, a few times. */
+ * Each message between ranks has a fixed time, whatever it carries: a call, a start on every rank,
+ * and a wait for the last of them. A model has a tensor for each weight and bias, and most of them
+ * are small. Sent tensor by tensor, the gradients pay that time dozens of times in every step; sent
+ * in buckets, a few times. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_small_buckets = {

@@ -1,9 +1,9 @@
 /* One rank loads its samples more slowly than the others.
  *
- * Ranks meet at every all-reduce, so each step takes as long as on the slowest of them. Where one rank's cache of
- * decoded samples is missing, that rank decodes in every step while all others wait for its gradients. Their loaders are
- * fast and their devices look busy: they are in a collective, and only the rank that is never there for long is
- * the one to mend. */
+ * Ranks meet at every all-reduce, so each step takes as long as on the slowest of them. Where one
+ * rank's cache of decoded samples is missing, that rank decodes in every step while all others wait
+ * for its gradients. Their loaders are fast and their devices look busy: they are in a collective,
+ * and only the rank that is never there for long is the one to mend. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_straggler = {

@@ -1,9 +1,9 @@
 /* Multiplying in strict fp32 where tf32 would do.
  *
- * GPUs since Ampere multiply fp32 matrices on their matrix units if the factors may be rounded to tf32: ten
- * bits of mantissa, as in fp16, and the range of fp32. Sums stay in fp32. PyTorch does not allow that for
- * products unless it is told to, and the matrix units idle. Storage is fp32 either way, so no byte is
- * saved; bf16 saves them, too. */
+ * GPUs since Ampere multiply fp32 matrices on their matrix units if the factors may be rounded to
+ * tf32: ten bits of mantissa, as in fp16, and the range of fp32. Sums stay in fp32. PyTorch does
+ * not allow that for products unless it is told to, and the matrix units idle. Storage is fp32
+ * either way, so no byte is saved; bf16 saves them, too. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_strict_fp32 = {

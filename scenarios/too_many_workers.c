@@ -1,9 +1,10 @@
 /* More loader workers than cores.
  *
- * A worker that waits for a core loads nothing, so beyond one per core more of them load no faster. They
- * take turns with the thread that queues the device's work, though: while that thread waits for its core,
- * nothing is launched, and once the queue is empty the device is idle. Each worker also holds batches and
- * a decoder. In a container the cores that count are those that it may use, not those of the machine. */
+ * A worker that waits for a core loads nothing, so beyond one per core more of them load no faster.
+ * They take turns with the thread that queues the device's work, though: while that thread waits
+ * for its core, nothing is launched, and once the queue is empty the device is idle. Each worker
+ * also holds batches and a decoder. In a container the cores that count are those that it may use,
+ * not those of the machine. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_too_many_workers = {

@@ -1,13 +1,13 @@
 /* Running each element-wise operation as a kernel of its own.
  *
- * A bias, an activation or a residual connection computes next to nothing: its time is that of reading and
- * writing the tensor. As kernels of their own they move the same tensor again and again. Fused where they
- * meet (bias with GELU, bias and residual with the norm that follows), each tensor is read once and written
- * once, and there are fewer kernels to launch.
+ * A bias, an activation or a residual connection computes next to nothing: its time is that of
+ * reading and writing the tensor. As kernels of their own they move the same tensor again and
+ * again. Fused where they meet (bias with GELU, bias and residual with the norm that follows), each
+ * tensor is read once and written once, and there are fewer kernels to launch.
  *
- * The gain grows with the gap between arithmetic and memory bandwidth. On the CPU device the tensors stay in
- * the caches and the products take far longer: forward and backward gain 3 to 5% there, too little to
- * promise or to be called a finding. */
+ * The gain grows with the gap between arithmetic and memory bandwidth. On the CPU device the
+ * tensors stay in the caches and the products take far longer: forward and backward gain 3 to 5%
+ * there, too little to promise or to be called a finding. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_unfused_elementwise = {

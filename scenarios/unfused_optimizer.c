@@ -1,9 +1,10 @@
 /* Updating each tensor with kernels of its own.
  *
- * AdamW is a dozen operations per weight. Written as one kernel per group of operations and tensor it
- * launches six kernels, and one for the gradients' norm, for each of the 31 tensors of this model. Most of
- * them are tiny (biases, norms), and every kernel reads and writes its values again. One kernel over a table
- * of all tensors does the same with one launch, and moves every value once. */
+ * AdamW is a dozen operations per weight. Written as one kernel per group of operations and tensor
+ * it launches six kernels, and one for the gradients' norm, for each of the 31 tensors of this
+ * model. Most of them are tiny (biases, norms), and every kernel reads and writes its values again.
+ * One kernel over a table of all tensors does the same with one launch, and moves every value
+ * once. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_unfused_optimizer = {

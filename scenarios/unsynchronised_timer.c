@@ -1,8 +1,9 @@
 /* Reading the clock before the device has done the work.
  *
- * A launch returns at once: the step is queued, and the device has hardly begun. Two readings of the clock around it
- * are the time that queueing took, which says nothing about the step. The flops of the step over that time are often more
- * than the device can do: a time that is faster than the hardware is one that nobody waited for. */
+ * A launch returns at once: the step is queued, and the device has hardly begun. Two readings of
+ * the clock around it are the time that queueing took, which says nothing about the step. The flops
+ * of the step over that time are often more than the device can do: a time that is faster than the
+ * hardware is one that nobody waited for. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_unsynchronised_timer = {

@@ -1,14 +1,15 @@
 /* Starting the loader's workers anew in every epoch.
  *
- * Workers that end with the epoch leave nothing ready for the next one: new ones have to start, open
- * their decoders, and load their first batches, and the loop waits for the first of them. All of them
- * load at once, so the first batch takes as long as a whole round of them. Where a framework's workers
- * are processes, each has to import the program and open the data set as well. Persistent workers load
- * the next epoch's first batches while the last ones of this epoch are trained on. PyTorch's are kept too,
- * but begin with those batches only when the loop asks for the next epoch, which still costs a first round.
+ * Workers that end with the epoch leave nothing ready for the next one: new ones have to start,
+ * open their decoders, and load their first batches, and the loop waits for the first of them. All
+ * of them load at once, so the first batch takes as long as a whole round of them. Where a
+ * framework's workers are processes, each has to import the program and open the data set as well.
+ * Persistent workers load the next epoch's first batches while the last ones of this epoch are
+ * trained on. PyTorch's are kept too, but begin with those batches only when the loop asks for the
+ * next epoch, which still costs a first round.
  *
- * Both variants read the loss on every step: a loop that never waits for the device would have queued
- * enough work to hide a short gap. */
+ * Both variants read the loss on every step: a loop that never waits for the device would have
+ * queued enough work to hide a short gap. */
 #include "scenarios/scenario.h"
 
 const struct scenario scenario_worker_respawn = {

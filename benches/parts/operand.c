@@ -6,8 +6,8 @@
 
 enum { ALIGNMENT = 256 };
 
-/* The draws repeat after so many: enough to look random to any cache or link, and odd, so that a row that
- * is off by a power of two differs. */
+/* The draws repeat after so many: enough to look random to any cache or link, and odd, so that a
+ * row that is off by a power of two differs. */
 enum { PERIOD = (1 << 20) - 3 };
 
 static int64_t cold_span(const struct bench_work *work)
@@ -62,8 +62,8 @@ static int levels(enum dtype dtype)
     return dtype == DTYPE_BF16 ? 1 << 7 : dtype == DTYPE_F16 ? 1 << 10 : 1 << 23;
 }
 
-/* Exact, since `value` is a multiple of 1 / levels and at most 1. An fp16's exponent is biased by 15, an
- * fp32's by 127. */
+/* Exact, since `value` is a multiple of 1 / levels and at most 1. An fp16's exponent is biased by
+ * 15, an fp32's by 127. */
 static void put(struct operand *operand, int64_t index, float value)
 {
     uint32_t bits = bits_of(value);
@@ -143,7 +143,8 @@ enum status operand_read(struct operand *operand, struct bench_work *work)
 enum status operand_check(const struct operand *operand, const char *what, int64_t index,
                           double expected, double limit)
 {
-    /* Half a unit in the last place, and as much again for a result at the border between two values. */
+    /* Half a unit in the last place, and as much again for a result at the border between two
+     * values. */
     static const double rounding[DTYPE_COUNT] = {
         [DTYPE_F32] = 0x1p-23,
         [DTYPE_BF16] = 0x1p-7,

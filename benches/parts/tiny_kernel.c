@@ -18,7 +18,8 @@ enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_wo
                   .a = kernel->sum.device, .b = kernel->term.device);
 }
 
-/* Each addition is off by at most half a unit in the last place of a sum that is at most launches + 1. */
+/* Each addition is off by at most half a unit in the last place of a sum that is at most launches
+ * + 1. */
 enum status tiny_kernel_check(struct tiny_kernel *kernel, struct bench_work *work, int64_t launches)
 {
     double n = (double)launches;

@@ -1,6 +1,6 @@
 /* A kernel that adds few numbers, so that everything else takes the time: the call, the driver, the
- * queue, the start on the device. Each launch adds the same terms to the same sums, so that the sums
- * tell how often it has run. */
+ * queue, the start on the device. Each launch adds the same terms to the same sums, so that the
+ * sums tell how often it has run. */
 #ifndef BENCHES_PARTS_TINY_KERNEL_H
 #define BENCHES_PARTS_TINY_KERNEL_H
 

@@ -2,9 +2,9 @@
 #ifndef HARNESS_BASE_BISECT_H
 #define HARNESS_BASE_BISECT_H
 
-/* Among the numbers from `low` to before `high`, two variables of one type, those for which `is_before` holds come first: it is
- * an expression of the number `at`, a name that the caller chooses. Sets both variables to the first of the others; `high`, if
- * there is none. */
+/* Among the numbers from `low` to before `high`, two variables of one type, those for which
+ * `is_before` holds come first: it is an expression of the number `at`, a name that the caller
+ * chooses. Sets both variables to the first of the others; `high`, if there is none. */
 #define BISECT(low, high, at, is_before)                                                           \
     do {                                                                                           \
         while ((low) < (high)) {                                                                   \
@@ -16,7 +16,8 @@
         }                                                                                          \
     } while (0)
 
-/* The same, if the first of the others is probably not far from the number `near`, which may be any: in steps that double. */
+/* The same, if the first of the others is probably not far from the number `near`, which may be
+ * any: in steps that double. */
 #define BISECT_NEAR(low, high, near, at, is_before)                                                \
     do {                                                                                           \
         __typeof__(low) step_ = 1;                                                                 \

@@ -1,5 +1,5 @@
-/* The names are those of FIPS 180-4: section 4.1.2 has the functions, 4.2.2 the constants, 5 the padding, and 6.2
- * the computation. */
+/* The names are those of FIPS 180-4: section 4.1.2 has the functions, 4.2.2 the constants, 5 the
+ * padding, and 6.2 the computation. */
 #include "harness/base/sha256.h"
 
 #include <errno.h>

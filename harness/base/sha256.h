@@ -1,5 +1,6 @@
-/* SHA-256 (FIPS 180-4): tells whether a file is still the one that was written. Whoever may write both the file
- * and its digest can make them agree again: only a digest that is kept elsewhere protects against that. */
+/* SHA-256 (FIPS 180-4): tells whether a file is still the one that was written. Whoever may write
+ * both the file and its digest can make them agree again: only a digest that is kept elsewhere
+ * protects against that. */
 #ifndef HARNESS_BASE_SHA256_H
 #define HARNESS_BASE_SHA256_H
 

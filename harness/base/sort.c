@@ -1,4 +1,5 @@
-/* A natural merge sort: runs that are in order already are found in one pass, and two neighbours at a time are merged. */
+/* A natural merge sort: runs that are in order already are found in one pass, and two neighbours at
+ * a time are merged. */
 #include "harness/base/sort.h"
 
 #include <stdbool.h>

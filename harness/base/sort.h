@@ -1,5 +1,5 @@
-/* Sorting: numbers, and records that are nearly always in order, as profilers write events of a thread or stream as they
- * come. */
+/* Sorting: numbers, and records that are nearly always in order, as profilers write events of a
+ * thread or stream as they come. */
 #ifndef HARNESS_BASE_SORT_H
 #define HARNESS_BASE_SORT_H
 
@@ -9,8 +9,9 @@
 /* How two numbers, or two pointers, compare, as qsort() asks: below 0, 0, or above 0. */
 #define COMPARE(left, right) (((left) > (right)) - ((left) < (right)))
 
-/* Defines a comparator of items of `type`, for sort_items(), qsort() and bsearch(). `order` compares *a with *b, key by key:
- * COMPARATOR(by_place, struct event_frame, ASCENDING(track) ?: DESCENDING(end_ns)) */
+/* Defines a comparator of items of `type`, for sort_items(), qsort() and bsearch(). `order`
+ * compares *a with *b, key by key: COMPARATOR(by_place, struct event_frame, ASCENDING(track) ?:
+ * DESCENDING(end_ns)) */
 #define COMPARATOR(name, type, order)                                                              \
     static int name(const void *left, const void *right)                                           \
     {                                                                                              \
@@ -32,7 +33,8 @@
 #define ASCENDING(member)  COMPARE(a->member, b->member)
 #define DESCENDING(member) COMPARE(b->member, a->member)
 
-/* Like qsort(), but one pass is enough if the items are in order already, and runs that are in order are merged. */
+/* Like qsort(), but one pass is enough if the items are in order already, and runs that are in
+ * order are merged. */
 void sort_items(void *items, int64_t count, size_t size,
                 int (*compare)(const void *left, const void *right));
 

@@ -1,9 +1,9 @@
 /* Status codes and the last error: the ground floor of everything.
  *
- * A function that can fail returns `enum status`. The place that notices a failure calls FAIL() with
- * a sentence for the user: what failed, with which value, what to do about it. Callers pass the code
- * up with TRY(), which jumps to the function's one `out:` label; status_context() may add what was
- * being done. Only main prints and exits.
+ * A function that can fail returns `enum status`. The place that notices a failure calls FAIL()
+ * with a sentence for the user: what failed, with which value, what to do about it. Callers pass
+ * the code up with TRY(), which jumps to the function's one `out:` label; status_context() may add
+ * what was being done. Only main prints and exits.
  *
  * The last error belongs to the thread that met it. A worker thread hands its error over by value:
  * *status_last() there, status_raise() here. */
@@ -46,7 +46,8 @@ struct status_error {
     char context[256];    /* what was being done, outermost first; "" if unknown */
 };
 
-/* Records a failure of this thread and returns `status`. `format` makes the sentence for the user. */
+/* Records a failure of this thread and returns `status`. `format` makes the sentence for the
+ * user. */
 enum status status_fail(enum status status, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -74,7 +75,8 @@ struct status_bridge {
 };
 void status_forward(const struct status_bridge *bridge);
 
-/* In a plugin that another plugin has failed: takes over the failure, which only the program has, and returns its code. */
+/* In a plugin that another plugin has failed: takes over the failure, which only the program has,
+ * and returns its code. */
 enum status status_fetch(void);
 
 /* TRY and FAIL return the failure at once, from a function that returns enum status. */
@@ -89,7 +91,8 @@ enum status status_fetch(void);
 
 #define FAIL(code, ...) return status_fail(code, __FILE__, __LINE__, __VA_ARGS__)
 
-/* The same for a function that has to release something: both need a local `enum status status` and a label `out`. */
+/* The same for a function that has to release something: both need a local `enum status status` and
+ * a label `out`. */
 #define TRY_OUT(call)                                                                              \
     do {                                                                                           \
         status = (call);                                                                           \

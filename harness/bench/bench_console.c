@@ -94,8 +94,8 @@ static void counter_text(char *text, size_t size, double value, const char *unit
     snprintf(text, size, "%.3g%s%s", value, prefixes[prefix], unit);
 }
 
-/* The counters on the same line, or wrapped on lines below where the terminal has no room. `noise` in
- * percent; NaN: none. */
+/* The counters on the same line, or wrapped on lines below where the terminal has no room. `noise`
+ * in percent; NaN: none. */
 static void print_line(struct bench_console *console, const struct line *line, double noise)
 {
     FILE *stream = console->console.stream;

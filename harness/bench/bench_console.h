@@ -1,5 +1,5 @@
-/* Rows of benches for people, as they come, in the columns of Google Benchmark's console: name, time, CPU
- * time, iterations, counters. */
+/* Rows of benches for people, as they come, in the columns of Google Benchmark's console: name,
+ * time, CPU time, iterations, counters. */
 #ifndef HARNESS_BENCH_BENCH_CONSOLE_H
 #define HARNESS_BENCH_BENCH_CONSOLE_H
 

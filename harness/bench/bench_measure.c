@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The limits if noise decides. A row that is visited once counts repetitions; one that is visited again and
- * again counts visits, since the repetitions of one see the machine in one state. */
+/* The limits if noise decides. A row that is visited once counts repetitions; one that is visited
+ * again and again counts visits, since the repetitions of one see the machine in one state. */
 enum { REPETITIONS_LEAST = 6, REPETITIONS_BY_NOISE = 30 };
 enum { VISITS_LEAST = 6, VISITS_BY_NOISE = 12 };
 
-/* The share of a repetition that is run before the first one of a later visit: a quarter. The first 5 ms after a
- * set-up took 1.3% longer than the next in the median of 65 rows, and 13% in a tenth of them. */
+/* The share of a repetition that is run before the first one of a later visit: a quarter. The first
+ * 5 ms after a set-up took 1.3% longer than the next in the median of 65 rows, and 13% in a tenth
+ * of them. */
 enum { WARM_UP_PART = 4 };
 
 struct bench_settings bench_settings_default(void)
@@ -70,9 +71,10 @@ static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t it
     return STATUS_OK;
 }
 
-/* Grows until a lap takes long enough. A short lap says little about how many iterations that needs, so the
- * next is at most ten times as long; a fifth is added, so that a lap which happens to be quicker is long
- * enough too. Work that does not count may take five times as long and no longer, as in Google Benchmark. */
+/* Grows until a lap takes long enough. A short lap says little about how many iterations that
+ * needs, so the next is at most ten times as long; a fifth is added, so that a lap which happens to
+ * be quicker is long enough too. Work that does not count may take five times as long and no
+ * longer, as in Google Benchmark. */
 static enum status choose_iterations(int64_t *iterations, struct bench_work *work,
                                      double min_seconds)
 {

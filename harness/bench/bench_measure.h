@@ -1,15 +1,16 @@
 /* Measuring one row of a bench.
  *
- * The number of iterations is chosen once, so that a repetition takes at least `min_seconds`, and is the
- * same in all repetitions, as Google Benchmark's reader expects. Repetitions go on until the median is
- * known well enough: half of its interval (stats_median_interval) is at most `noise` of it. They end
- * before that at a number of repetitions or a time, and the noise that is left shows in the result.
+ * The number of iterations is chosen once, so that a repetition takes at least `min_seconds`, and
+ * is the same in all repetitions, as Google Benchmark's reader expects. Repetitions go on until the
+ * median is known well enough: half of its interval (stats_median_interval) is at most `noise` of
+ * it. They end before that at a number of repetitions or a time, and the noise that is left shows
+ * in the result.
  *
- * If there are several ranks, all measure the same row, begin each repetition together, and take the times of
- * the first rank, so that all of them go on alike.
+ * If there are several ranks, all measure the same row, begin each repetition together, and take
+ * the times of the first rank, so that all of them go on alike.
  *
- * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is visited
- * again and again (rounds.h). */
+ * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is
+ * visited again and again (rounds.h). */
 #ifndef HARNESS_BENCH_BENCH_MEASURE_H
 #define HARNESS_BENCH_BENCH_MEASURE_H
 
@@ -24,8 +25,8 @@ struct bench_settings {
     int visit;          /* repetitions per visit, at most BENCH_VISIT_MAX; 0: all */
     double noise;       /* relative */
 
-    /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or 6
-     * repetitions where one visit is all. */
+    /* The time of a row, set-ups included, where noise decides; but there are at least 6 visits, or
+     * 6 repetitions where one visit is all. */
     double max_seconds;
     uint64_t seed; /* of the data */
 };
@@ -47,16 +48,16 @@ struct bench_result {
 const int64_t *bench_arguments(const struct bench *bench, const struct device_properties *device,
                                int *count);
 
-/* The row's name: "gemm_fp32/512", or "lat_event" where it takes no argument; "/manual_time" at its end
- * is Google Benchmark's word for a bench that times itself. */
+/* The row's name: "gemm_fp32/512", or "lat_event" where it takes no argument; "/manual_time" at its
+ * end is Google Benchmark's word for a bench that times itself. */
 void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument);
 
 /* Sets up, which checks the result, measures and tears down. On failure nothing is measured. */
 enum status bench_measure(struct bench_result *result, const struct bench *bench, int64_t argument,
                           struct device *device, const struct bench_settings *settings);
 
-/* The same in visits: each sets up, adds `visit` repetitions to the result, or as many as it still takes,
- * and tears down. The result is all zero before the first, but for its name. */
+/* The same in visits: each sets up, adds `visit` repetitions to the result, or as many as it still
+ * takes, and tears down. The result is all zero before the first, but for its name. */
 enum status bench_visit(struct bench_result *result, const struct bench *bench, int64_t argument,
                         struct device *device, const struct bench_settings *settings);
 bool bench_is_done(const struct bench_result *result, const struct bench_settings *settings);

@@ -11,9 +11,9 @@ struct bench_counter {
     double (*of)(const struct bench_result *result, int repetition); /* NaN: it has none */
 };
 
-/* In the order of their names, as Google Benchmark writes them: bytes (of a collective, also those that each rank
- * sends), flops and items per second, and `roofline_share`: the least time that the device's own limits allow over
- * the time that it took. */
+/* In the order of their names, as Google Benchmark writes them: bytes (of a collective, also those
+ * that each rank sends), flops and items per second, and `roofline_share`: the least time that the
+ * device's own limits allow over the time that it took. */
 extern const struct bench_counter bench_counters[];
 enum { BENCH_COUNTERS = 5 };
 
@@ -24,8 +24,8 @@ bool bench_counter_is_known(const struct bench_counter *counter, const struct be
 void bench_counter_values(const struct bench_counter *counter, const struct bench_result *result,
                           double *values);
 
-/* Adds the rows of a result as Google Benchmark writes them, in ns. `family` counts benches from 0, `instance`
- * a bench's rows. */
+/* Adds the rows of a result as Google Benchmark writes them, in ns. `family` counts benches from 0,
+ * `instance` a bench's rows. */
 void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
                     int family, int instance);
 

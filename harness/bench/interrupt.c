@@ -37,8 +37,9 @@ static void say(const char *text)
         return;
 }
 
-/* Once a second after a signal. A wait for the device that does not end for PATIENCE of them is of a device that
- * hangs: nothing that this process could still print or keep is worth more, since no call of the device would return. */
+/* Once a second after a signal. A wait for the device that does not end for PATIENCE of them is of
+ * a device that hangs: nothing that this process could still print or keep is worth more, since no
+ * call of the device would return. */
 static void watch(int number)
 {
     static int64_t before;

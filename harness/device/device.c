@@ -1,6 +1,6 @@
-/* The public functions. Each checks its arguments, applies the planned faults, calls the driver, and
- * counts the call if it succeeded. Calls that a capture records are not counted, because their work
- * has not been done yet. */
+/* The public functions. Each checks its arguments, applies the planned faults, calls the driver,
+ * and counts the call if it succeeded. Calls that a capture records are not counted, because their
+ * work has not been done yet. */
 #include "harness/device/device.h"
 #include "harness/device/types/device_wait.h"
 
@@ -10,7 +10,8 @@
 #include "harness/device/ledger.h"
 #include "harness/device/many_ranks.h"
 
-/* Relaxed: a counter orders nothing, and a reader that wants a whole sum has waited for the threads that count. */
+/* Relaxed: a counter orders nothing, and a reader that wants a whole sum has waited for the threads
+ * that count. */
 static void count(_Atomic int64_t *counter, int64_t by)
 {
     atomic_fetch_add_explicit(counter, by, memory_order_relaxed);

@@ -44,9 +44,9 @@ struct device_options {
     struct activity_sink sink;
 };
 
-/* Every property, once: the struct, the records between processes and result files are made from this
- * list, in its order. Users of the table say what becomes of a text, an int, an int64_t, a bool and a
- * double. */
+/* Every property, once: the struct, the records between processes and result files are made from
+ * this list, in its order. Users of the table say what becomes of a text, an int, an int64_t, a
+ * bool and a double. */
 #define DEVICE_FIELDS(TEXT, INT, INT64, BOOL, DOUBLE)                                              \
     TEXT(kind, 8)           /* "cpu" or "cuda": what --device said */                              \
     TEXT(name, 96)          /* "CPU device (AMD EPYC, 2 cores)", "NVIDIA H200" */                  \
@@ -74,13 +74,14 @@ struct device_options {
     INT(attention_cuda)     /* the CUDA that the attention library was built for, likewise */      \
     TEXT(attention_library, 160) /* "cuDNN 9.19.0", or why there is none; "" on the CPU device */
 
-/* How the program treats a device. Code tests these and never the kind's name, so a new kind of device
- * only sets them. They travel between processes and appear in no file. */
+/* How the program treats a device. Code tests these and never the kind's name, so a new kind of
+ * device only sets them. They travel between processes and appear in no file. */
 #define DEVICE_TRAITS(BOOL, DOUBLE)                                                                \
     BOOL(is_gpu)                 /* memory and a link of its own, NVML's readings */               \
     BOOL(is_large)               /* models, tensors and products of a whole GPU's size */          \
     BOOL(clocks_rise_with_work)  /* slow after idling: keep it busy before timing it */            \
-    DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does */
+    DOUBLE(window_seconds_least) /* a shorter window is too noisy to compare; 0: any length does   \
+                                  */
 
 struct device_properties {
 #define TEXT(field, size) char field[size];
@@ -133,8 +134,8 @@ struct device_counters {
 /* Row-major c = op(a) op(b), or c += op(a) op(b); `batch` products at the given strides.
  *
  * op(a) is [m, k], op(b) is [k, n], c is [m, n]; lda is the elements from one row of a, as it is
- * stored, to the next: at least k, or m where transpose_a. Strides are in elements from one product's
- * matrix to the next and may be 0 for a and b. Accumulation is in fp32. */
+ * stored, to the next: at least k, or m where transpose_a. Strides are in elements from one
+ * product's matrix to the next and may be 0 for a and b. Accumulation is in fp32. */
 struct gemm {
     void *c;
     const void *a, *b;
@@ -148,13 +149,14 @@ struct gemm {
 };
 
 /* Attention by a library of the device: y = softmax(scale * q k') v, for each head of each sample,
- * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width]; or, where
- * `packed`, q, k and v are parts of one tensor [samples, tokens, 3, heads, width], their gradients of another,
- * and y and dy are [samples, tokens, heads, width], as the linear layers around attention have them.
- * Forward writes y and statistics, fp32 [samples, heads, tokens], which backward reads; backward
- * writes dq, dk, dv. `lengths` [samples] says how many keys count; it is NULL, and all count, exactly where
- * shape.lengths is false. `workspace` has the size that device_attention_plan() gave and must live until
- * the work is done. Results may differ from run to run in the last place. */
+ * without its scores in memory. q, k, v, y and their gradients are [samples, heads, tokens, width];
+ * or, where `packed`, q, k and v are parts of one tensor [samples, tokens, 3, heads, width], their
+ * gradients of another, and y and dy are [samples, tokens, heads, width], as the linear layers
+ * around attention have them. Forward writes y and statistics, fp32 [samples, heads, tokens], which
+ * backward reads; backward writes dq, dk, dv. `lengths` [samples] says how many keys count; it is
+ * NULL, and all count, exactly where shape.lengths is false. `workspace` has the size that
+ * device_attention_plan() gave and must live until the work is done. Results may differ from run to
+ * run in the last place. */
 struct attention_shape {
     int samples, heads, tokens, width;
     bool lengths;
@@ -186,8 +188,8 @@ void device_close(struct device *device); /* waits for all work; NULL is allowed
 /* The name that opens this very device again: "cpu", "cuda:1". */
 void device_name_print(char *name, size_t size, const struct device_properties *properties);
 
-/* Why the last device that was opened as "auto" is not the GPU which is in sight, as a driver or a device file; ""
- * where it is one, or none is in sight. Valid until "auto" is opened again. */
+/* Why the last device that was opened as "auto" is not the GPU which is in sight, as a driver or a
+ * device file; "" where it is one, or none is in sight. Valid until "auto" is opened again. */
 const char *device_fallback(void);
 
 /* The same sight below `root`, for a test; "" is this machine. */
@@ -203,7 +205,8 @@ enum status device_memory_info(struct device *device, struct memory_info *info);
 /* Gives what pools keep back to the device and sets peak_used to used. Waits for all work. */
 enum status device_memory_trim(struct device *device);
 
-/* Clocks, limits and the like, which decide the device's speed (health.h). Neither waits for work. */
+/* Clocks, limits and the like, which decide the device's speed (health.h). Neither waits for
+ * work. */
 struct device_vitals device_vitals(struct device *device);
 struct device_health device_health(struct device *device);
 
@@ -226,8 +229,8 @@ enum status stream_create(struct device *device, struct stream **stream);
 void stream_destroy(struct stream *stream); /* waits for its work; NULL is allowed */
 enum status stream_synchronize(struct stream *stream);
 
-/* Whether every launch on the stream waits for its end, as all do under CUDA_LAUNCH_BLOCKING=1. Each wait
- * counts as a synchronisation. Not during a capture. */
+/* Whether every launch on the stream waits for its end, as all do under CUDA_LAUNCH_BLOCKING=1.
+ * Each wait counts as a synchronisation. Not during a capture. */
 void stream_set_blocking(struct stream *stream, bool blocking);
 struct device *stream_device(const struct stream *stream);
 
@@ -237,9 +240,9 @@ enum status stream_wait_event(struct stream *stream, struct event *event);
 enum status event_create(struct device *device, bool timing, struct event **event);
 void event_destroy(struct event *event);
 
-/* During a capture of the stream the record becomes a node, made anew by every launch of the graph: the
- * event must live as long as the graph, and synchronising with the stream, not with the event, waits for
- * it (CUDA: cudaEventRecordExternal). */
+/* During a capture of the stream the record becomes a node, made anew by every launch of the graph:
+ * the event must live as long as the graph, and synchronising with the stream, not with the event,
+ * waits for it (CUDA: cudaEventRecordExternal). */
 enum status event_record(struct event *event, struct stream *stream);
 enum status event_synchronize(struct event *event);
 
@@ -273,13 +276,15 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
     device_launch(stream, KERNEL_##name, dtype, count, &(const struct name){ __VA_ARGS__ },        \
                   sizeof(struct name))
 
-/* Kernels that come as PTX, which the driver compiles for its GPU as they are loaded. `text` ends with a NUL and is read
- * in the call; `name` is of a kernel in it. UNSUPPORTED: the device executes no PTX, or the driver is too old for it. */
+/* Kernels that come as PTX, which the driver compiles for its GPU as they are loaded. `text` ends
+ * with a NUL and is read in the call; `name` is of a kernel in it. UNSUPPORTED: the device executes
+ * no PTX, or the driver is too old for it. */
 enum status device_ptx_load(struct device *device, const char *text, const char *name,
                             struct ptx_kernel **kernel);
 void device_ptx_free(struct ptx_kernel *kernel); /* when its work is done; NULL is allowed */
 
-/* Queues it. arguments[i] points to the value of parameter i, which is copied before the call returns. */
+/* Queues it. arguments[i] points to the value of parameter i, which is copied before the call
+ * returns. */
 struct ptx_launch {
     unsigned blocks[3], threads[3];
     void **arguments;
@@ -289,48 +294,52 @@ enum status device_ptx_launch(struct stream *stream, struct ptx_kernel *kernel,
 
 enum status device_gemm(struct stream *stream, const struct gemm *gemm);
 
-/* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A second call
- * for the same shape only returns the size of the workspace again. UNSUPPORTED gives the reason if the
- * device has no library that can do it; use kernels/model/tiled_attention.h then. */
+/* Prepares both passes, outside of any capture, so that device_attention() allocates nothing. A
+ * second call for the same shape only returns the size of the workspace again. UNSUPPORTED gives
+ * the reason if the device has no library that can do it; use kernels/model/tiled_attention.h
+ * then. */
 enum status device_attention_plan(struct device *device, const struct attention_shape *shape,
                                   size_t *workspace_bytes);
 enum status device_attention(struct stream *stream, const struct fused_attention *attention);
 
-/* Whether `ranks` processes of this machine could communicate, the first on this device and the others on those after
- * it; for who is about to start them. UNSUPPORTED; NO_DEVICE: there are not so many; NO_LIBRARY. */
+/* Whether `ranks` processes of this machine could communicate, the first on this device and the
+ * others on those after it; for who is about to start them. UNSUPPORTED; NO_DEVICE: there are not
+ * so many; NO_LIBRARY. */
 enum status device_check_ranks(struct device *device, int ranks);
 
-/* Queues a collective of all ranks (many_ranks.h), which all must queue in the same order. One at a time runs on a
- * device. UNSUPPORTED: the device cannot communicate. BAD_USAGE: no job was joined. A capture records it on CUDA;
- * CAPTURE on the CPU device. An error that comes while it runs surfaces at the next wait. */
+/* Queues a collective of all ranks (many_ranks.h), which all must queue in the same order. One at a
+ * time runs on a device. UNSUPPORTED: the device cannot communicate. BAD_USAGE: no job was joined.
+ * A capture records it on CUDA; CAPTURE on the CPU device. An error that comes while it runs
+ * surfaces at the next wait. */
 enum status device_collective(struct stream *stream, const struct collective *collective);
 
 /* cudaStreamBeginCapture in thread-local mode: kernels, GEMMs, copies of pinned or device memory,
- * memsets and records of events queued on the stream by this thread are recorded instead of run. Synchronising the stream
- * or allocating directly meanwhile is CAPTURE and invalidates the capture: the end reports it. */
+ * memsets and records of events queued on the stream by this thread are recorded instead of run.
+ * Synchronising the stream or allocating directly meanwhile is CAPTURE and invalidates the capture:
+ * the end reports it. */
 enum status graph_begin(struct stream *stream);
 enum status graph_end(struct stream *stream, struct graph **graph); /* instantiated */
 enum status graph_launch(struct stream *stream, struct graph *graph);
 int graph_nodes(const struct graph *graph);
-/* Nodes that the open capture of the stream has so far; node ids of activity.h count them from 0. -1: none is
- * open, or the device does not number them so. */
+/* Nodes that the open capture of the stream has so far; node ids of activity.h count them from 0.
+ * -1: none is open, or the device does not number them so. */
 int graph_captured_nodes(const struct stream *stream);
 void graph_destroy(struct graph *graph); /* after its last launch is done; NULL is allowed */
 
-/* A named interval of this thread, which traces show (an NVTX range on CUDA). `name` must outlive the
- * device. Every push needs its pop, in the reverse order. */
+/* A named interval of this thread, which traces show (an NVTX range on CUDA). `name` must outlive
+ * the device. Every push needs its pop, in the reverse order. */
 void phase_push(struct device *device, const char *name);
 void phase_pop(struct device *device);
 
-/* For a profiler that is attached to the process (nsys, ncu): what it may capture alone (cudaProfilerStart and
- * cudaProfilerStop), and a named interval of this thread that only it sees (an NVTX range). Devices without
- * such profilers ignore them; no record of ours shows them. */
+/* For a profiler that is attached to the process (nsys, ncu): what it may capture alone
+ * (cudaProfilerStart and cudaProfilerStop), and a named interval of this thread that only it sees
+ * (an NVTX range). Devices without such profilers ignore them; no record of ours shows them. */
 void device_profile(struct device *device, bool on);
 void range_push(struct device *device, const char *name);
 void range_pop(struct device *device);
 
-/* Hands the records so far to the sink. A device may keep records until then. Records of work that is still
- * running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
+/* Hands the records so far to the sink. A device may keep records until then. Records of work that
+ * is still running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
  * failed. */
 enum status device_activity_flush(struct device *device);
 

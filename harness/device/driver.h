@@ -5,8 +5,8 @@
  * struct driver_host. The program refuses a plugin whose build id differs from its own.
  *
  * The public functions of device.h have checked arguments and applied the fault hook before a
- * driver's function is called, and count the call when it succeeded. Each function's contract is that
- * of its namesake. */
+ * driver's function is called, and count the call when it succeeded. Each function's contract is
+ * that of its namesake. */
 #ifndef HARNESS_DEVICE_DRIVER_H
 #define HARNESS_DEVICE_DRIVER_H
 
@@ -38,8 +38,8 @@ struct ptx_kernel {
     struct device *device;
 };
 
-/* Given to launch() in place of a kernel, with no arguments: launch() then queues work that fails when it
- * runs, as a kernel with a bad address does. CHOKEPOINT_FAIL=kernel:n asks for it. */
+/* Given to launch() in place of a kernel, with no arguments: launch() then queues work that fails
+ * when it runs, as a kernel with a bad address does. CHOKEPOINT_FAIL=kernel:n asks for it. */
 enum { DRIVER_KERNEL_FAILS = KERNEL_COUNT };
 
 struct driver_host {
@@ -47,7 +47,8 @@ struct driver_host {
     const struct ranks_driver *ranks;   /* connects this rank to the others; NULL: there are none */
     struct ranks_place place;           /* this rank's */
     struct device_options options;
-    /* Around a wait in a call that seldom has one, as a launch into a full queue (types/device_wait.h). */
+    /* Around a wait in a call that seldom has one, as a launch into a full queue
+     * (types/device_wait.h). */
     void (*wait_begin)(void), (*wait_end)(void);
 };
 
@@ -112,8 +113,8 @@ struct device_driver {
     enum status (*activity_flush)(struct device *device);
     /* On entry all of *health is unknown. The driver fills in the values that it knows. */
     void (*health)(struct device *device, enum health_detail detail, struct device_health *health);
-    /* All NULL where there is never a peer. `peer` is one; `back`: from the peer's memory. On entry all of *link
-     * is unknown. */
+    /* All NULL where there is never a peer. `peer` is one; `back`: from the peer's memory. On entry
+     * all of *link is unknown. */
     enum status (*peer_alloc)(struct device *device, int peer, size_t bytes, void **memory);
     enum status (*peer_free)(struct device *device, int peer, void *memory);
     enum status (*peer_copy)(struct stream *stream, int peer, bool back, void *to, const void *from,

@@ -1,7 +1,7 @@
 /* Failing on purpose: CHOKEPOINT_FAIL=alloc:17 makes the 17th device allocation fail, so that every
- * error path can be walked. CHOKEPOINT_FAIL=flip:gelu_backward:17 fails nothing: it flips a bit of what the 17th
- * launch of that kernel computed (flips.h), so that what must find such bits can be tried. Several may be given,
- * separated by commas. */
+ * error path can be walked. CHOKEPOINT_FAIL=flip:gelu_backward:17 fails nothing: it flips a bit of
+ * what the 17th launch of that kernel computed (flips.h), so that what must find such bits can be
+ * tried. Several may be given, separated by commas. */
 #ifndef HARNESS_DEVICE_FAULTS_H
 #define HARNESS_DEVICE_FAULTS_H
 
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* kind, what the call returns. These calls count: device_alloc; host_alloc; stream_create; event_create;
- * both copies; device_memset; device_launch; device_gemm; graph_begin, graph_end and graph_launch;
- * the synchronisation of a stream, an event or the device. `kernel` counts kernels and GEMMs
- * together; the one that is hit is queued and fails on the device, so that its error surfaces at
- * the next synchronisation. */
+/* kind, what the call returns. These calls count: device_alloc; host_alloc; stream_create;
+ * event_create; both copies; device_memset; device_launch; device_gemm; graph_begin, graph_end and
+ * graph_launch; the synchronisation of a stream, an event or the device. `kernel` counts kernels
+ * and GEMMs together; the one that is hit is queued and fails on the device, so that its error
+ * surfaces at the next synchronisation. */
 #define FAULTS(X)                                                                                  \
     X(alloc, DEVICE_OUT_OF_MEMORY)                                                                 \
     X(host_alloc, OUT_OF_MEMORY)                                                                   \
@@ -58,8 +58,8 @@ struct faults {
     } flips[FAULTS_MAX];
 };
 
-/* From the variable's text: KIND:N, flip:KERNEL:N or flip:KERNEL:N:PLACE, where KERNEL is one of kernels.h or gemm.
- * NULL or "" plans nothing. BAD_USAGE names the kinds there are. */
+/* From the variable's text: KIND:N, flip:KERNEL:N or flip:KERNEL:N:PLACE, where KERNEL is one of
+ * kernels.h or gemm. NULL or "" plans nothing. BAD_USAGE names the kinds there are. */
 enum status faults_parse(struct faults *faults, const char *text);
 
 /* Counts a call of `kind`. Returns the call's number, from 1 on, if it must fail, else 0. */

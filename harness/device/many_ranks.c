@@ -61,7 +61,8 @@ enum status ranks_load(void)
     return STATUS_OK;
 }
 
-/* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer than ranks. */
+/* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer than
+ * ranks. */
 static void take_share(const cpu_set_t *all)
 {
     int cores = CPU_COUNT(all), number = 0;
@@ -102,7 +103,8 @@ out:
     return status;
 }
 
-/* Without srun's help to join, MPI may end the process, or some kinds of it may find another way. */
+/* Without srun's help to join, MPI may end the process, or some kinds of it may find another
+ * way. */
 static void warn_of_srun(void)
 {
     if (loaded->joins_by != NULL && number_in(srun_size) > 1 && number_in("SLURM_PROCID") == 0 &&

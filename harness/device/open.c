@@ -19,7 +19,8 @@ static const struct kind {
     bool is_gpu; /* of which there may be several: "cuda:1" */
 } kinds[] = { { "cuda", true }, { "cpu", false } };
 
-/* The first rank of a machine has the GPU that was asked for, and those after it have the next ones. */
+/* The first rank of a machine has the GPU that was asked for, and those after it have the next
+ * ones. */
 static enum status open_kind(struct device **device, const struct kind *kind, int index,
                              const struct device_options *options)
 {

@@ -55,7 +55,8 @@ static enum status folders(char list[FOLDERS][PATH_MAX])
     return STATUS_OK;
 }
 
-/* The levels of x86-64 that this CPU has, as file names end, best first. The last is "", a plugin without a level. */
+/* The levels of x86-64 that this CPU has, as file names end, best first. The last is "", a plugin
+ * without a level. */
 static int levels_here(const char *levels[3])
 {
     int count = 0;

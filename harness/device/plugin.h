@@ -4,9 +4,10 @@
 
 #include "harness/device/driver.h"
 
-/* Loads libchokepoint_<name>.so, or the best of libchokepoint_<name>-x86-64-v<level>.so that this CPU can run, from the folder of the running program or ../lib/chokepoint beside
- * it, or from the folder that CHOKEPOINT_PLUGINS names, and from nowhere else then. It stays loaded.
- * NO_LIBRARY: there is none, a library it needs is missing, or it was built from other sources. */
+/* Loads libchokepoint_<name>.so, or the best of libchokepoint_<name>-x86-64-v<level>.so that this
+ * CPU can run, from the folder of the running program or ../lib/chokepoint beside it, or from the
+ * folder that CHOKEPOINT_PLUGINS names, and from nowhere else then. It stays loaded. NO_LIBRARY:
+ * there is none, a library it needs is missing, or it was built from other sources. */
 enum status plugin_load(const struct device_driver **driver, const char *name);
 
 /* The same for a plugin that is no device: its one function. */

@@ -1,5 +1,5 @@
-/* The functions of the plugin that connects ranks, libchokepoint_mpi.so: one const row, found and checked as a
- * device's is (driver.h). */
+/* The functions of the plugin that connects ranks, libchokepoint_mpi.so: one const row, found and
+ * checked as a device's is (driver.h). */
 #ifndef HARNESS_DEVICE_RANKS_DRIVER_H
 #define HARNESS_DEVICE_RANKS_DRIVER_H
 
@@ -13,8 +13,8 @@ struct ranks_place {
     int local_rank, local_count; /* among those of this machine */
 };
 
-/* Work of devices and of hosts never meets. On each channel the calls take turns, and must come in the same
- * order on every rank. */
+/* Work of devices and of hosts never meets. On each channel the calls take turns, and must come in
+ * the same order on every rank. */
 enum ranks_channel { RANKS_DEVICES, RANKS_HOSTS, RANKS_CHANNELS };
 
 struct ranks_driver {

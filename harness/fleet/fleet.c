@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of the false alarms that is left when the tails of the noise are not known but estimated: by made fleets. */
+/* The part of the false alarms that is left when the tails of the noise are not known but
+ * estimated: by made fleets. */
 static const double TAILS_ESTIMATED = 0.375;
 
 /* --- Figures --- */
@@ -121,7 +122,8 @@ static void table_add(struct table *table, const struct fleet *fleet,
     table->matrix.alike = table->matrix.figures;
 }
 
-/* How slow a machine is in the median of its figures, so that one figure that is out does not count. */
+/* How slow a machine is in the median of its figures, so that one figure that is out does not
+ * count. */
 static double median_slowness(const struct table *table, int node, double *scratch)
 {
     int count = 0;
@@ -322,8 +324,8 @@ static enum status value_of(struct fleet_value *value, const struct pair *pairs,
 
 COMPARATOR(by_count, struct fleet_value, DESCENDING(count))
 
-/* The machines that do not state a setting which others state: an environment variable is a row only where it is
- * set. */
+/* The machines that do not state a setting which others state: an environment variable is a row
+ * only where it is set. */
 static enum status add_without(struct fleet *fleet, struct fleet_kind *kind,
                                const struct pair *pairs, int from, int to)
 {

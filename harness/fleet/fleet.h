@@ -1,13 +1,15 @@
 /* Finds the odd one among many machines that should be alike.
  *
- * Machines of a kind (the same device and processor) are compared, figure by figure. How much slower a
- * machine is than the median is the logarithm of their ratio, so that rates and times are treated alike. A figure is
- * out if it is 3% slower or more, and by more than chance reaches once in a hundred healthy fleets, all figures of all
- * machines together (Bonferroni): fleet_noise.h has the method. So that a machine that is a little slow in everything
- * is seen too, the median of its figures is one more figure, "all_figures". For each figure the fleet says how small a
- * difference would have shown.
+ * Machines of a kind (the same device and processor) are compared, figure by figure. How much
+ * slower a machine is than the median is the logarithm of their ratio, so that rates and times are
+ * treated alike. A figure is out if it is 3% slower or more, and by more than chance reaches once
+ * in a hundred healthy fleets, all figures of all machines together (Bonferroni): fleet_noise.h has
+ * the method. So that a machine that is a little slow in everything is seen too, the median of its
+ * figures is one more figure, "all_figures". For each figure the fleet says how small a difference
+ * would have shown.
  *
- * A figure that was taken while others used the machine is no verdict: the machine is to be measured again. */
+ * A figure that was taken while others used the machine is no verdict: the machine is to be
+ * measured again. */
 #ifndef HARNESS_FLEET_FLEET_H
 #define HARNESS_FLEET_FLEET_H
 
@@ -27,10 +29,9 @@ struct fleet_figure {
     int count;                /* machines that have it */
     double median, low, high; /* in `unit` */
     double noise;             /* relative; NAN: fewer than FLEET_NODES_LEAST */
-    double
-        smallest; /* so much slower (a part of the rate, or more of the time) a machine is named in four of
-                               * five cases; NAN: not at all */
-    int worst; /* the machine with the slowest, of `nodes` */
+    double smallest; /* so much slower (a part of the rate, or more of the time) a machine is named
+                      * in four of five cases; NAN: not at all */
+    int worst;       /* the machine with the slowest, of `nodes` */
 };
 
 struct fleet_outlier {
@@ -42,7 +43,8 @@ struct fleet_outlier {
     bool doubtful;     /* taken while others used the machine */
 };
 
-/* A value of a setting that not all machines of a kind share, or the status of a row that is low, or fails, on some. */
+/* A value of a setting that not all machines of a kind share, or the status of a row that is low,
+ * or fails, on some. */
 struct fleet_value {
     uint32_t name, value;
     int count;  /* machines that have it */
@@ -71,16 +73,16 @@ struct fleet {
     int count;
     struct fleet_kind *kinds; /* the commonest first */
     int kind_count;
-    int *
-        out; /* [out_count] machines with an outlier that is not doubtful, or an odd row that fails */
+    int *out; /* [out_count] machines with an outlier that is not doubtful, or an odd row that fails
+               */
     int out_count;
 };
 
 /* Called for a file that cannot be read, with its path; status_last() says why. */
 typedef void fleet_skip(void *context, const char *path);
 
-/* Reads `count` files with `read`, skips those that cannot be read, and compares. One machine alone has only its
- * own figures. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
+/* Reads `count` files with `read`, skips those that cannot be read, and compares. One machine alone
+ * has only its own figures. BAD_INPUT: none could be read. OUT_OF_MEMORY. Release in every case. */
 enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
                        fleet_skip *skip, void *context);
 void fleet_release(struct fleet *fleet);
@@ -88,7 +90,8 @@ void fleet_release(struct fleet *fleet);
 /* Whether "no machine is out" means something for one kind at least. */
 bool fleet_tells(const struct fleet *fleet);
 
-/* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are read. */
+/* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are
+ * read. */
 enum status fleet_compare(struct fleet *fleet);
 
 #endif

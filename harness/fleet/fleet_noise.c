@@ -10,15 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1.4826 median absolute deviations are a standard deviation of normal values; SUSPECT of these are looked at. */
+/* 1.4826 median absolute deviations are a standard deviation of normal values; SUSPECT of these are
+ * looked at. */
 static const double MAD_SCALE = 1.4826, SUSPECT = 3;
 
 /* Standard deviations between a bound and the difference that reaches it in four of five cases. */
 static const double POWER_80 = 0.8416;
 
-/* Degrees of freedom that are tried, and how likely each is before a machine is seen, relative to the others; from the last
- * on, tails are as of normal noise. By made fleets (tests/fleet/test_fleet.c): heavy tails that look light among few
- * machines are what a false alarm comes from. */
+/* Degrees of freedom that are tried, and how likely each is before a machine is seen, relative to
+ * the others; from the last on, tails are as of normal noise. By made fleets
+ * (tests/fleet/test_fleet.c): heavy tails that look light among few machines are what a false alarm
+ * comes from. */
 static const struct {
     double freedom, before;
 } shapes[] = {
@@ -27,11 +29,12 @@ static const struct {
 };
 enum { SHAPES = ARRAY_SIZE(shapes) };
 
-/* So many machines fewer to judge by does one that is to be named leave: itself, and as it is the worst of all, some more; by
- * made fleets. */
+/* So many machines fewer to judge by does one that is to be named leave: itself, and as it is the
+ * worst of all, some more; by made fleets. */
 static const double PART_MISSED = 1.9;
 
-/* So many values of healthy machines are what `before` is meant for; it counts the more the fewer there are. */
+/* So many values of healthy machines are what `before` is meant for; it counts the more the fewer
+ * there are. */
 static const double FEW_VALUES = 80;
 
 struct search {
@@ -84,7 +87,8 @@ double fleet_noise_deviations(const struct fleet_noise *noise, double slow, doub
     return off == 0 ? 0 : off > 0 ? INFINITY : -INFINITY;
 }
 
-/* Student's t with so many degrees of freedom, as a standard normal value of the same probability. */
+/* Student's t with so many degrees of freedom, as a standard normal value of the same
+ * probability. */
 static double normal_score(double t, double freedom)
 {
     double score = (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
@@ -250,7 +254,8 @@ static int by_score(const void *left, const void *right, void *scores)
     return COMPARE(score[*(const int *)right], score[*(const int *)left]);
 }
 
-/* The machines by their largest deviation from a median, which half of them may miss without moving it. */
+/* The machines by their largest deviation from a median, which half of them may miss without moving
+ * it. */
 static void put_in_order(struct search *search)
 {
     const struct fleet_matrix *matrix = search->matrix;

@@ -1,4 +1,5 @@
-/* Whether a machine's figures are normal: each beside those of other machines with the same device and processor. */
+/* Whether a machine's figures are normal: each beside those of other machines with the same device
+ * and processor. */
 #ifndef HARNESS_FLEET_MACHINE_RANK_H
 #define HARNESS_FLEET_MACHINE_RANK_H
 
@@ -26,8 +27,9 @@ struct machine_ranks {
     int nodes; /* others of the kind, whatever figures they have */
 };
 
-/* `fleet` has the others; `kind` is as node.h has it: "device; processor". OUT_OF_MEMORY. Release in every case.
- */
+/* `fleet` has the others; `kind` is as node.h has it: "device; processor". OUT_OF_MEMORY. Release
+ * in every
+ * case. */
 enum status machine_ranks_make(struct machine_ranks *standings, const struct own_figure *figures,
                                int count, const struct fleet *fleet, const char *kind);
 void machine_ranks_release(struct machine_ranks *standings);
@@ -36,8 +38,8 @@ void machine_ranks_release(struct machine_ranks *standings);
 void machine_ranks_page(const struct page *page, const struct machine_ranks *standings,
                         const char *where);
 
-/* Adds "against": [{KEY, "unit", "rank", "of", "slowest", "median", "fastest"}]; `key` is what a figure is of:
- * "check". */
+/* Adds "against": [{KEY, "unit", "rank", "of", "slowest", "median", "fastest"}]; `key` is what a
+ * figure is of: "check". */
 void machine_ranks_json(struct json *json, cJSON *root, const char *key,
                         const struct machine_ranks *standings);
 

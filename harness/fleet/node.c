@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Facts of the context that machines of a kind should share. Facts that name the kind are not among them. */
+/* Facts of the context that machines of a kind should share. Facts that name the kind are not among
+ * them. */
 static const char *const shared_facts[] = {
     "kernel",
     "library_version",

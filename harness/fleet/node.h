@@ -1,9 +1,9 @@
 /* Results of `doctor --format=json` or `bench` on one machine, as far as machines can be compared.
  *
- * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or a time
- * (ns), of which less is. A setting is a text that machines of a fleet should share: the value of a row
- * without a number, and facts of the context such as the kernel. Everything else (free memory, load,
- * temperatures) changes by the minute: of it only the status is compared.
+ * A figure is a row with a speed: its unit is a rate (B/s, FLOP/s, Hz), of which more is better, or
+ * a time (ns), of which less is. A setting is a text that machines of a fleet should share: the
+ * value of a row without a number, and facts of the context such as the kernel. Everything else
+ * (free memory, load, temperatures) changes by the minute: of it only the status is compared.
  *
  * For `bench`, a figure is the median of a row's repetitions: its time, and its bytes and flops per
  * second where it has them. So a row has up to three figures of its name, one per unit. */
@@ -42,23 +42,23 @@ struct node_facts {
 
 struct node {
     char *path;
-    char label
-        [128]; /* the host's name, with the number of the device if that is not 0 or the host has several */
+    char label[128]; /* the host's name, with the number of the device if that is not 0 or the host
+                        has several */
     char host[96];
     int device;    /* its number; -1: not known */
     uint32_t kind; /* the device and the processor: nodes of a kind are compared */
     uint32_t fit;  /* "yes", "with care", "no" */
     uint32_t date;
-    bool
-        disturbed; /* others used its cores or its host took some: its figures may be low for that reason */
+    bool disturbed; /* others used its cores or its host took some: its figures may be low for that
+                       reason */
 
     struct node_figure *figures;
     int figure_count;
     struct node_facts facts[NODE_FACT_KINDS];
 };
 
-/* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY. Release in
- * every case. */
+/* Reads a file of doctor, or of bench. IO: it cannot be read; BAD_INPUT: it is none; OUT_OF_MEMORY.
+ * Release in every case. */
 typedef enum status node_reader(struct node *node, struct intern *names, const char *path);
 node_reader node_read, node_read_bench;
 void node_release(struct node *node);

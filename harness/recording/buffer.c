@@ -1,7 +1,7 @@
-/* Rows are kept in chunks. A thread remembers its chunk, and which recording that chunk belongs to: every
- * trace_begin() of any trace gets a number of its own, so a chunk of an earlier recording, or of another
- * trace, is never written to. A chunk is published with the count of its rows, which only its thread
- * raises; the reader of the rows sees what was counted. */
+/* Rows are kept in chunks. A thread remembers its chunk, and which recording that chunk belongs to:
+ * every trace_begin() of any trace gets a number of its own, so a chunk of an earlier recording, or
+ * of another trace, is never written to. A chunk is published with the count of its rows, which
+ * only its thread raises; the reader of the rows sees what was counted. */
 #include "harness/recording/buffer.h"
 
 #include "harness/base/clock.h"
@@ -115,8 +115,9 @@ static struct chunk *take_chunk(struct trace *trace)
 
 /* The row to fill, which row_done() then publishes; NULL when it was dropped.
  *
- * Relaxed: only this thread writes its chunk's count, a number that is not the thread's own makes it take a chunk under
- * the lock, and `full` read late costs one more look under the lock. row_done() releases the row that it counts. */
+ * Relaxed: only this thread writes its chunk's count, a number that is not the thread's own makes
+ * it take a chunk under the lock, and `full` read late costs one more look under the lock.
+ * row_done() releases the row that it counts. */
 static struct trace_row *row_begin(struct trace *trace, enum trace_kind kind)
 {
     uint64_t number = atomic_load_explicit(&trace->number, memory_order_relaxed);

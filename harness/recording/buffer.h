@@ -1,12 +1,12 @@
 /* The buffer that records a traced run in memory until it is written.
  *
- * A device hands its activity to the sink that trace_sink() gives; the training step adds its own rows:
- * operators, steps and memory. Any thread may record at any time. A thread appends to a chunk of its own
- * and takes a lock only for a new chunk, so a record costs a copy of about 150 bytes. Memory is bounded:
- * rows that find no room are dropped and counted.
+ * A device hands its activity to the sink that trace_sink() gives; the training step adds its own
+ * rows: operators, steps and memory. Any thread may record at any time. A thread appends to a chunk
+ * of its own and takes a lock only for a new chunk, so a record costs a copy of about 150 bytes.
+ * Memory is bounded: rows that find no room are dropped and counted.
  *
- * Names and operations are kept as pointers. They live at least as long as the device and the training
- * that recorded them: write the trace before closing either. */
+ * Names and operations are kept as pointers. They live at least as long as the device and the
+ * training that recorded them: write the trace before closing either. */
 #ifndef HARNESS_RECORDING_BUFFER_H
 #define HARNESS_RECORDING_BUFFER_H
 
@@ -55,8 +55,8 @@ struct trace_step {
     int64_t flops;         /* of all its operators */
 };
 
-/* A block that the step's allocator gives out (bytes > 0) or takes back (bytes < 0). `bytes` 0 states
- * what is allocated when the recording begins. Totals are those after it. */
+/* A block that the step's allocator gives out (bytes > 0) or takes back (bytes < 0). `bytes` 0
+ * states what is allocated when the recording begins. Totals are those after it. */
 struct trace_memory {
     int64_t at_ns;
     uint32_t thread;
@@ -87,8 +87,8 @@ struct trace_row {
     };
 };
 
-/* An empty trace that is not recording. It holds at most `bytes_max` of rows, at least one chunk; 0:
- * 256 MiB, about 1.8 million rows. */
+/* An empty trace that is not recording. It holds at most `bytes_max` of rows, at least one chunk;
+ * 0: 256 MiB, about 1.8 million rows. */
 enum status trace_open(struct trace **trace, int64_t bytes_max);
 
 /* The device must be closed before, or record nothing any more. NULL is allowed. */
@@ -97,13 +97,14 @@ void trace_close(struct trace *trace);
 /* For device_options. While the trace is not recording, a record costs one load of a flag. */
 struct activity_sink trace_sink(struct trace *trace);
 
-/* Forgets all rows and records from now on. No device work may be under way, here and at the end: then
- * the trace has every launch with all the work that it caused. Activity that began earlier is left out. */
+/* Forgets all rows and records from now on. No device work may be under way, here and at the end:
+ * then the trace has every launch with all the work that it caused. Activity that began earlier is
+ * left out. */
 void trace_begin(struct trace *trace);
 void trace_end(struct trace *trace); /* a second time: nothing */
 
-/* The time, or 0, without reading a clock, when `trace` is NULL or not recording. The functions below
- * take it as the start; with 0 they do nothing. */
+/* The time, or 0, without reading a clock, when `trace` is NULL or not recording. The functions
+ * below take it as the start; with 0 they do nothing. */
 int64_t trace_clock(const struct trace *trace);
 void trace_add_operator(struct trace *trace, const struct trace_operation *operation,
                         int64_t start_ns);
@@ -119,8 +120,8 @@ int64_t trace_start_wall_ns(const struct trace *trace); /* the same moment since
 int64_t trace_row_count(const struct trace *trace);
 int64_t trace_dropped(const struct trace *trace); /* that found no room, here or in the device */
 
-/* All rows, thread by thread in pieces, each thread's in the order in which they ended. Start with a
- * cursor of zeros; NULL is the end. Only after trace_end(). */
+/* All rows, thread by thread in pieces, each thread's in the order in which they ended. Start with
+ * a cursor of zeros; NULL is the end. Only after trace_end(). */
 struct trace_cursor {
     const void *chunk;
     int index;

@@ -14,8 +14,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* The fastest level: event text shrinks about 15 times even so, and higher ones cost more time than a
- * short run takes. */
+/* The fastest level: event text shrinks about 15 times even so, and higher ones cost more time than
+ * a short run takes. */
 #define LEVEL "1"
 
 enum { WINDOW_BYTES = 256 << 10 };
@@ -23,8 +23,8 @@ enum { WINDOW_BYTES = 256 << 10 };
 struct gzip_file {
     char path[PATH_MAX], temporary[PATH_MAX];
     int descriptor;
-    gzFile
-        stream; /* has a descriptor of its own, so that the file can be forced to disk after it */
+    /* has a descriptor of its own, so that the file can be forced to disk after it */
+    gzFile stream;
 };
 
 enum status gzip_file_open(struct gzip_file **opened, const char *path)

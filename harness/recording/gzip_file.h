@@ -1,4 +1,5 @@
-/* A file written as a stream that is there as a whole or not at all, compressed where its name ends in
+/* A file written as a stream that is there as a whole or not at all, compressed where its name ends
+ * in
  * ".gz". It grows under another name in the same folder and is renamed when it is done. */
 #ifndef HARNESS_RECORDING_GZIP_FILE_H
 #define HARNESS_RECORDING_GZIP_FILE_H

@@ -1,6 +1,6 @@
-/* Host spans are sorted by thread and start, outer ones first; then one pass with the chain of spans that
- * are open finds each one's parent. The span around a call is found by its start, walking up parents
- * that had ended. */
+/* Host spans are sorted by thread and start, outer ones first; then one pass with the chain of
+ * spans that are open finds each one's parent. The span around a call is found by its start,
+ * walking up parents that had ended. */
 #include "harness/recording/joins.h"
 
 #include "harness/base/bisect.h"
@@ -70,8 +70,8 @@ static struct span span_of(const struct trace_row *row, int64_t external)
     return span;
 }
 
-/* By thread, then by start, outer before inner. If two intervals are equal, the one recorded later is
- * the outer one, since spans are recorded when they end. */
+/* By thread, then by start, outer before inner. If two intervals are equal, the one recorded later
+ * is the outer one, since spans are recorded when they end. */
 COMPARATOR(compare_spans, struct span,
            ASCENDING(thread) ?: ASCENDING(start_ns) ?: DESCENDING(end_ns) ?: DESCENDING(external))
 

@@ -1,9 +1,10 @@
-/* Joins the rows of a trace: device work with the host call that caused it, a call with the operator or
- * annotation that it was made in, and an annotation with the part of a stream that its work fills.
+/* Joins the rows of a trace: device work with the host call that caused it, a call with the
+ * operator or annotation that it was made in, and an annotation with the part of a stream that its
+ * work fills.
  *
- * A host span is an operator, a phase or a step. Its external id is its place among them, from 1 on, as
- * PyTorch's profiler numbers them. Host spans of a thread nest properly; a call belongs to the innermost
- * one that it starts in. */
+ * A host span is an operator, a phase or a step. Its external id is its place among them, from 1
+ * on, as PyTorch's profiler numbers them. Host spans of a thread nest properly; a call belongs to
+ * the innermost one that it starts in. */
 #ifndef HARNESS_RECORDING_JOINS_H
 #define HARNESS_RECORDING_JOINS_H
 

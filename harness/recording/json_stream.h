@@ -1,5 +1,6 @@
-/* JSON text as a stream: pieces go to a buffer and from there to the file. Nothing is checked for being
- * well-formed; that is the caller's. The first error stays and everything after it is ignored. */
+/* JSON text as a stream: pieces go to a buffer and from there to the file. Nothing is checked for
+ * being well-formed; that is the caller's. The first error stays and everything after it is
+ * ignored. */
 #ifndef HARNESS_RECORDING_JSON_STREAM_H
 #define HARNESS_RECORDING_JSON_STREAM_H
 
@@ -26,7 +27,8 @@ void json_put_us(struct json_stream *json, int64_t value_ns);
 /* With six decimals. Values that are not finite, or beyond 1e12, become 0. */
 void json_put_fraction(struct json_stream *json, double value);
 
-/* In quotes, escaped. Bytes that are not UTF-8 become U+FFFD, so that strict readers accept the file. */
+/* In quotes, escaped. Bytes that are not UTF-8 become U+FFFD, so that strict readers accept the
+ * file. */
 void json_put_string(struct json_stream *json, const char *text);
 
 /* Hands what is buffered to the file. */

@@ -1,4 +1,5 @@
-/* Two passes over the rows: one joins (joins.h), one writes. Nothing is kept of what was written. */
+/* Two passes over the rows: one joins (joins.h), one writes. Nothing is kept of what was
+ * written. */
 #include "harness/recording/kineto.h"
 
 #include "harness/base/rows.h"
@@ -106,7 +107,8 @@ static void event_close(struct writer *writer)
     json_put(writer->json, "}");
 }
 
-/* The first argument takes no comma, so it is opened with the arguments: every kind has one number. */
+/* The first argument takes no comma, so it is opened with the arguments: every kind has one
+ * number. */
 static void arguments_open(struct writer *writer, const char *name, int64_t value)
 {
     json_put(writer->json, ",\"args\":{\"");
@@ -454,8 +456,8 @@ static void write_projection(struct writer *writer, const struct projection *pro
     arguments_close(writer);
 }
 
-/* An annotation that no host span has: it names its launch instead, by the correlation of that call. Under the
- * name "correlation" HolisticTraceAnalysis would take the row for device work. */
+/* An annotation that no host span has: it names its launch instead, by the correlation of that
+ * call. Under the name "correlation" HolisticTraceAnalysis would take the row for device work. */
 static void write_replayed(struct writer *writer, const struct graph_run *replayed)
 {
     if (replayed->start_ns > replayed->end_ns)
@@ -593,8 +595,8 @@ static void put_head(struct writer *writer)
     put_ours(writer);
 }
 
-/* Annotations on streams come before the work that they hold, outer ones (the later projections) before
- * inner ones: of equal intervals, viewers take the first as the outer. */
+/* Annotations on streams come before the work that they hold, outer ones (the later projections)
+ * before inner ones: of equal intervals, viewers take the first as the outer. */
 static void put_events(struct writer *writer)
 {
     struct trace_cursor cursor = { 0 };

@@ -1,28 +1,28 @@
 /* The trace file that PyTorch's profiler (Kineto) writes: Chrome's trace event format, as JSON.
  *
- * One event per line; everything about the trace as a whole comes first, so that a reader of the stream
- * knows it before the events. It opens in Perfetto, chrome://tracing and HolisticTraceAnalysis.
+ * One event per line; everything about the trace as a whole comes first, so that a reader of the
+ * stream knows it before the events. It opens in Perfetto, chrome://tracing and
+ * HolisticTraceAnalysis.
  *
- * Times are microseconds with three decimals, exact to the nanosecond, since the recording began, which
- * is `baseTimeNanoseconds` since 1970. Rows by category:
+ * Times are microseconds with three decimals, exact to the nanosecond, since the recording began,
+ * which is `baseTimeNanoseconds` since 1970. Rows by category:
  *
- *   cpu_op               an operator: "Input Dims", "Input type", "Sequence number", "bytes", "flops"
- *   user_annotation      a phase, or "ProfilerStep#N": "samples", "tokens", "padded tokens" (padding;
- *                        tokens are the others), "flops"
- *   gpu_user_annotation  the same on a stream: from the first work launched in it to the end of the last
- *   kernel, gpu_memcpy, gpu_memset   pid is the device's number, tid the stream
- *                        One that communicates has "Collective name", "In msg nelems", "Out msg nelems",
- *                        "dtype", "Group size" and "Rank", as PyTorch's profiler writes them from 2.3 on
- *   cuda_runtime, cuda_driver        pid and tid of the host; "correlation" as on the work it caused
- *   cuda_sync            a wait; tid -1, since it lasts across work of its stream; "stream" -1: of all
- *   ac2g                 a flow: s at the call, f at the first work that it caused
- *   cpu_instant_event    "[memory]": a block of the step's allocator, whose "Bytes" add up to "Total
- *                        Allocated"; 0 bytes: what was allocated at the beginning, one row per category.
+ *   cpu_op               an operator: "Input Dims", "Input type", "Sequence number", "bytes",
+ * "flops" user_annotation      a phase, or "ProfilerStep#N": "samples", "tokens", "padded tokens"
+ * (padding; tokens are the others), "flops" gpu_user_annotation  the same on a stream: from the
+ * first work launched in it to the end of the last kernel, gpu_memcpy, gpu_memset   pid is the
+ * device's number, tid the stream One that communicates has "Collective name", "In msg nelems",
+ * "Out msg nelems", "dtype", "Group size" and "Rank", as PyTorch's profiler writes them from 2.3 on
+ *   cuda_runtime, cuda_driver        pid and tid of the host; "correlation" as on the work it
+ * caused cuda_sync            a wait; tid -1, since it lasts across work of its stream; "stream"
+ * -1: of all ac2g                 a flow: s at the call, f at the first work that it caused
+ *   cpu_instant_event    "[memory]": a block of the step's allocator, whose "Bytes" add up to
+ * "Total Allocated"; 0 bytes: what was allocated at the beginning, one row per category.
  *                        "[device memory]": an allocation from the device itself
  *   overhead             what tracing cost
  *
- * "External id" is an operator's or annotation's number, and on a call and its work that of the innermost
- * one in which the call was made. */
+ * "External id" is an operator's or annotation's number, and on a call and its work that of the
+ * innermost one in which the call was made. */
 #ifndef HARNESS_RECORDING_KINETO_H
 #define HARNESS_RECORDING_KINETO_H
 
@@ -40,8 +40,8 @@ struct kineto_about {
      * memory (read and written); 0: not known. */
     double peak_flops_per_second, copy_bytes_per_second;
 
-    /* Medians over windows of `steps` steps each, of a device that no tracer was loaded for and of this
-     * one; 0: not measured. */
+    /* Medians over windows of `steps` steps each, of a device that no tracer was loaded for and of
+     * this one; 0: not measured. */
     int64_t steps;
     int windows;
     double step_time_us, traced_step_time_us;
@@ -52,8 +52,9 @@ struct kineto_about {
     double other_cores; /* that other programs used meanwhile, on average; NaN: not known */
 };
 
-/* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends the
- * recording. `droppedRecords` is there, and not 0, when records were dropped. IO, OUT_OF_MEMORY. */
+/* Writes what was recorded to `path`, compressed where it ends in ".gz": whole, or not at all. Ends
+ * the recording. `droppedRecords` is there, and not 0, when records were dropped. IO,
+ * OUT_OF_MEMORY. */
 enum status kineto_write(const char *path, struct trace *trace, const struct kineto_about *about);
 
 #endif

@@ -9,7 +9,8 @@
 
 enum { OPCODE_SIZE = 64, PARTS = 12 };
 
-/* An instruction while it is read: the parts of its name, and the predicate that its helpers share. */
+/* An instruction while it is read: the parts of its name, and the predicate that its helpers
+ * share. */
 struct statement {
     char name[OPCODE_SIZE], copy[OPCODE_SIZE];
     const char *parts[PARTS]; /* in the copy, of which only the first `count` are */
@@ -159,7 +160,8 @@ static int bits_of_form(char form)
     return form == 'p' ? 1 : form == 'h' ? 16 : form == 'w' ? 32 : form == 'd' ? 64 : 8;
 }
 
-/* Whether a register of these bits may stand for an operand. Conversions take the lower part of a wider one. */
+/* Whether a register of these bits may stand for an operand. Conversions take the lower part of a
+ * wider one. */
 static bool fits(int bits, char form, bool converts)
 {
     int wanted = bits_of_form(form);

@@ -1,12 +1,12 @@
-/* Straight runs, and where the lanes of a branch meet again: at its immediate post-dominator, the first instruction that
- * every way from the branch to the end goes through. */
+/* Straight runs, and where the lanes of a branch meet again: at its immediate post-dominator, the
+ * first instruction that every way from the branch to the end goes through. */
 #include "harness/base/rows.h"
 #include "harness/simt/code/code.h"
 
 #include <stdlib.h>
 
-/* Blocks of instructions that always run together. A set of blocks is a row of `words` words; the end is the block after
- * the last. */
+/* Blocks of instructions that always run together. A set of blocks is a row of `words` words; the
+ * end is the block after the last. */
 struct flow_graph {
     const struct simt_kernel *kernel;
     bool *leads;

@@ -1,6 +1,6 @@
-/* Loads of global memory that may be under way together: those of a straight run whose addresses do not depend on what
- * others load. ptxas moves such loads together; it does not move them over a store that may change what they load, nor
- * over a branch or a barrier. */
+/* Loads of global memory that may be under way together: those of a straight run whose addresses do
+ * not depend on what others load. ptxas moves such loads together; it does not move them over a
+ * store that may change what they load, nor over a branch or a barrier. */
 #include "harness/base/rows.h"
 #include "harness/simt/code/code.h"
 #include "harness/simt/lanes/opcodes.h"

@@ -1,6 +1,6 @@
-/* Gives registers their places. nvcc writes each value into a register of its own, thousands of them; where one is in use
- * is a stretch of the code, and stretches that do not overlap share a place, so that the file fits into the first-level
- * cache. */
+/* Gives registers their places. nvcc writes each value into a register of its own, thousands of
+ * them; where one is in use is a stretch of the code, and stretches that do not overlap share a
+ * place, so that the file fits into the first-level cache. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/simt/code/code.h"
@@ -38,7 +38,8 @@ static void put(uint64_t *set, int32_t number, bool in)
     set[number / 64] = in ? set[number / 64] | bit : set[number / 64] & ~bit;
 }
 
-/* Registers live before an instruction: those live after it, less those it writes in all lanes, and those it reads. */
+/* Registers live before an instruction: those live after it, less those it writes in all lanes, and
+ * those it reads. */
 static bool refine(struct liveness *liveness, int64_t i, uint64_t *set)
 {
     const struct simt_kernel *kernel = liveness->kernel;

@@ -1,4 +1,5 @@
-/* Shared by the two halves of the reader: reader.c reads a module, body.c the instructions of a kernel. */
+/* Shared by the two halves of the reader: reader.c reads a module, body.c the instructions of a
+ * kernel. */
 #ifndef HARNESS_SIMT_PTX_READER_H
 #define HARNESS_SIMT_PTX_READER_H
 

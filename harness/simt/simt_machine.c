@@ -201,8 +201,8 @@ static uint64_t product(const unsigned *of)
     return (uint64_t)of[0] * of[1] * of[2];
 }
 
-/* "Compute Capabilities", "Technical Specifications": the same from 7.5 on. More shared memory than 48 KiB has to be asked
- * for, which no kernel here does. */
+/* "Compute Capabilities", "Technical Specifications": the same from 7.5 on. More shared memory than
+ * 48 KiB has to be asked for, which no kernel here does. */
 static void check_limits(struct grid_launch *launch)
 {
     static const unsigned most_blocks[] = { 2147483647, 65535, 65535 },
@@ -303,8 +303,8 @@ static void fill_special(const struct warp *warp, enum special_kind special, uin
         for (uint32_t l = 0; l < SIMT_LANES; l++) lanes[l] = special_value(warp, special, l);
 }
 
-/* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not tell from a race: there a
- * block has one stamp. */
+/* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not
+ * tell from a race: there a block has one stamp. */
 static void begin(struct warp *warp, struct warp_group *group, uint64_t block, uint32_t number)
 {
     struct grid_launch *launch = warp->launch;
@@ -325,7 +325,8 @@ static void begin(struct warp *warp, struct warp_group *group, uint64_t block, u
     warp_push(warp, 0, (int32_t)kernel->count, warp->live);
 }
 
-/* Warps run one after the other, each until it ends or waits; the last one to wait opens the barrier. */
+/* Warps run one after the other, each until it ends or waits; the last one to wait opens the
+ * barrier. */
 static void run_group(struct grid_launch *launch, struct warp_group *group, struct warp *warps,
                       uint64_t block)
 {

@@ -20,7 +20,8 @@ struct simt {
     struct allowed *allowed;
 };
 
-/* warps.c: the lanes of `mask` go on at `pc`, until `meet`; runs a warp until it ends or waits at a barrier. */
+/* warps.c: the lanes of `mask` go on at `pc`, until `meet`; runs a warp until it ends or waits at a
+ * barrier. */
 void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask);
 void warp_run(struct warp *warp);
 
@@ -33,7 +34,8 @@ enum simt_access access_of(const struct instruction *row);
 void line_of(const struct simt_kernel *kernel, const struct instruction *row, const char **file,
              int *line);
 
-/* findings.c: "?" for a file without a name; an instruction without its ';'; of the launch as a whole. */
+/* findings.c: "?" for a file without a name; an instruction without its ';'; of the launch as a
+ * whole. */
 const char *file_name(const struct module *module, int file);
 void instruction_text(const struct instruction *instruction, char *text, size_t size);
 void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)

@@ -1,4 +1,5 @@
-/* A warp as it goes: a stack of masks, of which the uppermost runs until it comes to where it meets the one below. */
+/* A warp as it goes: a stack of masks, of which the uppermost runs until it comes to where it meets
+ * the one below. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
@@ -92,7 +93,8 @@ static void check_barrier(struct warp *warp, const struct instruction *row, uint
                   "lanes 0x%08x of its warp are elsewhere", warp->live & ~here);
 }
 
-/* Executes an instruction that is not plain; *pc is the next one. Whether the same entry goes on. */
+/* Executes an instruction that is not plain; *pc is the next one. Whether the same entry goes
+ * on. */
 static bool control(struct warp *warp, int32_t *pc, int32_t meet)
 {
     const struct instruction *row = &warp->launch->kernel->code[*pc];

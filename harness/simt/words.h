@@ -21,7 +21,8 @@ bool word_is(struct ptx_word word, const char *text);
 /* Copies, cut where it does not fit. */
 void word_copy(struct ptx_word word, char *to, size_t size);
 
-/* A number as PTX writes them: decimal, 0x, and 0f or 0d with the bits of a float or double. Whether it is one. */
+/* A number as PTX writes them: decimal, 0x, and 0f or 0d with the bits of a float or double.
+ * Whether it is one. */
 bool word_number(struct ptx_word word, uint64_t *value);
 
 #endif

@@ -1,4 +1,5 @@
-/* Rows of Google Benchmark's `benchmarks`: what `run` and `bench` measured, as its tools read it. */
+/* Rows of Google Benchmark's `benchmarks`: what `run` and `bench` measured, as its tools read
+ * it. */
 #ifndef HARNESS_TEXT_BENCHMARK_ROWS_H
 #define HARNESS_TEXT_BENCHMARK_ROWS_H
 
@@ -32,11 +33,12 @@ struct benchmark_rows {
     bool (*label)(const void *result, int repetition, char *text, size_t size);
 };
 
-/* Adds a row per repetition and, where there are two or more, a row per aggregate. A counter without a value
- * is left out. */
+/* Adds a row per repetition and, where there are two or more, a row per aggregate. A counter
+ * without a value is left out. */
 void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct benchmark_rows *rows);
 
-/* The scenarios that `run` writes beside the rows, of a whole file; NULL: it is not one of `run`. */
+/* The scenarios that `run` writes beside the rows, of a whole file; NULL: it is not one of
+ * `run`. */
 const cJSON *benchmark_scenarios(const cJSON *root);
 
 #endif

@@ -1,6 +1,6 @@
-/* Facts of the lab that pages of the desk mention: the scenarios that show a finding, and the healthy values of
- * settings. The program that has a lab hands both over; without it pages name no scenario, and a setting that a file
- * does not state is taken for equal. */
+/* Facts of the lab that pages of the desk mention: the scenarios that show a finding, and the
+ * healthy values of settings. The program that has a lab hands both over; without it pages name no
+ * scenario, and a setting that a file does not state is taken for equal. */
 #ifndef HARNESS_TEXT_CATALOGUE_H
 #define HARNESS_TEXT_CATALOGUE_H
 
@@ -8,9 +8,11 @@
 #include <stddef.h>
 
 struct catalogue {
-    /* Scenario `number` of those that show the finding, the best one first; NULL: there are no more. */
+    /* Scenario `number` of those that show the finding, the best one first; NULL: there are no
+     * more. */
     const char *(*scenario)(const char *finding, int number);
-    /* The healthy value of a setting, whose name has `length` bytes; NULL: there is no such setting. */
+    /* The healthy value of a setting, whose name has `length` bytes; NULL: there is no such
+     * setting. */
     const char *(*healthy)(const char *setting, size_t length);
 };
 

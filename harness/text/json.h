@@ -1,8 +1,8 @@
 /* Building a JSON document with cJSON, where every text and number that goes in is fit for a strict
  * reader: no NaN or Infinity, no broken UTF-8.
  *
- * Memory that runs out is remembered instead of returned by every call: build the document, then ask
- * json_print(). A NULL object, the sign of an earlier failure, is allowed everywhere. */
+ * Memory that runs out is remembered instead of returned by every call: build the document, then
+ * ask json_print(). A NULL object, the sign of an earlier failure, is allowed everywhere. */
 #ifndef HARNESS_TEXT_JSON_H
 #define HARNESS_TEXT_JSON_H
 
@@ -16,8 +16,8 @@ struct json {
     bool out_of_memory;
 };
 
-/* A member `name` of object `to`, or the next element of array `to` when `name` is NULL; a document's
- * root when `to` is NULL too. The parent owns it. */
+/* A member `name` of object `to`, or the next element of array `to` when `name` is NULL; a
+ * document's root when `to` is NULL too. The parent owns it. */
 cJSON *json_object(struct json *json, cJSON *to, const char *name);
 cJSON *json_array(struct json *json, cJSON *to, const char *name);
 
@@ -34,8 +34,8 @@ void json_known_number(struct json *json, cJSON *to, const char *name, double va
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value); /* exact */
 void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value);
 
-/* An array of numbers, stored as text: for thousands of raw samples. Whole numbers stay short, others
- * keep `digits` significant ones. */
+/* An array of numbers, stored as text: for thousands of raw samples. Whole numbers stay short,
+ * others keep `digits` significant ones. */
 void json_numbers(struct json *json, cJSON *to, const char *name, const double *values,
                   int64_t count, int digits);
 

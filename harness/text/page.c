@@ -47,7 +47,8 @@ static bool is_word(char character)
     return isalnum((unsigned char)character) || (character & 0x80) != 0;
 }
 
-/* Whether a character means something to Markdown anywhere in a line; an underscore within a word does not. */
+/* Whether a character means something to Markdown anywhere in a line; an underscore within a word
+ * does not. */
 static bool is_markup(const char *text, const char *at)
 {
     if (*at == '_')
@@ -157,7 +158,8 @@ void page_heading(const struct page *page, const char *text)
     put_heading(page, "### ", text);
 }
 
-/* Letters become small, spaces hyphens, and what is no letter, digit, hyphen or underscore is left out. */
+/* Letters become small, spaces hyphens, and what is no letter, digit, hyphen or underscore is left
+ * out. */
 static void put_anchor(FILE *stream, const char *title)
 {
     for (; *title != '\0'; title++) {
@@ -247,8 +249,8 @@ void page_note(const struct page *page, const char *name, const char *text)
     put_wrapped(page, used, 2 * INDENT, copy);
 }
 
-/* `text` with `note` at the end of its first line, of which `used` columns are taken. Text that does not
- * fit beside the note goes on below, at `indent`. */
+/* `text` with `note` at the end of its first line, of which `used` columns are taken. Text that
+ * does not fit beside the note goes on below, at `indent`. */
 static void put_with_note(const struct page *page, int used, int indent, const char *text,
                           enum ink ink, const char *note)
 {
@@ -441,8 +443,8 @@ static void put_cell(const struct page *page, struct place *place, int width, co
     place->at = start + size;
 }
 
-/* A column that would end beyond the room, and all after it, stand on a line below; so does a cell that
- * is too wide for its line. */
+/* A column that would end beyond the room, and all after it, stand on a line below; so does a cell
+ * that is too wide for its line. */
 static void put_console_row(const struct page *page, const struct column *columns, int count,
                             const char *const cells[], const enum ink inks[])
 {

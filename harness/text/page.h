@@ -1,8 +1,9 @@
-/* A page of headings, paragraphs, items and tables: for people at a terminal, or as Markdown. The page is
- * written once and printed as either, by every command that prints tables.
+/* A page of headings, paragraphs, items and tables: for people at a terminal, or as Markdown. The
+ * page is written once and printed as either, by every command that prints tables.
  *
  * Text may hold anything, even names from a broken file: control characters, which a terminal would
- * obey or which reorder text (utf8.h), are printed as "?", and characters that mean something to Markdown are escaped. */
+ * obey or which reorder text (utf8.h), are printed as "?", and characters that mean something to
+ * Markdown are escaped. */
 #ifndef HARNESS_TEXT_PAGE_H
 #define HARNESS_TEXT_PAGE_H
 
@@ -25,12 +26,12 @@ enum ink { INK_PLAIN, INK_DIM, INK_GOOD, INK_DOUBTFUL, INK_BAD, INK_BOLD };
 void page_title(const struct page *page, const char *text);
 void page_heading(const struct page *page, const char *text);
 
-/* An item of a list of contents: a link to the page_title() of that text, by the anchor that GitHub and
- * pandoc's gfm give to a heading. `title` has no brackets. */
+/* An item of a list of contents: a link to the page_title() of that text, by the anchor that GitHub
+ * and pandoc's gfm give to a heading. `title` has no brackets. */
 void page_contents(const struct page *page, const char *title);
 
-/* Between both calls stands code as it is: in Markdown a fenced block of that language. No line of it may
- * begin with three backticks. */
+/* Between both calls stands code as it is: in Markdown a fenced block of that language. No line of
+ * it may begin with three backticks. */
 void page_code_begin(const struct page *page, const char *language);
 void page_code_end(const struct page *page);
 
@@ -45,8 +46,8 @@ void page_summary(const struct page *page, const char *format, ...)
 /* "name: text", in a list of such. */
 void page_note(const struct page *page, const char *name, const char *text);
 
-/* "name  text        note", with the note in `ink`: the heading of a part that has a result of its own.
- * Text that does not fit beside the note goes on below. */
+/* "name  text        note", with the note in `ink`: the heading of a part that has a result of its
+ * own. Text that does not fit beside the note goes on below. */
 void page_entry(const struct page *page, const char *name, const char *text, enum ink ink,
                 const char *note);
 
@@ -56,18 +57,18 @@ void page_item(const struct page *page, int number, const char *name, const char
 void page_detail(const struct page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A command of this program that readers may copy, below its item: the label, then the program as it was called
- * (in Markdown without its folder) with these arguments. It is never cut, and broken only as a shell takes
- * it. Without a label it stands by itself. */
+/* A command of this program that readers may copy, below its item: the label, then the program as
+ * it was called (in Markdown without its folder) with these arguments. It is never cut, and broken
+ * only as a shell takes it. Without a label it stands by itself. */
 void page_command(const struct page *page, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A column's width as printf takes it: negative is left-aligned. The other kinds of column are text: the
- * rest of the line, cut or wrapped at its end, and after these below the line, for rows that have it. In
- * Markdown all are columns, and nothing is cut.
+/* A column's width as printf takes it: negative is left-aligned. The other kinds of column are
+ * text: the rest of the line, cut or wrapped at its end, and after these below the line, for rows
+ * that have it. In Markdown all are columns, and nothing is cut.
  *
- * In a terminal no row is wider than the screen: columns that do not fit, and a cell that is too long for
- * its line, stand on a line below. page_rows.h fits the widths to the cells first. */
+ * In a terminal no row is wider than the screen: columns that do not fit, and a cell that is too
+ * long for its line, stand on a line below. page_rows.h fits the widths to the cells first. */
 enum { PAGE_CUT = 0, PAGE_WRAP = 1000, PAGE_BELOW = 1001 };
 struct column {
     const char *heading;
@@ -79,7 +80,8 @@ enum { PAGE_COLUMNS = 11 }; /* of a table, at most */
 /* Columns that a text and a name get at least. */
 enum { PAGE_TEXT_LEAST = 18, PAGE_NAME_LEAST = 20 };
 
-/* Where nothing bounds the lines, in a file, a pipe or Markdown, names of kernels would have thousands. */
+/* Where nothing bounds the lines, in a file, a pipe or Markdown, names of kernels would have
+ * thousands. */
 enum { PAGE_NAME_MOST = 120 };
 
 void page_table(const struct page *page, const struct column *columns, int count);

@@ -78,8 +78,8 @@ int page_rows_count(const struct page_rows *rows)
 
 /* --- Columns --- */
 
-/* Whether a column says nothing. In Markdown a column of empty cells stays: the rows of several tables
- * have the same columns there. */
+/* Whether a column says nothing. In Markdown a column of empty cells stays: the rows of several
+ * tables have the same columns there. */
 static bool says_nothing(const struct page *page, const struct page_rows *rows, int column)
 {
     bool has_dash = false;
@@ -147,7 +147,8 @@ static int next_to_drop(const struct page_rows *rows)
 
 /* --- Names --- */
 
-/* `name` as its first `head` columns, dots, and what is from its column `from` on, in `width` columns. */
+/* `name` as its first `head` columns, dots, and what is from its column `from` on, in `width`
+ * columns. */
 static char *cut_around(const char *name, int width, int head, int from)
 {
     int tail = width - head - DOTS, rest = wrap_columns(name) - from;
@@ -182,7 +183,8 @@ static char *cut_name(const char *name, int width, int way, const char *other)
     return cut_around(name, width, head, from);
 }
 
-/* Another name of the column that `text` could be taken for; NULL: none. `cut` has what they became. */
+/* Another name of the column that `text` could be taken for; NULL: none. `cut` has what they
+ * became. */
 static const char *taken_for(const struct page_rows *rows, int column, char *const cut[], int which)
 {
     for (int i = 0; i < rows->count; i++)

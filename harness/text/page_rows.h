@@ -1,10 +1,11 @@
-/* A table that is laid out once all its rows are known: its columns are as wide as their cells, and fit the
- * terminal by rule. Tables whose rows are printed as they come use page_table() and page_row().
+/* A table that is laid out once all its rows are known: its columns are as wide as their cells, and
+ * fit the terminal by rule. Tables whose rows are printed as they come use page_table() and
+ * page_row().
  *
- * A column in which every cell is "-" or empty is left out. Where the room is short, columns are left out
- * by their `drop`; then names (PAGE_CUT, in any place) are cut to what is left, but two different names are
- * not cut to the same text; columns that still do not fit stand on a line below. In a file, a pipe and
- * Markdown there is room for everything. */
+ * A column in which every cell is "-" or empty is left out. Where the room is short, columns are
+ * left out by their `drop`; then names (PAGE_CUT, in any place) are cut to what is left, but two
+ * different names are not cut to the same text; columns that still do not fit stand on a line
+ * below. In a file, a pipe and Markdown there is room for everything. */
 #ifndef HARNESS_TEXT_PAGE_ROWS_H
 #define HARNESS_TEXT_PAGE_ROWS_H
 

@@ -12,15 +12,16 @@ enum { RESULT_TRACES_NAME = 32 }; /* a folder of traces: bytes of its name */
 /* Whether a run calls a folder of traces so. */
 bool result_traces_is_folder(const char *name);
 
-/* A regular file of JSON in the folder that `folder` is open on, as openat() has it; *root is NULL if it is no JSON. False
- * and errno: it cannot be opened. */
+/* A regular file of JSON in the folder that `folder` is open on, as openat() has it; *root is NULL
+ * if it is no JSON. False and errno: it cannot be opened. */
 bool result_json_read(cJSON **root, int folder, const char *name);
 
-/* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. `variant`: "before" or "after". */
+/* The path of a scenario's trace as result.json has it, "traces/NAME"; NULL: none. `variant`:
+ * "before" or "after". */
 const char *result_trace_path(const cJSON *scenario, const char *variant);
 
-/* Whether the trace `name` of a result in `folder` is a regular file in it; `path` is then where. A result of somebody
- * else may name a FIFO, which never ends, or a file of the user. */
+/* Whether the trace `name` of a result in `folder` is a regular file in it; `path` is then where. A
+ * result of somebody else may name a FIFO, which never ends, or a file of the user. */
 bool result_trace_is_beside(char path[PATH_MAX], const char *folder, const char *name);
 
 /* The folder of the traces that `scenarios` name, those of a result.json; "": none. */

@@ -7,8 +7,8 @@
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* Whether `stream` gets colours: COLOR_AUTO means a terminal that is not "dumb", and NO_COLOR unset or
- * empty (https://no-color.org). */
+/* Whether `stream` gets colours: COLOR_AUTO means a terminal that is not "dumb", and NO_COLOR unset
+ * or empty (https://no-color.org). */
 bool console_is_coloured(enum color color, FILE *stream);
 
 /* Whether the locale of the environment is one of UTF-8 (LC_ALL, else LC_CTYPE, else LANG). */

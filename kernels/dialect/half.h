@@ -1,6 +1,6 @@
-/* fp16 (IEEE 754 binary16) to fp32 and back, in C: integer arithmetic on the bits throughout, without
- * branches, so that compilers vectorise it. Exact to widen; to narrow, to nearest with ties to even: numbers
- * below 2^-14 become subnormal, from 65520 on infinite, and a NaN stays one. */
+/* fp16 (IEEE 754 binary16) to fp32 and back, in C: integer arithmetic on the bits throughout,
+ * without branches, so that compilers vectorise it. Exact to widen; to narrow, to nearest with ties
+ * to even: numbers below 2^-14 become subnormal, from 65520 on infinite, and a NaN stays one. */
 #ifndef KERNELS_DIALECT_HALF_H
 #define KERNELS_DIALECT_HALF_H
 
@@ -23,8 +23,8 @@ static inline __attribute__((always_inline)) uint32_t half_bits_of(float f)
     return bits;
 }
 
-/* An fp16's exponent and fraction, moved to their places in fp32, are 2^112 too small: a product puts
- * that right, for subnormals too. Only infinities and NaN have to be told apart. */
+/* An fp16's exponent and fraction, moved to their places in fp32, are 2^112 too small: a product
+ * puts that right, for subnormals too. Only infinities and NaN have to be told apart. */
 static inline __attribute__((always_inline)) float half_widen(uint16_t half)
 {
     uint32_t magnitude = (uint32_t)(half & 0x7fffu) << 13, sign = (uint32_t)(half & 0x8000u) << 16;

@@ -1,38 +1,40 @@
 /* The dialect in which every kernel is written, once.
  *
- * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each once
- * per storage type (-DREAL_F32, -DREAL_BF16, -DREAL_F16). `real` is the storage type; arithmetic is
- * in float. A kernel takes one argument struct (the family's header) and has one of three shapes:
+ * gcc compiles a kernel file as C for the CPU device, nvcc compiles the same file as CUDA, each
+ * once per storage type (-DREAL_F32, -DREAL_BF16, -DREAL_F16). `real` is the storage type;
+ * arithmetic is in float. A kernel takes one argument struct (the family's header) and has one of
+ * three shapes:
  *
  *   KERNEL_PACKS(name, k, i) { ... }    the body computes the PACK elements from element i on
  *   KERNEL_ROWS(name, k, row) { ... }   the body computes a row: LANES threads together, by packs
  *   KERNEL_COLUMNS(name, k, c) { ... }  the body sums up the PACK columns from c on: LANES threads
  *                                       together, by rows
  *
- * In a KERNEL_COLUMNS a lane takes one `struct slice` of the pack's columns at a time, from column c + SLICE_FIRST on, so
- * that on CUDA neighbouring lanes take whole sectors of a row of floats; lanes of the same slice are numbered SLICE_LANE
- * of SLICE_LANES, and slices_sums() adds up theirs.
+ * In a KERNEL_COLUMNS a lane takes one `struct slice` of the pack's columns at a time, from column
+ * c + SLICE_FIRST on, so that on CUDA neighbouring lanes take whole sectors of a row of floats;
+ * lanes of the same slice are numbered SLICE_LANE of SLICE_LANES, and slices_sums() adds up theirs.
  *
  * KERNEL_ONE_ROW is KERNEL_ROWS for a row that is all there is: nothing else hides its latency.
  *
- * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets `value`,
- * which is computed from k once per call on the CPU and once per thread on CUDA: a value that all packs
- * share, but that the compiler cannot know to be the same after a store.
+ * KERNEL_PACKS_WITH(name, k, i, type, value, expression) is KERNEL_PACKS whose body also gets
+ * `value`, which is computed from k once per call on the CPU and once per thread on CUDA: a value
+ * that all packs share, but that the compiler cannot know to be the same after a store.
  *
- * KERNEL_SPREAD and KERNEL_SPREAD_WITH are KERNEL_PACKS and KERNEL_PACKS_WITH for kernels whose traffic is mostly floats
- * beside 16-bit tensors: the body gets a `struct spread`, which load_spread(), store_spread(), load_spread_floats() and
- * store_spread_floats() take in place of an index. On CUDA, where a lane moves 16 bytes at a time, each of its accesses
- * then lies next to those of the other lanes; an element is where it was.
+ * KERNEL_SPREAD and KERNEL_SPREAD_WITH are KERNEL_PACKS and KERNEL_PACKS_WITH for kernels whose
+ * traffic is mostly floats beside 16-bit tensors: the body gets a `struct spread`, which
+ * load_spread(), store_spread(), load_spread_floats() and store_spread_floats() take in place of an
+ * index. On CUDA, where a lane moves 16 bytes at a time, each of its accesses then lies next to
+ * those of the other lanes; an element is where it was.
  *
- * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on CUDA
- * one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do the
- * same for float arrays that are beside tensors. EACH(j) visits the elements of a pack, PACKS(c,
- * width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane into one
- * number that every lane gets, lanes_sum_words() an integer from each into one; lane 0 writes what a row
- * has once (`if (LANE == 0)`). Lanes are added in a fixed order.
+ * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on
+ * CUDA one 16-byte access, on the CPU a vector register or two. load_floats() and store_floats() do
+ * the same for float arrays that are beside tensors. EACH(j) visits the elements of a pack,
+ * PACKS(c, width) a lane's packs of a row. row_sum() and row_max() combine one pack from each lane
+ * into one number that every lane gets, lanes_sum_words() an integer from each into one; lane 0
+ * writes what a row has once (`if (LANE == 0)`). Lanes are added in a fixed order.
  *
- * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a branch;
- * each dialect says in what range and how exact.
+ * exponential() and quotient() are e^x and x / y for elements, in a few instructions without a
+ * branch; each dialect says in what range and how exact.
  *
  * whole() keeps a difference of large numbers together, to which a small one is added.
  *
@@ -40,8 +42,8 @@
  * synchronisation. On the CPU LANES is 1.
  *
  * Counts and widths are multiples of ROW_MULTIPLE, hence of PACK. If only the first part of a
- * row counts, load_or() selects a neutral value for the rest, whose memory may hold NaN: select, never
- * multiply by a mask.
+ * row counts, load_or() selects a neutral value for the rest, whose memory may hold NaN: select,
+ * never multiply by a mask.
  *
  * Built with -ffast-math the compiler assumes that no float is NaN or infinite, so isnan() and
  * comparisons decide nothing here: is_finite() looks at the bits.
@@ -76,8 +78,8 @@ typedef struct {
 } f16;
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 #define KERNEL_TABLE  static const
-/* Unrolled whole, the 16 elements of an fp32 pack become scalar code before gcc looks for vectors: gelu
- * 7 times slower. 32 elements are above gcc's limit for that. */
+/* Unrolled whole, the 16 elements of an fp32 pack become scalar code before gcc looks for vectors:
+ * gelu 7 times slower. 32 elements are above gcc's limit for that. */
 #ifdef REAL_F32
 #define UNROLLED _Pragma("GCC unroll 1")
 #else
@@ -98,10 +100,10 @@ typedef f16 real;
 #error "Compile a kernel file with -DREAL_F32, -DREAL_BF16 or -DREAL_F16"
 #endif
 
-/* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32. AHEAD:
- * slices that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc would keep them in
- * memory. KEPT: packs of a row that a lane keeps in fp32 between passes, in registers or in the first-level
- * cache. */
+/* The CPU's packs are 64 bytes of storage, a cache line; twice that costs 1.5 to 4 times in fp32.
+ * AHEAD: slices that a lane of a COLUMNS kernel loads before it adds the first; 1: none, as gcc
+ * would keep them in memory. KEPT: packs of a row that a lane keeps in fp32 between passes, in
+ * registers or in the first-level cache. */
 #ifdef __CUDACC__
 enum {
     LANES = 32,
@@ -133,14 +135,15 @@ struct pack {
 #define TILES(c, width)         for (int c = LANE * PACK; c < (width); c += LANES * PACK * TILE)
 #define TILE_PACKS(t, c, width) for (int t = 0; t < TILE && (c) + t * PACK < (width); t++)
 
-/* The part that a row of the grid covers where partial column sums are computed: `rows` rows from `first` on,
- * of them `columns` columns from `column` on, into row `part` of the partial sums. */
+/* The part that a row of the grid covers where partial column sums are computed: `rows` rows from
+ * `first` on, of them `columns` columns from `column` on, into row `part` of the partial sums. */
 struct column_block {
     long part, first;
     int rows, column, columns;
 };
 
-/* The size that launchers can carry: arguments are copied into the queue, and a graph freezes them. */
+/* The size that launchers can carry: arguments are copied into the queue, and a graph freezes
+ * them. */
 enum { KERNEL_ARGUMENT_BYTES = 112 };
 #ifdef __cplusplus
 #define KERNEL_ASSERT static_assert
@@ -177,8 +180,8 @@ KERNEL_INLINE int smaller_int(long a, long b)
     return (int)(a < b ? a : b);
 }
 
-/* Block `index` of a matrix [rows, width] in blocks of at most chunk x columns, the blocks of the same
- * rows next to each other. */
+/* Block `index` of a matrix [rows, width] in blocks of at most chunk x columns, the blocks of the
+ * same rows next to each other. */
 KERNEL_INLINE struct column_block find_column_block(long index, int rows, int width, int chunk,
                                                     int columns)
 {

@@ -2,8 +2,8 @@
  * vector instructions. Part of kernel.h.
  *
  * Each kernel becomes void NAME_f32(const void *arguments, long first, long last), which works on
- * rows or elements [first, last). The arguments are copied first, so that gcc knows that no store to
- * a tensor changes them. */
+ * rows or elements [first, last). The arguments are copied first, so that gcc knows that no store
+ * to a tensor changes them. */
 #ifndef KERNELS_DIALECT_KERNEL_CPU_H
 #define KERNELS_DIALECT_KERNEL_CPU_H
 
@@ -21,9 +21,9 @@ KERNEL_INLINE float widen(bf16 x)
     return bits_float((uint32_t)x.bits << 16);
 }
 
-/* To nearest, ties to even. A NaN stays one: arithmetic makes none whose bits would overflow here. What
- * may hold any bits goes through settled() first. (Telling NaNs apart here makes kernels 1.0 to 1.3
- * times slower in cache, on a CPU without instructions for bf16.) */
+/* To nearest, ties to even. A NaN stays one: arithmetic makes none whose bits would overflow here.
+ * What may hold any bits goes through settled() first. (Telling NaNs apart here makes kernels 1.0
+ * to 1.3 times slower in cache, on a CPU without instructions for bf16.) */
 KERNEL_INLINE bf16 narrow(float x)
 {
     uint32_t bits = float_bits(x);
@@ -192,11 +192,12 @@ KERNEL_INLINE int lanes_any(int x)
     return x;
 }
 
-/* e^x without a call: 2^n p(f), where n is the integer next to x / ln 2, f the rest in [-1/2, 1/2] and
- * p interpolates 2^f at the Chebyshev nodes of degree 6 (relative error 2e-8 with these coefficients).
- * In all the relative error is below 2e-7 + 2e-8 |x|. x is at most 88; below -87 the result is 0. NaN
- * stays NaN. n is read from the low bits of x / ln 2 + 1.5 * 2^23, and the comparison is one of bits,
- * because fast-math would simplify the one and assume no NaN in the other. */
+/* e^x without a call: 2^n p(f), where n is the integer next to x / ln 2, f the rest in [-1/2, 1/2]
+ * and p interpolates 2^f at the Chebyshev nodes of degree 6 (relative error 2e-8 with these
+ * coefficients). In all the relative error is below 2e-7 + 2e-8 |x|. x is at most 88; below -87 the
+ * result is 0. NaN stays NaN. n is read from the low bits of x / ln 2 + 1.5 * 2^23, and the
+ * comparison is one of bits, because fast-math would simplify the one and assume no NaN in the
+ * other. */
 KERNEL_INLINE float exponential(float x)
 {
     const float shift = 0x1.8p23f;

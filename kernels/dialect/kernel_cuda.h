@@ -1,7 +1,8 @@
 /* The kernel dialect on CUDA, for nvcc. Part of kernel.h.
  *
  * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread per
- * pack, or one warp per row or pack of columns, in blocks of whole warps; only the launcher knows the grid. */
+ * pack, or one warp per row or pack of columns, in blocks of whole warps; only the launcher knows
+ * the grid. */
 #ifndef KERNELS_DIALECT_KERNEL_CUDA_H
 #define KERNELS_DIALECT_KERNEL_CUDA_H
 
@@ -26,10 +27,10 @@ struct __align__(16) words
     uint32_t v[4];
 };
 
-/* 16-bit numbers go in pairs, the first of two in the lower half of a word. An instruction narrows both,
- * each to nearest even as __float2bfloat16_rn() and __float2half_rn() do ("CUDA Math API", "Bfloat16
- * Precision Conversion and Data Movement", and the same of half); to widen a bf16 is to shift, as it is
- * the upper half of a float. One at a time takes up to twice the instructions. */
+/* 16-bit numbers go in pairs, the first of two in the lower half of a word. An instruction narrows
+ * both, each to nearest even as __float2bfloat16_rn() and __float2half_rn() do ("CUDA Math API",
+ * "Bfloat16 Precision Conversion and Data Movement", and the same of half); to widen a bf16 is to
+ * shift, as it is the upper half of a float. One at a time takes up to twice the instructions. */
 KERNEL_INLINE struct words narrow_pack(struct pack pack)
 {
     struct words words;
@@ -82,8 +83,9 @@ KERNEL_INLINE float settled(float x)
 }
 
 /* One access of 16 bytes each. A store of a struct is scattered into its members, and the compiler
- * puts them together again only where it can tell how the address is aligned (nvcc 13.0 cannot where
- * heads are reordered); so stores are written in PTX. `memory` keeps later loads behind them. */
+ * puts them together again only where it can tell how the address is aligned (nvcc 13.0 cannot
+ * where heads are reordered); so stores are written in PTX. `memory` keeps later loads behind
+ * them. */
 KERNEL_INLINE struct words load_words(const void *from)
 {
     __builtin_assume(__isGlobal(from));
@@ -134,10 +136,11 @@ KERNEL_INLINE void store_floats(float *to, struct pack pack)
     }
 }
 
-/* A lane's pack of 16-bit elements stands beside 32 bytes of floats: two accesses, which in 16 bits would each take half of
- * every sector. Spread over the warp's elements, 16 bytes of floats of a lane lie next to those of its neighbours, and 8 of
- * a tensor do: the first four elements of a pack at `first`, the others `apart` from them. The last elements of a count,
- * too few for a warp, stay together. How far apart is a constant in either case, so that it takes no registers. */
+/* A lane's pack of 16-bit elements stands beside 32 bytes of floats: two accesses, which in 16 bits
+ * would each take half of every sector. Spread over the warp's elements, 16 bytes of floats of a
+ * lane lie next to those of its neighbours, and 8 of a tensor do: the first four elements of a pack
+ * at `first`, the others `apart` from them. The last elements of a count, too few for a warp, stay
+ * together. How far apart is a constant in either case, so that it takes no registers. */
 struct spread {
     long first;
     int apart;
@@ -236,7 +239,8 @@ KERNEL_INLINE uint32_t lanes_sum_words(uint32_t x)
     return x;
 }
 
-/* A slice: the floats that one access loads. In 16 bits two neighbouring lanes have the two slices of a pack. */
+/* A slice: the floats that one access loads. In 16 bits two neighbouring lanes have the two slices
+ * of a pack. */
 enum { SLICE = 4, SLICES = PACK / SLICE, SLICE_LANES = LANES / SLICES };
 #define SLICE_LANE       (LANE / SLICES)
 #define SLICE_FIRST      (LANE % SLICES * SLICE)
@@ -323,8 +327,8 @@ KERNEL_INLINE float row_max(struct pack pack)
 }
 
 /* e^x = 2^(x / ln 2). The instruction is exact to 2 units in the last place ("CUDA C++ Programming
- * Guide", "Mathematical Functions": exp2f), rounding the product adds |x| / 2; results below 2^-126 are
- * 0. expf() is exact to 1, in three times the instructions. */
+ * Guide", "Mathematical Functions": exp2f), rounding the product adds |x| / 2; results below 2^-126
+ * are 0. expf() is exact to 1, in three times the instructions. */
 KERNEL_INLINE float exponential(float x)
 {
     float power;
@@ -332,8 +336,9 @@ KERNEL_INLINE float exponential(float x)
     return power;
 }
 
-/* x / y of finite x and of y within 2^-126 and 2^126, to nearest but for rare cases: what `/` computes,
- * without its second way for all other numbers, which costs a test and a branch for each element. */
+/* x / y of finite x and of y within 2^-126 and 2^126, to nearest but for rare cases: what `/`
+ * computes, without its second way for all other numbers, which costs a test and a branch for each
+ * element. */
 KERNEL_INLINE float quotient(float x, float y)
 {
     float inverse;

@@ -1,8 +1,9 @@
 /* Products of tiles on CUDA, part of tile.h: a lane holds TILE_PART elements of one vector in
- * registers, and the lanes of a warp read the same row of the other matrix together, 16 bytes a load.
+ * registers, and the lanes of a warp read the same row of the other matrix together, 16 bytes a
+ * load.
  *
- * The products are fp32 multiply-adds. Matrix units are not used, in bf16 neither: on GPUs that have
- * them, libraries are many times faster. */
+ * The products are fp32 multiply-adds. Matrix units are not used, in bf16 neither: on GPUs that
+ * have them, libraries are many times faster. */
 #ifndef KERNELS_DIALECT_TILE_CUDA_H
 #define KERNELS_DIALECT_TILE_CUDA_H
 

@@ -1,8 +1,8 @@
 // An atomic addition by every thread to one address.
 //
-// Additions to one address are done one after the other. Before, every thread of the grid adds its number to the sum in
-// memory; between, lanes add up in registers, and a warp adds once; after, warps add up through shared memory as well, and
-// a block adds once.
+// Additions to one address are done one after the other. Before, every thread of the grid adds its
+// number to the sum in memory; between, lanes add up in registers, and a warp adds once; after,
+// warps add up through shared memory as well, and a block adds once.
 //
 // *total += the sum of all floats. Block: 256 threads.
 

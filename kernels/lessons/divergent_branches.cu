@@ -1,10 +1,11 @@
 // Lanes of one warp that take both sides of a branch.
 //
-// A warp executes one instruction for all of its lanes. If even lanes go one way and odd ones the other, it executes
-// both ways, each with half of its lanes.
+// A warp executes one instruction for all of its lanes. If even lanes go one way and odd ones the
+// other, it executes both ways, each with half of its lanes.
 //
-// Even elements become a polynomial of themselves, odd ones their inverse root by Newton's steps. Before, a thread has an
-// element, and its kind decides the branch; after, a thread has one of each kind, and there is no branch. Block: 256 threads.
+// Even elements become a polynomial of themselves, odd ones their inverse root by Newton's steps.
+// Before, a thread has an element, and its kind decides the branch; after, a thread has one of each
+// kind, and there is no branch. Block: 256 threads.
 
 static __device__ float polynomial(float x)
 {

@@ -1,10 +1,10 @@
 // A matrix product that fetches every number from memory as often as it is used.
 //
-// Before, each of a block's 8 rows of c fetches all of b for itself. After, the block fetches a tile of b into shared
-// memory once, and its 8 rows use it from there: an eighth of the sectors.
+// Before, each of a block's 8 rows of c fetches all of b for itself. After, the block fetches a
+// tile of b into shared memory once, and its 8 rows use it from there: an eighth of the sectors.
 //
-// c = a * b, all `size` by `size`, size a multiple of 128. A thread has four neighbouring columns of a row of c. Block:
-// 32 by 8 threads; grid: size / 128 by size / 8.
+// c = a * b, all `size` by `size`, size a multiple of 128. A thread has four neighbouring columns
+// of a row of c. Block: 32 by 8 threads; grid: size / 128 by size / 8.
 
 enum { ROWS = 8, DEPTH = 32, LANES = 32, EACH = 4 };
 

@@ -1,9 +1,9 @@
 // One thread that adds up what the whole block has.
 //
-// While thread 0 adds 256 numbers, one after the other, 31 lanes of its warp and 7 warps of its block do nothing. A tree in
-// shared memory takes 8 steps, in each of which half as many threads add as in the one before; every step has a barrier and
-// goes through memory. By exchanges between lanes, each warp adds its 32 numbers in 5 steps, and the first warp the sums of
-// all in 3.
+// While thread 0 adds 256 numbers, one after the other, 31 lanes of its warp and 7 warps of its
+// block do nothing. A tree in shared memory takes 8 steps, in each of which half as many threads
+// add as in the one before; every step has a barrier and goes through memory. By exchanges between
+// lanes, each warp adds its 32 numbers in 5 steps, and the first warp the sums of all in 3.
 //
 // sums[block] = the sum of the block's 256 floats. Block: 256 threads.
 

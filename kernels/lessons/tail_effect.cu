@@ -1,11 +1,11 @@
 // A grid that is slightly larger than what the GPU holds at once.
 //
-// Blocks run in waves of as many as all multiprocessors hold. If a few blocks are left over, they take as long as a
-// whole wave, and most of the GPU is idle meanwhile. Blocks of a quarter of the work leave a last wave that is a quarter
-// as long.
+// Blocks run in waves of as many as all multiprocessors hold. If a few blocks are left over, they
+// take as long as a whole wave, and most of the GPU is idle meanwhile. Blocks of a quarter of the
+// work leave a last wave that is a quarter as long.
 //
-// out = 2 * in + 1. Before, a block has 4 tiles of 256 float4; after, one tile, and the grid is 4 times as large. Block:
-// 256 threads.
+// out = 2 * in + 1. Before, a block has 4 tiles of 256 float4; after, one tile, and the grid is 4
+// times as large. Block: 256 threads.
 
 enum { THREADS = 256, TILES = 4 };
 

@@ -1,5 +1,5 @@
-/* The kernels that attention needs besides its three GEMMs (scores = q k', y = p v): the order of the
- * heads, and the softmax. One head has width / heads elements, a multiple of ROW_MULTIPLE. */
+/* The kernels that attention needs besides its three GEMMs (scores = q k', y = p v): the order of
+ * the heads, and the softmax. One head has width / heads elements, a multiple of ROW_MULTIPLE. */
 #ifndef KERNELS_MODEL_ATTENTION_H
 #define KERNELS_MODEL_ATTENTION_H
 
@@ -30,8 +30,8 @@ struct merge_heads_backward {
 };
 
 /* y = softmax(scale * x) over the first lengths[sample] columns (`tokens` where lengths is NULL), 0
- * in the columns from there to width. A row is a query: samples * heads * tokens rows, whose columns
- * beyond `tokens` may hold anything, NaN too. y may be x. */
+ * in the columns from there to width. A row is a query: samples * heads * tokens rows, whose
+ * columns beyond `tokens` may hold anything, NaN too. y may be x. */
 struct softmax_forward {
     real *y;                /* [samples, heads, tokens, width] */
     const real *x;          /* [samples, heads, tokens, width] */

@@ -3,7 +3,8 @@
 
 #include "kernels/model/attention.h"
 
-/* The offset of element c of token `row` in the heads' order: [samples, heads, tokens, width / heads]. */
+/* The offset of element c of token `row` in the heads' order: [samples, heads, tokens, width /
+ * heads]. */
 KERNEL_INLINE long head_offset(long row, int c, int width, int heads, int tokens)
 {
     int sample = (int)row / tokens, token = (int)row % tokens;
@@ -105,8 +106,8 @@ KERNEL_INLINE void softmax_kept(real *y, const real *x, int length, float scale)
     }
 }
 
-/* Those of a longer row are computed twice: between passes there is only storage, which would round them
- * to `real`. */
+/* Those of a longer row are computed twice: between passes there is only storage, which would round
+ * them to `real`. */
 KERNEL_INLINE void softmax_recomputed(real *y, const real *x, int length, float scale)
 {
     struct pack maxima = pack_of(-FLT_MAX), sums = pack_of(0);

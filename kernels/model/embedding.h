@@ -23,8 +23,8 @@ struct token_embedding_backward {
     int width, count, accumulate;
 };
 
-/* y[sample, 0] = positions[0]; y[sample, 1 + p] = x[sample, p] + bias + positions[1 + p]. A row is a
- * token of y: samples * tokens rows. */
+/* y[sample, 0] = positions[0]; y[sample, 1 + p] = x[sample, p] + bias + positions[1 + p]. A row is
+ * a token of y: samples * tokens rows. */
 struct patch_embedding_forward {
     real *y;               /* [samples, tokens, width] */
     const real *x;         /* [samples, tokens - 1, width], the product patches * weight */
@@ -40,7 +40,8 @@ struct patch_embedding_backward {
     int width, tokens;
 };
 
-/* dpositions[t] (+)= sum over samples of dy[sample, t]. The count is `elements` = tokens * width. */
+/* dpositions[t] (+)= sum over samples of dy[sample, t]. The count is `elements` = tokens *
+ * width. */
 struct positions_backward {
     real *dpositions; /* [tokens, width] */
     const real *dy;   /* [samples, tokens, width] */

@@ -1,13 +1,14 @@
-/* A mixture of experts between its router and its products: which expert each token goes to, its way there and back
- * (Lepikhin et al.: "GShard", 2020; Fedus et al.: "Switch Transformer", 2021).
+/* A mixture of experts between its router and its products: which expert each token goes to, its
+ * way there and back (Lepikhin et al.: "GShard", 2020; Fedus et al.: "Switch Transformer", 2021).
  *
- * A token has one expert and goes there with those of the same expert, in their order: place[token] is its row among all,
- * sorted by expert. No expert has a capacity, so none is dropped. */
+ * A token has one expert and goes there with those of the same expert, in their order: place[token]
+ * is its row among all, sorted by expert. No expert has a capacity, so none is dropped. */
 #ifndef KERNELS_MODEL_EXPERTS_H
 #define KERNELS_MODEL_EXPERTS_H
 
-/* p = softmax(logits), expert = the first with the largest p + bias, gate = p of that expert, without bias (Wang et al.:
- * "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). Columns from `experts` on do not count. */
+/* p = softmax(logits), expert = the first with the largest p + bias, gate = p of that expert,
+ * without bias (Wang et al.: "Auxiliary-loss-free load balancing strategy for mixture-of-experts",
+ * 2024). Columns from `experts` on do not count. */
 struct route_tokens {
     int32_t *expert;    /* [rows] */
     float *gate;        /* [rows] */
@@ -61,7 +62,8 @@ struct combine_tokens_backward {
     int width;
 };
 
-/* bias[expert] += rate * (1 - its tokens over the mean), of the tokens of all ranks. Launched with one row. */
+/* bias[expert] += rate * (1 - its tokens over the mean), of the tokens of all ranks. Launched with
+ * one row. */
 struct balance_experts {
     float *bias;         /* [experts] */
     const float *counts; /* [ranks, experts] */

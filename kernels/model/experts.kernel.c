@@ -1,5 +1,5 @@
-/* Each row finds its place by itself: it counts the tokens before it, in whole numbers, so that no order of additions
- * matters. With thousands of tokens that is less than the copy of a row. */
+/* Each row finds its place by itself: it counts the tokens before it, in whole numbers, so that no
+ * order of additions matters. With thousands of tokens that is less than the copy of a row. */
 #include "kernels/dialect/row_softmax.h"
 
 #include "kernels/model/experts.h"
@@ -10,8 +10,8 @@ KERNEL_INLINE float gate_of(struct softmax gates, float logit)
     return quotient(exponential(logit - gates.max), gates.sum);
 }
 
-/* Among equal ones the first is taken: the one with the largest negated place. If numbers are not finite, some expert takes
- * the token. */
+/* Among equal ones the first is taken: the one with the largest negated place. If numbers are not
+ * finite, some expert takes the token. */
 KERNEL_ROWS(route_tokens, k, row)
 {
     const real *logits = k->logits + row * k->width;

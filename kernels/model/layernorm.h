@@ -1,5 +1,6 @@
-/* Layer normalisation over the last dimension: y = (x - mean) / sqrt(variance + 1e-5) * weight + bias
- * (Ba, Kiros, Hinton: "Layer normalization", 2016). Variance is the biased one, as in PyTorch. */
+/* Layer normalisation over the last dimension: y = (x - mean) / sqrt(variance + 1e-5) * weight +
+ * bias (Ba, Kiros, Hinton: "Layer normalization", 2016). Variance is the biased one, as in
+ * PyTorch. */
 #ifndef KERNELS_MODEL_LAYERNORM_H
 #define KERNELS_MODEL_LAYERNORM_H
 
@@ -20,9 +21,10 @@ struct layernorm_backward {
     int width;
 };
 
-/* Partial column sums for dweight and dbias: a row of the grid sums up `columns` columns of `chunk` rows
- * of x and dy (the last ones what is left of them). Launched with ceil(rows / chunk) * ceil(width /
- * columns), the columns of a chunk next to each other; columns_finish adds the parts up. */
+/* Partial column sums for dweight and dbias: a row of the grid sums up `columns` columns of `chunk`
+ * rows of x and dy (the last ones what is left of them). Launched with ceil(rows / chunk) *
+ * ceil(width / columns), the columns of a chunk next to each other; columns_finish adds the parts
+ * up. */
 struct layernorm_backward_weight {
     float *dweight, *dbias;   /* [ceil(rows / chunk), width] */
     const real *x, *dy;       /* [rows, width] */

@@ -77,8 +77,8 @@ KERNEL_ROWS(residual_layernorm_forward, k, row)
     }
 }
 
-/* With n = (x - mean) * rstd and g = dy * weight, dx is what is left of g after taking away its mean
- * and its projection on n, times rstd. These are the two means. */
+/* With n = (x - mean) * rstd and g = dy * weight, dx is what is left of g after taking away its
+ * mean and its projection on n, times rstd. These are the two means. */
 struct means {
     float g, gn;
 };

@@ -1,6 +1,6 @@
-/* Attention by tiles. Backward recomputes the probabilities from lse, once for the queries' gradients
- * and once for the keys': so each lane adds up what it alone writes, and neither atomics nor partial
- * results are needed, at the price of seven products where five would do. */
+/* Attention by tiles. Backward recomputes the probabilities from lse, once for the queries'
+ * gradients and once for the keys': so each lane adds up what it alone writes, and neither atomics
+ * nor partial results are needed, at the price of seven products where five would do. */
 #include "kernels/dialect/tile.h"
 
 #include "kernels/model/tiled_attention.h"
@@ -31,8 +31,8 @@ KERNEL_INLINE struct head head_of(long row, const int32_t *lengths, int width, i
     return head;
 }
 
-/* Scales the scores of TAKEN keys, of which `count` exist, and turns them into exp(score - maximum):
- * a new maximum, by what older sums are to be multiplied, and the sums. */
+/* Scales the scores of TAKEN keys, of which `count` exist, and turns them into exp(score -
+ * maximum): a new maximum, by what older sums are to be multiplied, and the sums. */
 KERNEL_INLINE struct own online_softmax(struct own *p, struct own *maxima, struct own *sums,
                                         float scale, int count)
 {

@@ -3,8 +3,8 @@
 
 enum { LANES = 32, THREADS = 256, COUNT = 65536, KINDS = 2 };
 
-/* The instructions of the two sides, with half of the lanes each, and of what is around them, with all: 16 steps of a
- * polynomial, and 8 of Newton's method of 4 or 5 instructions. */
+/* The instructions of the two sides, with half of the lanes each, and of what is around them, with
+ * all: 16 steps of a polynomial, and 8 of Newton's method of 4 or 5 instructions. */
 enum { POLYNOMIAL = 16, ROOT = 8 * 4 + 4, AROUND = 20 };
 #define HALF_OF_THE_TIME                                                                           \
     ((double)(LANES / KINDS * (POLYNOMIAL + ROOT) + LANES * AROUND) / (POLYNOMIAL + ROOT + AROUND))

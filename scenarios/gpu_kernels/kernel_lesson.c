@@ -1,4 +1,5 @@
-/* All kernel lessons. A new one is a file, a line in CMakeLists.txt, a line here, and its kernels. */
+/* All kernel lessons. A new one is a file, a line in CMakeLists.txt, a line here, and its
+ * kernels. */
 #include "scenarios/gpu_kernels/kernel_lesson.h"
 
 #include <string.h>

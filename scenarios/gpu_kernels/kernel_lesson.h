@@ -1,9 +1,10 @@
 /* A kernel lesson: a pair of short kernels with one thing wrong in the first, as data.
  *
- * kernels/lessons/NAME.cu has the kernels, NAME_before and NAME_after, which compute the same; where the way has two steps
- * it has NAME_between as well. A count must show,
- * which follows from the source by arithmetic: a row of .foretold has that arithmetic, and a machine that executes the
- * kernels' PTX says whether it is true (harness/lab/lessons). So a lesson needs no GPU, and says nothing of times.
+ * kernels/lessons/NAME.cu has the kernels, NAME_before and NAME_after, which compute the same;
+ * where the way has two steps it has NAME_between as well. A count must show, which follows from
+ * the source by arithmetic: a row of .foretold has that arithmetic, and a machine that executes the
+ * kernels' PTX says whether it is true (harness/lab/lessons). So a lesson needs no GPU, and says
+ * nothing of times.
  *
  * The file of a lesson has one const row; kernel_lesson.c registers it. */
 #ifndef SCENARIOS_GPU_KERNELS_KERNEL_LESSON_H
@@ -11,7 +12,8 @@
 
 #include <stdbool.h>
 
-/* The architectures that a lesson's arithmetic is made for; harness/lab/kernel_run/residency.h has what they are. */
+/* The architectures that a lesson's arithmetic is made for; harness/lab/kernel_run/residency.h has
+ * what they are. */
 #define LESSON_ARCHES(X) X(80) X(90) X(100)
 enum {
 #define LESSON_ARCH_ID(number) LESSON_ARCH_##number,
@@ -27,8 +29,8 @@ extern const int lesson_arches[LESSON_ARCH_COUNT]; /* their numbers */
         x, x, x                                                                                    \
     }
 
-/* id, name in result files, unit ("" for counts), meaning, and the metric of Nsight Compute that says the same or shows
- * it best. A count is of all launches of a kernel's variant. */
+/* id, name in result files, unit ("" for counts), meaning, and the metric of Nsight Compute that
+ * says the same or shows it best. A count is of all launches of a kernel's variant. */
 #define KERNEL_COUNTS(X)                                                                           \
     X(SECTORS_PER_LOAD, "sectors_per_load", "",                                                    \
       "sectors of 32 bytes that a warp's load touches in global memory, on average",               \
@@ -96,8 +98,8 @@ struct kernel_count_row {
 };
 extern const struct kernel_count_row kernel_counts[]; /* by enum kernel_count */
 
-/* The arguments of a kernel. Arrays are rows of `columns` elements, `pitch` elements apart; what lies between them is zero
- * in an input, and nobody's in an output. */
+/* The arguments of a kernel. Arrays are rows of `columns` elements, `pitch` elements apart; what
+ * lies between them is zero in an input, and nobody's in an output. */
 enum lesson_argument_kind {
     LESSON_NOTHING, /* the end of the list */
     LESSON_INTEGER,
@@ -126,8 +128,9 @@ struct lesson_launch {
     struct lesson_argument arguments[LESSON_ARGUMENTS];
 };
 
-/* A count of each variant by architecture, as arithmetic gives it. What is measured must be the same to the last digit,
- * or within a share of it: `within` is for counts of instructions, which depend on the compiler. */
+/* A count of each variant by architecture, as arithmetic gives it. What is measured must be the
+ * same to the last digit, or within a share of it: `within` is for counts of instructions, which
+ * depend on the compiler. */
 struct foretold {
     enum kernel_count count; /* KERNEL_COUNT_NONE: the end */
     double before[LESSON_ARCH_COUNT], after[LESSON_ARCH_COUNT];

@@ -16,8 +16,8 @@ enum { ALIGNED = LANES * FLOAT / SECTOR, IN_A_SECTOR = SECTOR / FLOAT };
         }                                                                                          \
     }
 
-/* Rows of 129 floats begin a float later each time: one of 8 begins with a sector, and the others' requests touch one
- * sector more. */
+/* Rows of 129 floats begin a float later each time: one of 8 begins with a sector, and the others'
+ * requests touch one sector more. */
 #define SHIFTED ((double)(ALIGNED + (IN_A_SECTOR - 1) * (ALIGNED + 1)) / IN_A_SECTOR)
 
 const struct kernel_lesson kernel_lesson_misaligned_rows = {

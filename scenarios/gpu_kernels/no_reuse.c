@@ -7,7 +7,8 @@ enum { WARPS = SIZE, BLOCKS = SIZE / ROWS };
 /* A warp wants the number of a that all of its lanes use, and 128 floats of b. */
 enum { A_NUMBER = 1, B_ROW = LANES * EACH * FLOAT / SECTOR };
 
-/* A block fetches, for 32 steps of the sum, as many numbers of each of its rows of a, and as many rows of b. */
+/* A block fetches, for 32 steps of the sum, as many numbers of each of its rows of a, and as many
+ * rows of b. */
 enum { A_TILE = ROWS * DEPTH * FLOAT / SECTOR, B_TILE = DEPTH * B_ROW };
 
 #define MATRIX(is)                                                                                 \

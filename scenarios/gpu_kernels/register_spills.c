@@ -3,8 +3,9 @@
 
 enum { FLOAT = 4, THREADS = 256, BLOCKS = 64, WEIGHTS = 48, STEPS = 96 };
 
-/* A launch bound of 2048 threads leaves each of them 32 of the 65536 registers: at least 16 of the weights do not fit, and
- * ptxas may spill all of them, to have room for what is under way. Each is stored once and loaded at one place. */
+/* A launch bound of 2048 threads leaves each of them 32 of the 65536 registers: at least 16 of the
+ * weights do not fit, and ptxas may spill all of them, to have room for what is under way. Each is
+ * stored once and loaded at one place. */
 enum {
     REGISTERS = 65536 / 2048,
     FEWEST = (WEIGHTS - REGISTERS) * 2 * FLOAT,

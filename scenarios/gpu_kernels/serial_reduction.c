@@ -3,15 +3,18 @@
 
 enum { LANES = 32, THREADS = 256, BLOCKS = 64, UNROLLED = 32 };
 
-/* A load and an addition for each number, and four instructions for each round of the loop, which nvcc unrolls. After, a
- * lane of each warp finds its place and stores its sum, in 5 instructions, and one stores the block's. */
+/* A load and an addition for each number, and four instructions for each round of the loop, which
+ * nvcc unrolls. After, a lane of each warp finds its place and stores its sum, in 5 instructions,
+ * and one stores the block's. */
 enum { LONE = THREADS * 2 + THREADS / UNROLLED * 4, LONE_AFTER = THREADS / LANES * 5 + 4 };
 
-/* A tree of 8 steps: 4, 2 and 1 warps take part in the first three, one in each of the others, with two loads each. The
- * last step is of one lane, with an addition and a store; it loads the block's sum and stores it, in 5 instructions. */
+/* A tree of 8 steps: 4, 2 and 1 warps take part in the first three, one in each of the others, with
+ * two loads each. The last step is of one lane, with an addition and a store; it loads the block's
+ * sum and stores it, in 5 instructions. */
 enum { TREE_LOADS = (4 + 2 + 1 + 5) * 2 + 1, LONE_BETWEEN = 4 + 5 };
 
-/* The barriers before the first three steps let a warp see what others stored; what follows is of one warp. */
+/* The barriers before the first three steps let a warp see what others stored; what follows is of
+ * one warp. */
 enum { TREE_BARRIERS = 1 + 8, TREE_BARRIERS_NEEDED = 3 };
 
 #define LAUNCH(how)                                                                                \

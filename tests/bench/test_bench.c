@@ -1,4 +1,5 @@
-/* How a bench is measured: iterations, repetitions, rounds of several rows, what happens when it fails. */
+/* How a bench is measured: iterations, repetitions, rounds of several rows, what happens when it
+ * fails. */
 #include "harness/base/clock.h"
 #include "harness/bench/bench_measure.h"
 #include "harness/bench/rounds.h"
@@ -325,7 +326,8 @@ static void only_what_a_bench_times_itself_counts_and_its_name_says_so(void **st
     assert_int_equal(bench_measure(&result, &manual, 4, device, &settings), STATUS_OK);
     assert_string_equal(result.name, "manual/4/manual_time");
     for (int i = 0; i < 3; i++) assert_true(result.real_ns[i] == 7);
-    /* At 7 ns per iteration a millisecond would take for ever: the time that really passes ends it. */
+    /* At 7 ns per iteration a millisecond would take for ever: the time that really passes ends
+     * it. */
     assert_true((double)result.iterations * 7 < settings.min_seconds * 1e9);
     assert_true((double)manual_passed_ns > settings.min_seconds * 1e9);
 }

@@ -146,8 +146,8 @@ static void a_cold_row_comes_back_to_data_only_after_four_caches_of_other_data(v
     stream_destroy(work.stream);
 }
 
-/* Operands are read back as they were written, copies too; they are not zeros, and take as many different
- * values as the type has between -1 and 1. */
+/* Operands are read back as they were written, copies too; they are not zeros, and take as many
+ * different values as the type has between -1 and 1. */
 static void operands_hold_random_values_that_are_exact_in_their_type(void **state)
 {
     static const struct {
@@ -191,9 +191,9 @@ static bool is_lacking(const struct bench *bench, struct device *device)
     return bench->lack != NULL && bench->lack(bench, device_properties(device)) != NULL;
 }
 
-/* Each row of each bench: set up, which checks the result, and one iteration. A cold row takes four times the
- * cache, which on a server is gigabytes: here the cache is said to be so small that the smallest cold row has
- * some copies. */
+/* Each row of each bench: set up, which checks the result, and one iteration. A cold row takes four
+ * times the cache, which on a server is gigabytes: here the cache is said to be so small that the
+ * smallest cold row has some copies. */
 static void every_bench_passes_its_own_check_and_gives_all_back(void **state)
 {
     enum { SMALL_CACHE = 1 << 20 };

@@ -1,4 +1,5 @@
-/* In place of MPI: a job of one rank. Work that a device does with others then runs on one GPU, without MPI. */
+/* In place of MPI: a job of one rank. Work that a device does with others then runs on one GPU,
+ * without MPI. */
 #include "harness/device/ranks_driver.h"
 
 static enum status join(struct ranks_place *place, const struct status_bridge *bridge)

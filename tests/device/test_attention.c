@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MANY tokens are more than a block of the CPU device's has. The stand-in executes each instruction, in the square of the
- * tokens: SEVERAL are some tiles of our kernels and a part of one, and so is each length of samples. */
+/* MANY tokens are more than a block of the CPU device's has. The stand-in executes each
+ * instruction, in the square of the tokens: SEVERAL are some tiles of our kernels and a part of
+ * one, and so is each length of samples. */
 enum { SAMPLES = 3, HEADS = 2, TOKENS = 40, SEVERAL = 133, MANY = 1037, WIDTH = 32 };
 enum { QUERIES_MOST = SAMPLES * HEADS * MANY, ELEMENTS_MOST = QUERIES_MOST * WIDTH };
 
@@ -422,8 +423,9 @@ static void what_it_cannot_do_is_said(void **state)
     assert_error_says("planned");
 }
 
-/* Statuses of cudnn_graph.h: no compilation (NVRTC is missing), no memory, an error of the driver. Another
- * engine is tried, and where none is left the caller takes its own kernels. A bad parameter is our mistake. */
+/* Statuses of cudnn_graph.h: no compilation (NVRTC is missing), no memory, an error of the driver.
+ * Another engine is tried, and where none is left the caller takes its own kernels. A bad parameter
+ * is our mistake. */
 static void an_engine_that_fails_is_passed_over(void **state)
 {
     static const struct {

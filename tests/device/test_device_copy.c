@@ -1,7 +1,7 @@
 /* Copies and memsets of a device: who waits for what, and what arrives.
  *
- * Overwriting a copy's bytes afterwards shows that it took them before it returned; a stream that is
- * held up shows that it did not wait. */
+ * Overwriting a copy's bytes afterwards shows that it took them before it returned; a stream that
+ * is held up shows that it did not wait. */
 #include "tests/fixtures/lab/cpu_device.h"
 
 #include <stdlib.h>

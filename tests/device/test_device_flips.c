@@ -1,4 +1,5 @@
-/* Bits flipped on purpose: exactly the one that was asked for, in the output of exactly that launch. */
+/* Bits flipped on purpose: exactly the one that was asked for, in the output of exactly that
+ * launch. */
 #include "harness/device/faults.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
@@ -83,8 +84,8 @@ static void the_planned_bit_of_the_nth_launch_is_wrong(void **state)
     }
 }
 
-/* Two products of 2 x 3 with rows 5 apart and products 16: bit 32 * 7 + 4 is in the second product, row 0,
- * column 1. */
+/* Two products of 2 x 3 with rows 5 apart and products 16: bit 32 * 7 + 4 is in the second product,
+ * row 0, column 1. */
 static void a_product_has_its_flip_in_an_element_that_it_computed(void **state)
 {
     const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -118,7 +119,8 @@ static void a_product_has_its_flip_in_an_element_that_it_computed(void **state)
     scene_close(&scene);
 }
 
-/* Where the output is no tensor: a number per row, the ring's place of this step, the tensors of a table. */
+/* Where the output is no tensor: a number per row, the ring's place of this step, the tensors of a
+ * table. */
 static void other_outputs_are_found(void **state)
 {
     struct scene scene;

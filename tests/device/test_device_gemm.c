@@ -2,7 +2,8 @@
  * dimensions, batches and their strides, accumulation.
  *
  * Operands are small integers over 4, exact in every type, so that the products are exact in fp32
- * while sums stay below 2^24 quarters of quarters; what is left is the rounding of c to its type. */
+ * while sums stay below 2^24 quarters of quarters; what is left is the rounding of c to its
+ * type. */
 #include "harness/base/random.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
@@ -35,7 +36,8 @@ static float of_bf16(uint16_t half)
     return f;
 }
 
-/* By arithmetic on the value, not on its bits: fp16 has 10 fraction bits and subnormals of 2^-24. */
+/* By arithmetic on the value, not on its bits: fp16 has 10 fraction bits and subnormals of
+ * 2^-24. */
 static uint16_t f16_of(float f)
 {
     int exponent;

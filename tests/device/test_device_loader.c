@@ -380,8 +380,8 @@ static void a_graph_call_that_fails_leaves_the_stream_usable(void **state)
     }
 }
 
-/* The asynchronous fault: everything can be queued, the next synchronisation tells, and so does every
- * one after it. The work behind the failure is not done any more. */
+/* The asynchronous fault: everything can be queued, the next synchronisation tells, and so does
+ * every one after it. The work behind the failure is not done any more. */
 static void a_failing_kernel_surfaces_at_the_next_synchronisation_for_good(void **state)
 {
     struct scene scene;

@@ -83,7 +83,8 @@ static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void
     assert_true(health.now.temperature_c == 61.25);
 }
 
-/* Nothing is read before a window on the CPU device; on the stand-in for a GPU NVML's stand-in answers. */
+/* Nothing is read before a window on the CPU device; on the stand-in for a GPU NVML's stand-in
+ * answers. */
 static void a_device_tells_its_own(void **state)
 {
     const struct cpu_device_test *test = *state;

@@ -1,5 +1,5 @@
-/* Ranks and the collectives of their devices. The program runs as every rank of a job that under_mpi.sh starts;
- * alone it is a process without a job. */
+/* Ranks and the collectives of their devices. The program runs as every rank of a job that
+ * under_mpi.sh starts; alone it is a process without a job. */
 #include "harness/device/many_ranks.h"
 
 #include "harness/base/system/machine.h"
@@ -263,8 +263,8 @@ static void a_message_without_another_rank_is_refused(void **state)
 
 enum { PIECES = 2, RANKS_MOST = 16, HALF = LONGEST / 2 };
 
-/* Elements of piece `piece` from one rank to another: none for some, all of the last rank's go to the first, and the last
- * one gets none. */
+/* Elements of piece `piece` from one rank to another: none for some, all of the last rank's go to
+ * the first, and the last one gets none. */
 static int64_t piece_length(int from, int to, int piece)
 {
     if (ranks > 1 && to == ranks - 1)

@@ -1,4 +1,5 @@
-/* Shared by the tests of the step's allocator: one on the CPU device, and calls that must succeed. */
+/* Shared by the tests of the step's allocator: one on the CPU device, and calls that must
+ * succeed. */
 #ifndef TESTS_ALLOCATOR_BENCH_H
 #define TESTS_ALLOCATOR_BENCH_H
 

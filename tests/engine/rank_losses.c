@@ -1,5 +1,6 @@
-/* rank_losses RANKS SETTINGS [evaluate]: trains as one of so many ranks and prints the losses, in hexadecimal, and what a
- * step communicates and keeps; if it is asked to, then the accuracy on samples that it was not trained on. test_rank_losses.py and test_nccl_job.py run it. */
+/* rank_losses RANKS SETTINGS [evaluate]: trains as one of so many ranks and prints the losses, in
+ * hexadecimal, and what a step communicates and keeps; if it is asked to, then the accuracy on
+ * samples that it was not trained on. test_rank_losses.py and test_nccl_job.py run it. */
 #include "harness/device/many_ranks.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/training_parts.h"

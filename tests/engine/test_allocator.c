@@ -43,7 +43,8 @@ static void small_blocks_share_segments_and_large_ones_get_their_own(void **stat
     bench_close(&bench);
 }
 
-/* PyTorch's limits: kSmallSize 1 MiB, kSmallBuffer 2, kMinLargeAlloc 10, kLargeBuffer 20, kRoundLarge 2. */
+/* PyTorch's limits: kSmallSize 1 MiB, kSmallBuffer 2, kMinLargeAlloc 10, kLargeBuffer 20,
+ * kRoundLarge 2. */
 static void other_segments_are_as_large_as_they_say(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* The step's allocator under random calls, against a table that lists every block there should be. */
+/* The step's allocator under random calls, against a table that lists every block there should
+ * be. */
 #include "harness/base/random.h"
 #include "tests/engine/allocator_bench.h"
 
@@ -137,8 +138,8 @@ static void assert_filled(const struct bench *bench, const struct row *row)
     }
 }
 
-/* One random allocation or release, done by both and checked. More is allocated than freed until the
- * blocks take `most` bytes; there and back again. */
+/* One random allocation or release, done by both and checked. More is allocated than freed until
+ * the blocks take `most` bytes; there and back again. */
 static void random_step(struct oracle *oracle, const struct bench *bench, struct random *random,
                         bool *growing, int64_t most)
 {

@@ -69,8 +69,8 @@ static bool fails_cleanly(const char *settings, const char *kind, int n)
     return status != STATUS_OK;
 }
 
-/* All calls while a run makes few of a kind; of kinds it makes by the hundred ever fewer, and fewer yet on
- * a GPU, which takes longer to open. */
+/* All calls while a run makes few of a kind; of kinds it makes by the hundred ever fewer, and fewer
+ * yet on a GPU, which takes longer to open. */
 static int next_call(int n, bool on_cpu)
 {
     if (n < (on_cpu ? 40 : 8))

@@ -1,8 +1,8 @@
 /* Gradients of the whole model against finite differences of its loss.
  *
- * Along a direction d the loss must change by d . gradient. Two directions a parameter: the gradient
- * itself, where the change is largest, and a random one, which notices what the first cannot: an
- * error at a right angle to it. */
+ * Along a direction d the loss must change by d . gradient. Two directions a parameter: the
+ * gradient itself, where the change is largest, and a random one, which notices what the first
+ * cannot: an error at a right angle to it. */
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include "harness/base/random.h"

@@ -62,8 +62,8 @@ static void assert_same_text(const struct training_config *a, const struct train
     assert_string_equal(text_a, text_b);
 }
 
-/* A changed default changes what all scenarios mean. A new knob need not stand here: its row says the
- * value, and the test below that it is the one that is set. */
+/* A changed default changes what all scenarios mean. A new knob need not stand here: its row says
+ * the value, and the test below that it is the one that is set. */
 static void defaults_are_the_healthy_values(void **state)
 {
     struct training_config config = configured(""), applied;
@@ -545,7 +545,8 @@ static void a_roles_budget_follows_the_precision(void **state)
         resolved("model=heavy memory_budget=role precision=fp32", &amx).allocator.budget, fp32);
 }
 
-/* The settings that say what is trained on, and by how many: sizes follow from them, and what ranks can. */
+/* The settings that say what is trained on, and by how many: sizes follow from them, and what ranks
+ * can. */
 static bool moves_others(const char *knob)
 {
     static const char *const names[] = { "model", "data",  "tokens", "patch",
@@ -560,7 +561,8 @@ static bool moves_others(const char *knob)
 /* So that collate=loop and heads=strided are possible. */
 #define TURNED "input=decoded attention=fused"
 
-/* Whether the knob takes the value, it is another than the usual one, and nothing else is changed by it. */
+/* Whether the knob takes the value, it is another than the usual one, and nothing else is changed
+ * by it. */
 static bool turns_alone(const char *name, const char *value)
 {
     struct training_config usual = resolved(TURNED, &cuda), turned = configured(TURNED);

@@ -137,8 +137,8 @@ static void check_full_queue(enum logging_mode mode)
     line_log_close(log);
 }
 
-/* The service answers after 3 ms: who waits for all lines after a window waits for that answer. Other programs may disturb
- * some of the windows. */
+/* The service answers after 3 ms: who waits for all lines after a window waits for that answer.
+ * Other programs may disturb some of the windows. */
 static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
 {
     enum { WINDOWS = 40, EACH = 2 };

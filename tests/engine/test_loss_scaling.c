@@ -1,5 +1,5 @@
-/* Dynamic loss scaling in fp16: an overflow, planted by a loss scale that is far too large, skips the update
- * and halves the scale, whoever reads the flag and however the step is launched. */
+/* Dynamic loss scaling in fp16: an overflow, planted by a loss scale that is far too large, skips
+ * the update and halves the scale, whoever reads the flag and however the step is launched. */
 #include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
@@ -49,7 +49,8 @@ static void set_scale(struct training *training, float scale)
                           optimizer_state(training->optimizer), &state, sizeof state));
 }
 
-/* Every weight as it is stored, its master and its moments, one behind the other; the caller frees it. */
+/* Every weight as it is stored, its master and its moments, one behind the other; the caller frees
+ * it. */
 static char *weights_of(struct training *training, size_t *bytes)
 {
     const struct encoder *encoder = training->encoder;
@@ -179,7 +180,8 @@ static void the_scale_grows_after_so_many_good_updates(void **state)
     }
 }
 
-/* All that the weights become, with overflows on the way; only the ways that add up in the same order. */
+/* All that the weights become, with overflows on the way; only the ways that add up in the same
+ * order. */
 static void who_reads_the_flag_changes_no_bit(void **state)
 {
     enum { STEPS = 20 };
@@ -238,7 +240,8 @@ static void fp16_stays_close_to_fp32(void **state)
     }
 }
 
-/* Only in fp16: the others have fp32's range, and a host that is told to read the flag has none to read. */
+/* Only in fp16: the others have fp32's range, and a host that is told to read the flag has none to
+ * read. */
 static void other_types_are_not_scaled(void **state)
 {
     static const char *const settings[] = {

@@ -1,4 +1,5 @@
-/* The same steps over and over: equal where nothing is wrong, and a single wrong bit is found and named. */
+/* The same steps over and over: equal where nothing is wrong, and a single wrong bit is found and
+ * named. */
 #include "harness/base/random.h"
 #include "harness/device/driver.h"
 #include "harness/device/ledger.h"
@@ -75,7 +76,8 @@ static void runs_do_not_differ(void **state)
     }
 }
 
-/* From a state in the middle of a training, whose steps then go on as if nothing had been repeated. */
+/* From a state in the middle of a training, whose steps then go on as if nothing had been
+ * repeated. */
 static void the_training_is_where_it_was(void **state)
 {
     struct scene scene;
@@ -145,8 +147,9 @@ static struct tensor_difference planted(const char *precision, int kernel, int64
     return found;
 }
 
-/* In the second of three runs: any launch of any kernel of the step, any bit of what it computes. The two runs beside
- * it are as the reference. A kernel that is launched equally often in each step tells in which the bit is. */
+/* In the second of three runs: any launch of any kernel of the step, any bit of what it computes.
+ * The two runs beside it are as the reference. A kernel that is launched equally often in each step
+ * tells in which the bit is. */
 static void check_random_flips(const char *precision, uint64_t seed, int count)
 {
     struct random random = random_seed(seed, 0);

@@ -1,4 +1,5 @@
-/* Going on from a saved state: as if nothing had happened, or with one sentence that says why not. */
+/* Going on from a saved state: as if nothing had happened, or with one sentence that says why
+ * not. */
 #include "harness/engine/data/sequences.h"
 #include "harness/engine/step/state.h"
 #include "tests/fixtures/lab/training_fixture.h"
@@ -59,7 +60,8 @@ static char *state_of(struct training *training)
 
 enum { BEFORE = 9, STEPS = 21 };
 
-/* BEFORE steps with one group of settings, the rest with another, against a run that never stopped. */
+/* BEFORE steps with one group of settings, the rest with another, against a run that never
+ * stopped. */
 static void check_goes_on(struct device *device, const char *first, const char *second)
 {
     struct training *training = open_training(device, first);
@@ -92,7 +94,8 @@ static void check_goes_on(struct device *device, const char *first, const char *
     free(got);
 }
 
-/* Epochs of four batches, so that the end of two is passed before the state is saved, and of three after. */
+/* Epochs of four batches, so that the end of two is passed before the state is saved, and of three
+ * after. */
 #define FOUR_BATCHES "model=balanced batch=256 blocks=1 width=32 tokens=5 jpeg_pixels=16 "
 
 static void a_resumed_run_trains_on_bit_for_bit(void **state)
@@ -117,7 +120,8 @@ static void a_resumed_run_trains_on_bit_for_bit(void **state)
         check_goes_on(*state, settings[i], settings[i]);
 }
 
-/* For knobs that say that they change no result; the test after this one sees that none is missing. */
+/* For knobs that say that they change no result; the test after this one sees that none is
+ * missing. */
 static const struct {
     const char *first, *other;
 } changes[] = {

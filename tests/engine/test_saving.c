@@ -1,4 +1,5 @@
-/* Saving the training state: what is in the file, when it is written, what it costs, how it fails. */
+/* Saving the training state: what is in the file, when it is written, what it costs, how it
+ * fails. */
 #include "harness/engine/step/state.h"
 #include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/scratch_disk.h"
@@ -114,7 +115,8 @@ static void what_is_saved_stays_while_training_goes_on(void **state)
     }
 }
 
-/* Three saves. A blocking one waits for each of its copies; otherwise only the writer waits, once. */
+/* Three saves. A blocking one waits for each of its copies; otherwise only the writer waits,
+ * once. */
 static void check_waits(struct device *device, const char *settings, bool blocking)
 {
     struct training *training = open_training(device, settings);

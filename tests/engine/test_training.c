@@ -161,7 +161,8 @@ static void another_order_of_sums_changes_little(void **state)
         "gelu=host",           "gelu=host accumulate=4 checkpointing=block",
     };
 
-    /* A GPU's library takes another kernel for another shape, which adds up in another order, too. */
+    /* A GPU's library takes another kernel for another shape, which adds up in another order,
+     * too. */
     compare(*state, "model=light batch=8 launch=eager precision=fp32", others, ARRAY_SIZE(others),
             device_properties(*state)->is_gpu ? 1e-4 : 1e-5);
 }
@@ -308,8 +309,8 @@ static void a_length_is_captured_once_or_whenever_it_comes_back(void **state)
     }
 }
 
-/* A step of eight updates is eight steps of one, on the same samples: the same weights, and its loss is
- * the mean of theirs. */
+/* A step of eight updates is eight steps of one, on the same samples: the same weights, and its
+ * loss is the mean of theirs. */
 static void updates_within_a_step_are_those_of_smaller_steps(void **state)
 {
     enum { UPDATES = 8 };
@@ -348,7 +349,8 @@ static void blocking_launches_wait_one_by_one(void **state)
     assert_near(metric_of(*state, eager, METRIC_SYNCS_PER_STEP), 0.05, 1e-9);
 }
 
-/* The host waits for the norm in every step, and launches a kernel more where the gradients are clipped. */
+/* The host waits for the norm in every step, and launches a kernel more where the gradients are
+ * clipped. */
 static void clipping_from_the_host_waits_in_every_step(void **state)
 {
     static const char *const settings = "model=light launch=eager loss_every=20 clipping=%s";
@@ -362,7 +364,8 @@ static void clipping_from_the_host_waits_in_every_step(void **state)
                 metric_of(*state, by_itself, METRIC_LAUNCHES_PER_STEP));
 }
 
-/* Samples with less than the mean loss have no gradient: other losses than with all, and the same ones either way. */
+/* Samples with less than the mean loss have no gradient: other losses than with all, and the same
+ * ones either way. */
 static void both_ways_select_the_same_samples(void **state)
 {
     static const char *const others[] = { "launch=eager selection=masked",
@@ -493,7 +496,8 @@ static void timers_wait_and_count_as_they_say(void **state)
     }
 }
 
-/* One launch per tensor against one for all, and six. The norm: one per tensor against one for all. */
+/* One launch per tensor against one for all, and six. The norm: one per tensor against one for
+ * all. */
 static void optimizer_forms_launch_what_they_say(void **state)
 {
     struct training *training = open_training(*state, "model=light");
@@ -612,8 +616,8 @@ static void checkpointing_keeps_a_third_or_less(void **state)
     assert_near(activation_peak(*state, few), activation_peak(*state, few), 0);
 }
 
-/* The activations that a step keeps for backward, and those that it has at its peak. The sizes are such that
- * the allocator rounds none up. */
+/* The activations that a step keeps for backward, and those that it has at its peak. The sizes are
+ * such that the allocator rounds none up. */
 static void checkpointed_bytes(struct device *device, const char *checkpointing, int64_t *kept,
                                int64_t *peak)
 {
@@ -634,8 +638,8 @@ static void checkpointed_bytes(struct device *device, const char *checkpointing,
     training_close(training);
 }
 
-/* One input per segment is kept. At the peak the blocks of the last full segment are there too; the inputs of
- * shorter segments behind it are free again. */
+/* One input per segment is kept. At the peak the blocks of the last full segment are there too; the
+ * inputs of shorter segments behind it are free again. */
 static void checkpointing_keeps_the_input_of_every_kth_block(void **state)
 {
     enum { INPUT = 16 * 32 * 64 * sizeof(float) };
@@ -705,7 +709,8 @@ static double peak_of(struct device *device, const struct training_config *confi
     return peak;
 }
 
-/* The finding activation_memory wants a peak of nine tenths of the budget, and the step has to fit. */
+/* The finding activation_memory wants a peak of nine tenths of the budget, and the step has to
+ * fit. */
 static void a_roles_budget_is_a_little_more_than_the_peak(void **state)
 {
     static const char *const settings[] = {
@@ -835,8 +840,8 @@ static void nothing_stays_allocated_but_what_lives_on(void **state)
     training_close(training);
 }
 
-/* An epoch of 1024 samples is 4 steps: step N of an epoch ends with the activations of N steps. Returns those
- * of one. */
+/* An epoch of 1024 samples is 4 steps: step N of an epoch ends with the activations of N steps.
+ * Returns those of one. */
 static int64_t kept_by_a_step(struct device *device, const char *settings)
 {
     struct training *training = open_training(device, settings);
@@ -940,8 +945,8 @@ static int by_length(const void *a, const void *b)
     return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-/* A step trains on all training samples, whose lengths are known: grouped, every eighth of them in order
- * of length sets the length of its micro-batch. */
+/* A step trains on all training samples, whose lengths are known: grouped, every eighth of them in
+ * order of length sets the length of its micro-batch. */
 static void a_window_counts_its_padding(void **state)
 {
     const char *base = "model=light tokens=20 batch=1024 accumulate=128 blocks=1 launch=eager";
@@ -976,8 +981,8 @@ static void a_window_counts_its_padding(void **state)
     training_window_release(&window);
 }
 
-/* Forward's products, by the sizes alone: queries, keys, values, output and the MLP's two; the scores and their
- * product with the values; what makes tokens of patches, and the classifier. */
+/* Forward's products, by the sizes alone: queries, keys, values, output and the MLP's two; the
+ * scores and their product with the values; what makes tokens of patches, and the classifier. */
 static double forward_flops(const struct model_shape *shape, double *embedding)
 {
     double width = shape->width, rows = shape->rows;
@@ -989,8 +994,8 @@ static double forward_flops(const struct model_shape *shape, double *embedding)
     return shape->blocks * block + *embedding + 2.0 * shape->samples * width * shape->classes_width;
 }
 
-/* Backward takes two products for each of forward's, but for the first, whose input is data. How the step is
- * done changes nothing: what is computed again is no progress. */
+/* Backward takes two products for each of forward's, but for the first, whose input is data. How
+ * the step is done changes nothing: what is computed again is no progress. */
 static void model_flops_count_each_product_once(void **state)
 {
     static const char *const settings[] = {
@@ -1133,8 +1138,8 @@ static void a_window_that_is_stopped_ends_after_the_step_under_way(void **state)
     training_close(training);
 }
 
-/* Every step is one of a loop that waits: its batch is loaded, queued and waited for in turn, and no step
- * is run only to measure the other part. */
+/* Every step is one of a loop that waits: its batch is loaded, queued and waited for in turn, and
+ * no step is run only to measure the other part. */
 static void each_step_of_a_balance_gives_both_parts(void **state)
 {
     struct training *training = open_training(*state, "model=balanced launch=graph workers=0");

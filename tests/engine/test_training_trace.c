@@ -122,8 +122,8 @@ static int phases_of_step(const struct run *run, const char *phase, int number)
     return count;
 }
 
-/* Steps follow each other without overlapping; in each the phases come in this order, apart from each
- * other, so that their times and the rest add up to the step's. */
+/* Steps follow each other without overlapping; in each the phases come in this order, apart from
+ * each other, so that their times and the rest add up to the step's. */
 static void check_steps(const struct run *run, const char *const *phases, int phase_count)
 {
     const struct trace_events *events = &run->events;

@@ -138,8 +138,8 @@ static void a_figure_that_is_a_tenth_low_is_named(void **state)
     }
 }
 
-/* How many of `rounds` fleets have a machine that is called odd and is not the planted one; *named: how many have that. A
- * planted machine is slow by `slow` in one figure, or in `all`. */
+/* How many of `rounds` fleets have a machine that is called odd and is not the planted one; *named:
+ * how many have that. A planted machine is slow by `slow` in one figure, or in `all`. */
 static int flagged(int count, double spread, enum shape shape, int rounds, double slow, bool all,
                    int *named)
 {
@@ -174,7 +174,8 @@ static int rounds_of(int few)
     return given != NULL ? atoi(given) : few;
 }
 
-/* If 1% are called odd by chance, more than 3% of 200 are met once in 150 such tests; the seeds are fixed. */
+/* If 1% are called odd by chance, more than 3% of 200 are met once in 150 such tests; the seeds are
+ * fixed. */
 static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
 {
     static const struct {
@@ -226,7 +227,8 @@ static void a_slow_machine_is_named(void **state)
     }
 }
 
-/* A fleet says of each figure how small a difference would show in four of five cases; that is planted. */
+/* A fleet says of each figure how small a difference would show in four of five cases; that is
+ * planted. */
 static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **state)
 {
     static const int counts[] = { 5, 8, 16, 64 };

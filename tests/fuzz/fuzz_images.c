@@ -1,5 +1,5 @@
-/* A folder of JPEG files made of any bytes: the first one is the size, up to the first line feed is the name of a
- * class and of a file in it, and the rest is that file. */
+/* A folder of JPEG files made of any bytes: the first one is the size, up to the first line feed is
+ * the name of a class and of a file in it, and the rest is that file. */
 #include "harness/engine/data/image_folder.h"
 #include "harness/engine/data/images/jpeg.h"
 #include "tests/fuzz/fuzzing.h"

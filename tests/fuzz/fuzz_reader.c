@@ -1,4 +1,5 @@
-/* A trace made of any bytes: whatever they are, reading ends, and what it gives keeps its promises. */
+/* A trace made of any bytes: whatever they are, reading ends, and what it gives keeps its
+ * promises. */
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
 #include "harness/desk/analysis/tables/spans.h"
@@ -93,7 +94,8 @@ static struct found split(const char *bytes, size_t size, size_t piece, struct e
     return found;
 }
 
-/* However the text is cut into pieces, and whether or not events are taken whole, the same is found in it. */
+/* However the text is cut into pieces, and whether or not events are taken whole, the same is found
+ * in it. */
 static void check_pieces(const char *bytes, size_t size)
 {
     const size_t pieces[] = { 1, 7, 64, size + 1 };

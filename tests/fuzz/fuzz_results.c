@@ -1,4 +1,5 @@
-/* Files of benchmarks made of any bytes, compared with each other: up to six, the first half of them base. */
+/* Files of benchmarks made of any bytes, compared with each other: up to six, the first half of
+ * them base. */
 #include "harness/desk/compare/comparison_output.h"
 #include "tests/fuzz/fuzzing.h"
 

@@ -1,4 +1,5 @@
-/* A snapshot of memory made of any bytes: whatever they are, reading ends, and what it gives keeps its promises. */
+/* A snapshot of memory made of any bytes: whatever they are, reading ends, and what it gives keeps
+ * its promises. */
 #include "harness/desk/snapshot/snapshot.h"
 #include "tests/fuzz/fuzzing.h"
 

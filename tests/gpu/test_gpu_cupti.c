@@ -13,12 +13,13 @@
 
 enum { RECORDS = 20000, ELEMENTS = 64 };
 
-/* GPU times are mapped to the host's clock by a fit, which may be several us wrong, more in a virtual
- * machine: so a kernel may seem to start before its launch does. */
+/* GPU times are mapped to the host's clock by a fit, which may be several us wrong, more in a
+ * virtual machine: so a kernel may seem to start before its launch does. */
 enum { EARLY_NS = 50000 };
 
-/* Before CUDA 13.1 Update 1 nodes of a graph had wrong correlations in the sessions of a process after the
- * first (release notes of CUDA 13.1 Update 1, "CUPTI"). A recording process of ours has one session. */
+/* Before CUDA 13.1 Update 1 nodes of a graph had wrong correlations in the sessions of a process
+ * after the first (release notes of CUDA 13.1 Update 1, "CUPTI"). A recording process of ours has
+ * one session. */
 enum { LATER_SESSIONS_CORRELATE = 130101 };
 
 static int sessions; /* devices that recorded in this process, the open one included */
@@ -436,8 +437,8 @@ static void threads_record_at_once_each_under_its_own_id(void **state)
         assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), THREADS * LAUNCHES);
 }
 
-/* A chain of kernels of 100 us or more, by CUPTI's sum and by the events around it: gaps between them
- * are the difference. */
+/* A chain of kernels of 100 us or more, by CUPTI's sum and by the events around it: gaps between
+ * them are the difference. */
 static void kernel_times_agree_with_events(void **state)
 {
     enum { KERNELS = 50 };

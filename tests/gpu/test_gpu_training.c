@@ -1,6 +1,6 @@
 /* The same training on the CPU device and on a GPU: the losses of the first steps agree, and what
- * changes no arithmetic changes no bit on the GPU either. Without a CPU device, as where a build was carried
- * to, the latter alone is tested. */
+ * changes no arithmetic changes no bit on the GPU either. Without a CPU device, as where a build
+ * was carried to, the latter alone is tested. */
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/lab/training_fixture.h"
 

@@ -1,6 +1,7 @@
-/* Every tensor of a training step alone in its block of the caching allocator: what comes after its last byte is no memory,
- * neither is a tensor that was freed, and nobody has written a new one, whatever its block held before. Kernels, copies and
- * products are looked at. A GPU cannot tell any of it, so this is for the stand-in for CUDA. */
+/* Every tensor of a training step alone in its block of the caching allocator: what comes after its
+ * last byte is no memory, neither is a tensor that was freed, and nobody has written a new one,
+ * whatever its block held before. Kernels, copies and products are looked at. A GPU cannot tell any
+ * of it, so this is for the stand-in for CUDA. */
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/lab/training_fixture.h"
 
@@ -36,8 +37,8 @@ static void note(void *block, void *with, size_t bytes)
     most_tensors = i >= most_tensors ? i + 1 : most_tensors;
 }
 
-/* The linker puts these between the training and its allocator. They wait for the device, whose queued work may still use
- * what the host frees. */
+/* The linker puts these between the training and its allocator. They wait for the device, whose
+ * queued work may still use what the host frees. */
 enum status __real_allocator_alloc(struct allocator *allocator, enum allocator_category category,
                                    size_t bytes, void **block);
 enum status __wrap_allocator_alloc(struct allocator *allocator, enum allocator_category category,

@@ -37,7 +37,8 @@ static enum status download(void *context, void *to, const void *from, size_t by
     return device_copy(context, COPY_DEVICE_TO_HOST, to, from, bytes);
 }
 
-/* The stand-in for CUDA sees every access, and takes this from tests: tests/stand_in/memory.c. A GPU cannot tell. */
+/* The stand-in for CUDA sees every access, and takes this from tests: tests/stand_in/memory.c. A
+ * GPU cannot tell. */
 static void (*stand_in_forbid)(void *memory, size_t bytes, bool forbidden);
 
 static void forbid(void *context, void *memory, size_t bytes, bool forbidden)

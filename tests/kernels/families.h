@@ -17,10 +17,11 @@ extern const struct kernel_family embedding_family, experts_family, fill_family,
 extern const struct kernel_family layernorm_family, optimizer_family, residual_family,
     tiled_attention_family;
 
-/* Runs every family in each storage type and returns the number of failed tests and of kernels that no
- * test has run. Where `pieces` is not NULL (cpu_runner's), everything runs a second time with the same
- * numbers and *pieces = 3, and must give the same bits. The seed is the clock's, or
- * CHOKEPOINT_TEST_SEED; it is printed. CHOKEPOINT_TEST_TYPE, fp32 for example, chooses one storage type. */
+/* Runs every family in each storage type and returns the number of failed tests and of kernels that
+ * no test has run. Where `pieces` is not NULL (cpu_runner's), everything runs a second time with
+ * the same numbers and *pieces = 3, and must give the same bits. The seed is the clock's, or
+ * CHOKEPOINT_TEST_SEED; it is printed. CHOKEPOINT_TEST_TYPE, fp32 for example, chooses one storage
+ * type. */
 int kernel_families_run(const struct kernel_runner *runner, int *pieces);
 
 #endif

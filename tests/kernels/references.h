@@ -1,7 +1,7 @@
-/* Every kernel's meaning in plain double precision: one loop nest per kernel, nothing clever, written
- * from the contracts in kernels/ alone. Shapes and names of the arguments are those of the kernels'
- * structs; `rows` is the count that the kernel is launched with, `count` a number of elements. An optional
- * tensor may be NULL as the kernel's may. */
+/* Every kernel's meaning in plain double precision: one loop nest per kernel, nothing clever,
+ * written from the contracts in kernels/ alone. Shapes and names of the arguments are those of the
+ * kernels' structs; `rows` is the count that the kernel is launched with, `count` a number of
+ * elements. An optional tensor may be NULL as the kernel's may. */
 #ifndef TESTS_KERNELS_REFERENCES_H
 #define TESTS_KERNELS_REFERENCES_H
 
@@ -89,9 +89,9 @@ void reference_gradient_norm_finish(struct reference_state *state, double square
 void reference_adamw(double *master, double *m, double *v, const double *gradient,
                      const struct reference_state *state, double decay, long count);
 
-/* The largest difference between `gradient` and the slope of loss() in each direction of `input`, by
- * central differences at up to 64 random places, relative to the root mean square of `gradient`. A
- * backward reference passes where this is about 1e-8. */
+/* The largest difference between `gradient` and the slope of loss() in each direction of `input`,
+ * by central differences at up to 64 random places, relative to the root mean square of `gradient`.
+ * A backward reference passes where this is about 1e-8. */
 double reference_slope_error(double *input, const double *gradient, long count,
                              double (*loss)(void *context), void *context, struct random *random);
 

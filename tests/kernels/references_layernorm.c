@@ -19,8 +19,8 @@ void reference_layernorm_forward(double *y, double *mean, double *rstd, const do
     }
 }
 
-/* With n = (x - mean) rstd and dn = dy weight, every element of n depends on all of x through mean and
- * variance: dx = rstd (dn - mean(dn) - n mean(dn n)). */
+/* With n = (x - mean) rstd and dn = dy weight, every element of n depends on all of x through mean
+ * and variance: dx = rstd (dn - mean(dn) - n mean(dn n)). */
 void reference_layernorm_backward(double *dx, const double *x, const double *dy,
                                   const double *weight, const double *mean, const double *rstd,
                                   long rows, int width)

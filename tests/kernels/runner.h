@@ -1,5 +1,5 @@
-/* Who runs the kernels under test: the same cases run on the CPU's kernels called directly and, behind
- * the same five functions, on any device. */
+/* Who runs the kernels under test: the same cases run on the CPU's kernels called directly and,
+ * behind the same five functions, on any device. */
 #ifndef TESTS_KERNELS_RUNNER_H
 #define TESTS_KERNELS_RUNNER_H
 
@@ -24,8 +24,8 @@ struct kernel_runner {
     void (*forbid)(void *context, void *memory, size_t bytes, bool forbidden);
 };
 
-/* Calls the kernels that the CPU device is built from, each launch in `*pieces` ranges: the result of a
- * kernel may not depend on how its rows were divided. `pieces` must outlive the runner. */
+/* Calls the kernels that the CPU device is built from, each launch in `*pieces` ranges: the result
+ * of a kernel may not depend on how its rows were divided. `pieces` must outlive the runner. */
 struct kernel_runner cpu_runner(int *pieces);
 
 #endif

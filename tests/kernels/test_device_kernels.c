@@ -1,5 +1,5 @@
-/* Every kernel as a device runs it, against its reference in double precision: the CPU device, or the
- * one that CHOKEPOINT_TEST_DEVICE names. */
+/* Every kernel as a device runs it, against its reference in double precision: the CPU device, or
+ * the one that CHOKEPOINT_TEST_DEVICE names. */
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/kernels/device_runner.h"
 #include "tests/kernels/families.h"

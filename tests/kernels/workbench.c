@@ -81,7 +81,8 @@ static double bf16_to_double(uint16_t stored)
     return value;
 }
 
-/* The same of fp16: below 2^-14 all numbers are 2^-24 apart, and from 65520 on they are infinite. */
+/* The same of fp16: below 2^-14 all numbers are 2^-24 apart, and from 65520 on they are
+ * infinite. */
 static uint16_t f16_from_double(double value)
 {
     int exponent;

@@ -1,10 +1,10 @@
-/* The workbench of the kernel tests: tensors with fresh random values between guard bands, launches,
- * and comparison with a reference in double precision.
+/* The workbench of the kernel tests: tensors with fresh random values between guard bands,
+ * launches, and comparison with a reference in double precision.
  *
  * A case goes: workbench_case() names it and gives it random numbers of its own; tensors are made;
  * RUN() launches; EXPECT() compares what was written with the reference; workbench_settle() checks
- * that nothing else was written (inputs, guard bands, outputs that no EXPECT() covered) and frees the
- * case's tensors. Everything starts as NaN: outputs, guard bands, and what a case masks out. */
+ * that nothing else was written (inputs, guard bands, outputs that no EXPECT() covered) and frees
+ * the case's tensors. Everything starts as NaN: outputs, guard bands, and what a case masks out. */
 #ifndef TESTS_KERNELS_WORKBENCH_H
 #define TESTS_KERNELS_WORKBENCH_H
 
@@ -56,7 +56,8 @@ void workbench_case(struct workbench *bench, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void workbench_settle(struct workbench *bench);
 
-/* Checks what settle checks, in the middle of a case: nothing changed but what was fetched or expected. */
+/* Checks what settle checks, in the middle of a case: nothing changed but what was fetched or
+ * expected. */
 void workbench_untouched(struct workbench *bench);
 void workbench_release(struct workbench *bench);
 
@@ -87,7 +88,8 @@ double *workbench_doubles(struct workbench *bench, long count);
 /* "fp32", for what is printed. */
 const char *workbench_dtype(enum dtype dtype);
 
-/* Half of the distance between neighbours at 1: what rounding to store changes at most, relative. */
+/* Half of the distance between neighbours at 1: what rounding to store changes at most,
+ * relative. */
 double workbench_unit(const struct workbench *bench, enum element element);
 
 /* `value` as the element stores it, to nearest, ties to even. */
@@ -102,10 +104,11 @@ void workbench_run(struct workbench *bench, enum kernel kernel, long count, cons
 
 /* Compares a REAL or FLOAT tensor with [count] reference values.
  *
- * `limit` is the error of the arithmetic, in fp32, relative to the root mean square of the reference;
- * what the storage type itself rounds away (half a unit in the last place) is allowed for on top of it.
- * Both the norm of the error and every single element must keep within. With limit 0 the tensor must
- * hold the reference exactly as it rounds. Afterwards `values` are what was downloaded. */
+ * `limit` is the error of the arithmetic, in fp32, relative to the root mean square of the
+ * reference; what the storage type itself rounds away (half a unit in the last place) is allowed
+ * for on top of it. Both the norm of the error and every single element must keep within. With
+ * limit 0 the tensor must hold the reference exactly as it rounds. Afterwards `values` are what was
+ * downloaded. */
 #define EXPECT(bench, tensor, reference, limit)                                                    \
     workbench_expect(bench, tensor, reference, NULL, limit, __FILE__, __LINE__)
 

@@ -221,7 +221,8 @@ static void a_graph_shows_what_was_captured(void **state)
     graph_spans_release(&spans);
 }
 
-/* Calls that come out of order, as those of several threads do, and of a work whose call is missing. */
+/* Calls that come out of order, as those of several threads do, and of a work whose call is
+ * missing. */
 static void calls_out_of_order_still_join(void **state)
 {
     struct trace *trace = begin_trace(0);
@@ -407,7 +408,8 @@ static void the_head_tells_the_device_and_the_cost(void **state)
     kineto_file_release(&file);
 }
 
-/* As PyTorch's profiler has them since 2.3: an all-gather begins with a rank's part, which is a fourth here. */
+/* As PyTorch's profiler has them since 2.3: an all-gather begins with a rank's part, which is a
+ * fourth here. */
 static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
 {
     const struct kineto_about about = { .name = "rank", .device = &gpu, .rank = 1, .ranks = 4 };

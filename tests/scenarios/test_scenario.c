@@ -1,4 +1,5 @@
-/* The tables of scenario.h: what rows mean, where lists end, and the names that result files hold. */
+/* The tables of scenario.h: what rows mean, where lists end, and the names that result files
+ * hold. */
 #include "harness/engine/settings/knob_acts.h"
 #include "scenarios/scenario.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -127,7 +128,8 @@ static void no_group_is_named_like_a_scenario(void **state)
     assert_int_equal(group_find("core"), GROUP_NONE);
 }
 
-/* Neither loading nor copying can overlap with a device on the only core: the fix could not help there. */
+/* Neither loading nor copying can overlap with a device on the only core: the fix could not help
+ * there. */
 static void what_overlaps_host_and_device_needs_two_cores(void **state)
 {
     (void)state;

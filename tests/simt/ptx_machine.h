@@ -12,8 +12,8 @@ struct ptx_machine {
     const struct simt_order *order; /* of the launches; NULL: each comes after all before it */
 };
 
-/* Reads a kernel `k` with the parameter `.param .u64 p`, whose registers are %p<8>, %h<8> (16 bits), %r<32>, %f<8> and
- * %rd<16>; `shared` declares more, "" nothing. */
+/* Reads a kernel `k` with the parameter `.param .u64 p`, whose registers are %p<8>, %h<8> (16
+ * bits), %r<32>, %f<8> and %rd<16>; `shared` declares more, "" nothing. */
 void ptx_machine_open(struct ptx_machine *machine, const char *shared, const char *body);
 void ptx_machine_close(struct ptx_machine *machine);
 

@@ -1,4 +1,5 @@
-/* Counts by line, of barriers, loads that wait for each other, atomic operations and local memory: each by hand. */
+/* Counts by line, of barriers, loads that wait for each other, atomic operations and local memory:
+ * each by hand. */
 #include "tests/simt/ptx_machine.h"
 
 #include <stdlib.h>
@@ -25,8 +26,8 @@ static struct simt_counts counts_of(const char *shared, const char *body, unsign
     return counts;
 }
 
-/* Bytes next to each other, 4 after a multiple of 32, are a sector too many; words 8 bytes apart are twice as many sectors,
- * of which none is for their beginning. */
+/* Bytes next to each other, 4 after a multiple of 32, are a sector too many; words 8 bytes apart
+ * are twice as many sectors, of which none is for their beginning. */
 static void bytes_and_shifted_sectors_are_counted(void **state)
 {
     static const struct {
@@ -122,7 +123,8 @@ static void needed_barriers_are_told_from_others(void **state)
     }
 }
 
-/* Memory of the block's own may pass through global memory as well: then no barrier is said to be needless. */
+/* Memory of the block's own may pass through global memory as well: then no barrier is said to be
+ * needless. */
 static void barriers_for_global_memory_are_needed(void **state)
 {
     struct simt_counts counts = counts_of(

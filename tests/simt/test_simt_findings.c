@@ -1,5 +1,6 @@
-/* The machine's reports, beside the same kernel made right; how lanes part and meet; what it counts. Each thread of a
- * kernel has its number in %r1, the address of its word in %rd2, and that of word 0 in %rd1. */
+/* The machine's reports, beside the same kernel made right; how lanes part and meet; what it
+ * counts. Each thread of a kernel has its number in %r1, the address of its word in %rd2, and that
+ * of word 0 in %rd1. */
 #include "tests/simt/ptx_machine.h"
 
 #include <stdio.h>
@@ -124,8 +125,8 @@ static void each_fault_is_found_and_its_twin_is_clean(void **state)
     }
 }
 
-/* A finding names the instruction, the source line and the thread; closed bytes are no memory, and what is allowed by the
- * kernel's name is no finding. */
+/* A finding names the instruction, the source line and the thread; closed bytes are no memory, and
+ * what is allowed by the kernel's name is no finding. */
 static void a_finding_says_where_and_may_be_allowed(void **state)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 };
@@ -171,8 +172,8 @@ static enum simt_finding_kind launch(struct ptx_machine *machine, uint32_t strea
     return machine->finding.kind;
 }
 
-/* A kernel on stream 1 writes 128 bytes. What another stream does with them must come after it, and what writes to them
- * after whoever read them. */
+/* A kernel on stream 1 writes 128 bytes. What another stream does with them must come after it, and
+ * what writes to them after whoever read them. */
 static void work_of_streams_that_nothing_orders_is_found(void **state)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 }, hosts[1] = { 0 };
@@ -345,8 +346,9 @@ static void atomic_operations_add_up(void **state)
                     1, 64, atomics);
 }
 
-/* Sectors, by hand: 32 words in a row are 4 sectors; at a distance of 32 bytes each has its own; in pairs of 16 bytes, 32
- * bytes apart, a request of 512 bytes touches 32 sectors where 16 would do. */
+/* Sectors, by hand: 32 words in a row are 4 sectors; at a distance of 32 bytes each has its own; in
+ * pairs of 16 bytes, 32 bytes apart, a request of 512 bytes touches 32 sectors where 16 would
+ * do. */
 static void sectors_are_counted(void **state)
 {
     static const struct {
@@ -381,7 +383,8 @@ static void sectors_are_counted(void **state)
     }
 }
 
-/* Passes of shared memory: a word per bank is one; a column of 32 words in one bank is 32; a word for all is one. */
+/* Passes of shared memory: a word per bank is one; a column of 32 words in one bank is 32; a word
+ * for all is one. */
 static void passes_of_the_banks_and_lanes_are_counted(void **state)
 {
     static const struct {

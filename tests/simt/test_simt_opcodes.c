@@ -1,5 +1,6 @@
-/* Each class of instruction against values worked out by hand from "Parallel Thread Execution ISA", "Instruction Set". An
- * instruction reads the three operands in registers of its width, and writes register 0. */
+/* Each class of instruction against values worked out by hand from "Parallel Thread Execution ISA",
+ * "Instruction Set". An instruction reads the three operands in registers of its width, and writes
+ * register 0. */
 #include "tests/simt/ptx_machine.h"
 
 #include <stdio.h>
@@ -269,7 +270,8 @@ TEST(conversions)
 TEST(halves)
 TEST(moves)
 
-/* Anything that the machine does not know is an error with its line, and the machine is as before. */
+/* Anything that the machine does not know is an error with its line, and the machine is as
+ * before. */
 static void what_is_unknown_is_refused_with_its_line(void **state)
 {
     static const char *const bodies[] = {

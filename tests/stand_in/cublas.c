@@ -1,5 +1,6 @@
-/* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32, in place of loading the library.
- * The handle must have been given a workspace after it was given its stream. */
+/* cuBLAS's part of the stand-in: column-major products, which oneDNN computes in fp32, in place of
+ * loading the library. The handle must have been given a workspace after it was given its
+ * stream. */
 #include "harness/device/cuda/libraries/cublas.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
@@ -26,8 +27,8 @@ static void *at(const void *matrix, long long elements, int type)
     return (char *)(uintptr_t)matrix + elements * (type == CUDA_R_32F ? 4 : 2);
 }
 
-/* [columns, rows] floats without gaps of a matrix that is stored by columns; `memory` is to be freed. A matrix in fp32 is
- * taken as it is, and *ld stays. */
+/* [columns, rows] floats without gaps of a matrix that is stored by columns; `memory` is to be
+ * freed. A matrix in fp32 is taken as it is, and *ld stays. */
 static float *floats_of(void *matrix, int type, long rows, long columns, int *ld, float **memory)
 {
     *memory = NULL;

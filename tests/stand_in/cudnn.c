@@ -1,13 +1,13 @@
-/* cuDNN's part of the stand-in, in place of loading the library: descriptors keep what they are given,
- * and a graph is executed one operation after the other, in double precision, over whatever tensors it
- * names. Tensors that stay in the kernel are rounded to their types as well.
+/* cuDNN's part of the stand-in, in place of loading the library: descriptors keep what they are
+ * given, and a graph is executed one operation after the other, in double precision, over whatever
+ * tensors it names. Tensors that stay in the kernel are rounded to their types as well.
  *
- * It is as strict as the reference asks: attributes only before finalize, execution only after, every
- * tensor in memory named by the variant pack and nothing else. It does not know for which graphs
- * a real cuDNN has engines: its heuristics list two, of which the first cannot after all.
+ * It is as strict as the reference asks: attributes only before finalize, execution only after,
+ * every tensor in memory named by the variant pack and nothing else. It does not know for which
+ * graphs a real cuDNN has engines: its heuristics list two, of which the first cannot after all.
  *
- * STAND_IN_CUDNN_FAIL=n makes the n-th call from then on fail. STAND_IN_CUDNN_PLANS=status,status is what the
- * plans of the two engines say instead. */
+ * STAND_IN_CUDNN_FAIL=n makes the n-th call from then on fail. STAND_IN_CUDNN_PLANS=status,status
+ * is what the plans of the two engines say instead. */
 #include "harness/device/cuda/attention/cudnn.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"

@@ -1,14 +1,14 @@
 /* A library that the device takes for CUPTI. Loaded by the plugin that is the stand-in for CUDA, it
- * hears from that what is called and done, and makes CUPTI's records of it; in any other process it has
- * the functions and no records.
+ * hears from that what is called and done, and makes CUPTI's records of it; in any other process it
+ * has the functions and no records.
  *
- * It keeps CUPTI's rules as the headers have them: records only of kinds and calls that were enabled, in
- * buffers that the client gives, times of the client's clock where there is one, an id for the system's
- * thread where that was asked. Its callbacks come under its lock: a client that calls back from them
- * hangs.
+ * It keeps CUPTI's rules as the headers have them: records only of kinds and calls that were
+ * enabled, in buffers that the client gives, times of the client's clock where there is one, an id
+ * for the system's thread where that was asked. Its callbacks come under its lock: a client that
+ * calls back from them hangs.
  *
- * CHOKEPOINT_FAKE_CUPTI makes it fail: "NAME=NUMBER,...", where NAME is a function and NUMBER what it
- * returns, or
+ * CHOKEPOINT_FAKE_CUPTI makes it fail: "NAME=NUMBER,...", where NAME is a function and NUMBER what
+ * it returns, or
  *
  *     version=130001   what it says it is
  *     dropped=N        records that a flush says were dropped

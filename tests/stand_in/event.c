@@ -75,7 +75,8 @@ void stand_in_event_follow(const struct operation *node, const uint64_t *before)
         memcpy(node->event.event->before, before, sizeof node->event.event->before);
 }
 
-/* The stream must not be captured: without cudaEventRecordExternal that would mean another thing. */
+/* The stream must not be captured: without cudaEventRecordExternal that would mean another
+ * thing. */
 static cudaError_t put_event(cudaStream_t stream, cudaEvent_t event,
                              cudaError_t (*run)(struct operation *))
 {

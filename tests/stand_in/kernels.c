@@ -1,5 +1,5 @@
-/* Kernels: nvcc's PTX, which the machine of harness/simt executes with every check that it has. A finding is an error of
- * the kernel, as a fault is on a GPU, and is printed. */
+/* Kernels: nvcc's PTX, which the machine of harness/simt executes with every check that it has. A
+ * finding is an error of the kernel, as a fault is on a GPU, and is printed. */
 #include "tests/stand_in/runtime.h"
 
 #include "harness/device/cuda/kernels/cuda_kernels.h"
@@ -48,7 +48,8 @@ static void print_counts(void)
     fclose(file);
 }
 
-/* They load what is no element and select it away (kernels/dialect/kernel.h): padding that nobody writes. */
+/* They load what is no element and select it away (kernels/dialect/kernel.h): padding that nobody
+ * writes. */
 static const char *const padded[] = { "checksum_", "softmax_forward_", "softmax_backward_" };
 
 static void open_machine(void)

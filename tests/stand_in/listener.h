@@ -1,5 +1,5 @@
-/* Calls from the stand-in for CUDA to a tool, as from a driver to CUPTI: tests/stand_in/cupti.c listens. The
- * numbers of kinds are CUPTI's. */
+/* Calls from the stand-in for CUDA to a tool, as from a driver to CUPTI: tests/stand_in/cupti.c
+ * listens. The numbers of kinds are CUPTI's. */
 #ifndef TESTS_STAND_IN_LISTENER_H
 #define TESTS_STAND_IN_LISTENER_H
 

@@ -70,7 +70,8 @@ static cudaError_t use(const struct operation *operation, const void *memory, si
     return stand_in_found(finding.kind);
 }
 
-/* Uses only the two ends of much memory, as in copies that are timed: all of it would take longer than the copy. */
+/* Uses only the two ends of much memory, as in copies that are timed: all of it would take longer
+ * than the copy. */
 cudaError_t stand_in_use(const struct operation *operation, const void *memory, size_t bytes,
                          bool store)
 {
@@ -282,7 +283,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     return stand_in_result(cudaSuccess);
 }
 
-/* Memory of the pool that is another's from here on in the stream: as long as asked for, and nobody has written it. */
+/* Memory of the pool that is another's from here on in the stream: as long as asked for, and nobody
+ * has written it. */
 static cudaError_t run_reuse(struct operation *operation)
 {
     simt_memory_remove(stand_in_machine(), operation->copy.to);

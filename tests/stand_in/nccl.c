@@ -1,18 +1,21 @@
-/* A library that the device takes for NCCL, over the stand-in for CUDA. The ranks may be processes: an operation on a
- * stream exchanges its data through a file that all of them have mapped, and NCCL's id is the path of that file.
- * Sums are added in the order of ranks, as the CPU device adds them; the real NCCL promises no order.
+/* A library that the device takes for NCCL, over the stand-in for CUDA. The ranks may be processes:
+ * an operation on a stream exchanges its data through a file that all of them have mapped, and
+ * NCCL's id is the path of that file. Sums are added in the order of ranks, as the CPU device adds
+ * them; the real NCCL promises no order.
  *
- * It is as strict as NCCL's manual: all ranks must come with the same calls in the same order, in place means that
- * a rank's part is at its place in the whole, an end waits for all ranks. Who breaks a rule ends with a sentence. A
- * send waits until its receiver has taken everything, as a long one does in NCCL: two ranks that both send first wait
- * for ever, unless a group has their receives as well.
+ * It is as strict as NCCL's manual: all ranks must come with the same calls in the same order, in
+ * place means that a rank's part is at its place in the whole, an end waits for all ranks. Who
+ * breaks a rule ends with a sentence. A send waits until its receiver has taken everything, as a
+ * long one does in NCCL: two ranks that both send first wait for ever, unless a group has their
+ * receives as well.
  *
- * STAND_IN_NCCL_LOG=PATH: each call is a line of PATH.RANK, with its count, or the GPU. STAND_IN_NCCL=WHAT makes the library fail, on the rank
- * STAND_IN_NCCL_RANK alone where that is given:
+ * STAND_IN_NCCL_LOG=PATH: each call is a line of PATH.RANK, with its count, or the GPU.
+ * STAND_IN_NCCL=WHAT makes the library fail, on the rank STAND_IN_NCCL_RANK alone where that is
+ * given:
  *
  *     id, init, call   ncclGetUniqueId(), ncclCommInitRank(), the second collective
- *     async            the second collective never ends by itself, and its error comes to who asks for it
- *     destroy          ncclCommDestroy() does not return */
+ *     async            the second collective never ends by itself, and its error comes to who asks
+ * for it destroy          ncclCommDestroy() does not return */
 #include "harness/device/cuda/libraries/nccl.h"
 #include "harness/device/cpu/arithmetic/convert.h"
 #include "tests/stand_in/stand_in.h"
@@ -188,7 +191,8 @@ static void add_up(const struct operation *operation, void *to, size_t count)
     }
 }
 
-/* Puts `count` elements of all ranks, from their slots, to their places; `part` is whose part they are. */
+/* Puts `count` elements of all ranks, from their slots, to their places; `part` is whose part they
+ * are. */
 static void take(const struct operation *operation, int part, size_t at, size_t count)
 {
     const struct nccl_communicator *comm = operation->collective.comm;

@@ -1,6 +1,6 @@
-/* A libnvidia-ml.so.1 for machines without a driver: one GPU that is well, unless the environment says
- * otherwise. It answers the prototypes of NVIDIA's reference guide, written down here once more so that
- * a mistake in the device's own would show.
+/* A libnvidia-ml.so.1 for machines without a driver: one GPU that is well, unless the environment
+ * says otherwise. It answers the prototypes of NVIDIA's reference guide, written down here once
+ * more so that a mistake in the device's own would show.
  *
  *     FAKE_NVML_FAILS=nvmlDeviceGetTemperature:15   that function, or every one ("all"), returns 15
  *     FAKE_NVML_REASONS=0x48                        clocks event reasons; 0 if not given
@@ -8,10 +8,12 @@
  *     FAKE_NVML_PROCESSES=own,7,8                   that compute; "own" is this process
  *     FAKE_NVML_COMPUTE_MODE=3                      exclusive; 0 if not given
  *     FAKE_NVML_DRIVER=550.54.15                    the driver's release
- *     FAKE_NVML_NVLINKS=18                          links of each GPU that are up; 0 if not given: PCIe
- *     FAKE_NVML_P2P=4                               why no GPU reads another's memory; 0 if not given: it does
+ *     FAKE_NVML_NVLINKS=18                          links of each GPU that are up; 0 if not given:
+ * PCIe FAKE_NVML_P2P=4                               why no GPU reads another's memory; 0 if not
+ * given: it does
  *
- * With LACKING it has nvmlInit_v2 and the way to the GPU, and nothing else; with EMPTY not even those. */
+ * With LACKING it has nvmlInit_v2 and the way to the GPU, and nothing else; with EMPTY not even
+ * those. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

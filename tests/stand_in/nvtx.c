@@ -1,5 +1,5 @@
-/* A stand-in for the part of a profiler that NVTX loads into the process (NVTX_INJECTION64_PATH): it adds a
- * line for each range to the file STAND_IN_PROFILE, "push NAME" and "pop". */
+/* A stand-in for the part of a profiler that NVTX loads into the process (NVTX_INJECTION64_PATH):
+ * it adds a line for each range to the file STAND_IN_PROFILE, "push NAME" and "pop". */
 #include <fcntl.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>

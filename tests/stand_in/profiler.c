@@ -1,5 +1,5 @@
-/* The calls by which a program tells a profiler what to capture. Where STAND_IN_PROFILE names a file, each
- * adds a line to it; tests/stand_in/nvtx.c adds those of ranges to the same file. */
+/* The calls by which a program tells a profiler what to capture. Where STAND_IN_PROFILE names a
+ * file, each adds a line to it; tests/stand_in/nvtx.c adds those of ranges to the same file. */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
 #include <stdlib.h>

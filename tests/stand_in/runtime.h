@@ -1,8 +1,8 @@
-/* Shared by the parts of the runtime's stand-in. One lock and one condition serve everything: this is
- * about who waits for what, not about speed.
+/* Shared by the parts of the runtime's stand-in. One lock and one condition serve everything: this
+ * is about who waits for what, not about speed.
  *
- * A call takes the lock, looks, and returns what stand_in_leave() makes of its error. Functions here want
- * the lock held unless they say otherwise. */
+ * A call takes the lock, looks, and returns what stand_in_leave() makes of its error. Functions
+ * here want the lock held unless they say otherwise. */
 #ifndef TESTS_STAND_IN_RUNTIME_H
 #define TESTS_STAND_IN_RUNTIME_H
 
@@ -31,8 +31,8 @@ cudaError_t stand_in_result(cudaError_t error); /* of a call without the lock */
 /* Whether it has. Without the lock. */
 bool stand_in_is_lost(void);
 
-/* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. STAND_IN_TROUBLE says what is wrong with
- * which (stream.c). */
+/* How many GPUs there are: STAND_IN_DEVICES; 1 if not given. Without the lock. STAND_IN_TROUBLE
+ * says what is wrong with which (stream.c). */
 int stand_in_devices(void);
 
 /* `memory`, or the end of the program where that is NULL. With or without the lock. */
@@ -52,8 +52,8 @@ struct CUstream_st {
     struct simt_order order;     /* of its last piece of work, which comes before the next, too */
 };
 
-/* Makes the stream's next work come after this, too; the host has waited for it, so that all that is submitted from now
- * on does. `before` is as in simt_order. */
+/* Makes the stream's next work come after this, too; the host has waited for it, so that all that
+ * is submitted from now on does. `before` is as in simt_order. */
 void stand_in_follow(struct CUstream_st *stream, const uint64_t *before);
 void stand_in_host_waited(const uint64_t *before);
 

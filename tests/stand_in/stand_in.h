@@ -1,11 +1,11 @@
-/* A stand-in for the CUDA runtime and for cuBLAS, so that the CUDA device's own code runs where there
- * is no GPU: its books, its rules for captures and copies, its ways out of errors.
+/* A stand-in for the CUDA runtime and for cuBLAS, so that the CUDA device's own code runs where
+ * there is no GPU: its books, its rules for captures and copies, its ways out of errors.
  *
- * A stream is a thread that works off a list; kernels are nvcc's PTX, which harness/simt executes with all its checks, and
- * products are oneDNN's, as on the CPU device. The stand-in does what
- * CUDA's reference says of the calls that the device makes, as strictly as possible: unsafe calls end a
- * capture, pool memory is reused by its stream only, an error of a kernel stays. tests/gpu checks that a
- * real GPU behaves the same way. */
+ * A stream is a thread that works off a list; kernels are nvcc's PTX, which harness/simt executes
+ * with all its checks, and products are oneDNN's, as on the CPU device. The stand-in does what
+ * CUDA's reference says of the calls that the device makes, as strictly as possible: unsafe calls
+ * end a capture, pool memory is reused by its stream only, an error of a kernel stays. tests/gpu
+ * checks that a real GPU behaves the same way. */
 #ifndef TESTS_STAND_IN_STAND_IN_H
 #define TESTS_STAND_IN_STAND_IN_H
 
@@ -17,8 +17,8 @@
 
 enum { STAND_IN_MESSAGES = 32 }; /* of a group of NCCL's */
 
-/* Work on a stream. `run` is called on the stream's thread; an operation that is no node of a graph is
- * freed after it, with `owned`. */
+/* Work on a stream. `run` is called on the stream's thread; an operation that is no node of a graph
+ * is freed after it, with `owned`. */
 struct operation {
     cudaError_t (*run)(struct operation *operation);
     struct operation *next;
@@ -81,17 +81,20 @@ STAND_IN_EXPORT cudaError_t stand_in_submit(cudaStream_t stream, const struct op
 /* The GPU of the calling thread. */
 STAND_IN_EXPORT int stand_in_device(void);
 
-/* The operation, on its stream, reads or writes these bytes. An error is a finding of the machine, and printed. */
+/* The operation, on its stream, reads or writes these bytes. An error is a finding of the machine,
+ * and printed. */
 STAND_IN_EXPORT cudaError_t stand_in_use(const struct operation *operation, const void *memory,
                                          size_t bytes, bool store);
 
-/* Nothing must touch these bytes, which nobody has written then, or may again: for tests, which find it by its name. */
+/* Nothing must touch these bytes, which nobody has written then, or may again: for tests, which
+ * find it by its name. */
 STAND_IN_EXPORT void stand_in_forbid(void *memory, size_t bytes, bool forbidden);
 
 uint32_t stand_in_stream_id(cudaStream_t stream);
 size_t stand_in_block_bytes(const void *address); /* 0: it is none */
 
-/* In calls.c. Between begin and end the thread's calls have one correlation; 0 while nobody listens. */
+/* In calls.c. Between begin and end the thread's calls have one correlation; 0 while nobody
+ * listens. */
 STAND_IN_EXPORT struct stand_in_call stand_in_begin(const char *name, bool driver);
 STAND_IN_EXPORT void stand_in_end(struct stand_in_call *call);
 uint32_t stand_in_correlation(void);

@@ -57,8 +57,8 @@ cudaError_t stand_in_run(struct operation *operation, struct stand_in_work *work
     return error;
 }
 
-/* STAND_IN_TROUBLE=slow:3,error:5,hangs:6: kernels and products take four times as long on GPU 3, fail on GPU 5, and
- * nothing ever ends on GPU 6. */
+/* STAND_IN_TROUBLE=slow:3,error:5,hangs:6: kernels and products take four times as long on GPU 3,
+ * fail on GPU 5, and nothing ever ends on GPU 6. */
 static bool is_troubled(const char *how, int device)
 {
     const char *told = getenv("STAND_IN_TROUBLE");

@@ -286,8 +286,8 @@ static void print_kernels(const struct page *page)
     page_rows_print(page, table);
 }
 
-/* The occupancy is unknown in every row, the longest time is the first to go, and names that are alike at
- * their ends are cut where they differ. */
+/* The occupancy is unknown in every row, the longest time is the first to go, and names that are
+ * alike at their ends are cut where they differ. */
 static void a_table_is_fitted_by_rule(void **state)
 {
     (void)state;

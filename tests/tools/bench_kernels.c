@@ -1,9 +1,10 @@
 /* How far the kernels are from loops written by hand for this CPU: bench_kernels [pairs].
  *
- * Kernel and loop work on the same buffers in turns, each for at least a millisecond; what counts is
- * the ratio of the two times of a pair, so that drift of the machine falls on both. The table says its
- * median and the 10th and 90th percentile over all pairs. Times are CLOCK_THREAD_CPUTIME_ID: who else
- * runs on the core does not count, but what he does to caches and memory does. */
+ * Kernel and loop work on the same buffers in turns, each for at least a millisecond; what counts
+ * is the ratio of the two times of a pair, so that drift of the machine falls on both. The table
+ * says its median and the 10th and 90th percentile over all pairs. Times are
+ * CLOCK_THREAD_CPUTIME_ID: who else runs on the core does not count, but what he does to caches and
+ * memory does. */
 #include "tests/tools/bench_kernels.h"
 
 #include "kernels/kernels.h"
@@ -35,7 +36,8 @@ union arguments {
     struct adamw adamw;
 };
 
-/* The training step's shape on a CPU, one that stays in a second-level cache or nearly, one that does not. */
+/* The training step's shape on a CPU, one that stays in a second-level cache or nearly, one that
+ * does not. */
 struct shape {
     int rows, width;
 };

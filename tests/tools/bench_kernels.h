@@ -1,5 +1,5 @@
-/* The kernels of bench_kernels, once more as anyone would write them for a CPU by hand: one plain loop
- * a pass over restrict pointers. Same arguments, same results to within rounding. */
+/* The kernels of bench_kernels, once more as anyone would write them for a CPU by hand: one plain
+ * loop a pass over restrict pointers. Same arguments, same results to within rounding. */
 #ifndef TESTS_BENCH_KERNELS_H
 #define TESTS_BENCH_KERNELS_H
 

@@ -1,5 +1,5 @@
-/* Kernels written by hand for one CPU: what the dialect of kernels/dialect/kernel.h is measured against.
- * Compiled once a storage type, with the options of the kernels. */
+/* Kernels written by hand for one CPU: what the dialect of kernels/dialect/kernel.h is measured
+ * against. Compiled once a storage type, with the options of the kernels. */
 #include "tests/tools/bench_kernels.h"
 
 #include "kernels/kernels.h"

@@ -1,7 +1,7 @@
-/* Not a test, since it asserts times: what an iteration costs in this project's harness and in Google
- * Benchmark, on the same bodies. Both take turns, in random order, five repetitions each; a round gives
- * the ratio of their medians, and the median of the rounds' ratios is what counts. Exit code 1: an
- * iteration costs more than 2% more here, or of the bodies that do something, 2% less.
+/* Not a test, since it asserts times: what an iteration costs in this project's harness and in
+ * Google Benchmark, on the same bodies. Both take turns, in random order, five repetitions each; a
+ * round gives the ratio of their medians, and the median of the rounds' ratios is what counts. Exit
+ * code 1: an iteration costs more than 2% more here, or of the bodies that do something, 2% less.
  *
  * usage: [chrt -f 10] bench_overhead */
 #include "tests/tools/bench_overhead_body.h"

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /* A linear congruential generator (Knuth's MMIX): each step waits for the one before. The empty
- * statement takes and gives the value, so that no step is left out; without steps it is all there is. */
+ * statement takes and gives the value, so that no step is left out; without steps it is all there
+ * is. */
 static inline void bench_overhead_body(uint64_t *value, long steps)
 {
     uint64_t x = *value;

@@ -1,6 +1,6 @@
 /* The cost of the CPU device's queue, through the public functions only: enqueue with and without
- * doorbell, launch and synchronise, launches back to back, a graph's nodes. Prints the median and the
- * p10..p90 of repetitions, in nanoseconds.
+ * doorbell, launch and synchronise, launches back to back, a graph's nodes. Prints the median and
+ * the p10..p90 of repetitions, in nanoseconds.
  *
  *   bench_queue [device]      the default device is cpu */
 #include "harness/base/clock.h"

@@ -1,12 +1,14 @@
-/* How fast a trace is read, and read and judged, in how much memory, and whether both grow as the trace does.
+/* How fast a trace is read, and read and judged, in how much memory, and whether both grow as the
+ * trace does.
  *
  * usage: bench_reader [MEGABYTES [FOLDER]]      (1000; /tmp)
  *
- * A trace of that size is generated as PyTorch's profiler writes them, and one of a quarter and of half
- * the size, and one of half the size with the calls of Python's functions; each is read three times in a
- * process of its own, and diagnosed three times in another. The rate is of text over the processor's time,
- * best of the three. Memory is what the process had at most, less what it had before, over the rows that the
- * reader keeps: exit code 1 when of the whole trace, or of that with calls, that is beyond 1.5. */
+ * A trace of that size is generated as PyTorch's profiler writes them, and one of a quarter and of
+ * half the size, and one of half the size with the calls of Python's functions; each is read three
+ * times in a process of its own, and diagnosed three times in another. The rate is of text over the
+ * processor's time, best of the three. Memory is what the process had at most, less what it had
+ * before, over the rows that the reader keeps: exit code 1 when of the whole trace, or of that with
+ * calls, that is beyond 1.5. */
 #include "harness/base/clock.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -79,7 +81,8 @@ static int put_memory(FILE *file, long i, double us)
                    us, 536870912 + (i % 2) * 786432, i % 2 ? 786432L : -786432L, i);
 }
 
-/* One of the calls around an operator, `depth` deep: six in ten of a trace's rows, with_stack=True. */
+/* One of the calls around an operator, `depth` deep: six in ten of a trace's rows,
+ * with_stack=True. */
 static int put_python(FILE *file, long i, int depth, double us)
 {
     return fprintf(

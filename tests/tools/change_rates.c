@@ -1,5 +1,6 @@
-/* Not a test: how often `history check` takes a row that does not change for a slower one, and how often it
- * sees a step of 5% at a noise of 3% within five runs, on made-up histories. docs/history.md has its tables.
+/* Not a test: how often `history check` takes a row that does not change for a slower one, and how
+ * often it sees a step of 5% at a noise of 3% within five runs, on made-up histories.
+ * docs/history.md has its tables.
  *
  * usage: change_rates [SERIES]   of each kind; 20000 if not given */
 #include "harness/base/figures/statistics.h"

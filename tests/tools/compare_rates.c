@@ -1,15 +1,15 @@
 /* Not a test: how often `compare` is wrong, and how often it sees what is there, on made-up runs of
  * machines that drift.
  *
- * A run's time is the truth times: a slow drift common to all that is measured (a random walk from run to
- * run, which taking turns spreads over both sides), a shift that all rows of a run share (which frequency
- * it got), a shift of each row of its own (the addresses of its memory), noise of each repetition, and now
- * and then a repetition that something disturbed. Rows differ in how much they vary by themselves. All of
- * these multiply; sizes are relative standard deviations.
+ * A run's time is the truth times: a slow drift common to all that is measured (a random walk from
+ * run to run, which taking turns spreads over both sides), a shift that all rows of a run share
+ * (which frequency it got), a shift of each row of its own (the addresses of its memory), noise of
+ * each repetition, and now and then a repetition that something disturbed. Rows differ in how much
+ * they vary by themselves. All of these multiply; sizes are relative standard deviations.
  *
- * From files, runs of the same program one after another, it does the same for all comparisons that could
- * have been made of them in turns: one of each two neighbours is base, the other new, whose times are those
- * of the file and then a tenth more.
+ * From files, runs of the same program one after another, it does the same for all comparisons that
+ * could have been made of them in turns: one of each two neighbours is base, the other new, whose
+ * times are those of the file and then a tenth more.
  *
  * usage: compare_rates                   the table
  *        compare_rates TRIALS ROWS       ... of that many comparisons of that many rows
@@ -199,8 +199,8 @@ static enum status read_files(struct measured *measured, char **paths, int count
     return STATUS_OK;
 }
 
-/* Pair p is taken where bit p of `pairs` is set; the earlier of its files is new where bit p of `turned`
- * is set. */
+/* Pair p is taken where bit p of `pairs` is set; the earlier of its files is new where bit p of
+ * `turned` is set. */
 static enum status compare_pairs(int counts[COMPARE_VERDICTS], const struct measured *measured,
                                  int factor, unsigned pairs, unsigned turned)
 {

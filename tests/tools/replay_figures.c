@@ -1,5 +1,5 @@
-/* How well replays give back traces, a line each: recorded and replayed mean step, and what it would be without the
- * causes that are looked at.
+/* How well replays give back traces, a line each: recorded and replayed mean step, and what it
+ * would be without the causes that are looked at.
  *
  * usage: replay_figures TRACE... */
 #include "harness/desk/analysis/summary.h"

@@ -1,4 +1,5 @@
-/* The figures of traces as JSON, one object per line, for tests that compare them with other tools'.
+/* The figures of traces as JSON, one object per line, for tests that compare them with other
+ * tools'.
  *
  * usage: trace_figures TRACE...       Times are microseconds with three decimals. */
 #include "harness/desk/analysis/timeline/phases.h"

@@ -48,7 +48,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* A line of /proc/self/cgroup is "4:cpu,cpuacct:/path"; version 2 has "0::/path". False: there is none. */
+/* A line of /proc/self/cgroup is "4:cpu,cpuacct:/path"; version 2 has "0::/path". False: there is
+ * none. */
 static bool own_group(const struct walk *walk, bool second, char group[PATH_MAX])
 {
     FILE *file = open_file(walk, "/proc/self/cgroup");
@@ -73,7 +74,8 @@ static bool own_group(const struct walk *walk, bool second, char group[PATH_MAX]
     return found;
 }
 
-/* The group's path below the mount: all of it, without the part that is not mounted. "": the mount begins elsewhere. */
+/* The group's path below the mount: all of it, without the part that is not mounted. "": the mount
+ * begins elsewhere. */
 static const char *below(const char *group, const char *top)
 {
     size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);

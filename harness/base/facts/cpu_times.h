@@ -1,13 +1,13 @@
-/* The kernel's account of processor time: what this process and its children used, and what was taken
- * away while something was measured. */
+/* The kernel's account of processor time: what this process and its children used, and what was
+ * taken away while something was measured. */
 #ifndef HARNESS_BASE_FACTS_CPU_TIMES_H
 #define HARNESS_BASE_FACTS_CPU_TIMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In seconds, of those processors together that this process may run on: what others do elsewhere takes nothing
- * from it. NAN: not known. */
+/* In seconds, of those processors together that this process may run on: what others do elsewhere
+ * takes nothing from it. NAN: not known. */
 struct cpu_times {
     double busy, stolen; /* since boot: of all programs; kept by a virtual machine's host */
     double own;          /* of this process and of those of its children that it has waited for */

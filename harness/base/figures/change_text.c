@@ -45,8 +45,8 @@ static bool describe_special(struct change_text *text, const struct change_figur
     return words != NULL;
 }
 
-/* Whether the interval or the two values leave open which way the change goes, or the factor would be
- * printed as 1.00. */
+/* Whether the interval or the two values leave open which way the change goes, or the factor would
+ * be printed as 1.00. */
 static bool is_open(const struct change_figures *change)
 {
     bool shrinks = change->factor > 1;

@@ -1,4 +1,5 @@
-/* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and the accepted form. */
+/* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and the accepted
+ * form. */
 #ifndef HARNESS_BASE_FIGURES_NUMBER_H
 #define HARNESS_BASE_FIGURES_NUMBER_H
 
@@ -11,8 +12,8 @@ enum status number_integer(int64_t *number, const char *option, const char *text
                            int64_t most);
 enum status number_unsigned(uint64_t *number, const char *option, const char *text);
 
-/* "512MiB", "512M", "1.5G", "2GB", "1073741824": above 0, in powers of 1024 whatever the unit is called,
- * rounded down to whole bytes. False where `text` is nothing of the kind. */
+/* "512MiB", "512M", "1.5G", "2GB", "1073741824": above 0, in powers of 1024 whatever the unit is
+ * called, rounded down to whole bytes. False where `text` is nothing of the kind. */
 bool number_read_bytes(const char *text, int64_t *bytes);
 enum status number_bytes(int64_t *bytes, const char *option, const char *text);
 

@@ -6,9 +6,9 @@
 
 enum { QUANTITY_SIZE = 32 }; /* room for any of these texts */
 
-/* Three digits of `value`, in a unit of its own size: "us" becomes ns, us, ms or s; "B" becomes B, KiB,
- * MiB or GiB; "B/s", "FLOP/s", "FLOP" and "Hz" get a decimal prefix, as everywhere in the field: 40.9 GB/s; any other
- * unit is printed as it is. Values that are not finite become "-". */
+/* Three digits of `value`, in a unit of its own size: "us" becomes ns, us, ms or s; "B" becomes B,
+ * KiB, MiB or GiB; "B/s", "FLOP/s", "FLOP" and "Hz" get a decimal prefix, as everywhere in the
+ * field: 40.9 GB/s; any other unit is printed as it is. Values that are not finite become "-". */
 void quantity_print(char text[QUANTITY_SIZE], double value, const char *unit);
 
 /* A time and a size, as arguments of printf(): quantity_time(1.42e6).text is "1.42 ms". */

@@ -15,8 +15,8 @@ void stats_sort(double *values, int count)
     qsort(values, (size_t)count, sizeof *values, by_value);
 }
 
-/* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which has
- * no place in an order) or memory is out: in each case the answer is NaN. */
+/* A sorted copy for the caller to free. NULL when there is nothing to sort, a sample is NaN (which
+ * has no place in an order) or memory is out: in each case the answer is NaN. */
 static double *sorted(const double *values, int count)
 {
     double *copy;
@@ -98,8 +98,9 @@ static double binomial_half(int n, int k)
     return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) - n * log(2));
 }
 
-/* The narrowest symmetric ranks that leave out less than `budget`, and what they leave out: rank k + 1
- * leaves out P(Binomial < k + 1) on either side. 0: even the whole range leaves out too much. */
+/* The narrowest symmetric ranks that leave out less than `budget`, and what they leave out: rank k
+ * + 1 leaves out P(Binomial < k + 1) on either side. 0: even the whole range leaves out too
+ * much. */
 static int rank_within(int count, double budget, double *left_out)
 {
     double below = 0;

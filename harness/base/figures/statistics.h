@@ -1,9 +1,10 @@
 /* Statistics of a few samples: what a median is worth, and when two sides differ.
  *
- * Samples of time are skewed and have outliers, so everything here is by order: medians, percentiles
- * and an interval of the median from the order statistics, which holds for any distribution. A sample
- * that is NaN was not measured: every figure of such a series is NaN and every question about it is
- * undecided. Infinite samples (a factor whose smaller side is 0) are samples like others. */
+ * Samples of time are skewed and have outliers, so everything here is by order: medians,
+ * percentiles and an interval of the median from the order statistics, which holds for any
+ * distribution. A sample that is NaN was not measured: every figure of such a series is NaN and
+ * every question about it is undecided. Infinite samples (a factor whose smaller side is 0) are
+ * samples like others. */
 #ifndef HARNESS_BASE_FIGURES_STATISTICS_H
 #define HARNESS_BASE_FIGURES_STATISTICS_H
 
@@ -19,8 +20,8 @@ double stats_cv(const double *values, int count);        /* deviation over mean 
 /* The variance of a median of n samples is pi/2 times that of their mean, for many normal ones. */
 #define STATS_MEDIAN_VARIANCE 1.5707963267948966
 
-/* `percent` is 0 to 100; between two samples it is linear (Hyndman and Fan's type 7: what numpy and R
- * do by default). */
+/* `percent` is 0 to 100; between two samples it is linear (Hyndman and Fan's type 7: what numpy and
+ * R do by default). */
 double stats_percentile(const double *values, int count, double percent);
 
 /* Ascending, in place. */
@@ -36,32 +37,32 @@ struct confidence_interval {
     double coverage;
 };
 
-/* The narrowest symmetric pair of ranks whose coverage is over 95%: [k-th smallest, k-th largest] of n
- * samples holds the median with probability 1 - 2 P(Binomial(n, 1/2) < k) (Conover, "Practical
+/* The narrowest symmetric pair of ranks whose coverage is over 95%: [k-th smallest, k-th largest]
+ * of n samples holds the median with probability 1 - 2 P(Binomial(n, 1/2) < k) (Conover, "Practical
  * Nonparametric Statistics", 3.2). Returns k >= 1; 0 when even the whole range holds it with less,
  * which is so below 6 samples. */
 int stats_interval_rank(int count, double *coverage);
 
-/* The interval of the median of these samples. Fewer than 6: the whole range with its coverage, which
- * is at most 94%; stats_interval_is_enough() tells. */
+/* The interval of the median of these samples. Fewer than 6: the whole range with its coverage,
+ * which is at most 94%; stats_interval_is_enough() tells. */
 struct confidence_interval stats_median_interval(const double *values, int count);
 
-/* The same if more samples were taken because fewer decided nothing: each look at the data is another
- * chance to be wrong. So the looks share the 5%: at `first` samples and after every `group` more; each took
- * what it needed, and the one at `count` has what is left (a union bound). All looks together hold the
- * median with `coverage`. */
+/* The same if more samples were taken because fewer decided nothing: each look at the data is
+ * another chance to be wrong. So the looks share the 5%: at `first` samples and after every `group`
+ * more; each took what it needed, and the one at `count` has what is left (a union bound). All
+ * looks together hold the median with `coverage`. */
 int stats_looked_rank(int count, int first, int group, double *coverage);
 struct confidence_interval stats_looked_interval(const double *values, int count, int first,
                                                  int group);
 bool stats_interval_is_enough(const struct confidence_interval *interval);
 
-/* factors[i] is larger[i] / smaller[i]: how much larger sample i of one side is. Two zeros are equal
- * (1); over 0 it is infinite. Negative samples have no factor (NaN). */
+/* factors[i] is larger[i] / smaller[i]: how much larger sample i of one side is. Two zeros are
+ * equal (1); over 0 it is infinite. Negative samples have no factor (NaN). */
 void stats_paired_factors(const double *larger, const double *smaller, int count, double *factors);
 
-/* The rule for a factor and its interval. "Different" needs the whole interval beyond the least effect,
- * "no difference" needs it inside 1/least .. least; else it is undecided, as it is when the interval
- * holds the median with 95% or less. */
+/* The rule for a factor and its interval. "Different" needs the whole interval beyond the least
+ * effect, "no difference" needs it inside 1/least .. least; else it is undecided, as it is when the
+ * interval holds the median with 95% or less. */
 enum change { CHANGE_UNDECIDED, CHANGE_NONE, CHANGE_LARGER, CHANGE_SMALLER };
 enum change stats_change(const struct confidence_interval *interval, double least);
 

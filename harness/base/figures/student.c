@@ -15,8 +15,8 @@ static double not_zero(double value)
 }
 
 /* The continued fraction of the incomplete beta function (NIST DLMF 8.17.22), evaluated forwards by
- * Lentz's method as modified by Thompson and Barnett (J. Comput. Phys. 64, 1986). It converges fast for
- * x < (a + 1) / (a + b + 2). */
+ * Lentz's method as modified by Thompson and Barnett (J. Comput. Phys. 64, 1986). It converges fast
+ * for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     double numerator = 1, denominator = 1 / not_zero(1 - (a + b) * x / (a + 1));
@@ -69,7 +69,8 @@ double student_two_sided(double t, double freedom)
                         square / (freedom + square));
 }
 
-/* Twice the density of Student's t, by which student_two_sided() falls. NIST DLMF 8.17.20's integrand. */
+/* Twice the density of Student's t, by which student_two_sided() falls. NIST DLMF 8.17.20's
+ * integrand. */
 static double fall(double t, double freedom)
 {
     double scale = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * M_PI) / 2;

@@ -1,5 +1,5 @@
-/* Programs that run beside this one, and what they print: each with a limit on its time, so that one that hangs costs
- * its own result only. */
+/* Programs that run beside this one, and what they print: each with a limit on its time, so that
+ * one that hangs costs its own result only. */
 #ifndef HARNESS_BASE_PROGRAMS_SIDE_PROGRAM_H
 #define HARNESS_BASE_PROGRAMS_SIDE_PROGRAM_H
 
@@ -14,8 +14,8 @@
 struct side_program_options {
     double seconds;         /* most time that it may take */
     const cpu_set_t *cores; /* that it may run on; NULL: as this process */
-    int64_t
-        memory_bytes; /* most private memory that it may take (RLIMIT_DATA); 0: as this process */
+    /* most private memory that it may take (RLIMIT_DATA); 0: as this process */
+    int64_t memory_bytes;
 };
 
 struct side_program {
@@ -30,14 +30,15 @@ struct side_program {
     int wait_status; /* as of waitpid(); of no meaning if it was abandoned */
 };
 
-/* Starts `path` with `arguments`, which end with NULL, and the first of which is the program's name. No shell is
- * involved. It ends with this process, and is the first one that the kernel ends if memory is short. IO. */
+/* Starts `path` with `arguments`, which end with NULL, and the first of which is the program's
+ * name. No shell is involved. It ends with this process, and is the first one that the kernel ends
+ * if memory is short. IO. */
 enum status side_program_start(struct side_program *program, const char *path,
                                const char *const arguments[],
                                const struct side_program_options *options);
 
-/* Waits until all have ended, been killed because their time is up, or been abandoned two seconds after that. `stop`:
- * NULL, or a flag that ends all at once, if it is not 0. */
+/* Waits until all have ended, been killed because their time is up, or been abandoned two seconds
+ * after that. `stop`: NULL, or a flag that ends all at once, if it is not 0. */
 void side_programs_wait(struct side_program *programs, int count,
                         const volatile sig_atomic_t *stop);
 

@@ -1,9 +1,10 @@
-/* A list of mappings. Small items share blocks, the first of which holds the arena itself; a large array has a
- * mapping of its own, which the kernel can enlarge without copying. Fresh mappings are zeros, and pages that nobody
- * touches cost nothing, so blocks may be generous.
+/* A list of mappings. Small items share blocks, the first of which holds the arena itself; a large
+ * array has a mapping of its own, which the kernel can enlarge without copying. Fresh mappings are
+ * zeros, and pages that nobody touches cost nothing, so blocks may be generous.
  *
- * Under AddressSanitizer what is not handed out is poisoned, with a gap behind every array, and an array that grows
- * always moves: so accesses beyond an end, or through a pointer from before, are found as they are with malloc(). */
+ * Under AddressSanitizer what is not handed out is poisoned, with a gap behind every array, and an
+ * array that grows always moves: so accesses beyond an end, or through a pointer from before, are
+ * found as they are with malloc(). */
 #include "harness/base/system/arena.h"
 
 #include "harness/base/system/machine.h"
@@ -74,7 +75,8 @@ static void unmap(struct mapping *mapping)
     munmap(mapping, bytes);
 }
 
-/* The same mapping with more bytes, maybe elsewhere. NULL: there is no memory, and the mapping is as it was. */
+/* The same mapping with more bytes, maybe elsewhere. NULL: there is no memory, and the mapping is
+ * as it was. */
 static struct mapping *enlarge(struct mapping *mapping, size_t bytes)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -56,7 +56,8 @@ static int open_folder(const char *path)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* So that the new name survives a power cut too. Not every file system can, and that is not an error. */
+/* So that the new name survives a power cut too. Not every file system can, and that is not an
+ * error. */
 static void sync_folder(const char *path)
 {
     int descriptor = open_folder(path);
@@ -108,7 +109,8 @@ static void sweep(const char *path)
     closedir(stream);
 }
 
-/* A new file beside `path`, with the permissions that open() gives, of which mkostemps() would give the owner's only. */
+/* A new file beside `path`, with the permissions that open() gives, of which mkostemps() would give
+ * the owner's only. */
 static int open_new(char temporary[PATH_MAX], const char *path)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -126,8 +128,8 @@ static int open_new(char temporary[PATH_MAX], const char *path)
     return descriptor;
 }
 
-/* A new file that is locked, as remove_left() wants it; -1 and errno. One that was swept away before it was
- * locked is made again. A file system without locks sweeps nothing. */
+/* A new file that is locked, as remove_left() wants it; -1 and errno. One that was swept away
+ * before it was locked is made again. A file system without locks sweeps nothing. */
 static int open_temporary(char temporary[PATH_MAX], const char *path)
 {
     struct stat facts = { .st_nlink = 1 };

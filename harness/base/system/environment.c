@@ -9,9 +9,10 @@
 /* The values with which figures mislead. */
 enum values { VALUES_NONE, VALUES_ALL, VALUES_BUT_0, VALUES_1 };
 
-/* A name that ends in "_" stands for all that begin with it and are in no row of their own before it. Sources: CUDA C++
- * Programming Guide, "CUDA Environment Variables"; NCCL's User Guide, "Environment Variables"; oneDNN's Developer
- * Guide; OpenMP 5.0, chapter 6; ld.so(8); cuBLAS's documentation. */
+/* A name that ends in "_" stands for all that begin with it and are in no row of their own before
+ * it. Sources: CUDA C++ Programming Guide, "CUDA Environment Variables"; NCCL's User Guide,
+ * "Environment Variables"; oneDNN's Developer Guide; OpenMP 5.0, chapter 6; ld.so(8); cuBLAS's
+ * documentation. */
 static const struct row {
     const char *name;
     enum values spoils;

@@ -1,5 +1,5 @@
-/* Facts of the machine that a result is measured on: those that Google Benchmark names, and what else
- * decides a training job's speed there. */
+/* Facts of the machine that a result is measured on: those that Google Benchmark names, and what
+ * else decides a training job's speed there. */
 #ifndef HARNESS_BASE_SYSTEM_MACHINE_H
 #define HARNESS_BASE_SYSTEM_MACHINE_H
 
@@ -33,18 +33,20 @@ struct machine {
     int load_count;
 };
 
-/* Reads all of it. `root` comes before /proc and /sys: "" is this machine, a test gives a folder. Facts
- * that cannot be read are left out: nothing fails. */
+/* Reads all of it. `root` comes before /proc and /sys: "" is this machine, a test gives a folder.
+ * Facts that cannot be read are left out: nothing fails. */
 void machine_read(struct machine *machine, const char *root);
 
-/* Threads that this process may keep busy: one for each processor that it may run on, but no more than its control
- * group's quota, rounded down; at least 1. */
+/* Threads that this process may keep busy: one for each processor that it may run on, but no more
+ * than its control group's quota, rounded down; at least 1. */
 int machine_cores(void);
 
-/* Cores that a control group leaves this process, if that is less than it may run on; else 0. The group is asked once. */
+/* Cores that a control group leaves this process, if that is less than it may run on; else 0. The
+ * group is asked once. */
 double machine_quota(void);
 
-/* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not known. */
+/* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not
+ * known. */
 double machine_resident_bytes(void);
 
 #endif

@@ -4,20 +4,24 @@
 
 #include <stdbool.h>
 
-/* Opens a file that the program keeps for itself, such as a lock, and makes it if it is not there. `flags` as for
- * open(). -1 and errno: ELOOP for a symbolic link, EMLINK for a file with a second name (a hard link), ENOTSUP for
- * what is no regular file, since writing would go to somebody else's file. Never waits. */
+/* Opens a file that the program keeps for itself, such as a lock, and makes it if it is not there.
+ * `flags` as for open(). -1 and errno: ELOOP for a symbolic link, EMLINK for a file with a second
+ * name (a hard link), ENOTSUP for what is no regular file, since writing would go to somebody
+ * else's file. Never waits. */
 int own_file_open(int folder, const char *name, int flags);
 
-/* Opens a regular file to read whose name came from a result or from a folder, not from the user. -1 and errno:
- * ENOTSUP for a FIFO, a device or a folder. Never waits, as open() does for a FIFO that nobody writes to. */
+/* Opens a regular file to read whose name came from a result or from a folder, not from the user.
+ * -1 and errno: ENOTSUP for a FIFO, a device or a folder. Never waits, as open() does for a FIFO
+ * that nobody writes to. */
 int regular_file_open(int folder, const char *name);
 
-/* Whether a regular file is there, links followed. Names in folders and results may be of anything. */
+/* Whether a regular file is there, links followed. Names in folders and results may be of
+ * anything. */
 bool is_regular_file(const char *path);
 
-/* Whether only this user and root can write to the file or folder, links followed: by its owner and permissions. A
- * group with the owner's number is the owner's alone, as login programs set it up. True if it is not there. */
+/* Whether only this user and root can write to the file or folder, links followed: by its owner and
+ * permissions. A group with the owner's number is the owner's alone, as login programs set it up.
+ * True if it is not there. */
 bool only_we_write(const char *path);
 
 #endif

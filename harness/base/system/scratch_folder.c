@@ -27,7 +27,8 @@ static void remove_all(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Opens a folder of this user and locks it. -1 and errno: EWOULDBLOCK if it is in use, ENOENT if it is gone. */
+/* Opens a folder of this user and locks it. -1 and errno: EWOULDBLOCK if it is in use, ENOENT if it
+ * is gone. */
 static int lock_folder(const char *path)
 {
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = 0;

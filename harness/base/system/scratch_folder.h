@@ -1,5 +1,5 @@
-/* Folders for files that are not kept. A process that was killed leaves its own, which the next one that makes a
- * folder of this name removes: a process locks its folder until it ends. */
+/* Folders for files that are not kept. A process that was killed leaves its own, which the next one
+ * that makes a folder of this name removes: a process locks its folder until it ends. */
 #ifndef HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
 #define HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
 
@@ -12,8 +12,8 @@ struct scratch_folder {
     int lock;
 };
 
-/* Makes NAME-XXXXXX, for this user only, in TMPDIR or /tmp, after removing what killed processes left there. IO,
- * BAD_USAGE: TMPDIR is too long. */
+/* Makes NAME-XXXXXX, for this user only, in TMPDIR or /tmp, after removing what killed processes
+ * left there. IO, BAD_USAGE: TMPDIR is too long. */
 enum status scratch_folder_make(struct scratch_folder *folder, const char *name);
 
 /* The same in another folder than TMPDIR. */

@@ -10,8 +10,8 @@ struct worker *worker_open(const char *name);
 /* Waits for what was begun. NULL is allowed. */
 void worker_close(struct worker *worker);
 
-/* Lets the thread do `work`, which must be waited for before more is begun. The work sees all that the owner wrote before, and
- * the owner sees all that the work wrote once it has waited. */
+/* Lets the thread do `work`, which must be waited for before more is begun. The work sees all that
+ * the owner wrote before, and the owner sees all that the work wrote once it has waited. */
 void worker_begin(struct worker *worker, void (*work)(void *context), void *context);
 void worker_wait(struct worker *worker);
 

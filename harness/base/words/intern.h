@@ -1,4 +1,5 @@
-/* Texts, each stored once and known by a small number: 0 for the first that came, 1 for the next. */
+/* Texts, each stored once and known by a small number: 0 for the first that came, 1 for the
+ * next. */
 #ifndef HARNESS_BASE_WORDS_INTERN_H
 #define HARNESS_BASE_WORDS_INTERN_H
 

@@ -29,8 +29,8 @@ static int same(char a, char b)
     return folded(a) == folded(b);
 }
 
-/* Row i of the table holds the distances from the first i characters of a to every beginning of b. A
- * swap of neighbours looks two rows back, so three rows are kept. */
+/* Row i of the table holds the distances from the first i characters of a to every beginning of b.
+ * A swap of neighbours looks two rows back, so three rows are kept. */
 int nearest_distance(const char *a, const char *b)
 {
     int table[3][LONGEST + 1];

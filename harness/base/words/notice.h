@@ -2,7 +2,8 @@
 #ifndef HARNESS_BASE_WORDS_NOTICE_H
 #define HARNESS_BASE_WORDS_NOTICE_H
 
-/* Prints a sentence on stderr as utf8_show() makes it, unless this process has printed the same one already. */
+/* Prints a sentence on stderr as utf8_show() makes it, unless this process has printed the same one
+ * already. */
 void notice_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,8 +1,8 @@
 /* Text that grows in a buffer of fixed size, such as a sentence for the user.
  *
  * Nothing is written past the buffer, however long the parts are. A text that does not fit ends in
- * "..." after a whole character of UTF-8, and stays as it is from then on. No part may be stored in the
- * buffer itself. */
+ * "..." after a whole character of UTF-8, and stays as it is from then on. No part may be stored in
+ * the buffer itself. */
 #ifndef HARNESS_BASE_WORDS_TEXT_H
 #define HARNESS_BASE_WORDS_TEXT_H
 

@@ -12,9 +12,9 @@ struct machine_files {
     int skipped_count;
 };
 
-/* A folder stands for its files that end in .json, and for the files COMMAND*.json in its folders; numbers in
- * names count by their value. BAD_INPUT: a folder cannot be read or has none. OUT_OF_MEMORY. Release in every
- * case. */
+/* A folder stands for its files that end in .json, and for the files COMMAND*.json in its folders;
+ * numbers in names count by their value. BAD_INPUT: a folder cannot be read or has none.
+ * OUT_OF_MEMORY. Release in every case. */
 enum status machine_files_find(struct machine_files *files, const char *command,
                                const char *const *arguments, int count);
 void machine_files_release(struct machine_files *files);

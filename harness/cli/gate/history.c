@@ -89,7 +89,8 @@ static bool is_wanted(void *context, const char *row)
     return filter_matches(context, row);
 }
 
-/* Prints the history as `print` does, or as JSON. Damaged lines are told last, since the others count. */
+/* Prints the history as `print` does, or as JSON. Damaged lines are told last, since the others
+ * count. */
 static enum status report(const struct history_command *command, const char *path,
                           void (*print)(const struct page *, const struct history *), bool *passes)
 {

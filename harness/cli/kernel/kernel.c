@@ -1,5 +1,5 @@
-/* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes, at which line. A kernel
- * of the lessons is called by its name. */
+/* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes,
+ * at which line. A kernel of the lessons is called by its name. */
 #include "harness/cli/kernel/kernel_output.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/line/commands.h"
@@ -84,7 +84,8 @@ static enum status take_arguments(struct kernel_command *command)
     return kernel_arguments_parse(command->values, &command->run.argument_count, text);
 }
 
-/* The launch is the lesson's. BAD_USAGE: the architecture is none of its own, or the call asks for another launch. */
+/* The launch is the lesson's. BAD_USAGE: the architecture is none of its own, or the call asks for
+ * another launch. */
 static enum status take_lesson(struct kernel_command *command, int variant)
 {
     int arch = lesson_arch_find(command->architecture);

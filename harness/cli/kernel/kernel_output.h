@@ -16,7 +16,8 @@ struct kernel_output {
     int64_t elements; /* of each array, that are shown at most */
 };
 
-/* The kinds of accesses that a kernel has: name, space of struct simt_counts, access, what is touched */
+/* The kinds of accesses that a kernel has: name, space of struct simt_counts, access, what is
+ * touched */
 #define KERNEL_ACCESSES(X)                                                                         \
     X("global loads", global, SIMT_LOADS, "sectors")                                               \
     X("global stores", global, SIMT_STORES, "sectors")                                             \

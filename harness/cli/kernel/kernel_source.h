@@ -1,4 +1,5 @@
-/* The file that `kernel` is given: PTX, or CUDA C that nvcc makes PTX of; and what ptxas says of it. */
+/* The file that `kernel` is given: PTX, or CUDA C that nvcc makes PTX of; and what ptxas says of
+ * it. */
 #ifndef HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
 #define HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
 
@@ -16,12 +17,13 @@ struct kernel_source {
     char ptxas[PATH_MAX]; /* "": not found */
 };
 
-/* BAD_INPUT: not a file that can be read, too large, or CUDA C that nvcc refuses. NO_LIBRARY: CUDA C without nvcc. Release it
- * whatever the status is. */
+/* BAD_INPUT: not a file that can be read, too large, or CUDA C that nvcc refuses. NO_LIBRARY: CUDA
+ * C without nvcc. Release it whatever the status is. */
 enum status kernel_source_read(struct kernel_source *source, const char *path);
 void kernel_source_release(struct kernel_source *source);
 
-/* The needs of a kernel, as ptxas states them; registers 0: it was not found, or refuses the PTX. */
+/* The needs of a kernel, as ptxas states them; registers 0: it was not found, or refuses the
+ * PTX. */
 struct kernel_ptxas {
     int registers, spilled_bytes;
 };
@@ -31,7 +33,8 @@ struct kernel_ptxas kernel_source_ptxas(const struct kernel_source *source, cons
 /* The whole file, which ends with '\0' and is for free(). */
 enum status kernel_text_read(char **text, size_t *bytes, const char *path);
 
-/* A source that lines are of: FILE beside the PTX or in the folder above it. Whether one is there. */
+/* A source that lines are of: FILE beside the PTX or in the folder above it. Whether one is
+ * there. */
 bool kernel_source_find(char path[PATH_MAX], const char *ptx_path, const char *file);
 
 #endif

@@ -157,7 +157,8 @@ out:
     return status;
 }
 
-/* "chokepoint: run: the result file: cannot write ...", and under --verbose where it was noticed. */
+/* "chokepoint: run: the result file: cannot write ...", and under --verbose where it was
+ * noticed. */
 void command_print_error(void)
 {
     const struct status_error *error = status_last();

@@ -19,7 +19,8 @@ struct command_set {
     const struct command_word *examples, *variables; /* of the environment */
 };
 
-/* Runs the command that argv names and flushes standard output. *exit_code as command_execute() has it. */
+/* Runs the command that argv names and flushes standard output. *exit_code as command_execute() has
+ * it. */
 enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code);
 
 #endif

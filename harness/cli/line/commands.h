@@ -1,12 +1,12 @@
-/* The commands of the program, a const row each. A command is a file of its own and a line in the list
- * of main.c; those of the desk also in desk_main.c. */
+/* The commands of the program, a const row each. A command is a file of its own and a line in the
+ * list of main.c; those of the desk also in desk_main.c. */
 #ifndef HARNESS_CLI_LINE_COMMANDS_H
 #define HARNESS_CLI_LINE_COMMANDS_H
 
 #include "harness/cli/line/options.h"
 
-/* The context is what the options set. It begins with a struct flags, which is filled with flags_default();
- * the rest is zero. */
+/* The context is what the options set. It begins with a struct flags, which is filled with
+ * flags_default(); the rest is zero. */
 struct command {
     const char *name;
     const char *text;      /* one line */
@@ -18,15 +18,16 @@ struct command {
     /* Called before the options are read, to set what must not be zero. May be NULL. */
     void (*prepare)(void *context);
 
-    /* Called next. Results go to standard output; an error comes back and main prints it. *exit_code is 0
-     * on entry; a value put there overrides the status's own code. */
+    /* Called next. Results go to standard output; an error comes back and main prints it.
+     * *exit_code is 0 on entry; a value put there overrides the status's own code. */
     enum status (*run)(void *context, int *exit_code);
 
     /* Called last, also when the options are wrong. May be NULL. */
     void (*release)(void *context);
 };
 
-/* The last line of a command's help, and of the program's: the one place that says what exit codes mean. */
+/* The last line of a command's help, and of the program's: the one place that says what exit codes
+ * mean. */
 #define EXIT_CODES(none, found)                                                                    \
     "Exit codes: 0 " none "; 1 " found "; 2 bad usage or bad input; 3 the device or a library is " \
     "missing; 128 + n ended by signal n."

@@ -51,7 +51,8 @@ static bool is_word(const char *words, const char *name)
     return false;
 }
 
-/* Suggests what was probably meant: "; did you mean --quick?", or --format=json where --json was given. */
+/* Suggests what was probably meant: "; did you mean --quick?", or --format=json where --json was
+ * given. */
 static void advise(char text[NEAREST_ADVICE], const struct option_row *rows, const char *name)
 {
     const char *names[OPTIONS_MAX], *nearest;
@@ -104,8 +105,9 @@ static enum status explain_bad_option(const struct command *command, const char 
     return STATUS_OK;
 }
 
-/* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out" where there is
- * such an option; others are refused, except where they are the value of the option before them. */
+/* argp would take a word with one dash letter by letter. "-h" becomes "--help", and "-o" "--out"
+ * where there is such an option; others are refused, except where they are the value of the option
+ * before them. */
 static enum status take_single_dashes(const struct command *command, int argc, char **argv)
 {
     static char help[] = "--help", out_option[] = "--out";

@@ -1,4 +1,5 @@
-/* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags. */
+/* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's
+ * flags. */
 #include "benches/benches.h"
 #include "benches/roofs.h"
 #include "harness/base/figures/number.h"
@@ -23,8 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some of many short repetitions pass while nothing disturbs the machine, which on shared cores changes
- * its speed every 10 to 100 ms. A set-up takes 30 ms in the mean of all rows: about as long as five. */
+/* Some of many short repetitions pass while nothing disturbs the machine, which on shared cores
+ * changes its speed every 10 to 100 ms. A set-up takes 30 ms in the mean of all rows: about as long
+ * as five. */
 #define REPETITION_SECONDS 0.005
 #define ROW_SECONDS        1
 enum { REPETITIONS_OF_VISIT = 5 };
@@ -98,8 +100,8 @@ static void name_row(const struct bench_command *command, struct bench_row *row)
         text_append(row->result.name, sizeof row->result.name, "/ranks:%d", command->ranks);
 }
 
-/* In the order of the list: `family` and `instance` count those of the list, so that a filter leaves them
- * as they are. */
+/* In the order of the list: `family` and `instance` count those of the list, so that a filter
+ * leaves them as they are. */
 static enum status choose_rows(struct bench_command *command)
 {
     const struct device_properties *properties = device_properties(command->device);
@@ -358,7 +360,8 @@ static enum status enter_ranks(struct bench_command *command)
     return STATUS_OK;
 }
 
-/* The two limits of a step, measured quickly. `run` asks a child for them, since a device may hang. */
+/* The two limits of a step, measured quickly. `run` asks a child for them, since a device may
+ * hang. */
 static enum status print_ceilings(struct bench_command *command)
 {
     int peak = roof_peak_find(command->ceilings);

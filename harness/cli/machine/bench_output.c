@@ -135,8 +135,8 @@ static void empty(cJSON *list)
     while (cJSON_GetArraySize(list) > 0) cJSON_DeleteItemFromArray(list, 0);
 }
 
-/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor does
- * one that an interrupt left without a repetition. */
+/* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor
+ * does one that an interrupt left without a repetition. */
 static void put_row(struct bench_output *output, const struct bench_row *row)
 {
     if (row->lack != NULL)

@@ -24,9 +24,9 @@ struct bench_output {
     int64_t saved_ns; /* when the file was last written, or tried */
 };
 
-/* Tries to write the file, so that what cannot be written is known before anything is measured, but leaves
- * an older one as it is; and on the console says what is measured: the device and its limits. All zero
- * before; close it whatever comes of it. */
+/* Tries to write the file, so that what cannot be written is known before anything is measured, but
+ * leaves an older one as it is; and on the console says what is measured: the device and its
+ * limits. All zero before; close it whatever comes of it. */
 enum status bench_output_open(struct bench_output *output,
                               const struct bench_output_options *options, int name_width,
                               struct device *device, const struct roofs *roofs);
@@ -39,9 +39,9 @@ bool bench_output_is_due(const struct bench_output *output);
 enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
                                 int count);
 
-/* The same once they are done or interrupted, and prints them first: they stay on the console when the
- * file cannot be written. `standings` are those of the rows among the files in `where`; `where` NULL: there are
- * none. */
+/* The same once they are done or interrupted, and prints them first: they stay on the console when
+ * the file cannot be written. `standings` are those of the rows among the files in `where`; `where`
+ * NULL: there are none. */
 enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
                               const struct machine_ranks *standings, const char *where);
 

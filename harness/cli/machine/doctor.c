@@ -30,8 +30,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and the traces
- * of the core scenarios 22 MB. Copies of a user's own images may take more (own_images.h). */
+/* On two cores the generated images of 17 sizes, which many runs had asked for, took 254 MB, and
+ * the traces of the core scenarios 22 MB. Copies of a user's own images may take more
+ * (own_images.h). */
 enum { CACHE_BYTES = 512 << 20, RESULT_BYTES = 512 << 20 };
 
 enum { SCHEMA = 2 }; /* of the JSON */
@@ -217,8 +218,8 @@ static enum status look(struct doctor *doctor, enum status opened)
     return STATUS_OK;
 }
 
-/* One line on standard output: "node17: Fit to measure: busy (other_programs: 1.00 of 2 cores)". A fault is looked
- * at twice, since a scheduler takes the machine away for it. */
+/* One line on standard output: "node17: Fit to measure: busy (other_programs: 1.00 of 2 cores)". A
+ * fault is looked at twice, since a scheduler takes the machine away for it. */
 static enum status run_prolog(struct doctor *doctor, int *exit_code)
 {
     enum status status = STATUS_OK, opened = flags_open_device(&doctor->device, &doctor->flags);
@@ -256,8 +257,8 @@ out:
     return status;
 }
 
-/* doctor_all.c asks children for these, since opening a device may hang: how many devices there are, what is between them,
- * and a look at one apart from the others. */
+/* doctor_all.c asks children for these, since opening a device may hang: how many devices there
+ * are, what is between them, and a look at one apart from the others. */
 static enum status print_count(struct doctor *doctor)
 {
     doctor->flags.device = "cuda:0";
@@ -307,14 +308,15 @@ static enum status run_doctor(void *context, int *exit_code)
         if (doctor->against != NULL)
             FAIL_OUT(STATUS_BAD_USAGE,
                      "--against places one device among others: leave it out, or name a device");
-        return doctor_all(&(struct doctor_request){ .device = doctor->flags.device,
-                                                    .out = doctor->flags.out,
-                                                    .page = flags_page(&doctor->flags),
-                                                    .soak_seconds = doctor->soak_seconds,
-                                                    .prolog = doctor->prolog,
-                                                    .strict = doctor->flags.strict,
-                                                    .is_json = doctor->flags.format == FORMAT_JSON },
-                          exit_code);
+        return doctor_all(
+            &(struct doctor_request){ .device = doctor->flags.device,
+                                      .out = doctor->flags.out,
+                                      .page = flags_page(&doctor->flags),
+                                      .soak_seconds = doctor->soak_seconds,
+                                      .prolog = doctor->prolog,
+                                      .strict = doctor->flags.strict,
+                                      .is_json = doctor->flags.format == FORMAT_JSON },
+            exit_code);
     }
     if (doctor->prolog)
         return run_prolog(doctor, exit_code);

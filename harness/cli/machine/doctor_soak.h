@@ -1,4 +1,5 @@
-/* doctor --soak: the device under load, with a line of progress, until the time is over or Ctrl-C. */
+/* doctor --soak: the device under load, with a line of progress, until the time is over or
+ * Ctrl-C. */
 #ifndef HARNESS_CLI_MACHINE_DOCTOR_SOAK_H
 #define HARNESS_CLI_MACHINE_DOCTOR_SOAK_H
 

@@ -1,4 +1,5 @@
-/* chokepoint corpus: traces whose causes are known and whose fixes were measured, to judge diagnosers by. */
+/* chokepoint corpus: traces whose causes are known and whose fixes were measured, to judge
+ * diagnosers by. */
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/bench/interrupt.h"
@@ -23,7 +24,8 @@ struct corpus {
     struct corpus_truth *truth;
 };
 
-/* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
+/* Opens the device once, to learn that it is there and what it is; every child then opens the
+ * same. */
 static enum status resolve_device(struct corpus *corpus)
 {
     enum status status = STATUS_OK;

@@ -1,5 +1,5 @@
-/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by hand; and
- * what a finding means, and which scenarios show it. */
+/* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by
+ * hand; and what a finding means, and which scenarios show it. */
 #include "harness/base/words/text.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/line/commands.h"

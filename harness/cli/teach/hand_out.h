@@ -5,7 +5,8 @@
 #include "harness/cli/job/choose.h"
 #include "harness/text/page.h"
 
-/* The contents link to the lesson of each chosen scenario, by what is at fault as `list` has them, and
+/* The contents link to the lesson of each chosen scenario, by what is at fault as `list` has them,
+ * and
  * (`findings`) to those of the findings. */
 void hand_out_begin(const struct page *page, const struct choice *choice, bool findings);
 

@@ -11,7 +11,8 @@
 
 enum { TEXT_COLUMN = 24 };
 
-/* Prints the needs that are not met here. `device` NULL: there is none to ask, and all needs are named. */
+/* Prints the needs that are not met here. `device` NULL: there is none to ask, and all needs are
+ * named. */
 static void print_needs(const struct console *console, enum where needs,
                         const struct device_properties *device)
 {

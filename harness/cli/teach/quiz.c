@@ -1,5 +1,5 @@
-/* chokepoint quiz: a trace of an earlier run without its name, and questions about it, marked by what that run
- * measured; or a class's pages of them, with the key. */
+/* chokepoint quiz: a trace of an earlier run without its name, and questions about it, marked by
+ * what that run measured; or a class's pages of them, with the key. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"

@@ -4,13 +4,13 @@
 
 #include "harness/lab/quiz/quiz_set.h"
 
-/* A factor is right inside the measured interval or within the first share of what was measured, half right
- * within the second. */
+/* A factor is right inside the measured interval or within the first share of what was measured,
+ * half right within the second. */
 #define QUIZ_RIGHT_WITHIN 0.15
 #define QUIZ_HALF_WITHIN  0.35
 
-/* Whether `text` has the form of an answer: a letter of a choice, or for a factor a number above 0, "1.8" or
- * "1.8x". */
+/* Whether `text` has the form of an answer: a letter of a choice, or for a factor a number above 0,
+ * "1.8" or "1.8x". */
 bool quiz_answer_is_well_formed(enum quiz_question question, const char *text);
 
 /* The form of a good answer: "a letter from a to e". */

@@ -1,4 +1,5 @@
-/* chokepoint record: runs a program that trains with PyTorch, records a few of its steps, and says what they show. */
+/* chokepoint record: runs a program that trains with PyTorch, records a few of its steps, and says
+ * what they show. */
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
@@ -97,7 +98,8 @@ static enum status set_environment(const struct record_options *options)
 
 static volatile sig_atomic_t child;
 
-/* A terminal sends its signals to the child as well; those that somebody sends to this process alone go on to it. */
+/* A terminal sends its signals to the child as well; those that somebody sends to this process
+ * alone go on to it. */
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -118,7 +120,8 @@ static void catch_signals(void)
     }
 }
 
-/* Starts the words as a shell would, with the signals that this process has changed as they were. */
+/* Starts the words as a shell would, with the signals that this process has changed as they
+ * were. */
 static enum status start(pid_t *pid, const char *const *words,
                          const posix_spawn_file_actions_t *actions)
 {
@@ -151,7 +154,8 @@ static int exit_code_of(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* Runs another command of this program, which prints to standard error: standard output is the other program's. */
+/* Runs another command of this program, which prints to standard error: standard output is the
+ * other program's. */
 static enum status run_self(const char *const *words)
 {
     char program[PATH_MAX];
@@ -192,7 +196,8 @@ static enum status show(const struct record_options *options)
 
 /* --- All --- */
 
-/* After the program has ended: notes, sentence, page. If they fail, the exit code is the program's all the same. */
+/* After the program has ended: notes, sentence, page. If they fail, the exit code is the program's
+ * all the same. */
 static void conclude(const struct record_options *options, const struct recorded_program *command)
 {
     int traces = 0;

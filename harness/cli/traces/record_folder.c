@@ -52,7 +52,8 @@ static int count_entries(const char *folder)
     return count;
 }
 
-/* Removes the files that `wanted` chooses in a folder below, "" for the folder itself, and the folder below. */
+/* Removes the files that `wanted` chooses in a folder below, "" for the folder itself, and the
+ * folder below. */
 static void remove_files(const char *folder, const char *below,
                          int (*wanted)(const struct dirent *entry))
 {

@@ -1,5 +1,6 @@
-/* The folder that `record` writes: traces of PyTorch's profiler, those with stacks below stacks/, and record.json, which
- * says what was run and how it ended. The recorder (scripts/recorder) leaves a note per process in notes/. */
+/* The folder that `record` writes: traces of PyTorch's profiler, those with stacks below stacks/,
+ * and record.json, which says what was run and how it ended. The recorder (scripts/recorder) leaves
+ * a note per process in notes/. */
 #ifndef HARNESS_CLI_TRACES_RECORD_FOLDER_H
 #define HARNESS_CLI_TRACES_RECORD_FOLDER_H
 
@@ -17,15 +18,17 @@ struct recorded_program {
     int wait_status;          /* as of waitpid() */
 };
 
-/* Makes the folder ready, and removes the recording that is in it. BAD_USAGE: it has other files; IO. */
+/* Makes the folder ready, and removes the recording that is in it. BAD_USAGE: it has other files;
+ * IO. */
 enum status record_folder_begin(const char *folder);
 
-/* Writes record.json in place of the notes, and prints a sentence for each process whose recording is missing or
- * short. *traces: how many there are. IO, OUT_OF_MEMORY. */
+/* Writes record.json in place of the notes, and prints a sentence for each process whose recording
+ * is missing or short. *traces: how many there are. IO, OUT_OF_MEMORY. */
 enum status record_folder_end(const char *folder, const struct recorded_program *command, FILE *to,
                               int *traces);
 
-/* The path of the trace with stacks that is of the same process as this trace. False: there is none. */
+/* The path of the trace with stacks that is of the same process as this trace. False: there is
+ * none. */
 bool record_folder_stacks(char path[PATH_MAX], const char *trace);
 
 #endif

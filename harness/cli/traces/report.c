@@ -1,5 +1,6 @@
-/* chokepoint report: results and traces as a page to look at. The page is made by scripts/report.py, of what
- * `diagnose` and `list` print as JSON: all that is computed is computed there. */
+/* chokepoint report: results and traces as a page to look at. The page is made by
+ * scripts/report.py, of what `diagnose` and `list` print as JSON: all that is computed is computed
+ * there. */
 #include "harness/base/rows.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"

@@ -55,7 +55,8 @@ static int is_trace_name(const struct dirent *entry)
            (formats_have_ending(trace_formats, entry->d_name) || ends_in(entry->d_name, PICKLE));
 }
 
-/* The name by which a file is sorted: numbers count as numbers, and the variant before the fix comes first. */
+/* The name by which a file is sorted: numbers count as numbers, and the variant before the fix
+ * comes first. */
 static void sorted_as(char key[NAME_MAX + 8], const char *name)
 {
     static const char last[] = ".after.", first[] = ".before.";
@@ -129,8 +130,9 @@ static enum status add_folder(struct trace_paths *paths, const char *folder)
     return STATUS_OK;
 }
 
-/* A run into a folder that has traces writes its own beside them, into "traces-2", and then removes the
- * others: so the name that was typed for the run before is looked up where this run's traces are. */
+/* A run into a folder that has traces writes its own beside them, into "traces-2", and then removes
+ * the others: so the name that was typed for the run before is looked up where this run's traces
+ * are. */
 static enum status add_file(struct trace_paths *paths, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct trace_paths {
-    /* [count], in the order of the arguments; those of a folder by name, numbers in it by value: rank2
-     * before rank10. */
+    /* [count], in the order of the arguments; those of a folder by name, numbers in it by value:
+     * rank2 before rank10. */
     const char **items;
     int count;
     int64_t room;
@@ -17,11 +17,12 @@ struct trace_paths {
     bool takes_snapshots; /* the caller's: of memory, in folders */
 };
 
-/* `paths` has zeros but for what the caller sets. A folder stands for its files that end as a trace format does (formats.h); one with a result.json, or that file
- * itself, for the traces beside it. "-" is standard input. FOLDER/traces/NAME that is not there stands for
- * the trace of that name which FOLDER/result.json has, in traces-2 say. Others are taken as they are.
- * BAD_INPUT: a folder cannot be read or has no trace; with `skip`, which may be NULL, it is called for each
- * of these (status_last() has the error), and the others are taken. OUT_OF_MEMORY. Release in every case. */
+/* `paths` has zeros but for what the caller sets. A folder stands for its files that end as a trace
+ * format does (formats.h); one with a result.json, or that file itself, for the traces beside it.
+ * "-" is standard input. FOLDER/traces/NAME that is not there stands for the trace of that name
+ * which FOLDER/result.json has, in traces-2 say. Others are taken as they are. BAD_INPUT: a folder
+ * cannot be read or has no trace; with `skip`, which may be NULL, it is called for each of these
+ * (status_last() has the error), and the others are taken. OUT_OF_MEMORY. Release in every case. */
 enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,
                              void (*skip)(void *context), void *context);
 void trace_paths_release(struct trace_paths *paths);

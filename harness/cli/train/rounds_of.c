@@ -19,10 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An even number, so that each side goes first as often; three per side are the least that compare asks for. */
+/* An even number, so that each side goes first as often; three per side are the least that compare
+ * asks for. */
 enum { ROUNDS = 4 };
 
-/* Options of these groups say what is measured, and how; those of later groups where it is shown. */
+/* Options of these groups say what is measured, and how; those of later groups where it is
+ * shown. */
 enum { LAST_MEASURED_GROUP = 2 };
 
 static const char *const side_names[SIDES] = { "old", "new" };
@@ -88,8 +90,8 @@ static bool was_given(const struct flags *flags, const char *name)
     return false;
 }
 
-/* The user's command as the shell takes it, with OLD or NEW and the file as its arguments 1 and 2: they are words
- * there whatever is in them. *text is malloc'd. */
+/* The user's command as the shell takes it, with OLD or NEW and the file as its arguments 1 and 2:
+ * they are words there whatever is in them. *text is malloc'd. */
 static enum status shell_of(char **text, const char *command)
 {
     static const struct {
@@ -122,8 +124,8 @@ out:
     return status;
 }
 
-/* The words that the program of a side is called with; the same on both sides, or two that differ in nothing but the
- * program's name. */
+/* The words that the program of a side is called with; the same on both sides, or two that differ
+ * in nothing but the program's name. */
 static enum status measuring_words(struct words *words, const struct rounds *rounds,
                                    enum compare_side side)
 {

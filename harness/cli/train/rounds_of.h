@@ -1,11 +1,13 @@
-/* bench and run --rounds-of OLD NEW: measures two builds of chokepoint in turns and compares them; bench also two
- * programs of Google Benchmark, and with --command whatever writes a file of results (benchmark_file.h).
+/* bench and run --rounds-of OLD NEW: measures two builds of chokepoint in turns and compares them;
+ * bench also two programs of Google Benchmark, and with --command whatever writes a file of results
+ * (benchmark_file.h).
  *
- * Each round starts both programs, one after the other, and every second round the other way round (old new,
- * new old, ...): a machine that drifts, or alternates by itself, hits both alike. Nothing runs beside them, and
- * nothing but the program differs: both get the same command line, letter for letter, because even the
- * length of a path moves the stack and with it a time (Mytkowicz et al., "Producing Wrong Data Without Doing
- * Anything Obviously Wrong!", ASPLOS 2009). The verdict and the exit code are those of `compare`. */
+ * Each round starts both programs, one after the other, and every second round the other way round
+ * (old new, new old, ...): a machine that drifts, or alternates by itself, hits both alike. Nothing
+ * runs beside them, and nothing but the program differs: both get the same command line, letter for
+ * letter, because even the length of a path moves the stack and with it a time (Mytkowicz et al.,
+ * "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009). The verdict and the
+ * exit code are those of `compare`. */
 #ifndef HARNESS_CLI_TRAIN_ROUNDS_OF_H
 #define HARNESS_CLI_TRAIN_ROUNDS_OF_H
 
@@ -28,13 +30,14 @@ struct rounds_of_command {
     const char *like; /* its option that repeats the work of an earlier result; NULL: it has none */
 };
 
-/* The programs are the first two arguments of `flags`, and each run gets the others and the options of groups 1
- * and 2. A program that does not know the command's name, as those of Google Benchmark, is started without it. With
- * a command of the user's own, that is run by /bin/sh: {program} is OLD or NEW there, whatever these are, and {out} the
- * file that it has to write. The results are flags->out/old-1 and new-1, old-2 ...; a run that did not end well leaves
- * "unfinished" there at most. *exit_code is that of `compare`, and otherwise never 1: BAD_USAGE, and
- * BAD_INPUT, or NO_DEVICE where its own exit code says so, when a program does not end well. INTERRUPTED after the
- * rounds so far were compared. */
+/* The programs are the first two arguments of `flags`, and each run gets the others and the options
+ * of groups 1 and 2. A program that does not know the command's name, as those of Google Benchmark,
+ * is started without it. With a command of the user's own, that is run by /bin/sh: {program} is OLD
+ * or NEW there, whatever these are, and {out} the file that it has to write. The results are
+ * flags->out/old-1 and new-1, old-2 ...; a run that did not end well leaves "unfinished" there at
+ * most. *exit_code is that of `compare`, and otherwise never 1: BAD_USAGE, and BAD_INPUT, or
+ * NO_DEVICE where its own exit code says so, when a program does not end well. INTERRUPTED after
+ * the rounds so far were compared. */
 enum status rounds_of_measure(const struct rounds_of *rounds_of,
                               const struct rounds_of_command *command, const struct flags *flags,
                               int *exit_code);

@@ -1,8 +1,8 @@
 /* chokepoint run: scenarios one after the other, each in a child process, then pairs of kernels.
  *
  * Everything that could refuse the whole run is tried first: the names, the device, the images, the
- * result folder. The result file is written anew after each scenario, so an early end costs only the
- * scenario that runs. */
+ * result folder. The result file is written anew after each scenario, so an early end costs only
+ * the scenario that runs. */
 #include "harness/base/rows.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/choose.h"
@@ -46,7 +46,8 @@ struct run {
     int count; /* results so far */
 };
 
-/* Opens the device once, to learn that it is there and what it is; every child then opens the same. */
+/* Opens the device once, to learn that it is there and what it is; every child then opens the
+ * same. */
 static enum status resolve_device(struct run *run)
 {
     enum status status = STATUS_OK;
@@ -63,8 +64,8 @@ out:
     return status;
 }
 
-/* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or the
- * variant is refused, which its child reports. */
+/* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or
+ * the variant is refused, which its child reports. */
 static int peak_of(const struct run *run, const struct scenario *scenario, enum variant variant)
 {
     struct protocol protocol = flags_protocol(&run->flags);
@@ -83,7 +84,8 @@ static int roof_tries(const struct run *run)
     return run->flags.quick ? ROOF_TRIES_QUICK : ROOF_TRIES;
 }
 
-/* The limits for a variant's precision, unless they are known already. A run goes on without them. */
+/* The limits for a variant's precision, unless they are known already. A run goes on without
+ * them. */
 static void measure_ceilings_of(struct run *run, int peak)
 {
     if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
@@ -99,8 +101,8 @@ static void measure_ceilings(struct run *run)
             measure_ceilings_of(run, peak_of(run, scenarios[i], (enum variant)v));
 }
 
-/* A step that was faster than the peak shows that the peak is too low: it is measured again, and the faster one
- * counts. A step that is still above it stays a doubt (utilisation.h). */
+/* A step that was faster than the peak shows that the peak is too low: it is measured again, and
+ * the faster one counts. A step that is still above it stays a doubt (utilisation.h). */
 static void raise_ceilings(struct run *run, struct scenario_result *result)
 {
     for (int v = 0; v < VARIANT_COUNT && !interrupt_signal(); v++) {
@@ -292,9 +294,9 @@ static bool lacks_trace(const struct scenario_result *result)
            result->tracing[VARIANT_AFTER].reason[0] != '\0';
 }
 
-/* A run fails when a bottleneck was neither shown nor known to be impossible here, and when all were
- * skipped: then nothing was tested. In A/A, where nothing is to be shown, it also fails by a false alarm.
- * Strictly, all must have shown what they are about. */
+/* A run fails when a bottleneck was neither shown nor known to be impossible here, and when all
+ * were skipped: then nothing was tested. In A/A, where nothing is to be shown, it also fails by a
+ * false alarm. Strictly, all must have shown what they are about. */
 static bool is_well(const struct run *run)
 {
     const bool lenient = !run->flags.strict;
@@ -311,7 +313,8 @@ static bool is_well(const struct run *run)
     return run_lessons_are_well(&run->lessons) && (!are_all_skipped(run) || run->lessons.count > 0);
 }
 
-/* Goes to stderr, since it is not a result, and before anything is overwritten, so that the user can still stop. */
+/* Goes to stderr, since it is not a result, and before anything is overwritten, so that the user
+ * can still stop. */
 static void announce(const struct result_folder *folder)
 {
     char text[PATH_MAX + 256];

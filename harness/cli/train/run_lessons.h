@@ -16,10 +16,12 @@ struct run_lessons {
 /* The words of --arch, in the order of lesson_arches. */
 #define RUN_LESSONS_ARCHES "80|90|100"
 
-/* BAD_USAGE for options that ask for times or ranks of what has neither. With --aa, `all` leaves the kernels out. */
+/* BAD_USAGE for options that ask for times or ranks of what has neither. With --aa, `all` leaves
+ * the kernels out. */
 enum status run_lessons_check(struct choice *choice, const struct flags *flags);
 
-/* Adds each result to the file, with times if the device is a GPU. Ends early, with OK, when the run is to stop. */
+/* Adds each result to the file, with times if the device is a GPU. Ends early, with OK, when the
+ * run is to stop. */
 enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
                                 const struct device_properties *device, struct result_file *file);
 bool run_lessons_are_well(const struct run_lessons *lessons);

@@ -94,7 +94,8 @@ static bool is_folder(const char *given, const char *stored)
            (realpath(stored, path) != NULL && strcmp(given, path) == 0);
 }
 
-/* A flag that was given must not contradict the file; one that was not becomes what the file says. */
+/* A flag that was given must not contradict the file; one that was not becomes what the file
+ * says. */
 static enum status take_flags(const struct like *like, const char *name,
                               const struct training_config *config, struct flags *flags)
 {

@@ -1,6 +1,6 @@
-/* run --like RESULT: does the work of an earlier run again, so that `compare` compares the two. It takes over
- * what that run was given (seed, images, device memory, --quick) and what it chose: the size of the images
- * that brought host and device work into balance, and the length of windows. */
+/* run --like RESULT: does the work of an earlier run again, so that `compare` compares the two. It
+ * takes over what that run was given (seed, images, device memory, --quick) and what it chose: the
+ * size of the images that brought host and device work into balance, and the length of windows. */
 #ifndef HARNESS_CLI_TRAIN_RUN_LIKE_H
 #define HARNESS_CLI_TRAIN_RUN_LIKE_H
 
@@ -13,9 +13,10 @@ struct like {
     double window_seconds[CHOICE_MAX]; /* 0: not known */
 };
 
-/* Reads the result file `path`, or that in a folder. Where no scenario is chosen, those that it measured are.
- * Fills in the flags. BAD_INPUT where it is no result of run, did not measure a
- * chosen scenario, or states settings that are unknown here; BAD_USAGE where a flag contradicts it. */
+/* Reads the result file `path`, or that in a folder. Where no scenario is chosen, those that it
+ * measured are. Fills in the flags. BAD_INPUT where it is no result of run, did not measure a
+ * chosen scenario, or states settings that are unknown here; BAD_USAGE where a flag contradicts
+ * it. */
 enum status like_read(struct like *like, const char *path, struct flags *flags,
                       struct choice *choice);
 

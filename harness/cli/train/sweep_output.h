@@ -5,8 +5,8 @@
 #include "harness/lab/search/sweep.h"
 #include "harness/text/page.h"
 
-/* A row per value, or a table with a row for each value of the first knob and a column for each of the
- * second; then what is enough. */
+/* A row per value, or a table with a row for each value of the first knob and a column for each of
+ * the second; then what is enough. */
 enum status sweep_print(const struct page *page, const struct knob_sweep *sweep);
 
 /* The same as JSON on standard output, with rows for Google Benchmark's tools. */

@@ -225,8 +225,9 @@ static enum status print_json_one(const struct train *train, const struct traini
     return train_print_json(&json, root);
 }
 
-/* The ceilings are measured after the training, whose memory is free again; not after an interrupt. If a step was faster
- * than the peak, they are measured once more. They take longer than a short training, whose trace alone asks for them. */
+/* The ceilings are measured after the training, whose memory is free again; not after an interrupt.
+ * If a step was faster than the peak, they are measured once more. They take longer than a short
+ * training, whose trace alone asks for them. */
 static struct utilisation measure_utilisation(const struct train *train,
                                               const struct device_properties *device,
                                               const struct measurement *measurement)
@@ -251,7 +252,8 @@ static struct utilisation measure_utilisation(const struct train *train,
     return utilisation;
 }
 
-/* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open. */
+/* Records steps as `exec --trace` does, of the configuration as it was measured. No device is
+ * open. */
 static enum status record_trace(struct train *train, const struct device_properties *device,
                                 const struct measurement *measurement,
                                 const struct ceilings *ceilings, struct diagnosis *diagnosis)
@@ -286,8 +288,8 @@ static void print_saved(const struct page *page, const char *folder, int64_t ste
                    (long long)steps, folder, folder);
 }
 
-/* The device is closed before the trace is recorded, which opens it anew. The figures are printed even if
- * that fails. */
+/* The device is closed before the trace is recorded, which opens it anew. The figures are printed
+ * even if that fails. */
 static enum status train_one(struct train *train, struct device **device, const struct page *page)
 {
     enum status status = STATUS_OK, outcome = STATUS_OK;
@@ -313,7 +315,8 @@ static enum status train_one(struct train *train, struct device **device, const 
 
     TRY_OUT(knobs_resolve(&train->config, &properties));
     TRY_OUT(knobs_print(&train->config, settings, sizeof settings));
-    /* Opened once more by the training, but what is wrong with them is said before anything else. */
+    /* Opened once more by the training, but what is wrong with them is said before anything
+     * else. */
     TRY_OUT(dataset_open(&dataset, &train->config.data));
     if (train->config.saving.resume[0] != '\0')
         TRY_OUT(state_check(&train->config, dataset));

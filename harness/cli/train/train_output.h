@@ -17,8 +17,8 @@ void train_print_settings(const struct page *page, const struct device_propertie
 /* The images that were found in the user's folder. */
 void train_print_images(const struct page *page, const char *folder, const struct dataset *images);
 
-/* The table of losses: a measure_warmed_up, which prints its heading, and a measure_report; the context of
- * both is the page. */
+/* The table of losses: a measure_warmed_up, which prints its heading, and a measure_report; the
+ * context of both is the page. */
 void train_print_warmup(void *context, int64_t first, int64_t last);
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss);

@@ -35,7 +35,8 @@ const char *excerpt_category_name(enum excerpt_kind kind, int category)
 
 /* --- The steps that stand for all --- */
 
-/* How far the parts of the steps from `first` on, `count` of them, are from those of the mean step. */
+/* How far the parts of the steps from `first` on, `count` of them, are from those of the mean
+ * step. */
 static double distance(const struct steps *steps, int64_t first, int64_t count)
 {
     double distance = 0;

@@ -1,14 +1,14 @@
-/* A part of a timeline to be drawn: some steps that stand for all, and in rows what the host and the
- * devices did in them.
+/* A part of a timeline to be drawn: some steps that stand for all, and in rows what the host and
+ * the devices did in them.
  *
- * Chosen are those neighbours among the steps whose breakdown (steps.h) is closest to the mean of all: the
- * sum over the parts of how much both differ; the first of equals. Where nothing marks steps, it is the
- * whole window of idle.h, or all that the host did where no device worked.
+ * Chosen are those neighbours among the steps whose breakdown (steps.h) is closest to the mean of
+ * all: the sum over the parts of how much both differ; the first of equals. Where nothing marks
+ * steps, it is the whole window of idle.h, or all that the host did where no device worked.
  *
- * A picture has fewer pixels than a trace has events. So neighbours in a row become one bar as long as that
- * bar, with the gaps between them, is shorter than an EXCERPT_PARTS-th of the excerpt: a row has at most
- * twice as many bars, and those that overlap others. A bar has the name and the category of its longest
- * event, and says how many it stands for. */
+ * A picture has fewer pixels than a trace has events. So neighbours in a row become one bar as long
+ * as that bar, with the gaps between them, is shorter than an EXCERPT_PARTS-th of the excerpt: a
+ * row has at most twice as many bars, and those that overlap others. A bar has the name and the
+ * category of its longest event, and says how many it stands for. */
 #ifndef HARNESS_DESK_ANALYSIS_EXCERPT_H
 #define HARNESS_DESK_ANALYSIS_EXCERPT_H
 

@@ -55,7 +55,8 @@ static struct annotations collect(struct arena *scratch, const struct timeline *
     return regions;
 }
 
-/* The time that regions of a kind take, from number `first` to before `end`; 0: one is within another. */
+/* The time that regions of a kind take, from number `first` to before `end`; 0: one is within
+ * another. */
 static int64_t covered_ns(const struct annotations *regions, int64_t first, int64_t end)
 {
     int64_t ns = 0;

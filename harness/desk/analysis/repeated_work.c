@@ -1,5 +1,5 @@
-/* Names of work are counted, and tried from the rarest on, up to CANDIDATES_MOST of them: each try is one pass over the
- * work. */
+/* Names of work are counted, and tried from the rarest on, up to CANDIDATES_MOST of them: each try
+ * is one pass over the work. */
 #include "harness/desk/analysis/repeated_work.h"
 
 #include "harness/base/bisect.h"

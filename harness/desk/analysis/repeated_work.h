@@ -1,12 +1,14 @@
-/* Work that repeats: the steps of a trace that has neither marks nor regions nor an optimizer's calls.
+/* Work that repeats: the steps of a trace that has neither marks nor regions nor an optimizer's
+ * calls.
  *
- * A loop gives its device the same work again and again. In the order of launches, the rarest name of work between whose
- * occurrences the same work comes is an anchor, and a step is the time from one launch of it to the next. Two pieces are
- * the same if WORK_ALIKE of their work has the same names; WORK_PIECES of the pieces must be so, with WORK_SHARE of all work
- * and of the recording in them.
+ * A loop gives its device the same work again and again. In the order of launches, the rarest name
+ * of work between whose occurrences the same work comes is an anchor, and a step is the time from
+ * one launch of it to the next. Two pieces are the same if WORK_ALIKE of their work has the same
+ * names; WORK_PIECES of the pieces must be so, with WORK_SHARE of all work and of the recording in
+ * them.
  *
- * Layers repeat too, within one step. An iteration differs from a layer in that host and device meet: by a
- * copy between them, or a wait. */
+ * Layers repeat too, within one step. An iteration differs from a layer in that host and device
+ * meet: by a copy between them, or a wait. */
 #ifndef HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
 #define HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
 
@@ -18,7 +20,8 @@ enum { WORK_REPEATS_LEAST = 5 }; /* pieces: fewer may look alike by chance */
 #define WORK_PIECES 0.8
 #define WORK_SHARE  0.6
 
-/* Steps without a mark (steps.h), whose `anchor` is the name of that work; none if no work repeats so. */
+/* Steps without a mark (steps.h), whose `anchor` is the name of that work; none if no work repeats
+ * so. */
 struct steps repeated_work_of(struct arena *arena, const struct timeline *timeline);
 
 #endif

@@ -48,11 +48,12 @@ struct summary {
     struct idle idle;
     struct trace_graph graph;
     struct call_tree calls; /* in the window of `idle` */
-    struct host_operators
-        operators; /* in the window of `idle`; zeros unless the host computes itself */
-    double
-        product_fixed_ns; /* of those that come with every forward pass (products.h); NAN: unknown */
-    /* The rest of a digest, which has no tables of events: counts say how many there were. NULL: it is of a trace. */
+    /* in the window of `idle`; zeros unless the host computes itself */
+    struct host_operators operators;
+    double product_fixed_ns; /* of those that come with every forward pass (products.h); NAN:
+                                unknown */
+    /* The rest of a digest, which has no tables of events: counts say how many there were. NULL: it
+     * is of a trace. */
     const struct held *held;
 };
 

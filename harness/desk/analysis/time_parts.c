@@ -62,8 +62,8 @@ static int64_t find_part(struct splitting *splitting, enum part_kind kind, const
     return parts->count++;
 }
 
-/* Finds the begin of each step on the device: with the first computation that was launched in it. One that launched none
- * begins with its annotation. None begins before the one before it. */
+/* Finds the begin of each step on the device: with the first computation that was launched in it.
+ * One that launched none begins with its annotation. None begins before the one before it. */
 static void find_steps(struct splitting *splitting)
 {
     const struct steps *steps = &splitting->summary->steps;
@@ -220,7 +220,8 @@ static void find_operators(struct splitting *splitting)
 
 /* --- The window --- */
 
-/* Takes the part of the piece that no earlier one has taken, of its own kind or of those that come first. */
+/* Takes the part of the piece that no earlier one has taken, of its own kind or of those that come
+ * first. */
 static void take_piece(struct splitting *splitting, const struct piece *piece, int64_t *until_ns,
                        struct intervals *own)
 {

@@ -136,8 +136,8 @@ struct difference {
     bool overlap;
 };
 
-/* If the rows as a whole moved, one that moved the same way needs no more than the usual chance of statistics. With one
- * file per side nobody saw the noise, so all rows share the chance. */
+/* If the rows as a whole moved, one that moved the same way needs no more than the usual chance of
+ * statistics. With one file per side nobody saw the noise, so all rows share the chance. */
 static double chance_of(const struct compared_row *row, double change, const struct run_noise *runs,
                         const struct compare_rule *rule)
 {
@@ -180,7 +180,8 @@ static void judge(struct compared_row *row, const struct difference *difference,
         call(row, change > 0, rule);
 }
 
-/* Zero has no ratio. Two all-zero sides are equal; all-zero against all-positive is a clear change. */
+/* Zero has no ratio. Two all-zero sides are equal; all-zero against all-positive is a clear
+ * change. */
 static void judge_with_zeros(struct compared_row *row, const struct side sides[SIDES],
                              const struct compare_rule *rule)
 {

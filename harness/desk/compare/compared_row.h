@@ -1,26 +1,27 @@
 /* The verdict on one row: faster, same, slower, or undecided.
  *
- * The change is new over base, each the geometric mean of its runs (row_sides.h). From the noise of a run
- * follow, by Student's t, an interval of 95% and a verdict:
- * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes it in
- *   one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is no change
- *   (sides_overlap());
+ * The change is new over base, each the geometric mean of its runs (row_sides.h). From the noise of
+ * a run follow, by Student's t, an interval of 95% and a verdict:
+ * - slower, faster: the change is beyond the threshold, and farther from 0 than noise alone takes
+ * it in one comparison of 100; and the runs of the two sides hardly overlap, so that one odd run is
+ * no change (sides_overlap());
  * - same: the whole interval is within the threshold;
  * - undecided: neither; the row says what it would take.
- * Where the rows as a whole moved (run_noise_moved()), one that moved with them is called from one chance of 20 on. With
- * one file per side, whose noise is only stated, all rows together have the chance of one in 100, and a row whose
- * repetitions vary by more than what was stated is undecided: the statement is not of it.
+ * Where the rows as a whole moved (run_noise_moved()), one that moved with them is called from one
+ * chance of 20 on. With one file per side, whose noise is only stated, all rows together have the
+ * chance of one in 100, and a row whose repetitions vary by more than what was stated is undecided:
+ * the statement is not of it.
  *
- * A change that slows the common case and leaves the best as it is would be missed. Therefore a row that
- * is neither slower nor faster by its best repetitions is judged once more by the same rules with the
- * medians in their place, and if these call it, the row says so. */
+ * A change that slows the common case and leaves the best as it is would be missed. Therefore a row
+ * that is neither slower nor faster by its best repetitions is judged once more by the same rules
+ * with the medians in their place, and if these call it, the row says so. */
 #ifndef HARNESS_DESK_COMPARE_COMPARED_ROW_H
 #define HARNESS_DESK_COMPARE_COMPARED_ROW_H
 
 #include "harness/desk/compare/row_sides.h"
 
-/* "faster" is better, "slower" is worse, whatever the metric. Its name tells which way that is (metric_name.h), or the
- * caller does. Where neither does, a row that moved is undecided. */
+/* "faster" is better, "slower" is worse, whatever the metric. Its name tells which way that is
+ * (metric_name.h), or the caller does. Where neither does, a row that moved is undecided. */
 enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
 
 struct compare_rule {
@@ -65,33 +66,36 @@ struct compared_row {
     enum compare_place place; /* that value, change, interval and noise are of */
     enum compare_verdict verdict;
     double shows; /* of undecided: the least change that this noise lets be seen; NaN: not known */
-    int runs_needed; /* per side for a change of twice the threshold; 0: not known; at most RUNS_MOST + 1 */
+    int runs_needed;   /* per side for a change of twice the threshold; 0: not known; at most
+                          RUNS_MOST + 1 */
     bool lacks_runs;   /* undecided because one file per side shows no noise; `reason` says so */
     bool lacks_better; /* undecided because it moved, and nobody says which way is better */
     char reason[320];  /* where the verdict does not say all; else "" */
-    char
-        because[320]; /* of slower: what stands out in its traces; "": nothing, or there are none */
-    char lost[256];   /* repetitions and files that gave no value, and why; "": none */
-    bool fewer;       /* a smaller share of new's files than of base's has a value */
+    /* of slower: what stands out in its traces; "": nothing, or there are none */
+    char because[320];
+    char lost[256]; /* repetitions and files that gave no value, and why; "": none */
+    bool fewer;     /* a smaller share of new's files than of base's has a value */
     bool lost_more; /* ... the files have values, but new lost a larger share of its repetitions */
 };
 
-/* "runs of one side vary by": how a row's noise is known, for a sentence that goes on with how much. */
+/* "runs of one side vary by": how a row's noise is known, for a sentence that goes on with how
+ * much. */
 const char *compare_noise_words(enum compare_noise noise);
 
 enum { RUNS_MOST = 100 }; /* no advice asks for more */
 
-/* Chance that noise alone is called a change by the best repetitions; with that by the median, 0.01 together. */
+/* Chance that noise alone is called a change by the best repetitions; with that by the median, 0.01
+ * together. */
 #define COMPARE_ALARM 0.008
 
-/* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by `between`
- * and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three are logarithms, or
- * relative where they are small. */
+/* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by
+ * `between` and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three
+ * are logarithms, or relative where they are small. */
 int compare_runs_needed(double between, double target, double limit);
 
 /* The verdict on a row that both sides have: fills everything but name, lost and fewer.
- * `base` and `after` are the rows of the files that have it. `noise` was learned from all rows of the same files, [PLACES]; NULL,
- * or of no rows: the row stands for itself. OUT_OF_MEMORY. */
+ * `base` and `after` are the rows of the files that have it. `noise` was learned from all rows of
+ * the same files, [PLACES]; NULL, or of no rows: the row stands for itself. OUT_OF_MEMORY. */
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
                          const struct run_noise *noise, const struct compare_rule *rule);

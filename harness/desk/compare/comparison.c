@@ -99,7 +99,8 @@ static void explain_losses(struct compared_row *row, const struct losses losses[
             print_losses(row->lost, sizeof row->lost, side_names[side], &losses[side]);
 }
 
-/* Whether new lost a larger share of its repetitions. Files of aggregates do not tell how many there were. */
+/* Whether new lost a larger share of its repetitions. Files of aggregates do not tell how many
+ * there were. */
 static bool lost_more(const struct losses losses[SIDES])
 {
     const struct losses *base = &losses[SIDE_BASE], *after = &losses[SIDE_NEW];

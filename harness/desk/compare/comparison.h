@@ -1,8 +1,8 @@
 /* Compares one set of benchmark files with another, row by row.
  *
- * A row is gathered by its name from all files of a side; each file that has a value of it is one run
- * (row_sides.h), and compared_row.h explains the verdicts. machines.h says which files may be compared at all; a
- * row whose files did different work (workload.h) has no change. */
+ * A row is gathered by its name from all files of a side; each file that has a value of it is one
+ * run (row_sides.h), and compared_row.h explains the verdicts. machines.h says which files may be
+ * compared at all; a row whose files did different work (workload.h) has no change. */
 #ifndef HARNESS_DESK_COMPARE_COMPARISON_H
 #define HARNESS_DESK_COMPARE_COMPARISON_H
 
@@ -19,9 +19,9 @@ struct comparison {
     struct run_noise run_noise[PLACES];
 };
 
-/* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is known from the
- * files' dates. The comparison borrows the files.
- * BAD_USAGE when no row is wanted or none has the metric. */
+/* Compares the rows for which `wanted` says yes (NULL: all). Whether the sides took turns is known
+ * from the files' dates. The comparison borrows the files. BAD_USAGE when no row is wanted or none
+ * has the metric. */
 typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files *sides,
                             const struct compare_rule *rule, compare_wanted *wanted, void *context);

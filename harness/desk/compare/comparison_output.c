@@ -115,8 +115,8 @@ static bool is_said_once(const struct view *view, const struct compared_row *row
            (is_hidden(row, row->noise) && view->hidden[row->noise] > 1);
 }
 
-/* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost; "" when there is
- * nothing to say. */
+/* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost;
+ * "" when there is nothing to say. */
 static void note_of(const struct view *view, const struct compared_row *row, char text[NOTE])
 {
     const char *reason = is_said_once(view, row) ? "" : row->reason;
@@ -152,7 +152,8 @@ static void print_statistic(const struct page *page, const struct comparison *co
         page_paragraph(page, INK_DIM, "%s, one value per file", comparison->rule.metric);
 }
 
-/* A change, its interval and the verdict say most: the others go first where the screen is narrow. */
+/* A change, its interval and the verdict say most: the others go first where the screen is
+ * narrow. */
 enum { COLUMNS = 7 };
 
 static void print_rows(const struct page *page, const struct view *view)
@@ -297,7 +298,8 @@ static double weight_of(const struct compared_row *row)
     return isnan(row->change) ? -1 : fabs(row->change);
 }
 
-/* The heaviest row of that fault after row `last`, by weight and then by place; -1: there is none. */
+/* The heaviest row of that fault after row `last`, by weight and then by place; -1: there is
+ * none. */
 static int next_deciding(const struct view *view, const char *fault, int last)
 {
     const struct compared_row *rows = view->comparison->rows;

@@ -19,17 +19,17 @@ struct comparison_remarks {
     struct compare_gate gate;
     bool passes; /* and why not: of comparison_passes() */
     char why[320];
-    bool
-        only_changed; /* leave out rows that are the same or undecided, unless the gate fails by them */
-    bool all_rows; /* in Markdown, even beyond COMPARISON_COMMENT bytes */
+    bool only_changed; /* leave out rows that are the same or undecided, unless the gate fails by
+                          them */
+    bool all_rows;     /* in Markdown, even beyond COMPARISON_COMMENT bytes */
 };
 
-/* A comment on GitHub takes 65,536 characters. Markdown leaves out rows beyond so many bytes, those first that
- * matter least, and says how many. */
+/* A comment on GitHub takes 65,536 characters. Markdown leaves out rows beyond so many bytes, those
+ * first that matter least, and says how many. */
 enum { COMPARISON_COMMENT = 64000 };
 
-/* The totals, and the rows that decide, stand where they are seen first: at the end in a terminal, at the top in
- * Markdown. OUT_OF_MEMORY. */
+/* The totals, and the rows that decide, stand where they are seen first: at the end in a terminal,
+ * at the top in Markdown. OUT_OF_MEMORY. */
 enum status comparison_page(const struct page *page, const struct comparison *comparison,
                             const struct comparison_remarks *remarks);
 

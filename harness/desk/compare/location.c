@@ -17,8 +17,8 @@ static double at_place(const double *sorted, int count, double place)
     return sorted[below - 1] + (place - below) * (sorted[below] - sorted[below - 1]);
 }
 
-/* The variance of the sample at `place` if as many are drawn from these again: sample i is there with the
- * probability that a beta variable is between (i - 1) / count and i / count. */
+/* The variance of the sample at `place` if as many are drawn from these again: sample i is there
+ * with the probability that a beta variable is between (i - 1) / count and i / count. */
 static double variance_at(const double *sorted, int count, double place)
 {
     double before = 0, mean = 0, squares = 0;

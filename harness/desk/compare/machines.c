@@ -57,7 +57,8 @@ static void processors_text(const struct benchmark_file *file, const char *key, 
     snprintf(text, VALUE, "%s%s", count, count[0] != '\0' ? " CPUs" : "");
 }
 
-/* Members of the context in which files must agree, where both have them; the others are reasons to doubt. */
+/* Members of the context in which files must agree, where both have them; the others are reasons to
+ * doubt. */
 static const struct member {
     const char *key, *what;
     member_text *text;

@@ -1,19 +1,19 @@
-/* The smallest change that a gate of N files per side would see, from files of one version: how much their runs vary
- * tells it before the gate is set up. */
+/* The smallest change that a gate of N files per side would see, from files of one version: how
+ * much their runs vary tells it before the gate is set up. */
 #ifndef HARNESS_DESK_COMPARE_PLAN_H
 #define HARNESS_DESK_COMPARE_PLAN_H
 
 #include "harness/desk/compare/comparison.h"
 #include "harness/text/page.h"
 
-/* The least change that is called in nineteen of twenty comparisons of `files` per side: a run varies by `between`, known
- * with `freedom` degrees of freedom, changes up to `limit` do not count. All but `files` and `freedom` are
- * logarithms. INFINITY: none is. */
+/* The least change that is called in nineteen of twenty comparisons of `files` per side: a run
+ * varies by `between`, known with `freedom` degrees of freedom, changes up to `limit` do not count.
+ * All but `files` and `freedom` are logarithms. INFINITY: none is. */
 double plan_sees(double between, double freedom, int files, double limit);
 
-/* Prints it for the rows for which `wanted` says yes (NULL: all), as half of them and nine of ten of them have it.
- * BAD_USAGE: fewer than two files, or no row is in all of them with values above 0; BAD_INPUT: the files are of
- * several machines; OUT_OF_MEMORY. */
+/* Prints it for the rows for which `wanted` says yes (NULL: all), as half of them and nine of ten
+ * of them have it. BAD_USAGE: fewer than two files, or no row is in all of them with values above
+ * 0; BAD_INPUT: the files are of several machines; OUT_OF_MEMORY. */
 enum status plan_print(const struct page *page, const struct compare_files *files,
                        const struct compare_rule *rule, compare_wanted *wanted, void *context);
 

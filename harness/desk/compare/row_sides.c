@@ -108,7 +108,8 @@ static void add_within(struct variance *variance, const struct side *side)
     }
 }
 
-/* The variance that the repetitions of the runs explain, as if every run were the first again; 0: not known. */
+/* The variance that the repetitions of the runs explain, as if every run were the first again; 0:
+ * not known. */
 static double variance_of_locations(const struct side sides[SIDES])
 {
     double sum = 0;

@@ -1,20 +1,20 @@
 /* The runs of one row, side against side: where they are, how much they vary,
  * whether they are apart.
  *
- * The unit of observation is a run, that is a file: what the machine does between two runs (its clock,
- * its neighbours, the addresses of its memory) moves all repetitions of a run alike, so ten repetitions are
- * not ten observations. A run counts with its best repetition (location.h); a side is the geometric mean
- * of its runs.
+ * The unit of observation is a run, that is a file: what the machine does between two runs (its
+ * clock, its neighbours, the addresses of its memory) moves all repetitions of a run alike, so ten
+ * repetitions are not ten observations. A run counts with its best repetition (location.h); a side
+ * is the geometric mean of its runs.
  *
  * The noise of a run is its relative standard deviation
- * - between the runs of one side, where a side has several: as all rows tell together (run_noise.h),
- *   or, where rows are few or not in all files, as the row tells alone; but no less than the best of
- *   so many repetitions can vary by itself;
- * - of one file against one file not known, since nobody saw two runs of one side. How far repetitions vary
- *   within a run says little about it: of 21 pairs of quick runs of one program on two busy cores,
- *   9 had rows of the same work that differed 1.6 to 3.5 times, by more than repetitions explained. Only a count
- *   that is the same in all repetitions of each file, as of launches, is taken to have no noise; a time never
- *   is, since equal ones are rounded;
+ * - between the runs of one side, where a side has several: as all rows tell together
+ * (run_noise.h), or, where rows are few or not in all files, as the row tells alone; but no less
+ * than the best of so many repetitions can vary by itself;
+ * - of one file against one file not known, since nobody saw two runs of one side. How far
+ * repetitions vary within a run says little about it: of 21 pairs of quick runs of one program on
+ * two busy cores, 9 had rows of the same work that differed 1.6 to 3.5 times, by more than
+ * repetitions explained. Only a count that is the same in all repetitions of each file, as of
+ * launches, is taken to have no noise; a time never is, since equal ones are rounded;
  * - at least what the caller says, and then also what repetitions vary by. */
 #ifndef HARNESS_DESK_COMPARE_ROW_SIDES_H
 #define HARNESS_DESK_COMPARE_ROW_SIDES_H
@@ -41,13 +41,13 @@ struct side {
 bool side_is_positive(const struct side *side);
 bool side_is_zero(const struct side *side);
 
-/* Repetitions of the run that has the fewest; a run with one repetition, or whose file holds aggregates
- * only, counts as 1. */
+/* Repetitions of the run that has the fewest; a run with one repetition, or whose file holds
+ * aggregates only, counts as 1. */
 int sides_fewest_repetitions(const struct side sides[SIDES]);
 
-/* Fills locations, logs and mean of both sides, whose values are all above 0. At PLACE_BEST, all runs are
- * asked for what the best repetition is of the run with the fewest, and `largest` says that the largest is
- * the best; at PLACE_MIDDLE for their medians. OUT_OF_MEMORY. */
+/* Fills locations, logs and mean of both sides, whose values are all above 0. At PLACE_BEST, all
+ * runs are asked for what the best repetition is of the run with the fewest, and `largest` says
+ * that the largest is the best; at PLACE_MIDDLE for their medians. OUT_OF_MEMORY. */
 enum status sides_locate(struct side sides[SIDES], enum compare_place place, bool largest);
 
 enum compare_noise { NOISE_UNKNOWN, NOISE_REPETITIONS, NOISE_RUNS, NOISE_ROWS, NOISE_STATED };
@@ -61,18 +61,18 @@ struct side_noise {
     enum compare_noise source;
 };
 
-/* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows of the
- * same files at the same place; NULL, or of no rows: the row stands for itself. `stated` is the least noise;
- * NaN: unknown. `is_count`: equal numbers are exact. */
+/* The sides are those that sides_locate() filled, with locations. `runs` was learned from all rows
+ * of the same files at the same place; NULL, or of no rows: the row stands for itself. `stated` is
+ * the least noise; NaN: unknown. `is_count`: equal numbers are exact. */
 struct side_noise sides_noise(const struct side sides[SIDES], const struct run_noise *runs,
                               double stated, bool is_count);
 
 /* All repetitions of a side; 0 where its files hold only aggregates. */
 int side_repetitions(const struct side *side);
 
-/* Whether the runs of the sides overlap, so that their means differ by outlying runs alone: more than a quarter of
- * all pairs of a base run and a new run are ordered the other way round than the means; a tie counts half.
- * The sides are those that sides_locate() filled. */
+/* Whether the runs of the sides overlap, so that their means differ by outlying runs alone: more
+ * than a quarter of all pairs of a base run and a new run are ordered the other way round than the
+ * means; a tie counts half. The sides are those that sides_locate() filled. */
 bool sides_overlap(const struct side sides[SIDES]);
 
 #endif

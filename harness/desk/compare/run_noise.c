@@ -53,9 +53,9 @@ static double step(const double *centres, int base, int earlier, int later)
     return later < base && earlier >= base ? -difference : difference;
 }
 
-/* Half the variance of the differences between neighbours: what one run varies by beside what drifts.
- * Those between base and new have the sides' own difference in them, which is their mean and falls out.
- * `centres` are the runs' distances from the mean of all runs. */
+/* Half the variance of the differences between neighbours: what one run varies by beside what
+ * drifts. Those between base and new have the sides' own difference in them, which is their mean
+ * and falls out. `centres` are the runs' distances from the mean of all runs. */
 static double common_of_neighbours(const double *centres, int base, int files, const int *turns)
 {
     double mean = 0, squares = 0;
@@ -75,7 +75,8 @@ static double common_of_neighbours(const double *centres, int base, int files, c
     return squares / (files - 2) / 2;
 }
 
-/* `distances` is a copy of the logarithms, which changes; `column` has room for one value per row. */
+/* `distances` is a copy of the logarithms, which changes; `column` has room for one value per
+ * row. */
 static void learn_centres(struct run_noise *noise, double *distances, double *column, int files)
 {
     for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);
@@ -96,7 +97,8 @@ static double learn_common(struct run_noise *noise, int base, int after, const i
                          : sum_of_squares(noise->centres, base + after) / noise->freedom;
 }
 
-/* From one run per side: 1.4826 median absolute deviations of the rows' changes, which have two runs in them. */
+/* From one run per side: 1.4826 median absolute deviations of the rows' changes, which have two
+ * runs in them. */
 static enum status learn_alone(struct run_noise *noise, const double *logs, int rows)
 {
     enum status status = STATUS_OK;

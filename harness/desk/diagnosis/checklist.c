@@ -235,8 +235,8 @@ static bool any_names(const char *id)
     return false;
 }
 
-/* A rule belongs to the question that names it, or else to that of its bottleneck. Rules that only name the one that sets the
- * pace find nothing wrong. */
+/* A rule belongs to the question that names it, or else to that of its bottleneck. Rules that only
+ * name the one that sets the pace find nothing wrong. */
 bool checklist_asks(const struct checklist_question *question, const struct rule *rule)
 {
     if (any_names(rule->id))

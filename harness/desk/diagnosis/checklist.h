@@ -1,8 +1,10 @@
-/* The seven questions that guides on the speed of training ask, in their order, answered for a trace or a run.
+/* The seven questions that guides on the speed of training ask, in their order, answered for a
+ * trace or a run.
  *
- * A view of the findings, which measures and judges nothing itself: each rule belongs to one question, or is about the trace
- * (rules_trace.c). A finding answers its question with no. Without one the answer is yes, with the figure that the rules
- * looked at, unless the trace lacks what they look at. */
+ * A view of the findings, which measures and judges nothing itself: each rule belongs to one
+ * question, or is about the trace (rules_trace.c). A finding answers its question with no. Without
+ * one the answer is yes, with the figure that the rules looked at, unless the trace lacks what they
+ * look at. */
 #ifndef HARNESS_DESK_DIAGNOSIS_CHECKLIST_H
 #define HARNESS_DESK_DIAGNOSIS_CHECKLIST_H
 
@@ -29,8 +31,8 @@ struct checklist_question {
     const char *id, *text; /* "busy", "Is the device busy?": yes is what one wants */
     const char *meaning;   /* why guides ask */
     const char *sources;   /* those guides */
-    enum bottleneck
-        bottlenecks[5];      /* findings of these that cost something say no; NONE: no more */
+    /* findings of these that cost something say no; NONE: no more */
+    enum bottleneck bottlenecks[5];
     const char *findings[4]; /* these say no, even if they only inform; NULL: no more */
     /* Without a finding: sets the figures and returns the answer. */
     enum answer (*look)(struct checklist_row *row, const struct findings *findings,
@@ -46,8 +48,8 @@ struct checklist {
     struct checklist_row rows[CHECKLIST_COUNT]; /* of checklist_questions */
 };
 
-/* `findings` are those of the page: of one trace, or of the run. `ranks` and `facts` [count] are the traces' own; the first one
- * with the worst answer counts. */
+/* `findings` are those of the page: of one trace, or of the run. `ranks` and `facts` [count] are
+ * the traces' own; the first one with the worst answer counts. */
 struct checklist checklist_of(const struct findings *findings, const struct findings *ranks,
                               const struct facts *facts, int count);
 

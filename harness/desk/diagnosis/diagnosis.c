@@ -51,7 +51,8 @@ static int by_rank(const void *a, const void *b, void *context)
     return (left > right) - (left < right);
 }
 
-/* The first `count` are of one run if each is another rank of the same world. They are put in order. */
+/* The first `count` are of one run if each is another rank of the same world. They are put in
+ * order. */
 static bool is_run(const struct diagnosis *diagnosis, int count)
 {
     const int *order = diagnosis->by_rank;
@@ -111,7 +112,8 @@ static enum status for_all(struct making *making, enum status (*task)(void *cont
     return leave_out(making);
 }
 
-/* A pipe may be named twice, or have the same writer as another: such files are read one after the other. */
+/* A pipe may be named twice, or have the same writer as another: such files are read one after the
+ * other. */
 static bool is_stream(const char *path)
 {
     struct stat about;
@@ -237,7 +239,8 @@ static void gather(struct arena *arena, void *context)
     *diagnosis->together = ranks_together(arena, diagnosis->summaries, diagnosis->run_count);
 }
 
-/* Findings of a rank are made from all ranks, so if one is left out, the others are judged once more. */
+/* Findings of a rank are made from all ranks, so if one is left out, the others are judged once
+ * more. */
 static enum status judge_all(struct making *making)
 {
     struct diagnosis *diagnosis = making->diagnosis;
@@ -340,7 +343,8 @@ static enum status split(const struct splitting *splitting)
                             processes->event_part, processes->frame_part, splitting->parts);
 }
 
-/* Puts the traces of the file's processes in its place, if they are several. Returns by how many there are more. */
+/* Puts the traces of the file's processes in its place, if they are several. Returns by how many
+ * there are more. */
 static enum status split_file(struct making *making, int which, int *more)
 {
     enum status status = STATUS_OK;

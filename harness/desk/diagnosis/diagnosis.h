@@ -37,30 +37,31 @@ struct diagnosis {
         *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
     const struct snapshot_file *snapshots; /* [snapshot_count], of memory, the caller's */
     int snapshot_count;
-    const struct snapshot_file
-        *joined;                   /* the one whose findings are among those of the only trace */
+    /* the one whose findings are among those of the only trace */
+    const struct snapshot_file *joined;
     struct table_choice tables;    /* the caller's, zeros at first */
     struct what_if_choice what_if; /* the caller sets it, too */
 
     /* Set for a run only. */
     struct ranks_together *together;
-    int *
-        by_rank; /* [run_count], places of the ranks in these arrays, in the order of their numbers */
+    int *by_rank; /* [run_count], places of the ranks in these arrays, in the order of their numbers
+                   */
     struct run_findings run;
 };
 
-/* Called for a file that cannot be read, or for which there is no memory; status_last() says why. */
+/* Called for a file that cannot be read, or for which there is no memory; status_last() says
+ * why. */
 typedef void diagnosis_skip(void *context);
 
 /* Reads and judges `count` files, at least one. IO, BAD_INPUT, OUT_OF_MEMORY: a file cannot be
- * read or judged; the sentence says which. With `skip` that file is left out instead, and nothing may be left. `paths`
- * must live longer. Release in every case. */
+ * read or judged; the sentence says which. With `skip` that file is left out instead, and nothing
+ * may be left. `paths` must live longer. Release in every case. */
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context);
 
-/* Places of findings, as lines of code, from another trace of the same program, which was recorded with stacks:
- * `paths` [count] has one for each trace, NULL for none, and must live longer. One that cannot be read is skipped, after
- * `skip`. OUT_OF_MEMORY. */
+/* Places of findings, as lines of code, from another trace of the same program, which was recorded
+ * with stacks: `paths` [count] has one for each trace, NULL for none, and must live longer. One
+ * that cannot be read is skipped, after `skip`. OUT_OF_MEMORY. */
 enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const *paths,
                                  diagnosis_skip *skip, void *context);
 
@@ -68,8 +69,8 @@ enum status diagnosis_take_lines(struct diagnosis *diagnosis, const char *const 
 enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct finding *others,
                            int64_t count);
 
-/* The part of the steps of trace number `which` in which its device worked: the union of kernels, copies and
- * memsets (usage.h). NaN: the trace took no time. */
+/* The part of the steps of trace number `which` in which its device worked: the union of kernels,
+ * copies and memsets (usage.h). NaN: the trace took no time. */
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
 
 /* The trace of a rank of the run, or of one that states it alone; -1: none. */

@@ -1,5 +1,5 @@
-/* A finding's rule sums up time by kind; here the same time is gathered piece by piece and put to the tree of
- * calls (call_sites.h). */
+/* A finding's rule sums up time by kind; here the same time is gathered piece by piece and put to
+ * the tree of calls (call_sites.h). */
 #include "harness/desk/diagnosis/finding_place.h"
 
 #include "harness/desk/analysis/host/call_sites.h"
@@ -18,7 +18,8 @@ struct gathering {
     bool all;              /* of an operator's time */
 };
 
-/* Idle time while the host did one of these things. Pieces that touch are one time, of which there may be many. */
+/* Idle time while the host did one of these things. Pieces that touch are one time, of which there
+ * may be many. */
 static void take_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
 {
     struct gathering *gathering = context;
@@ -121,8 +122,8 @@ static void gather_captures(struct gathering *gathering)
     gather_intervals(gathering, &gathering->summary->captures.idle);
 }
 
-/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside their work, or with all of
- * its time. */
+/* Outermost operators of the loop's thread, each with the cost that it and those in it have beside
+ * their work, or with all of its time. */
 static void gather_operators(struct gathering *gathering)
 {
     const struct timeline *timeline = &gathering->summary->timeline;

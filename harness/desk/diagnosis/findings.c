@@ -52,8 +52,8 @@ static enum urgency urgency_of_information(const struct finding *finding)
     return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
 }
 
-/* A device that sets the pace comes before what costs little of the host's. Messages keep a device busy too: they have to
- * cost little beside what it computes. */
+/* A device that sets the pace comes before what costs little of the host's. Messages keep a device
+ * busy too: they have to cost little beside what it computes. */
 static bool is_behind_device(const struct finding *finding, const struct facts *facts)
 {
     double computing = (double)facts->summary->usage.kind_ns[WORK_COMPUTATION];
@@ -63,9 +63,9 @@ static bool is_behind_device(const struct finding *finding, const struct facts *
             computing >= (1 - RULE_SHARE_MAJOR) * facts->window_ns);
 }
 
-/* Findings of memory cost no time. Those that end a run come first all the same, the others last. A cost that
- * is only bounded may be none, and counts time that another finding explains. A guess comes after what is
- * known. */
+/* Findings of memory cost no time. Those that end a run come first all the same, the others last. A
+ * cost that is only bounded may be none, and counts time that another finding explains. A guess
+ * comes after what is known. */
 static enum urgency urgency(const struct finding *finding, const struct facts *facts)
 {
     if (finding->severity == SEVERITY_INFORMATION)
@@ -135,8 +135,8 @@ static void insert(struct findings *findings, const struct finding *finding,
     findings->items[at] = *finding;
 }
 
-/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. A handful of kernels shows
- * no pattern. */
+/* Lost time is idle time, and a device whose work is missing from the trace only seems idle. A
+ * handful of kernels shows no pattern. */
 static void doubt(struct finding *finding, const struct facts *facts)
 {
     if ((facts->lacks_work || facts_are_few(facts)) && !isnan(finding->lost_ns_per_step) &&
@@ -160,7 +160,8 @@ static bool is_of_trace(const struct finding *finding)
     return false;
 }
 
-/* All that is said of a trace that is not sound is only possible, even if it was mended. The order stays. */
+/* All that is said of a trace that is not sound is only possible, even if it was mended. The order
+ * stays. */
 static void distrust(struct findings *findings, enum trust trust)
 {
     for (int64_t i = 0; i < findings->count && trust != TRUST_WHOLE; i++)
@@ -170,7 +171,8 @@ static void distrust(struct findings *findings, enum trust trust)
         }
 }
 
-/* If steps differ much for no reason that the trace shows, their mean is of no step, and neither are gains of it. */
+/* If steps differ much for no reason that the trace shows, their mean is of no step, and neither
+ * are gains of it. */
 static void doubt_uneven(struct findings *findings)
 {
     const double much = 0.2; /* deviation over mean, like what a tracer may change (untrace()) */
@@ -184,7 +186,8 @@ static void doubt_uneven(struct findings *findings)
     }
 }
 
-/* The lost time of the step without a tracer: the same share, but a replay leaves the computation as it is. */
+/* The lost time of the step without a tracer: the same share, but a replay leaves the computation
+ * as it is. */
 static void cost_untraced(struct finding *finding, const struct facts *facts)
 {
     double whole_ns = facts_whole_ns(facts), left_ns;
@@ -198,8 +201,8 @@ static void cost_untraced(struct finding *finding, const struct facts *facts)
     finding->predicted_gain = fmin(finding->predicted_gain, whole_ns / left_ns);
 }
 
-/* Costs are of the untraced step. If that is unknown, or tracing changed the step much, or other programs did,
- * confidence drops. */
+/* Costs are of the untraced step. If that is unknown, or tracing changed the step much, or other
+ * programs did, confidence drops. */
 static void untrace(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;
@@ -256,8 +259,8 @@ static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts
                : rule->bottleneck;
 }
 
-/* A finding as its rule leaves it, but for device time that a host which sets the pace may hide; false: there is
- * none. */
+/* A finding as its rule leaves it, but for device time that a host which sets the pace may hide;
+ * false: there is none. */
 static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
 {
     *finding = (struct finding){ .id = rule->id,
@@ -335,9 +338,10 @@ static void order(struct findings *findings, const struct facts *facts)
     for (int64_t i = 0; i < count; i++) insert(findings, &again[i], facts);
 }
 
-/* Rules look at the same idle time from several sides: what puts it off, and what is done in it. The first finding has it.
- * Those that gain less after the exclusive ones before them than alone share it, and so do those for which too little is
- * left. Together, exclusive findings lose what a replay without all of them gains. */
+/* Rules look at the same idle time from several sides: what puts it off, and what is done in it.
+ * The first finding has it. Those that gain less after the exclusive ones before them than alone
+ * share it, and so do those for which too little is left. Together, exclusive findings lose what a
+ * replay without all of them gains. */
 static void share_what_is_taken(struct findings *findings, const struct facts *facts)
 {
     const double spread = 0.02; /* of rounding, and of what is counted at the ends of the window */
@@ -366,8 +370,8 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
     order(findings, facts);
 }
 
-/* Sets the step that is left without the first finding. False: a digest that had another first finding does not tell
- * what this one hides. */
+/* Sets the step that is left without the first finding. False: a digest that had another first
+ * finding does not tell what this one hides. */
 static bool leave_step(struct facts *left, const struct finding *first, const struct facts *facts)
 {
     const struct held *held = facts->summary->held;
@@ -404,8 +408,9 @@ static void take_hidden(struct findings *findings, const struct rule *rule,
         }
 }
 
-/* A finding that takes half of the step or more makes all others small. Those that will be large when it is fixed are
- * named too, after all that matter now. Their share and gain are of the step that is left. */
+/* A finding that takes half of the step or more makes all others small. Those that will be large
+ * when it is fixed are named too, after all that matter now. Their share and gain are of the step
+ * that is left. */
 static void find_hidden(struct findings *findings, const struct facts *facts)
 {
     const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
@@ -475,8 +480,8 @@ static void keep_place(struct finding *kept, const struct findings *findings)
         kept->where = findings_find(findings, kept->id)->where;
 }
 
-/* A place is a search through all calls of the loop's thread, and the next fix takes some replays: two of all that are done
- * at once. */
+/* A place is a search through all calls of the loop's thread, and the next fix takes some replays:
+ * two of all that are done at once. */
 static void find_places_and_fix(struct findings *findings, const struct facts *facts)
 {
     struct placing placing = { .findings = findings, .facts = facts };

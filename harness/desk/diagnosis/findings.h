@@ -1,7 +1,7 @@
 /* Finds what is wrong with a training run, from its trace alone.
  *
- * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time that it
- * costs and the evidence in numbers. A rule never sees what was configured. If the trace
+ * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time
+ * that it costs and the evidence in numbers. A rule never sees what was configured. If the trace
  * lacks what a rule needs, that rule says nothing. */
 #ifndef HARNESS_DESK_DIAGNOSIS_FINDINGS_H
 #define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
@@ -14,21 +14,23 @@ struct held;
 /* They lie in the memory of the trace that the facts are of. */
 struct findings findings_of(const struct facts *facts);
 
-/* Joins findings of another file of the same run, by rules each at most once, which cost no time that the trace shows. One
- * that both have is one: what they say of memory counts, but for its time. Headline and health are set anew. */
+/* Joins findings of another file of the same run, by rules each at most once, which cost no time
+ * that the trace shows. One that both have is one: what they say of memory counts, but for its
+ * time. Headline and health are set anew. */
 void findings_join(struct findings *findings, const struct finding *others, int64_t count,
                    const struct facts *facts);
 
 /* The answers of the rules to that trace alone, as a digest holds them, in the same memory. */
 struct held *findings_held(const struct facts *facts);
 
-/* The order of findings: what ends a run first, then by lost time; information last, but for what the trace cannot
- * tell. */
+/* The order of findings: what ends a run first, then by lost time; information last, but for what
+ * the trace cannot tell. */
 bool finding_comes_before(const struct finding *a, const struct finding *b,
                           const struct facts *facts);
 
-/* The finding that says what limits the run, for headline_of(); NULL: none does. It is the first with a bottleneck, but
- * a trace that cannot be judged counts before all, and a device that sets the pace before what costs little. */
+/* The finding that says what limits the run, for headline_of(); NULL: none does. It is the first
+ * with a bottleneck, but a trace that cannot be judged counts before all, and a device that sets
+ * the pace before what costs little. */
 const struct finding *findings_limit(const struct findings *findings, const struct facts *facts);
 
 #endif

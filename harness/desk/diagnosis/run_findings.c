@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A finding of rank `first`, which no rank before it has, over all ranks. *mean has the mean cost, ranks
- * without the finding included. */
+/* A finding of rank `first`, which no rank before it has, over all ranks. *mean has the mean cost,
+ * ranks without the finding included. */
 static struct finding_spread gather(const struct findings *ranks, int64_t count, int64_t first,
                                     const char *id, struct finding *mean)
 {

@@ -49,8 +49,8 @@ static int make(struct changes *changes, const struct facts *facts, const struct
     return changes->count - 1;
 }
 
-/* Makes a cause's change, and returns the time that it gains after the changes made so far. A change that has to come
- * before it is made only to compute that. */
+/* Makes a cause's change, and returns the time that it gains after the changes made so far. A
+ * change that has to come before it is made only to compute that. */
 static double gain(struct changes *changes, const struct facts *facts, const struct cause *cause)
 {
     struct changes alone = *changes;
@@ -62,8 +62,8 @@ static double gain(struct changes *changes, const struct facts *facts, const str
     return cause->share * alone.gained_ns[make(&alone, facts, cause->rule)];
 }
 
-/* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to be made first comes
- * last. */
+/* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to
+ * be made first comes last. */
 static int order_of(const struct cause *cause)
 {
     return cause->behind != NULL ? 2 : cause->least_step_ns > 0 ? 1 : 0;

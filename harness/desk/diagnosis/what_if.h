@@ -1,7 +1,8 @@
 /* The step without some causes: one replay with the changes of all of them (replay.h).
  *
- * A cause alone gains what its finding says. Together they gain what their changes do together, which is less than both
- * where either would be enough, and more where one only uncovers the other. */
+ * A cause alone gains what its finding says. Together they gain what their changes do together,
+ * which is less than both where either would be enough, and more where one only uncovers the
+ * other. */
 #ifndef HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
 #define HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
 
@@ -34,8 +35,8 @@ struct what_if {
     int cause_count;
     char why[160]; /* why there is no row: a sentence; "": there are rows */
     struct what_if_row recorded;
-    struct what_if_row
-        rows[WHAT_IF_ROWS]; /* of chosen causes: the first, the first two and so on */
+    /* of chosen causes: the first, the first two and so on */
+    struct what_if_row rows[WHAT_IF_ROWS];
     int row_count;
 };
 
@@ -50,7 +51,8 @@ struct what_if_taken {
     int count;
 };
 
-/* The part of what a finding's change gains that it still gains after the others; 1: no replay knows. */
+/* The part of what a finding's change gains that it still gains after the others; 1: no replay
+ * knows. */
 double what_if_own_share(const struct what_if_taken *taken, const struct finding *finding);
 void what_if_take(struct what_if_taken *taken, const struct finding *finding);
 

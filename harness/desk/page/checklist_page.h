@@ -1,4 +1,5 @@
-/* The seven questions with their answers, the figures that decided, and the findings behind them (checklist.h). */
+/* The seven questions with their answers, the figures that decided, and the findings behind them
+ * (checklist.h). */
 #ifndef HARNESS_DESK_PAGE_CHECKLIST_PAGE_H
 #define HARNESS_DESK_PAGE_CHECKLIST_PAGE_H
 

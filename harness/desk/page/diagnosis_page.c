@@ -105,7 +105,8 @@ static void print_devices(const struct page *page, const struct timeline *timeli
 
 /* --- Where the time went --- */
 
-/* The cost of tracing is printed only where it exceeds the spread of the windows: less cannot be told. */
+/* The cost of tracing is printed only where it exceeds the spread of the windows: less cannot be
+ * told. */
 static void print_untraced(const struct page *page, const struct trace_file *trace)
 {
     double overhead = trace_file_overhead(trace);
@@ -137,7 +138,8 @@ static void print_others(const struct page *page, const struct trace_file *trace
                    trace->cost.other_cores, of_cores);
 }
 
-/* Steps may overlap, or leave time between them, so the findings divide the whole by their number. */
+/* Steps may overlap, or leave time between them, so the findings divide the whole by their
+ * number. */
 static void print_other_mean(const struct page *page, const struct facts *facts, double mean_ns)
 {
     struct quantity_text mean = quantity_time(mean_ns), other = quantity_time(facts->step_ns);
@@ -187,8 +189,8 @@ static void print_step(const struct page *page, const struct summary *summary,
     print_others(page, summary->trace);
 }
 
-/* Communication counts where no computation runs, copies and memsets where no kernel does: so the parts
- * sum to the span. */
+/* Communication counts where no computation runs, copies and memsets where no kernel does: so the
+ * parts sum to the span. */
 static void print_usage(const struct page *page, const struct summary *summary)
 {
     static const char *const causes[IDLE_CAUSE_COUNT] = {

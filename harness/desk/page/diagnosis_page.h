@@ -1,5 +1,5 @@
-/* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables that
- * one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
+/* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables
+ * that one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
 #ifndef HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
 #define HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
 
@@ -23,24 +23,24 @@ enum status diagnosis_page(const struct page *page, const struct diagnosis *diag
 /* The findings of the first trace alone, after reasons to doubt them. */
 void diagnosis_brief(const struct page *page, const struct diagnosis *diagnosis);
 
-/* The time that costs are a share of: the untraced step where the trace states it, else the step of the
- * findings' evidence, or the trace where nothing marks steps. */
+/* The time that costs are a share of: the untraced step where the trace states it, else the step of
+ * the findings' evidence, or the trace where nothing marks steps. */
 struct diagnosis_whole {
     double ns;     /* 0: unknown */
     char text[96]; /* "the 2.40 ms step" */
 };
 struct diagnosis_whole diagnosis_whole(const struct facts *facts);
 
-/* "Costs 840 us per step, 35% of the 2.40 ms step; predicted gain 1.50x; high confidence.", without what
- * is not known. */
+/* "Costs 840 us per step, 35% of the 2.40 ms step; predicted gain 1.50x; high confidence.", without
+ * what is not known. */
 void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                     const struct diagnosis_whole *whole);
 
 /* The most important sentence of a page. */
 void diagnosis_headline(const struct page *page, const struct headline *headline);
 
-/* The last lines of a page, which a terminal still shows: what holds the step back first, what that costs, and the
- * command that explains it. */
+/* The last lines of a page, which a terminal still shows: what holds the step back first, what that
+ * costs, and the command that explains it. */
 void diagnosis_answer(const struct page *page, const struct findings *findings,
                       const struct diagnosis_whole *whole);
 

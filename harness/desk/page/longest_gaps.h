@@ -14,8 +14,8 @@ struct longest_gaps {
 
 struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *summary);
 
-/* A table of the first few: when each begins, in the file's microseconds, between which work, what the host did
- * and in which line of the program. Nothing, if no device works in the trace. */
+/* A table of the first few: when each begins, in the file's microseconds, between which work, what
+ * the host did and in which line of the program. Nothing, if no device works in the trace. */
 void longest_gaps_print(const struct page *page, const struct summary *summary);
 
 #endif

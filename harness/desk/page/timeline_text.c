@@ -82,7 +82,8 @@ static char small(char letter)
 
 /* --- Cells --- */
 
-/* The cells in which a bar begins and ends, clipped to the drawing; a bar of no width gets one cell. */
+/* The cells in which a bar begins and ends, clipped to the drawing; a bar of no width gets one
+ * cell. */
 static void cells_of(const struct drawing *drawing, const struct excerpt_bar *bar, int cells,
                      int *from, int *to)
 {
@@ -98,8 +99,8 @@ static void cells_of(const struct drawing *drawing, const struct excerpt_bar *ba
         *to = *from + 1;
 }
 
-/* The last paint stays: the innermost of nested events. A bar that stands for several has gaps, which are
- * not painted; and what short ones got too much, those that follow get too little. */
+/* The last paint stays: the innermost of nested events. A bar that stands for several has gaps,
+ * which are not painted; and what short ones got too much, those that follow get too little. */
 static void paint(const struct drawing *drawing, const struct excerpt_row *row,
                   char cells[CELLS_MOST])
 {

@@ -1,8 +1,9 @@
-/* A part of a trace (excerpt.h) drawn in characters: steps, phases, threads, streams, and why the device was idle.
+/* A part of a trace (excerpt.h) drawn in characters: steps, phases, threads, streams, and why the
+ * device was idle.
  *
- * A character stands for an equal part of the time and shows what took most of it: a capital letter or "#" where
- * that is half of it or more, a small letter or "+" where it is less. Only letters that are in the drawing are
- * explained below it. */
+ * A character stands for an equal part of the time and shows what took most of it: a capital letter
+ * or "#" where that is half of it or more, a small letter or "+" where it is less. Only letters
+ * that are in the drawing are explained below it. */
 #ifndef HARNESS_DESK_PAGE_TIMELINE_TEXT_H
 #define HARNESS_DESK_PAGE_TIMELINE_TEXT_H
 

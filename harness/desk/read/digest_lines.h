@@ -17,8 +17,8 @@ bool digest_begins(const char *bytes, size_t count);
 
 int64_t digest_lines_count(const struct trace_file *trace);
 
-/* Makes a trace for each of the `count` lines, 1 or more; parts[0] is `trace` itself. OUT_OF_MEMORY: parts are NULL, and
- * `trace` is as it was. */
+/* Makes a trace for each of the `count` lines, 1 or more; parts[0] is `trace` itself.
+ * OUT_OF_MEMORY: parts are NULL, and `trace` is as it was. */
 enum status digest_lines_split(struct trace_file *trace, struct trace_file **parts, int64_t count);
 
 #endif

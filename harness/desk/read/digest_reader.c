@@ -1,4 +1,5 @@
-/* Digests (diagnosis/digest/digest.h): a line of JSON for each trace. The text alone is taken here. */
+/* Digests (diagnosis/digest/digest.h): a line of JSON for each trace. The text alone is taken
+ * here. */
 #include "harness/base/rows.h"
 #include "harness/desk/read/digest_lines.h"
 #include "harness/desk/read/input/read_ahead.h"

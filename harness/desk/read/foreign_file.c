@@ -12,8 +12,8 @@
 #define PICKLE   "a pickle, which is data of a Python program; " READS
 #define PERFETTO "a trace in Perfetto's own format: ui.perfetto.dev shows it; " READS
 
-/* By the first bytes, by a word in those that follow, or by the end of the name: all that are given must be so. The first
- * match counts. */
+/* By the first bytes, by a word in those that follow, or by the end of the name: all that are given
+ * must be so. The first match counts. */
 static const struct foreign {
     const char *begin;
     const char *word;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "a report of Nsight Systems, which ... ", by the first bytes or the end of the name; NULL: nothing that is known.
- * The bytes are those before any decompression of gzip was needed. */
+/* "a report of Nsight Systems, which ... ", by the first bytes or the end of the name; NULL:
+ * nothing that is known. The bytes are those before any decompression of gzip was needed. */
 const char *foreign_file(const char *bytes, size_t count, const char *path);
 
 /* Whether a file that begins so is a pickle with the parts of a snapshot of PyTorch's memory. */

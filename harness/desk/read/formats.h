@@ -9,8 +9,8 @@ enum { FORMAT_ENDINGS_TEXT = 200 };
 /* All of them; NULL ends them, here and below. */
 extern const struct trace_format *const trace_formats[];
 
-/* The format of a file, by how it begins, or else by the ending of its path, or else the last one, whose reader says
- * what is wrong with it. */
+/* The format of a file, by how it begins, or else by the ending of its path, or else the last one,
+ * whose reader says what is wrong with it. */
 const struct trace_format *format_of(const struct trace_format *const formats[], const char *bytes,
                                      size_t count, const char *path);
 

@@ -26,8 +26,8 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     size_t count;
 
     *trace = NULL;
-    /* glibc raises this with each large block that is freed, and keeps what is freed below it: qsort()'s copies and
-     * tables that have grown would stay beside the trace. */
+    /* glibc raises this with each large block that is freed, and keeps what is freed below it:
+     * qsort()'s copies and tables that have grown would stay beside the trace. */
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     TRY_OUT(read_ahead_open(&text, path));
     TRY_OUT(read_ahead_window(text, 0, &bytes, &count));

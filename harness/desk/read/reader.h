@@ -1,9 +1,9 @@
-/* The reader of trace files of any format (input/trace_format.h): ours and those of PyTorch's profiler, 1.8 to
- * 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain or gzip, of any size; the SQLite files
- * that Nsight Systems exports.
+/* The reader of trace files of any format (input/trace_format.h): ours and those of PyTorch's
+ * profiler, 1.8 to 2.x, of NVIDIA and AMD devices; Chrome's JSON, as an object or an array, plain
+ * or gzip, of any size; the SQLite files that Nsight Systems exports.
  *
- * A broken event is counted and skipped. If a file ends too early, or holds more than the limit, the trace is what
- * was read until then, and says so. */
+ * A broken event is counted and skipped. If a file ends too early, or holds more than the limit,
+ * the trace is what was read until then, and says so. */
 #ifndef HARNESS_DESK_READ_READER_H
 #define HARNESS_DESK_READ_READER_H
 
@@ -17,8 +17,8 @@ struct trace_file_limits {
     bool digests;   /* are read, too: files of digests, whose text is kept (trace_file.digest) */
 };
 
-/* Reads all of it. IO: it cannot be read. BAD_INPUT: it is not a trace; the sentence says what and where.
- * `limits` NULL: the defaults. On failure *trace is NULL. */
+/* Reads all of it. IO: it cannot be read. BAD_INPUT: it is not a trace; the sentence says what and
+ * where. `limits` NULL: the defaults. On failure *trace is NULL. */
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits);
 

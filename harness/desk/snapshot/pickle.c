@@ -1,4 +1,5 @@
-/* A machine with a stack, marks on it, and a memo, as Python's Lib/pickle.py describes the operations. */
+/* A machine with a stack, marks on it, and a memo, as Python's Lib/pickle.py describes the
+ * operations. */
 #include "harness/desk/snapshot/pickle.h"
 
 #include "harness/base/rows.h"
@@ -13,7 +14,8 @@ enum { NO_VALUE = 0 }; /* the value of None, and of memo's holes */
 
 #define BYTES_MOST (INT64_C(8) << 30) /* values are numbered with 32 bits */
 
-/* A snapshot that is compressed inflates to ten times its size. Values take memory, so much more is made up to take it. */
+/* A snapshot that is compressed inflates to ten times its size. Values take memory, so much more is
+ * made up to take it. */
 enum { INFLATES_MOST = 100, BYTES_LEAST = 1 << 20 };
 
 struct unpickler {
@@ -65,7 +67,8 @@ static enum status refill(struct unpickler *machine, bool *is_end)
     return STATUS_OK;
 }
 
-/* Takes `count` bytes, of which up to `most` are copied; `reason`: the sentence if the file ends before. */
+/* Takes `count` bytes, of which up to `most` are copied; `reason`: the sentence if the file ends
+ * before. */
 static enum status take_bytes(struct unpickler *machine, uint64_t count, char *copy, size_t most,
                               const char *reason)
 {

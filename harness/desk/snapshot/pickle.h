@@ -1,9 +1,10 @@
-/* A pickle as data: numbers, texts, lists and dictionaries. Nothing in it is run: an operation that would import, call or
- * build anything is refused with its name and place.
+/* A pickle as data: numbers, texts, lists and dictionaries. Nothing in it is run: an operation that
+ * would import, call or build anything is refused with its name and place.
  *
- * The file is read once, in pieces. Values are known by numbers, 0 is None. Lists and tuples that the file names again are
- * one value, however often they come. Of dictionaries only the members are kept that the caller names. So memory is bounded
- * by the file: 8 bytes per value, and 4 per item; a text is kept once. */
+ * The file is read once, in pieces. Values are known by numbers, 0 is None. Lists and tuples that
+ * the file names again are one value, however often they come. Of dictionaries only the members are
+ * kept that the caller names. So memory is bounded by the file: 8 bytes per value, and 4 per item;
+ * a text is kept once. */
 #ifndef HARNESS_DESK_SNAPSHOT_PICKLE_H
 #define HARNESS_DESK_SNAPSHOT_PICKLE_H
 
@@ -30,22 +31,23 @@ struct pickle {
     int64_t bytes; /* of the file */
 };
 
-/* `words` [word_count]: texts that are known by their place in it; the first `members` of them are the names of members,
- * PICKLE_MEMBERS at most. IO; BAD_INPUT: the file is none, or does more than hold data; OUT_OF_MEMORY. Release in every
- * case. */
+/* `words` [word_count]: texts that are known by their place in it; the first `members` of them are
+ * the names of members, PICKLE_MEMBERS at most. IO; BAD_INPUT: the file is none, or does more than
+ * hold data; OUT_OF_MEMORY. Release in every case. */
 enum status pickle_read(struct pickle *pickle, const char *path, const char *const *words,
                         int word_count, int members);
 void pickle_release(struct pickle *pickle);
 
-/* The member of a dictionary with that name, a place in the caller's words; 0, None: there is none, or `value` is no
- * dictionary. */
+/* The member of a dictionary with that name, a place in the caller's words; 0, None: there is none,
+ * or `value` is no dictionary. */
 uint32_t pickle_member(const struct pickle *pickle, uint32_t value, int name);
 
 /* How many items a list has; 0: it is none. */
 int64_t pickle_length(const struct pickle *pickle, uint32_t value);
 uint32_t pickle_item(const struct pickle *pickle, uint32_t value, int64_t number);
 
-/* A number of the caller's beside a list that has items, 0 at first; NULL: `value` is no such list. */
+/* A number of the caller's beside a list that has items, 0 at first; NULL: `value` is no such
+ * list. */
 uint32_t *pickle_note(struct pickle *pickle, uint32_t value);
 
 /* The value as a whole number of 61 bits; larger ones lose their highest bits. */

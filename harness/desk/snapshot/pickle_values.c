@@ -1,7 +1,8 @@
-/* A value is a word: its type in the low 3 bits, and above them a number, the number of a text, or the place of its items.
- * The place of a list is that of two items, its length and the caller's note, which its own follow; bits from ROOM_SHIFT on
- * say for how many there is room, 0: for as many as there are. The place of a dictionary is that of a mask of the members that
- * it has, whose values follow in the order of their names. */
+/* A value is a word: its type in the low 3 bits, and above them a number, the number of a text, or
+ * the place of its items. The place of a list is that of two items, its length and the caller's
+ * note, which its own follow; bits from ROOM_SHIFT on say for how many there is room, 0: for as
+ * many as there are. The place of a dictionary is that of a mask of the members that it has, whose
+ * values follow in the order of their names. */
 #include "harness/desk/snapshot/pickle_values.h"
 
 #include "harness/base/rows.h"
@@ -78,7 +79,8 @@ static int64_t room_of(const struct pickle *pickle, uint32_t list)
     return bits > 0 ? INT64_C(1) << bits : pickle_length(pickle, list);
 }
 
-/* Moves a list to where it has room for `need` items. The first time it gets no more than that, later twice as many. */
+/* Moves a list to where it has room for `need` items. The first time it gets no more than that,
+ * later twice as many. */
 static enum status move_list(struct pickle *pickle, uint32_t list, int64_t need)
 {
     int64_t from = place_of(pickle, list), to, room = need;

@@ -12,7 +12,8 @@ enum pickle_type pickle_type_of(const struct pickle *pickle, uint32_t value);
 enum status pickle_begin(struct pickle *pickle, const char *const *words, int word_count,
                          int members);
 
-/* A new value. `content`: the bits of a number, the number of a text; 0 for a list or a dictionary, which are empty. */
+/* A new value. `content`: the bits of a number, the number of a text; 0 for a list or a dictionary,
+ * which are empty. */
 enum status pickle_add(struct pickle *pickle, enum pickle_type type, uint64_t content,
                        uint32_t *number);
 
@@ -23,8 +24,8 @@ enum status pickle_add_integer(struct pickle *pickle, int64_t integer, uint32_t 
 enum status pickle_append(struct pickle *pickle, uint32_t list, const uint32_t *values,
                           int64_t count);
 
-/* Adds members to a dictionary: names and values in turn, `count` of both. Names that the caller did not give are left
- * out. */
+/* Adds members to a dictionary: names and values in turn, `count` of both. Names that the caller
+ * did not give are left out. */
 enum status pickle_set_members(struct pickle *pickle, uint32_t dict, const uint32_t *pairs,
                                int64_t count);
 

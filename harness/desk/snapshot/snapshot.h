@@ -1,7 +1,8 @@
 /* A snapshot of PyTorch's CUDA allocator (torch.cuda.memory._dump_snapshot()), and what it shows.
  *
- * Its history is a ring that keeps the last events, so it does not begin with empty memory: what was live at its start
- * follows from what is live at its end. Bytes are those that programs asked for, unless a name says reserved. */
+ * Its history is a ring that keeps the last events, so it does not begin with empty memory: what
+ * was live at its start follows from what is live at its end. Bytes are those that programs asked
+ * for, unless a name says reserved. */
 #ifndef HARNESS_DESK_SNAPSHOT_SNAPSHOT_H
 #define HARNESS_DESK_SNAPSHOT_SNAPSHOT_H
 
@@ -82,8 +83,8 @@ struct snapshot_device {
     int64_t mark_count; /* of steps, or of equal pieces if has_steps is false */
     bool has_steps;
     int64_t churn_per_step; /* segments that a step takes, in the second half */
-    int64_t grown,
-        grows; /* bytes from the first mark to the last, and marks that have more than the one before */
+    int64_t grown, grows;   /* bytes from the first mark to the last, and marks that have more than
+                               the one before */
 
     struct snapshot_finding findings[SNAPSHOT_FINDINGS];
     int finding_count;
@@ -102,7 +103,8 @@ struct snapshot_file {
     struct snapshot snapshot;
 };
 
-/* IO; BAD_INPUT: it is no snapshot, the sentence says what and where; OUT_OF_MEMORY. Release in every case. */
+/* IO; BAD_INPUT: it is no snapshot, the sentence says what and where; OUT_OF_MEMORY. Release in
+ * every case. */
 enum status snapshot_read(struct snapshot *snapshot, const char *path);
 void snapshot_release(struct snapshot *snapshot);
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Shares: of reserved memory that lies free in pieces, reserved over live, and of the peak that grew. */
+/* Shares: of reserved memory that lies free in pieces, reserved over live, and of the peak that
+ * grew. */
 #define PIECES_LEAST   0.1
 #define RESERVED_LEAST 1.2
 #define GROWN_LEAST    0.01

@@ -1,4 +1,5 @@
-/* The memory that is live at the peak, as a tree of calls: stacks that begin with the same calls share them. */
+/* The memory that is live at the peak, as a tree of calls: stacks that begin with the same calls
+ * share them. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls of less than 1/SEEN of the peak are not seen in a picture; stacks of less than 1/COUNTED do not add up to one. */
+/* Calls of less than 1/SEEN of the peak are not seen in a picture; stacks of less than 1/COUNTED do
+ * not add up to one. */
 enum { SEEN = 1000, COUNTED = 20000, CALLS_DEEP = 48 };
 
 /* A call of the tree; number 0 is the root. */
@@ -69,7 +71,8 @@ static enum status add_stack(struct tree *tree, const struct snapshot_stack *sta
 
 COMPARATOR(by_bytes, struct snapshot_call, DESCENDING(bytes) ?: ASCENDING(name))
 
-/* The children of a call, the largest first; their `start` is that of the call in the tree, for now. */
+/* The children of a call, the largest first; their `start` is that of the call in the tree, for
+ * now. */
 static enum status sorted_children(const struct tree *tree, int64_t parent,
                                    struct snapshot_call **children, int64_t *count)
 {

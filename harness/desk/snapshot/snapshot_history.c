@@ -1,4 +1,5 @@
-/* The history is gone through several times: for the curve and its peak, for steps, and for who holds what. */
+/* The history is gone through several times: for the curve and its peak, for steps, and for who
+ * holds what. */
 #include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
@@ -126,7 +127,8 @@ static void follow(struct memory_history *history)
 
 /* --- Steps --- */
 
-/* Marks that begin steps: annotations of a profiler or an optimizer, as far as they are within the history. */
+/* Marks that begin steps: annotations of a profiler or an optimizer, as far as they are within the
+ * history. */
 static enum status add_mark(struct memory_history *history, int64_t time_us)
 {
     int64_t low = 0, high = history->count;
@@ -188,7 +190,8 @@ static enum status choose_marks(struct memory_history *history)
     return STATUS_OK;
 }
 
-/* Compares the bytes live at each mark, or, without steps, the least since the mark before: steps come and go in it. */
+/* Compares the bytes live at each mark, or, without steps, the least since the mark before: steps
+ * come and go in it. */
 static void compare_marks(struct memory_history *history)
 {
     struct snapshot_device *device = history->device;

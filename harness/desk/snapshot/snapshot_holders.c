@@ -1,6 +1,7 @@
 /* Blocks of memory from their allocation to their release, by the stack that asked for them.
  *
- * What is live at the end, and was not taken in the history, was live all along: its segment still names its stack. */
+ * What is live at the end, and was not taken in the history, was live all along: its segment still
+ * names its stack. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
@@ -71,8 +72,8 @@ static enum status take_block(struct holders *holders, const struct memory_event
     return STATUS_OK;
 }
 
-/* Released blocks keep their place, with no bytes, so a search never ends too early. The event learns whose block it was;
- * that of a block from before the history is none. */
+/* Released blocks keep their place, with no bytes, so a search never ends too early. The event
+ * learns whose block it was; that of a block from before the history is none. */
 static void release_block(struct holders *holders, struct memory_event *event)
 {
     struct live_block *block = find_block(holders->blocks, holders->block_mask, event->address);

@@ -19,7 +19,8 @@ static const char *short_path(const char *path)
     return slash == NULL ? path : at;
 }
 
-/* How good a frame is as the name of a site: the program's own line, any line of Python, a function of C++. */
+/* How good a frame is as the name of a site: the program's own line, any line of Python, a function
+ * of C++. */
 static int rank_of(const char *file, const char *function)
 {
     struct frame_name name = { .file = file,

@@ -1,7 +1,8 @@
 /* Joins rows of two parts of a file that were read side by side.
  *
- * The rows of the later part are numbered by names and tracks of their own. Joined, all is as if one reader had read both
- * parts one after the other: names and tracks get their numbers in the order in which the file has them. */
+ * The rows of the later part are numbered by names and tracks of their own. Joined, all is as if
+ * one reader had read both parts one after the other: names and tracks get their numbers in the
+ * order in which the file has them. */
 #ifndef HARNESS_DESK_TRACE_ROWS_JOIN_H
 #define HARNESS_DESK_TRACE_ROWS_JOIN_H
 
@@ -18,11 +19,12 @@ struct joined_numbers {
 
 void joined_numbers_release(struct joined_numbers *numbers);
 
-/* Whether that is so. It is not if rows would have been left out, or if what `later` has depends on what came before. */
+/* Whether that is so. It is not if rows would have been left out, or if what `later` has depends on
+ * what came before. */
 bool trace_rows_can_join(const struct trace_rows *rows, const struct trace_rows *later);
 
-/* Moves the rows of `later` to the end of `rows`. `later` keeps its names and tracks, so that more can be read into it;
- * `numbers` belongs to it. OUT_OF_MEMORY. */
+/* Moves the rows of `later` to the end of `rows`. `later` keeps its names and tracks, so that more
+ * can be read into it; `numbers` belongs to it. OUT_OF_MEMORY. */
 enum status trace_rows_join(struct trace_rows *rows, struct trace_rows *later,
                             struct joined_numbers *numbers);
 

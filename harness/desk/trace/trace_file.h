@@ -1,7 +1,8 @@
 /* A trace, whatever the format of its file: events, their tracks and details, devices, names.
  *
- * An event is a row of fixed size; rows that say nothing about time or memory (flows, names of processes) are
- * counted and left out. Times are integer nanoseconds on the file's own clock; base_ns is its zero. */
+ * An event is a row of fixed size; rows that say nothing about time or memory (flows, names of
+ * processes) are counted and left out. Times are integer nanoseconds on the file's own clock;
+ * base_ns is its zero. */
 #ifndef HARNESS_DESK_TRACE_TRACE_FILE_H
 #define HARNESS_DESK_TRACE_TRACE_FILE_H
 
@@ -30,12 +31,11 @@ enum { NO_DETAIL = -1 };
 
 struct trace_event {
     int64_t start_ns, end_ns;
-    int64_t
-        correlation; /* of a call and its device work; 0: none. A graph's work shares one, and what is
-                          * annotated of a launched graph */
-    int64_t external; /* 0: none */
-    int64_t
-        bytes; /* copied, set, sent to other ranks, or allocated (< 0: released); -1: not stated */
+    int64_t correlation; /* of a call and its device work; 0: none. A graph's work shares one, and
+                          * what is annotated of a launched graph */
+    int64_t external;    /* 0: none */
+    /* copied, set, sent to other ranks, or allocated (< 0: released); -1: not stated */
+    int64_t bytes;
     uint32_t name;  /* trace_file_name() */
     uint32_t track; /* in trace_file.tracks */
     int32_t detail; /* in kernels, blocks, steps or operators, by kind; NO_DETAIL */
@@ -45,10 +45,10 @@ struct trace_event {
 /* The place of events: a host thread, or a stream of a device. */
 struct event_track {
     bool on_device;
-    int64_t process; /* pid, or the device's number */
-    int64_t
-        row_process; /* the pid of its rows: of a device mostly its number, of merged traces each rank's own */
-    int64_t thread; /* tid, or the stream */
+    int64_t process;     /* pid, or the device's number */
+    int64_t row_process; /* the pid of its rows: of a device mostly its number, of merged traces
+                            each rank's own */
+    int64_t thread;      /* tid, or the stream */
 };
 
 struct event_kernel {
@@ -56,7 +56,8 @@ struct event_kernel {
     uint32_t registers, shared_bytes;
     float blocks_per_sm, warps_per_sm, occupancy_percent; /* NAN: unknown */
     uint32_t collective; /* "allreduce"; trace_file_name(); 0, "": unknown */
-    /* Its process group: the name, the description ("default_pg") and the ranks ("[0, 1]"), as trace_file_name(); 0: unknown. */
+    /* Its process group: the name, the description ("default_pg") and the ranks ("[0, 1]"), as
+     * trace_file_name(); 0: unknown. */
     uint32_t group_name, group_about, group_ranks;
     int64_t group_size;
     int64_t graph; /* 0: of none */
@@ -75,30 +76,30 @@ struct event_operator { /* of those that state any of it */
     /* A pass and its backward pass have the same number, which counts up on a thread (PyTorch's
      * at::sequence_number); -1: unknown. */
     int64_t sequence;
-    int32_t
-        forward_thread; /* of a backward pass: PyTorch's number of the forward pass's thread; else 0 */
+    int32_t forward_thread; /* of a backward pass: PyTorch's number of the forward pass's thread;
+                               else 0 */
     uint32_t dims; /* "[[8,32],[96,32],[]]", of its inputs; trace_file_name(); 0, "": unknown */
 };
 
-/* A call of a function, as Python saw it (PyTorch's with_stack=True): calls of a thread nest. They may outnumber
- * all events, so they are rows of their own, and smaller ones. */
+/* A call of a function, as Python saw it (PyTorch's with_stack=True): calls of a thread nest. They
+ * may outnumber all events, so they are rows of their own, and smaller ones. */
 struct event_frame {
     int64_t start_ns, end_ns;
-    uint32_t
-        name; /* "train.py(12): log_loss", "<built-in method item of Tensor object>", without addresses */
-    uint32_t
-        from; /* "train.py:34", the line that called it; 0, "": unknown, as before PyTorch 2.10 */
+    uint32_t name; /* "train.py(12): log_loss", "<built-in method item of Tensor object>", without
+                      addresses */
+    /* "train.py:34", the line that called it; 0, "": unknown, as before PyTorch 2.10 */
+    uint32_t from;
     uint32_t track; /* in trace_file.tracks */
-    bool
-        is_stack; /* an operator: its name is "Call stack", the innermost call first, split by ";" */
+    bool is_stack;  /* an operator: its name is "Call stack", the innermost call first, split by ";"
+                     */
 };
 
 struct event_step { /* our own numbers; -1: unknown */
     int64_t samples, tokens, padded_tokens, flops;
 };
 
-/* The cost of tracing, which only our own traces state: medians over windows of `steps` steps, without a
- * tracer and with this one. */
+/* The cost of tracing, which only our own traces state: medians over windows of `steps` steps,
+ * without a tracer and with this one. */
 struct trace_cost {
     int64_t steps, windows;
     double step_ns, traced_step_ns; /* 0: not measured */
@@ -153,8 +154,8 @@ struct trace_file {
     int64_t step_count;
     struct event_operator *operators;
     int64_t operator_count;
-    struct event_frame
-        *frames; /* in the file's order; those of stacks only where there are no others */
+    /* in the file's order; those of stacks only where there are no others */
+    struct event_frame *frames;
     int64_t frame_count;
 
     struct event_device devices[TRACE_FILE_DEVICES];
@@ -169,23 +170,23 @@ struct trace_file {
     int64_t metadata_count;
 
     int64_t other_count; /* valid events that are not among `events` */
-    int64_t
-        name_count; /* of them, those that name processes and threads, and are no events of a recording */
+    int64_t name_count;  /* of them, those that name processes and threads, and are no events of a
+                            recording */
     const char *unread_device; /* whose rows are not read: a constant; NULL: none */
-    /* The recorder, if it is not PyTorch's: its name, a constant; the time that its own work took on the host, in total; what
-     * it says of itself, and whether it says that events were lost. */
+    /* The recorder, if it is not PyTorch's: its name, a constant; the time that its own work took
+     * on the host, in total; what it says of itself, and whether it says that events were lost. */
     const char *recorder; /* NULL: PyTorch's profiler, or ours */
     int64_t recorder_ns;
     char recorder_said[240];
     bool recorder_lost;
-    uint32_t
-        step_range; /* the name of the first range that marks a step by a name of its own; 0: none */
-    int64_t
-        whole_graph_count; /* kernels that stand for a whole graph, whose own kernels are not recorded */
-    bool ranks_by_process; /* each process whose work is here is a rank, whatever it marks */
+    uint32_t step_range; /* the name of the first range that marks a step by a name of its own; 0:
+                            none */
+    int64_t whole_graph_count; /* kernels that stand for a whole graph, whose own kernels are not
+                                  recorded */
+    bool ranks_by_process;     /* each process whose work is here is a rank, whatever it marks */
 
-    int64_t
-        stray_count; /* events that are left out because their time is 0, or far from all others */
+    /* events that are left out because their time is 0, or far from all others */
+    int64_t stray_count;
     int64_t bad_count;  /* skipped */
     int64_t bad_offset; /* of the first one, in the text */
     char bad_reason[80];
@@ -193,14 +194,15 @@ struct trace_file {
     char partial_reason[240];
     int64_t text_bytes; /* after inflating */
 
-    int64_t
-        part_count; /* the processes of its file, each of which is a trace; 0: it is all of the file */
+    int64_t part_count; /* the processes of its file, each of which is a trace; 0: it is all of the
+                           file */
     int64_t part_process; /* the number of this one */
-    int *
-        part_owners; /* traces that share all tables but events and frames; NULL: this one has its own */
+    int *part_owners; /* traces that share all tables but events and frames; NULL: this one has its
+                         own */
 
-    /* The line of a digest that stands for a trace (diagnosis/digest/digest.h): then there are no rows, but so many
-     * events were there. Texts of the file lie in the arena. NULL: it is a trace. */
+    /* The line of a digest that stands for a trace (diagnosis/digest/digest.h): then there are no
+     * rows, but so many events were there. Texts of the file lie in the arena. NULL: it is a
+     * trace. */
     char *digest;
     int64_t digest_events;
     struct arena *digest_arena;
@@ -208,9 +210,10 @@ struct trace_file {
     struct intern *names;
 };
 
-/* Makes a trace for each of `count` processes of its file, 2 or more: `event_part` and `frame_part` say which an event and
- * a frame is of. They are ranks 0 to count - 1 of one run. parts[0] is `trace` itself, which keeps its own events only;
- * close all. OUT_OF_MEMORY: parts are NULL, and `trace` is as it was. */
+/* Makes a trace for each of `count` processes of its file, 2 or more: `event_part` and `frame_part`
+ * say which an event and a frame is of. They are ranks 0 to count - 1 of one run. parts[0] is
+ * `trace` itself, which keeps its own events only; close all. OUT_OF_MEMORY: parts are NULL, and
+ * `trace` is as it was. */
 enum status trace_file_split(struct trace_file *trace, const int64_t *processes, int64_t count,
                              const int32_t *event_part, const int32_t *frame_part,
                              struct trace_file **parts);
@@ -225,16 +228,17 @@ uint32_t trace_file_name_count(const struct trace_file *trace);
 /* JSON text, strings with their quotes; NULL: the file has no such member. */
 const char *trace_file_metadata(const struct trace_file *trace, const char *key);
 
-/* The device of that number, or one that is like it: scripts that merge traces keep the head of one, and so a device that
- * is not described is taken for one of those that are, if these have one name. NULL: the file does not tell. */
+/* The device of that number, or one that is like it: scripts that merge traces keep the head of
+ * one, and so a device that is not described is taken for one of those that are, if these have one
+ * name. NULL: the file does not tell. */
 const struct event_device *trace_file_device(const struct trace_file *trace, int64_t id);
 
-/* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN: the
- * file does not say. */
+/* How much longer a step took because it was traced, as a share of it untraced: 0.02 is 2%. NAN:
+ * the file does not say. */
 double trace_file_overhead(const struct trace_file *trace);
 
-/* Whether other programs used more than a tenth of the cores while the trace was recorded: what host and device lost to
- * each other then is not what they lose alone. */
+/* Whether other programs used more than a tenth of the cores while the trace was recorded: what
+ * host and device lost to each other then is not what they lose alone. */
 bool trace_file_is_disturbed(const struct trace_file *trace);
 
 /* Kernels, copies and memsets. */

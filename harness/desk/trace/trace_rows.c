@@ -127,8 +127,8 @@ static enum status grow_track_slots(struct trace_rows *rows)
     return STATUS_OK;
 }
 
-/* Events mostly come in runs of one track, so the last one is tried before the hash table (open addressing, at
- * most half full). */
+/* Events mostly come in runs of one track, so the last one is tried before the hash table (open
+ * addressing, at most half full). */
 enum status trace_rows_track(struct trace_rows *rows, struct event_track track, uint32_t *number)
 {
     enum status status = STATUS_OK;
@@ -194,7 +194,8 @@ static bool is_zero(const struct trace_event *event)
     return event->start_ns == 0;
 }
 
-/* The times, without those of 0, of samples from all of the file, sorted. Returns how many there are. */
+/* The times, without those of 0, of samples from all of the file, sorted. Returns how many there
+ * are. */
 static int64_t take_samples(const struct trace_file *file, int64_t samples[STRAY_SAMPLES])
 {
     int64_t most = file->event_count < STRAY_SAMPLES ? file->event_count : STRAY_SAMPLES, count = 0;
@@ -259,9 +260,10 @@ static void remove_strays(struct trace_file *file, struct extent *extent, int64_
     *extent = extent_of(file);
 }
 
-/* A damaged time stamp may be a valid number, decades away, which the whole trace would then last. The median of
- * samples from all of the file tells when the others were. Times of 0 are damaged if that is not near, however many they
- * are. A few that are nearer than a day are damaged if they are ten times as far away as nearly all others are spread. */
+/* A damaged time stamp may be a valid number, decades away, which the whole trace would then last.
+ * The median of samples from all of the file tells when the others were. Times of 0 are damaged if
+ * that is not near, however many they are. A few that are nearer than a day are damaged if they are
+ * ten times as far away as nearly all others are spread. */
 static void settle_strays(struct trace_file *file)
 {
     int64_t samples[STRAY_SAMPLES], median_ns, spread_ns, near_ns, count;
@@ -286,8 +288,9 @@ static void settle_strays(struct trace_file *file)
         remove_strays(file, &extent, median_ns - near_ns, median_ns + near_ns);
 }
 
-/* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the external id.
- * In other traces that id is the operator's, which several calls share, so it must not be used there. */
+/* If no event has a correlation, as with some of ROCm's tracers, a call and its work share the
+ * external id. In other traces that id is the operator's, which several calls share, so it must not
+ * be used there. */
 static void settle_correlations(struct trace_file *file)
 {
     for (int64_t i = 0; i < file->event_count; i++)

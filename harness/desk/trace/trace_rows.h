@@ -1,7 +1,8 @@
 /* Fills a trace row by row while a file is read, in whatever format.
  *
- * Rows come in any order. A reader asks for room, adds the names and the track of an event and the row of its details, and
- * then the event itself. At the end trace_rows_settle() does what needs all of them. Statuses are OUT_OF_MEMORY. */
+ * Rows come in any order. A reader asks for room, adds the names and the track of an event and the
+ * row of its details, and then the event itself. At the end trace_rows_settle() does what needs all
+ * of them. Statuses are OUT_OF_MEMORY. */
 #ifndef HARNESS_DESK_TRACE_TRACE_ROWS_H
 #define HARNESS_DESK_TRACE_TRACE_ROWS_H
 
@@ -63,16 +64,17 @@ enum status trace_rows_frame(struct trace_rows *rows, const struct event_frame *
 enum status trace_rows_metadata(struct trace_rows *rows, const char *key, const char *json,
                                 size_t length);
 
-/* Counts a broken event, and keeps the reason of the first one in the file, which need not be the first that is
- * noted. */
+/* Counts a broken event, and keeps the reason of the first one in the file, which need not be the
+ * first that is noted. */
 void trace_rows_bad(struct trace_rows *rows, int64_t offset, const char *reason);
 
 /* The trace is partial; the first reason is kept. */
 void trace_rows_partial(struct trace_rows *rows, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* When all rows are there: leaves out events whose time is 0 or far from all others, joins calls with their work by
- * the external id if no event has a correlation, and sorts the frames, without stacks if there are calls. */
+/* When all rows are there: leaves out events whose time is 0 or far from all others, joins calls
+ * with their work by the external id if no event has a correlation, and sorts the frames, without
+ * stacks if there are calls. */
 enum status trace_rows_settle(struct trace_rows *rows);
 
 #endif

@@ -7,9 +7,9 @@
  *   dev -> pageable  returns when done                    returns when done
  *   dev -> dev       returns at once                      returns at once
  *
- * Staging is what makes pageable copies slow: every byte is copied twice, the first or the last time
- * by the host itself. A stream's staging buffers are used in turn; a copy larger than all of them
- * waits for the worker to empty one. */
+ * Staging is what makes pageable copies slow: every byte is copied twice, the first or the last
+ * time by the host itself. A stream's staging buffers are used in turn; a copy larger than all of
+ * them waits for the worker to empty one. */
 #include "harness/base/clock.h"
 #include "harness/device/cpu/cpu_memory.h"
 #include "harness/device/cpu/trace.h"

@@ -1,8 +1,8 @@
 /* The CPU device, opened: its properties, and the row of its functions.
  *
  * It follows CUDA's rules with real work in real time: a stream's worker computes what is launched,
- * copies are copies, waits are waits. Nothing is slept or modelled. Host and device share the cores,
- * so every worker and every spinning thread takes one from the rest. */
+ * copies are copies, waits are waits. Nothing is slept or modelled. Host and device share the
+ * cores, so every worker and every spinning thread takes one from the rest. */
 #include "harness/device/cpu/cpu.h"
 
 #include "harness/base/clock.h"

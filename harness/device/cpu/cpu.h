@@ -80,7 +80,8 @@ void stream_run(struct cpu_stream *stream, const struct item *item, uint32_t cor
 void device_wait_all(struct cpu_device *device);       /* until everything queued by now is done */
 enum status device_failure(struct cpu_device *device); /* the error of queued work, if any */
 
-/* --- launch.c, cpu_gemm.c, cpu_attention.c, copy.c, cpu_collective.c, event.c, graph.c: the driver's functions --- */
+/* --- launch.c, cpu_gemm.c, cpu_attention.c, copy.c, cpu_collective.c, event.c, graph.c: the
+ * driver's functions --- */
 
 enum status cpu_launch(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                        const void *arguments, size_t size);

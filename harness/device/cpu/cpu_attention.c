@@ -1,10 +1,12 @@
-/* Attention in blocks of queries and keys, after Dao et al.: "FlashAttention", 2022: scores never leave the
- * cache, and backward computes them again from the logarithm of each query's sum of exponentials. All sums of
- * a head are in fp32 and added up block by block in order, so results are the same in every run.
+/* Attention in blocks of queries and keys, after Dao et al.: "FlashAttention", 2022: scores never
+ * leave the cache, and backward computes them again from the logarithm of each query's sum of
+ * exponentials. All sums of a head are in fp32 and added up block by block in order, so results are
+ * the same in every run.
  *
- * One worker computes it, head after head. A product of a block runs at 1.1 to 1.9 times the rate of the same
- * product of a whole head, whose scores go through memory: 215 GFLOP/s in fp32 and 350 to 400 in bf16, to 120
- * to 200 and 170 to 210 (1025 tokens, heads of 32, oneDNN 2.6.3, an EPYC of type Zen 5). */
+ * One worker computes it, head after head. A product of a block runs at 1.1 to 1.9 times the rate
+ * of the same product of a whole head, whose scores go through memory: 215 GFLOP/s in fp32 and 350
+ * to 400 in bf16, to 120 to 200 and 170 to 210 (1025 tokens, heads of 32, oneDNN 2.6.3, an EPYC of
+ * type Zen 5). */
 #include "harness/device/cpu/cpu_attention.h"
 
 #include "harness/device/cpu/arithmetic/attention_rows.h"
@@ -16,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* About as many queries and keys are in a block, and about the same in each of a head. Scores are then 256 KiB
- * in fp32; backward has two such blocks, and two halves in 16 bits, which together fit the megabyte of
- * second-level cache that a core of a server has. Smaller blocks multiply more slowly. Where samples have
- * lengths, the keys of a product are rounded up to KEYS_STEP, so that few plans serve all. */
+/* About as many queries and keys are in a block, and about the same in each of a head. Scores are
+ * then 256 KiB in fp32; backward has two such blocks, and two halves in 16 bits, which together fit
+ * the megabyte of second-level cache that a core of a server has. Smaller blocks multiply more
+ * slowly. Where samples have lengths, the keys of a product are rounded up to KEYS_STEP, so that
+ * few plans serve all. */
 enum { QUERIES = 128, KEYS = 512, KEYS_STEP = 64 };
 
 struct row_functions {
@@ -252,8 +255,8 @@ static enum status inner(const struct head *head, float *c, const void *p, struc
                                                        .dtype_c = DTYPE_F32 });
 }
 
-/* The keys' rows of c [tokens, width] += p' [keys, queries] x [queries, width]; the first queries define
- * them. */
+/* The keys' rows of c [tokens, width] += p' [keys, queries] x [queries, width]; the first queries
+ * define them. */
 static enum status add_up(const struct head *head, float *c, const void *p, struct vectors x)
 {
     return gemm_compute(head->scratch,

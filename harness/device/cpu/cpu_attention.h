@@ -1,5 +1,5 @@
-/* Fused attention on the CPU device: a block of queries at a time, whose scores stay in the second-level
- * cache, as matrix products by oneDNN with a softmax between them. */
+/* Fused attention on the CPU device: a block of queries at a time, whose scores stay in the
+ * second-level cache, as matrix products by oneDNN with a softmax between them. */
 #ifndef HARNESS_DEVICE_CPU_CPU_ATTENTION_H
 #define HARNESS_DEVICE_CPU_CPU_ATTENTION_H
 

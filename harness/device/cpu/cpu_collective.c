@@ -1,5 +1,5 @@
-/* Collectives: the worker of the stream calls the plugin that connects the ranks, and the operation lasts until
- * that returns, waiting for other ranks included, as NCCL's kernels do. */
+/* Collectives: the worker of the stream calls the plugin that connects the ranks, and the operation
+ * lasts until that returns, waiting for other ranks included, as NCCL's kernels do. */
 #include "harness/device/cpu/trace.h"
 
 #include <sys/prctl.h>
@@ -44,9 +44,10 @@ static const char *const kernels[COLLECTIVE_COUNT][DTYPE_COUNT] = {
     [COLLECTIVE_SEND_RECV] = MESSAGE,
 };
 
-/* Other workers never interrupt a thread that runs (stream.c). One that waits for a message must, or every message
- * would cost a turn of the scheduler on both sides. From Linux 6.12 on a thread that asks for short turns (sched(7),
- * sched_runtime) may do so; before, one that works little may. */
+/* Other workers never interrupt a thread that runs (stream.c). One that waits for a message must,
+ * or every message would cost a turn of the scheduler on both sides. From Linux 6.12 on a thread
+ * that asks for short turns (sched(7), sched_runtime) may do so; before, one that works little
+ * may. */
 static void wake_at_once(struct cpu_stream *stream)
 {
     const struct {

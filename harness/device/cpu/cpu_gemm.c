@@ -1,9 +1,10 @@
-/* Plans are found by a hash of everything but the addresses, when the product is queued or captured:
- * making a primitive costs up to half a millisecond, finding one a few tens of nanoseconds. Small
- * products in fp32 need none: oneDNN's BLAS call starts sooner.
+/* Plans are found by a hash of everything but the addresses, when the product is queued or
+ * captured: making a primitive costs up to half a millisecond, finding one a few tens of
+ * nanoseconds. Small products in fp32 need none: oneDNN's BLAS call starts sooner.
  *
- * Types that oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for it) are
- * widened into the stream's scratch and multiplied in fp32; a 16-bit c is narrowed afterwards.
+ * Types that oneDNN cannot multiply (fp16 on most CPUs, bf16 on those without an instruction for
+ * it) are widened into the stream's scratch and multiplied in fp32; a 16-bit c is narrowed
+ * afterwards.
  *
  * oneDNN counts OpenMP's threads when a primitive is made, so plans are made with one, too. A
  * primitive may run on any number of threads because its scratchpad is ours, one per stream; memory
@@ -92,8 +93,8 @@ void gemm_library(char *text, size_t size)
     snprintf(text, size, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
 }
 
-/* Whether oneDNN would use this instruction set; ONEDNN_MAX_CPU_ISA may limit it. oneDNN's sets are bit
- * masks: an extension holds all the bits of the set that it extends. */
+/* Whether oneDNN would use this instruction set; ONEDNN_MAX_CPU_ISA may limit it. oneDNN's sets are
+ * bit masks: an extension holds all the bits of the set that it extends. */
 static bool isa_has(unsigned isa)
 {
     return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
@@ -137,7 +138,8 @@ out:
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS, BUCKETS = 1024, SMALL = 1 << 15 };
 
-/* Two products with equal keys share a plan. A key has no padding, because it is compared as bytes. */
+/* Two products with equal keys share a plan. A key has no padding, because it is compared as
+ * bytes. */
 struct shape {
     int64_t stride_a, stride_b, stride_c;
     int32_t m, n, k, batch, lda, ldb, ldc;
@@ -297,7 +299,8 @@ static struct cpu_operand operand_of(const struct stored *stored, bool transpose
 }
 
 /* The training step of `light` takes a third less time this way: its products are shorter than what
- * comes before a primitive's first instruction, code and descriptions that no other product shares. */
+ * comes before a primitive's first instruction, code and descriptions that no other product
+ * shares. */
 static bool is_small(const struct shape *shape)
 {
     return shape->dtype_ab == DTYPE_F32 && shape->dtype_c == DTYPE_F32 && shape->batch == 1 &&
@@ -604,8 +607,8 @@ static enum status run_plan(struct gemm_scratch *scratch, const struct gemm_plan
     return STATUS_OK;
 }
 
-/* In fp32 no plan is needed: a block that is in cache is at most a few percent slower by the BLAS call, and
- * up to a seventh faster where it is added to c. */
+/* In fp32 no plan is needed: a block that is in cache is at most a few percent slower by the BLAS
+ * call, and up to a seventh faster where it is added to c. */
 enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm)
 {
     struct gemm_plan *plan;

@@ -1,5 +1,5 @@
-/* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the primitive,
- * and the operands to widen for it. Plans live as long as the device. */
+/* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the
+ * primitive, and the operands to widen for it. Plans live as long as the device. */
 #ifndef HARNESS_DEVICE_CPU_CPU_GEMM_H
 #define HARNESS_DEVICE_CPU_CPU_GEMM_H
 
@@ -18,8 +18,8 @@ void gemm_scratch_close(struct gemm_scratch *scratch); /* NULL is allowed */
  * busy loader thread takes four times as long, because OpenMP's barrier spins. */
 void gemm_start_worker(void);
 
-/* Computes one product, of a batch of 1, at once, on the scratch's worker; c is fp32. In 16 bits the
- * first one of a shape makes its plan. */
+/* Computes one product, of a batch of 1, at once, on the scratch's worker; c is fp32. In 16 bits
+ * the first one of a shape makes its plan. */
 enum status gemm_compute(struct gemm_scratch *scratch, const struct gemm *gemm);
 
 /* As in the names of kernels: "f32", "bf16", "f16". */
@@ -30,8 +30,8 @@ void gemm_library(char *text, size_t size);
 
 /* The CPU multiplies tiles of bf16 (AMX): many times fp32's rate. Without tiles, AVX-512's bf16 dot
  * product has half of fp32's rate on Intel's (86 and 160 GFLOP/s, Emerald Rapids) and just about
- * twice on AMD's Zen 4 (206 and 104 at 130x384x128): too near the bound of two to be measured alike by
- * every process, so it is never counted as a matrix unit. */
+ * twice on AMD's Zen 4 (206 and 104 at 130x384x128): too near the bound of two to be measured alike
+ * by every process, so it is never counted as a matrix unit. */
 bool gemm_has_bf16_tiles(void);
 
 #endif

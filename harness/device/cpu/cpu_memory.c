@@ -1,5 +1,5 @@
-/* Every allocation is a block. A direct block is a mapping of its own. Stream-ordered blocks are cut
- * from segments, larger mappings that the pool keeps; a segment's blocks form a list in address
+/* Every allocation is a block. A direct block is a mapping of its own. Stream-ordered blocks are
+ * cut from segments, larger mappings that the pool keeps; a segment's blocks form a list in address
  * order, and free neighbours are joined when the same work has to be over before they can be used.
  *
  * A freed block remembers the stream of its free and the ticket of that stream's last item then. It
@@ -100,7 +100,8 @@ static void bin_take(struct cpu_block *block)
     block->is_free = false;
 }
 
-/* True when the work before the block's free is done. Remembers it, so that the queue is asked once. */
+/* True when the work before the block's free is done. Remembers it, so that the queue is asked
+ * once. */
 static bool is_over(struct cpu_block *block)
 {
     if (block->stream != NULL && queue_done(block->stream->queue, block->ticket))
@@ -134,7 +135,8 @@ static bool has_room(const struct cpu_memory *memory, size_t bytes)
     return (int64_t)bytes <= memory->capacity - memory->mapped;
 }
 
-/* A limit is the more likely cause where there is one: Linux grants memory that it does not have. */
+/* A limit is the more likely cause where there is one: Linux grants memory that it does not
+ * have. */
 static const char *advice_on_host_memory(void)
 {
     struct rlimit limit;
@@ -225,8 +227,8 @@ static void pool_put(struct cpu_memory *memory, struct cpu_block *block)
     }
 }
 
-/* Joins neighbours whose work is over by now. pool_put() joins a block only with neighbours that are ready at
- * its free, so a full search would otherwise miss room that exists in pieces. */
+/* Joins neighbours whose work is over by now. pool_put() joins a block only with neighbours that
+ * are ready at its free, so a full search would otherwise miss room that exists in pieces. */
 static void join_all(struct cpu_memory *memory)
 {
     for (int bin = 0; bin < BINS; bin++)
@@ -264,8 +266,8 @@ out:
     return status;
 }
 
-/* Cuts `block` down to `bytes`. The rest goes into the pool with the same stream and ticket, so the same
- * work has to be done before it is used. */
+/* Cuts `block` down to `bytes`. The rest goes into the pool with the same stream and ticket, so the
+ * same work has to be done before it is used. */
 static enum status cut(struct cpu_memory *memory, struct cpu_block *block, size_t bytes)
 {
     struct cpu_block *rest;
@@ -288,8 +290,8 @@ static enum status cut(struct cpu_memory *memory, struct cpu_block *block, size_
     return STATUS_OK;
 }
 
-/* Makes `stream` wait for everything that the stream of the block's free has queued by now. This is the last
- * resort of an allocation in a full device (rule 3 above). */
+/* Makes `stream` wait for everything that the stream of the block's free has queued by now. This is
+ * the last resort of an allocation in a full device (rule 3 above). */
 static enum status wait_for(struct cpu_device *device, struct cpu_stream *stream,
                             const struct cpu_block *block)
 {
@@ -341,8 +343,9 @@ out:
     return status;
 }
 
-/* Tries the cheapest first: a free block that needs no waiting, the same after joining neighbours, room for a
- * new segment once idle segments are given back, and at last a block that `stream` has to wait for. */
+/* Tries the cheapest first: a free block that needs no waiting, the same after joining neighbours,
+ * room for a new segment once idle segments are given back, and at last a block that `stream` has
+ * to wait for. */
 static enum status alloc_ordered(struct cpu_device *device, struct cpu_stream *stream, size_t asked,
                                  struct cpu_block **result)
 {
@@ -416,7 +419,8 @@ out:
     return status;
 }
 
-/* Takes the block out of those in use. BAD_USAGE if there is none, or it was allocated the other way. */
+/* Takes the block out of those in use. BAD_USAGE if there is none, or it was allocated the other
+ * way. */
 static enum status take_in_use(struct cpu_memory *memory, const void *address, bool direct,
                                struct cpu_block **block)
 {
@@ -533,8 +537,8 @@ out:
 
 /* --- Host memory --- */
 
-/* "Pinned" memory is recorded, and touched so that copies meet no page faults. The kernel may still swap
- * it: a worker thread can bear that, unlike a GPU's copy engine. */
+/* "Pinned" memory is recorded, and touched so that copies meet no page faults. The kernel may still
+ * swap it: a worker thread can bear that, unlike a GPU's copy engine. */
 enum status cpu_host_alloc(struct device *base, bool pinned, size_t bytes, void **result)
 {
     enum status status = STATUS_OK;

@@ -1,8 +1,8 @@
 /* The CPU device's memory: a capacity, and two ways to allocate within it.
  *
  * Direct memory is mapped when it is allocated and unmapped when it is freed, after the device has
- * caught up. Stream-ordered memory comes from a pool that keeps what is freed. Pinned host memory is
- * only noted, so that copies know it. */
+ * caught up. Stream-ordered memory comes from a pool that keeps what is freed. Pinned host memory
+ * is only noted, so that copies know it. */
 #ifndef HARNESS_DEVICE_CPU_CPU_MEMORY_H
 #define HARNESS_DEVICE_CPU_CPU_MEMORY_H
 

@@ -1,6 +1,6 @@
-/* Events. A record gets the event's next number when it is made; the event has been reached as far as
- * the largest number that a worker came by, so a later record replaces an earlier one even when the
- * two are in different streams. A wait is for the number that was last when the wait began.
+/* Events. A record gets the event's next number when it is made; the event has been reached as far
+ * as the largest number that a worker came by, so a later record replaces an earlier one even when
+ * the two are in different streams. A wait is for the number that was last when the wait began.
  *
  * An event lives until it is destroyed and no item that names it is queued any more. */
 #include "harness/base/clock.h"

@@ -37,8 +37,8 @@ static void read_clocks(const char *root, struct device_health *health)
         health->clock_max_mhz = atof(line) / 1e3;
 }
 
-/* Sensors of processors by the names of their drivers ("Documentation/hwmon" of Linux); in thousandths
- * of a degree. */
+/* Sensors of processors by the names of their drivers ("Documentation/hwmon" of Linux); in
+ * thousandths of a degree. */
 static void read_temperature(const char *root, struct device_health *health)
 {
     static const char *const sensors[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };

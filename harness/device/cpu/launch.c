@@ -1,7 +1,8 @@
 /* Kernel launches. The table of kernels is made from the one list in kernels.h; the functions are
  * built from kernels/, once per storage type.
  *
- * A kernel runs whole on its stream's one worker: the CPU device has one multiprocessor per stream. */
+ * A kernel runs whole on its stream's one worker: the CPU device has one multiprocessor per
+ * stream. */
 #include "harness/device/cpu/trace.h"
 
 #include <string.h>

@@ -59,9 +59,9 @@ static void run_item(void *context, const struct item *item)
     stream_run(context, item, item->correlation, 0, 0);
 }
 
-/* A device that is given work does not stop the host, but a thread that wakes up may take the core of the one that
- * woke it, in the middle of a launch. Linux does not let SCHED_BATCH do that (sched(7)); elsewhere the worker stays
- * as it is. */
+/* A device that is given work does not stop the host, but a thread that wakes up may take the core
+ * of the one that woke it, in the middle of a launch. Linux does not let SCHED_BATCH do that
+ * (sched(7)); elsewhere the worker stays as it is. */
 static void yield_to_host(void)
 {
     pthread_setschedparam(pthread_self(), SCHED_BATCH,
@@ -134,8 +134,9 @@ void cpu_stream_destroy(struct stream *base)
     call_end(device, &call, "cudaStreamDestroy");
 }
 
-/* Relaxed, here and in stream_submit(): the thread that captures stored the pointer itself, and to any other thread only
- * matters whether there is one; capture_allows() then compares the threads. */
+/* Relaxed, here and in stream_submit(): the thread that captures stored the pointer itself, and to
+ * any other thread only matters whether there is one; capture_allows() then compares the
+ * threads. */
 enum status stream_claim(struct cpu_stream *stream, struct item **item)
 {
     if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)

@@ -1,5 +1,5 @@
-/* Records of the calls of host threads, for the sink that the device was opened with. Without a sink none
- * of these reads a clock or takes an id. */
+/* Records of the calls of host threads, for the sink that the device was opened with. Without a
+ * sink none of these reads a clock or takes an id. */
 #ifndef HARNESS_DEVICE_CPU_TRACE_H
 #define HARNESS_DEVICE_CPU_TRACE_H
 

@@ -1,8 +1,8 @@
 /* Copies and memsets.
  *
- * The rules of waiting are CUDA's ("API synchronization behavior" in the runtime's reference), with one
- * exception: a synchronous copy is one of its stream, not of the legacy default stream, where cudaMemcpy
- * would wait for every blocking stream of the process:
+ * The rules of waiting are CUDA's ("API synchronization behavior" in the runtime's reference), with
+ * one exception: a synchronous copy is one of its stream, not of the legacy default stream, where
+ * cudaMemcpy would wait for every blocking stream of the process:
  *
  *                    asynchronous call                    synchronous call
  *   pinned <-> dev   returns at once                      returns when done

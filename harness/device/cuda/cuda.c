@@ -1,9 +1,9 @@
 /* The CUDA device, opened: its properties, and the row of its functions.
  *
  * The runtime is linked statically, so that the plugin needs nothing of CUDA to load: libcuda.so.1,
- * the driver's, is opened by the runtime when it is first called, and gpu_found.c says what is wrong if that
- * fails. The runtime in cuBLAS is another copy; both use the GPU's primary context, and a stream is
- * the driver's own in either.
+ * the driver's, is opened by the runtime when it is first called, and gpu_found.c says what is
+ * wrong if that fails. The runtime in cuBLAS is another copy; both use the GPU's primary context,
+ * and a stream is the driver's own in either.
  *
  * device.h has checked the arguments. A sticky error (an illegal address, say) stays with
  * the process: CUDA gives no way back but to start again. */
@@ -66,7 +66,8 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->warp_lanes = gpu.warpSize;
     properties->host_cores = machine_cores();
     properties->is_gpu = true;
-    /* The least GPUs of compute capability 7.5 have 14; fewer are no whole GPU, but a slice, or a stand-in for one. */
+    /* The least GPUs of compute capability 7.5 have 14; fewer are no whole GPU, but a slice, or a
+     * stand-in for one. */
     properties->is_large = properties->clocks_rise_with_work =
         gpu.multiProcessorCount >= LARGE_MULTIPROCESSORS;
     /* Clocks and launches vary more than on the host. */
@@ -78,8 +79,8 @@ out:
     return status;
 }
 
-/* An NVTX range, which nsys and ncu show, and a record for the sink if there is one. Without a tool in
- * the process an NVTX call is a test of a pointer. */
+/* An NVTX range, which nsys and ncu show, and a record for the sink if there is one. Without a tool
+ * in the process an NVTX call is a test of a pointer. */
 static void cuda_phase_push(struct device *device, const char *name)
 {
     nvtxRangePushA(name);

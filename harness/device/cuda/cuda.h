@@ -1,9 +1,10 @@
 /* The CUDA device from the inside: declarations that its parts share.
  *
- * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c, cuda_ptx.c), copies (copy.c),
- * collectives (cuda_collective.c) and graphs (graph.c) are the runtime's, under the rules of device.h; cuda_memory.c keeps the books of
- * what is allocated. gpu_found.c says why there is no usable GPU, errors.c what an error means. Nothing
- * uses the legacy default stream, which would wait for all others.
+ * cuda.c opens it. Streams (stream.c), events (event.c), launches (launch.c, cuda_gemm.c,
+ * cuda_ptx.c), copies (copy.c), collectives (cuda_collective.c) and graphs (graph.c) are the
+ * runtime's, under the rules of device.h; cuda_memory.c keeps the books of what is allocated.
+ * gpu_found.c says why there is no usable GPU, errors.c what an error means. Nothing uses the
+ * legacy default stream, which would wait for all others.
  *
  * Phases go to the sink as they end; whatever else is recorded comes from CUPTI, and is handed
  * over at a flush (cupti_collector.c). */
@@ -107,8 +108,8 @@ void cuda_peer_link(struct device *device, int peer, struct device_link *link);
 
 /* --- Parts of the opening, in launch.c --- */
 
-/* Loads every kernel, so that none is loaded in a timed window or in a capture, and writes what they
- * run as ("sm_90"). UNSUPPORTED where none of what they were built for runs on this GPU. */
+/* Loads every kernel, so that none is loaded in a timed window or in a capture, and writes what
+ * they run as ("sm_90"). UNSUPPORTED where none of what they were built for runs on this GPU. */
 enum status launch_load_kernels(const struct cuda_device *device, char *isa, size_t size);
 
 /* The host's time for one eager launch of an empty kernel, median. */
@@ -124,8 +125,9 @@ void cuda_capture_abandon(struct cuda_stream *stream); /* when the stream ends i
 /* The workspace of the graph that `stream` is being captured into; NULL when it is not. */
 void *cuda_capture_workspace(const struct cuda_stream *stream);
 
-/* While a thread captures, CUDA refuses it whatever might be unsafe for any capture, queries of events
- * of other streams among it. Between the two, what the rules above have let through is let through. */
+/* While a thread captures, CUDA refuses it whatever might be unsafe for any capture, queries of
+ * events of other streams among it. Between the two, what the rules above have let through is let
+ * through. */
 struct relaxed {
     bool changed;
     enum cudaStreamCaptureMode mode;

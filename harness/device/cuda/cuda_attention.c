@@ -1,11 +1,13 @@
-/* Plans of cuDNN's for both passes of a shape. Heuristics list engines, best first; the first whose plan
- * can be finalized is taken, which may compile a kernel: so plans are made before a capture, and kept
- * until the device is closed. Whatever cuDNN fails at in this, the caller has kernels of its own: it is
- * UNSUPPORTED, unless the GPU is lost or the fault is ours. A run makes only a variant pack, on the host.
+/* Plans of cuDNN's for both passes of a shape. Heuristics list engines, best first; the first whose
+ * plan can be finalized is taken, which may compile a kernel: so plans are made before a capture,
+ * and kept until the device is closed. Whatever cuDNN fails at in this, the caller has kernels of
+ * its own: it is UNSUPPORTED, unless the GPU is lost or the fault is ours. A run makes only a
+ * variant pack, on the host.
  *
- * The caller's workspace holds cuDNN's, and for backward the scratch that the graph names. The lengths
- * of the queries, all `tokens`, are the plan's own few bytes in device memory: with the samples' lengths
- * there instead, rows of y beyond them would be undefined, and products that follow would meet them.
+ * The caller's workspace holds cuDNN's, and for backward the scratch that the graph names. The
+ * lengths of the queries, all `tokens`, are the plan's own few bytes in device memory: with the
+ * samples' lengths there instead, rows of y beyond them would be undefined, and products that
+ * follow would meet them.
  *
  * It compiles against cuDNN 9.19; an H200 has run it, and its calls are tested over a stand-in. */
 #include "harness/device/cuda/cuda_attention.h"
@@ -200,8 +202,8 @@ out:
     return status;
 }
 
-/* Under the lock. It is called at the first plan, because it loads hundreds of megabytes of libraries.
- * A library that cannot be loaded whole counts as missing. */
+/* Under the lock. It is called at the first plan, because it loads hundreds of megabytes of
+ * libraries. A library that cannot be loaded whole counts as missing. */
 static enum status make_handle(struct attentions *attentions)
 {
     cudnnStatus_t result;
@@ -217,8 +219,9 @@ static enum status make_handle(struct attentions *attentions)
     return STATUS_OK;
 }
 
-/* The meaning of a failure to plan, for the caller. An error of the GPU's that stays with the process does not go
- * away by using other kernels; anything else that is wrong is wrong with cuDNN alone. */
+/* The meaning of a failure to plan, for the caller. An error of the GPU's that stays with the
+ * process does not go away by using other kernels; anything else that is wrong is wrong with cuDNN
+ * alone. */
 static enum status failure_of(enum status status)
 {
     struct status_error error = *status_last();
@@ -289,7 +292,8 @@ static void pack_add(struct variant_pack *pack, enum attention_tensor id, const 
     pack->addresses[pack->count++] = (void *)(uintptr_t)address;
 }
 
-/* `host` holds the scale, one and minus infinity, for as long as cuDNN reads them: until it returns. */
+/* `host` holds the scale, one and minus infinity, for as long as cuDNN reads them: until it
+ * returns. */
 static struct variant_pack pack_of(const struct fused_attention *attention, const struct plan *plan,
                                    const float *host)
 {

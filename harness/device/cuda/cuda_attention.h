@@ -4,8 +4,8 @@
 
 #include "harness/device/cuda/cuda.h"
 
-/* NULL where there is no cuDNN, which is not a failure: properties.attention_library has the reason. Sets
- * properties.fused_attention. */
+/* NULL where there is no cuDNN, which is not a failure: properties.attention_library has the
+ * reason. Sets properties.fused_attention. */
 void attentions_open(struct attentions **attentions, struct cuda_device *device);
 void attentions_close(struct attentions *attentions); /* the device's work is done; NULL allowed */
 

@@ -182,8 +182,8 @@ static void *destroy(void *context)
     return NULL;
 }
 
-/* NCCL may wait for the other ranks here. If one of them has failed, or this one, they do not come: then the
- * communicator is left to the end of the process, which is near. False: it was left. */
+/* NCCL may wait for the other ranks here. If one of them has failed, or this one, they do not come:
+ * then the communicator is left to the end of the process, which is near. False: it was left. */
 static bool destroy_in_time(struct collectives *collectives)
 {
     pthread_t thread;
@@ -279,7 +279,8 @@ static enum status queue_pieces(struct collectives *collectives,
     return STATUS_OK;
 }
 
-/* Under the lock. A group that was begun is ended even after a failure, or all later calls would belong to it. */
+/* Under the lock. A group that was begun is ended even after a failure, or all later calls would
+ * belong to it. */
 static enum status queue_group(struct collectives *collectives, const struct collective *collective,
                                cudaStream_t stream)
 {
@@ -339,7 +340,8 @@ out:
     return status;
 }
 
-/* NCCL's kernels are recorded by CUPTI, which knows nothing of messages: those of this call are found by its time. */
+/* NCCL's kernels are recorded by CUPTI, which knows nothing of messages: those of this call are
+ * found by its time. */
 static void note_message(const struct collective *collective, int64_t start_ns)
 {
     const struct cupti_message message = {

@@ -1,9 +1,9 @@
 /* This rank's communicator: NCCL's, over the GPUs of all ranks.
  *
- * MPI has started the ranks, and tells all of them the id that NCCL made on the first one. An error that comes
- * while an operation runs, a link that went down, would leave the GPU waiting for good. So a thread looks for
- * one every 0.1 s; it aborts the communicator then, which ends what runs, and so the wait of whoever waits for
- * it. */
+ * MPI has started the ranks, and tells all of them the id that NCCL made on the first one. An error
+ * that comes while an operation runs, a link that went down, would leave the GPU waiting for good.
+ * So a thread looks for one every 0.1 s; it aborts the communicator then, which ends what runs, and
+ * so the wait of whoever waits for it. */
 #ifndef HARNESS_DEVICE_CUDA_CUDA_COLLECTIVE_H
 #define HARNESS_DEVICE_CUDA_CUDA_COLLECTIVE_H
 
@@ -12,11 +12,12 @@
 struct collectives;
 struct cuda_device;
 
-/* NO_DEVICE where `ranks` of them, each with its own, need more GPUs than there are from number `first` on. */
+/* NO_DEVICE where `ranks` of them, each with its own, need more GPUs than there are from number
+ * `first` on. */
 enum status collectives_check_gpus(int ranks, int first, int gpus);
 
-/* On all ranks in the same order; each waits for the others. *collectives is NULL where no job was joined.
- * NO_LIBRARY; or NCCL's error. */
+/* On all ranks in the same order; each waits for the others. *collectives is NULL where no job was
+ * joined. NO_LIBRARY; or NCCL's error. */
 enum status collectives_open(struct collectives **collectives, struct cuda_device *device,
                              const struct driver_host *host);
 

@@ -1,13 +1,14 @@
-/* One handle of cuBLAS for the device, used under a lock, and a workspace of ours for every stream and
- * every graph: so cuBLAS allocates nothing, not even in a capture. A graph has its own workspace
- * because it may be launched on another stream while products run on the one it was captured from.
+/* One handle of cuBLAS for the device, used under a lock, and a workspace of ours for every stream
+ * and every graph: so cuBLAS allocates nothing, not even in a capture. A graph has its own
+ * workspace because it may be launched on another stream while products run on the one it was
+ * captured from.
  *
- * Setting a handle's stream takes its workspace away ("cuBLAS Library", cublasSetStream), so both are
- * set whenever either changes.
+ * Setting a handle's stream takes its workspace away ("cuBLAS Library", cublasSetStream), so both
+ * are set whenever either changes.
  *
- * Sums are in fp32 all the way: by default cuBLAS may add the parts of a split k in the 16-bit type of
- * c, which the math mode forbids here. Strict fp32 is CUBLAS_COMPUTE_32F, which never rounds operands
- * to tf32 by itself; that is CUBLAS_COMPUTE_32F_FAST_TF32. */
+ * Sums are in fp32 all the way: by default cuBLAS may add the parts of a split k in the 16-bit type
+ * of c, which the math mode forbids here. Strict fp32 is CUBLAS_COMPUTE_32F, which never rounds
+ * operands to tf32 by itself; that is CUBLAS_COMPUTE_32F_FAST_TF32. */
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include "harness/device/cuda/libraries/cublas.h"
@@ -34,7 +35,8 @@ struct retired {
     struct retired *next;
 };
 
-/* "cuBLAS Library", cublasSetWorkspace: the recommended sizes, for Hopper and newer and for older GPUs. */
+/* "cuBLAS Library", cublasSetWorkspace: the recommended sizes, for Hopper and newer and for older
+ * GPUs. */
 static size_t recommended_workspace(int compute_capability)
 {
     return (size_t)(compute_capability >= 90 ? 32 : 4) << 20;
@@ -71,8 +73,8 @@ void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace)
         (void)cudaGetLastError();
 }
 
-/* Captures that follow each other while another stream is busy would fill the GPU with workspaces, if none were used
- * again. */
+/* Captures that follow each other while another stream is busy would fill the GPU with workspaces,
+ * if none were used again. */
 enum status gemm_workspace_take(struct cuda_gemms *gemms, void **workspace)
 {
     struct retired *taken = NULL;

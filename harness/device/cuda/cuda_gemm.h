@@ -14,8 +14,9 @@ void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace); /* NULL is
 /* For a capture: a workspace that was retired and that no work uses any more, or a new one. */
 enum status gemm_workspace_take(struct cuda_gemms *gemms, void **workspace);
 
-/* Frees a workspace without waiting: while work that is queued on the stream with this id may use it, it is kept for
- * gemm_workspace_take(), or until gemm_retired_close(), which must be called on an idle device. */
+/* Frees a workspace without waiting: while work that is queued on the stream with this id may use
+ * it, it is kept for gemm_workspace_take(), or until gemm_retired_close(), which must be called on
+ * an idle device. */
 void gemm_workspace_retire(struct cuda_gemms *gemms, void *workspace, uint32_t stream);
 void gemm_retired_close(struct cuda_gemms *gemms);
 

@@ -3,7 +3,8 @@
  * lock is held while CUDA works, since cudaFree waits for the device.
  *
  * The pool keeps what is freed until it is trimmed (its release threshold is the largest there is).
- * When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once more. */
+ * When CUDA finds no memory for a direct allocation, the pool is trimmed and CUDA asked once
+ * more. */
 #include "harness/device/cuda/cuda_memory.h"
 
 #include "harness/device/cuda/cuda_gemm.h"
@@ -30,8 +31,8 @@ static size_t round_up(size_t bytes, size_t unit)
 
 /* --- The books --- */
 
-/* The bytes that the pool has taken from the GPU. After a sticky error CUDA no longer answers, and the last
- * answer counts. */
+/* The bytes that the pool has taken from the GPU. After a sticky error CUDA no longer answers, and
+ * the last answer counts. */
 static int64_t pool_bytes(struct cuda_memory *memory)
 {
     struct relaxed relaxed = cuda_capture_relax();
@@ -133,7 +134,8 @@ out:
     return status;
 }
 
-/* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other way. */
+/* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other
+ * way. */
 static enum status take(struct cuda_memory *memory, const void *address, bool directly)
 {
     bool ordered = regions_remove(&memory->ordered, address, ACTIVITY_MEMORY_DEVICE) > 0;

@@ -1,14 +1,16 @@
 /* The CUDA device's memory: cudaMalloc, and a memory pool of the device's own for what is
  * stream-ordered. The books say what is allocated, to the byte, whatever else uses the GPU.
  *
- * The capacity is what was free on the GPU when the device was opened, or the limit that was given. */
+ * The capacity is what was free on the GPU when the device was opened, or the limit that was
+ * given. */
 #ifndef HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
 #define HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
 
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/plugin/regions.h"
 
-/* Call it last of all that takes device memory at open. `limit` is 0 or at most what is free then. */
+/* Call it last of all that takes device memory at open. `limit` is 0 or at most what is free
+ * then. */
 enum status cuda_memory_open(struct cuda_memory **memory, int index, int64_t limit);
 void cuda_memory_close(
     struct cuda_memory *memory); /* frees what is still allocated; NULL allowed */

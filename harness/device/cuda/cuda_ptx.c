@@ -1,5 +1,5 @@
-/* Kernels that come as PTX: a library of the runtime's each ("CUDA Runtime API", "Library Management"), whose handle of a
- * kernel cudaLaunchKernel() takes. */
+/* Kernels that come as PTX: a library of the runtime's each ("CUDA Runtime API", "Library
+ * Management"), whose handle of a kernel cudaLaunchKernel() takes. */
 #include "harness/device/cuda/cuda.h"
 
 #include <stdlib.h>

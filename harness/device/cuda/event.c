@@ -1,5 +1,5 @@
-/* Events. Those without timing are cheaper to record and to wait for. None has cudaEventBlockingSync:
- * a host thread that waits does so as for streams (stream.c). */
+/* Events. Those without timing are cheaper to record and to wait for. None has
+ * cudaEventBlockingSync: a host thread that waits does so as for streams (stream.c). */
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/cuda/cuda_collective.h"
 
@@ -101,8 +101,8 @@ enum status cuda_event_query(struct event *base)
     relaxed = cuda_capture_relax();
     error = cudaEventQuery(((struct cuda_event *)base)->handle);
     if (error == cudaErrorNotReady) {
-        (void)
-            cudaGetLastError(); /* "Not ready" is an answer, but the runtime keeps it as an error. */
+        (void)cudaGetLastError(); /* "Not ready" is an answer, but the runtime keeps it as an error.
+                                   */
         status = STATUS_NOT_READY;
         goto out;
     }

@@ -78,7 +78,8 @@ out:
     return status;
 }
 
-/* Ends the capture: takes it off its stream and its thread's list. *recorded is the graph, or NULL. */
+/* Ends the capture: takes it off its stream and its thread's list. *recorded is the graph, or
+ * NULL. */
 static cudaError_t end(struct cuda_capture *capture, cudaGraph_t *recorded)
 {
     cudaError_t error = cudaStreamEndCapture(capture->stream->handle, recorded);

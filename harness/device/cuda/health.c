@@ -1,5 +1,5 @@
-/* The health of the GPU that is open: what NVML answers, and where it is plugged in. NVML is opened with
- * the device, because starting it takes too long to be done before a timed window. */
+/* The health of the GPU that is open: what NVML answers, and where it is plugged in. NVML is opened
+ * with the device, because starting it takes too long to be done before a timed window. */
 #include "harness/device/cuda/cuda.h"
 
 #include "harness/device/cuda/libraries/nvml.h"

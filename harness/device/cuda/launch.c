@@ -119,8 +119,9 @@ enum status launch_load_kernels(const struct cuda_device *device, char *isa, siz
     return STATUS_OK;
 }
 
-/* Over runs that are short enough never to fill the queue, whose length is not documented. The GPU's clocks
- * need not be raised for it: this is the host's time to queue work, and waiting for its end is not in it. */
+/* Over runs that are short enough never to fill the queue, whose length is not documented. The
+ * GPU's clocks need not be raised for it: this is the host's time to queue work, and waiting for
+ * its end is not in it. */
 enum status launch_measure(struct cuda_device *device, double *launch_ns)
 {
     enum { RUNS = 15, LAUNCHES = 64 };

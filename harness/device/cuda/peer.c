@@ -1,6 +1,7 @@
-/* Other GPUs that this process sees. A copy that the hardware allows goes straight from memory to memory once the
- * GPU of the stream has access to its peer's ("CUDA C++ Programming Guide", "Peer-to-Peer Memory Access"); any
- * other goes through memory of the host, which CUDA does by itself. */
+/* Other GPUs that this process sees. A copy that the hardware allows goes straight from memory to
+ * memory once the GPU of the stream has access to its peer's ("CUDA C++ Programming Guide",
+ * "Peer-to-Peer Memory Access"); any other goes through memory of the host, which CUDA does by
+ * itself. */
 #include "harness/device/peer.h"
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/cuda/cuda_memory.h"

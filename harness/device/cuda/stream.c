@@ -1,8 +1,9 @@
-/* Streams. They are made non-blocking, so that nothing ever waits for the legacy default stream, which
- * some library may use.
+/* Streams. They are made non-blocking, so that nothing ever waits for the legacy default stream,
+ * which some library may use.
  *
- * How a host thread waits is left to the runtime (cudaDeviceScheduleAuto): where there are more cores
- * than contexts it spins, as it does under PyTorch, and so takes a core from the loader's workers. */
+ * How a host thread waits is left to the runtime (cudaDeviceScheduleAuto): where there are more
+ * cores than contexts it spins, as it does under PyTorch, and so takes a core from the loader's
+ * workers. */
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/cuda/cuda_collective.h"
 #include "harness/device/cuda/cuda_gemm.h"

@@ -1,9 +1,11 @@
-/* MPI as what connects ranks: joining the job, and messages. mpi_collectives.c makes collectives of them.
+/* MPI as what connects ranks: joining the job, and messages. mpi_collectives.c makes collectives of
+ * them.
  *
- * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need the core.
- * sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for milliseconds. A rank that
- * never comes must not keep the others for ever, so a wait ends with an error after a while. Where MPI itself waits for
- * all ranks, at the job's begin and its end, no call can be made to return: a watch ends the process instead. */
+ * A wait is a loop of tests, with short rests after the first: the rank that is waited for may need
+ * the core. sched_yield() would not do: since Linux 6.6 a thread that yields gives up its turn for
+ * milliseconds. A rank that never comes must not keep the others for ever, so a wait ends with an
+ * error after a while. Where MPI itself waits for all ranks, at the job's begin and its end, no
+ * call can be made to return: a watch ends the process instead. */
 #include "harness/base/clock.h"
 #include "harness/device/mpi/mpi_collectives.h"
 
@@ -156,8 +158,8 @@ static enum status find_place(void)
     return STATUS_OK;
 }
 
-/* Open MPI's memory that this rank shares with those of its machine. Once all have it, its name is needed no more,
- * and would stay if the rank were killed. */
+/* Open MPI's memory that this rank shares with those of its machine. Once all have it, its name is
+ * needed no more, and would stay if the rank were killed. */
 static void unlink_segment(void)
 {
     static const char *const beginnings[] = { "/dev/shm/vader_segment.", "/dev/shm/sm_segment." };

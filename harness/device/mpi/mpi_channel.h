@@ -35,8 +35,8 @@ struct message {
 /* `message` says what this rank exchanges with `peer`; either way may be empty. */
 typedef struct message message_fn(const void *context, int peer);
 
-/* Exchanges messages with all other ranks and waits for them, in mpi.c. DEVICE_ERROR: MPI failed, or a rank never
- * came. */
+/* Exchanges messages with all other ranks and waits for them, in mpi.c. DEVICE_ERROR: MPI failed,
+ * or a rank never came. */
 enum status channel_exchange(struct channel *channel, message_fn *message, const void *context);
 
 #endif

@@ -205,7 +205,8 @@ out:
     return status;
 }
 
-/* With one of the others, as one message each way: parts of it would each wait for its counterpart. */
+/* With one of the others, as one message each way: parts of it would each wait for its
+ * counterpart. */
 static struct message peer_message(const void *context, int peer)
 {
     const struct collective *collective = context;

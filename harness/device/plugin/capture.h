@@ -1,9 +1,9 @@
-/* The rules of capturing a stream into a graph: those of device.h, the same on every device and narrower
- * than CUDA's.
+/* The rules of capturing a stream into a graph: those of device.h, the same on every device and
+ * narrower than CUDA's.
  *
- * A capture belongs to the thread that began it, as in CUDA's thread-local mode. A thread's captures are
- * a list, because a call that is unsafe during any of them invalidates them all. `stream` is the stream's
- * number, for messages. */
+ * A capture belongs to the thread that began it, as in CUDA's thread-local mode. A thread's
+ * captures are a list, because a call that is unsafe during any of them invalidates them all.
+ * `stream` is the stream's number, for messages. */
 #ifndef HARNESS_DEVICE_PLUGIN_CAPTURE_H
 #define HARNESS_DEVICE_PLUGIN_CAPTURE_H
 
@@ -41,8 +41,8 @@ enum status capture_check(struct capture *capture, uint32_t stream);
 /* Whether this thread captures any stream. */
 bool capture_is_open(void);
 
-/* CAPTURE, and the capture is invalid, if the stream is being captured: for calls that cannot be recorded.
- * `call` names what is not possible: "copying ... on the stream". */
+/* CAPTURE, and the capture is invalid, if the stream is being captured: for calls that cannot be
+ * recorded. `call` names what is not possible: "copying ... on the stream". */
 enum status capture_forbids(capture_slot *slot, const char *call);
 
 /* The same for calls that a thread may not make while it captures anything. */

@@ -46,8 +46,8 @@ static enum status prepare(const struct library *library)
     return STATUS_OK;
 }
 
-/* Takes this copy, unless it is no better than the dated one that was found before. True where the search
- * ends: with a copy that is not dated, or that cannot be used and is the first. */
+/* Takes this copy, unless it is no better than the dated one that was found before. True where the
+ * search ends: with a copy that is not dated, or that cannot be used and is the first. */
 static bool settles(struct library *library, void *handle, enum status *status)
 {
     void *before = library->handle;

@@ -33,15 +33,15 @@ struct library {
 #define LIBRARY_TEXT(number)  LIBRARY_PASTE(number)
 #define LIBRARY_PASTE(number) #number
 
-/* Loads the library once for the process and fills the variables of all symbols. It looks, in this order,
- * for the copy that the process has, or what the linker finds; in CUDA_HOME and CUDA_PATH; in the toolkit
- * that this was built with; in pip's packages (nvidia/cu13/lib and the like) in the virtual environment,
- * in conda's, in the user's and in the system's. It also looks in a toolkit's extras/CUPTI/lib64. The
- * first copy decides, unless it is dated: then the next one that is not, and the dated one where there is
- * none.
+/* Loads the library once for the process and fills the variables of all symbols. It looks, in this
+ * order, for the copy that the process has, or what the linker finds; in CUDA_HOME and CUDA_PATH;
+ * in the toolkit that this was built with; in pip's packages (nvidia/cu13/lib and the like) in the
+ * virtual environment, in conda's, in the user's and in the system's. It also looks in a toolkit's
+ * extras/CUPTI/lib64. The first copy decides, unless it is dated: then the next one that is not,
+ * and the dated one where there is none.
  *
- * NO_LIBRARY: nowhere, with what the linker said of its own places, which is where users expect it to look;
- * or a symbol is missing. A later call tries again. The library stays open. */
+ * NO_LIBRARY: nowhere, with what the linker said of its own places, which is where users expect it
+ * to look; or a symbol is missing. A later call tries again. The library stays open. */
 enum status library_load(struct library *library);
 
 #endif

@@ -28,7 +28,8 @@ enum status regions_add(struct regions *regions, const void *memory, size_t byte
 /* Forgets the region of `kind` that begins at `memory`; its bytes, or 0 where there is none. */
 size_t regions_remove(struct regions *regions, const void *memory, enum activity_memory kind);
 
-/* The kind of memory that holds [memory, memory + bytes): PAGEABLE where no region holds all of it. */
+/* The kind of memory that holds [memory, memory + bytes): PAGEABLE where no region holds all of
+ * it. */
 enum activity_memory regions_kind(struct regions *regions, const void *memory, size_t bytes);
 
 /* The two sides of a copy. */

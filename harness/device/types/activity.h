@@ -57,14 +57,15 @@ struct activity {
     uint32_t registers;         /* a thread's */
     uint32_t shared_bytes;
     float occupancy; /* estimated, 0..1; 0 where it is not known */
-    const char
-        *collective;  /* kernels that communicate: PyTorch's name, "allreduce"; NULL: others */
+    /* kernels that communicate: PyTorch's name, "allreduce"; NULL: others */
+    const char *collective;
     enum dtype dtype; /* of what they communicate */
 };
 
-/* `record` is called from any thread, also from several at once, and must not block for long or call
- * the device. A null `record` records nothing: then the device reads no clock for it. `dropped`, if not
- * null, gets the number of records that the device has lost, before or while it flushes. */
+/* `record` is called from any thread, also from several at once, and must not block for long or
+ * call the device. A null `record` records nothing: then the device reads no clock for it.
+ * `dropped`, if not null, gets the number of records that the device has lost, before or while it
+ * flushes. */
 struct activity_sink {
     void (*record)(void *context, const struct activity *activity);
     void *context;

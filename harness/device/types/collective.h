@@ -31,21 +31,25 @@ struct collective_piece {
     int64_t received_first, received;
 };
 
-/* In place on `count` elements of device memory. Rank r's part of R ranks is the r-th of R equal ones:
- * reduce-scatter leaves the sum in that part and anything in the others, all-gather takes that part of each
- * rank; `count` must be a multiple of R for these two. Broadcast takes what rank 0 has.
+/* In place on `count` elements of device memory. Rank r's part of R ranks is the r-th of R equal
+ * ones: reduce-scatter leaves the sum in that part and anything in the others, all-gather takes
+ * that part of each rank; `count` must be a multiple of R for these two. Broadcast takes what rank
+ * 0 has.
  *
- * A sum has the same bits on every rank. The CPU device adds in fp32 and in the order of ranks, element by
- * element, and rounds the sum to its type once, so each run has the same bits too. On CUDA the order is NCCL's: it
- * depends on how the GPUs are connected, and on the algorithm, which NCCL chooses by the count among others
- * (NVIDIA/nccl, issues 157 and 855). Where these are the same, runs agree, but for sums made in the switch (NVLS,
- * issue 1497; NCCL_NVLS_ENABLE=0 does without). The sum of two ranks has one order only.
+ * A sum has the same bits on every rank. The CPU device adds in fp32 and in the order of ranks,
+ * element by element, and rounds the sum to its type once, so each run has the same bits too. On
+ * CUDA the order is NCCL's: it depends on how the GPUs are connected, and on the algorithm, which
+ * NCCL chooses by the count among others (NVIDIA/nccl, issues 157 and 855). Where these are the
+ * same, runs agree, but for sums made in the switch (NVLS, issue 1497; NCCL_NVLS_ENABLE=0 does
+ * without). The sum of two ranks has one order only.
  *
- * All-to-all sends a piece of `data` to each rank, itself included, and receives one from each in `received`, of any
- * lengths that both sides have agreed on; `count` is all that this rank sends. A rank may have several pieces.
+ * All-to-all sends a piece of `data` to each rank, itself included, and receives one from each in
+ * `received`, of any lengths that both sides have agreed on; `count` is all that this rank sends. A
+ * rank may have several pieces.
  *
- * The last three are between this rank and `peer` alone, and each waits for its counterpart there: a SEND for a RECV of
- * as much. So two ranks that both send first wait for ever; SEND_RECV does both at once (ncclGroupStart()). */
+ * The last three are between this rank and `peer` alone, and each waits for its counterpart there:
+ * a SEND for a RECV of as much. So two ranks that both send first wait for ever; SEND_RECV does
+ * both at once (ncclGroupStart()). */
 struct collective {
     enum collective_kind kind;
     void *data; /* RECV fills it */

@@ -1,9 +1,10 @@
 /* The health of a device: everything but its work that decides its speed.
  *
- * A reading changes nothing and never fails. A value that cannot be read is unknown: NAN for a double, -1 for
- * an integer, "" for a text. GPUs are read through NVML (cuda/nvml.h), the CPU device through the host's
- * /sys. Vitals change from one moment to the next. Reading them costs a few calls of NVML; the CPU device
- * has none, because nothing that could be read there is worth a pause between windows. */
+ * A reading changes nothing and never fails. A value that cannot be read is unknown: NAN for a
+ * double, -1 for an integer, "" for a text. GPUs are read through NVML (cuda/nvml.h), the CPU
+ * device through the host's /sys. Vitals change from one moment to the next. Reading them costs a
+ * few calls of NVML; the CPU device has none, because nothing that could be read there is worth a
+ * pause between windows. */
 #ifndef HARNESS_DEVICE_TYPES_HEALTH_H
 #define HARNESS_DEVICE_TYPES_HEALTH_H
 
@@ -11,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The reasons why clocks are held down (NVML's "clocks event reasons"). IDLE and SETTING are normal; the
- * others are throttling. */
+/* The reasons why clocks are held down (NVML's "clocks event reasons"). IDLE and SETTING are
+ * normal; the others are throttling. */
 enum {
     LIMIT_IDLE = 1,
     LIMIT_SETTING = 2,  /* application clocks, groups of GPUs at one clock, the display */
@@ -21,9 +22,10 @@ enum {
     LIMIT_HARDWARE = 16 /* the hardware slows itself down and gives no reason */
 };
 
-/* Every vital sign that is a number, once: the struct, the records between processes and result files
- * are made from this list. The limited times and the energy count since the driver was loaded: the difference of
- * two readings is the time that the clocks were held down between them, and what the GPU used. */
+/* Every vital sign that is a number, once: the struct, the records between processes and result
+ * files are made from this list. The limited times and the energy count since the driver was
+ * loaded: the difference of two readings is the time that the clocks were held down between them,
+ * and what the GPU used. */
 #define DEVICE_VITALS(X)                                                                           \
     X(clock_mhz) /* of the multiprocessors, or of the host's first core */                         \
     X(memory_clock_mhz)                                                                            \
@@ -62,8 +64,8 @@ extern const struct device_health device_health_unknown;
 
 bool vitals_are_known(const struct device_vitals *vitals); /* any of them */
 
-/* The reasons for throttling between two readings: LIMIT_POWER, LIMIT_THERMAL and LIMIT_HARDWARE together.
- * 0: none that is known of. */
+/* The reasons for throttling between two readings: LIMIT_POWER, LIMIT_THERMAL and LIMIT_HARDWARE
+ * together. 0: none that is known of. */
 int vitals_throttled(const struct device_vitals *first, const struct device_vitals *second);
 
 /* "power, thermal"; "none" for 0 and "unknown" for -1. */

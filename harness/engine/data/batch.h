@@ -1,17 +1,18 @@
 /* A batch: one piece of host memory that one copy moves, and how far its samples are padded.
  *
- * Samples that one micro-batch computes together have the same number of rows. Shorter ones are padded,
- * and the device computes the padding as it does everything else. Three settings decide how much of it
- * there is (struct batching_config), in the terms of Hugging Face's data collator and trainer: `padding`,
- * `pad_to_multiple_of` and `group_by_length`. An update has the same samples whatever they say, and
- * attention never looks at padding, so that the sums over an update are the same but for their order. */
+ * Samples that one micro-batch computes together have the same number of rows. Shorter ones are
+ * padded, and the device computes the padding as it does everything else. Three settings decide how
+ * much of it there is (struct batching_config), in the terms of Hugging Face's data collator and
+ * trainer: `padding`, `pad_to_multiple_of` and `group_by_length`. An update has the same samples
+ * whatever they say, and attention never looks at padding, so that the sums over an update are the
+ * same but for their order. */
 #ifndef HARNESS_ENGINE_DATA_BATCH_H
 #define HARNESS_ENGINE_DATA_BATCH_H
 
 #include "harness/engine/data/dataset.h"
 
-/* Offsets are multiples of 256. With PADDING_LONGEST the inputs of a micro-batch begin where they would
- * without, but follow one another at their padded length. */
+/* Offsets are multiples of 256. With PADDING_LONGEST the inputs of a micro-batch begin where they
+ * would without, but follow one another at their padded length. */
 struct batch_layout {
     int samples;
     size_t sample_bytes;   /* of one sample's input, at most */
@@ -37,15 +38,17 @@ const int32_t *batch_lengths(const struct batch_layout *layout, const void *memo
 /* Tokens of a batch that carry data: the sum of its lengths. */
 int64_t batch_tokens(const struct batch_layout *layout, const int32_t *lengths);
 
-/* The number of tokens that micro-batch `micro` of a batch with these lengths is padded to; 0: all that
- * the model takes. */
+/* The number of tokens that micro-batch `micro` of a batch with these lengths is padded to; 0: all
+ * that the model takes. */
 int batch_padded_length(const struct batch_layout *layout, const int32_t *lengths, int micro);
 
-/* Puts a batch's samples in the order in which micro-batches take them, and says how long each is. */
+/* Puts a batch's samples in the order in which micro-batches take them, and says how long each
+ * is. */
 void batch_arrange(const struct batch_layout *layout, const struct batching_config *batching,
                    const struct dataset *dataset, uint32_t *samples, int32_t *lengths);
 
-/* Makes of a sample that was loaded at `input` what the batch has there: of bytes floats, if these are asked for. */
+/* Makes of a sample that was loaded at `input` what the batch has there: of bytes floats, if these
+ * are asked for. */
 void batch_widen(const struct batch_layout *layout, void *input);
 
 /* The offset of the input of sample `index` in the batch. */

@@ -1,5 +1,5 @@
-/* One interface to both kinds of data. An image set is a folder of files, the user's or the generated
- * one; a sequence set has no files and is generated from its settings. */
+/* One interface to both kinds of data. An image set is a folder of files, the user's or the
+ * generated one; a sequence set has no files and is generated from its settings. */
 #include "harness/engine/data/dataset.h"
 
 #include "harness/base/clock.h"
@@ -217,8 +217,8 @@ void sample_reader_close(struct sample_reader *reader)
     free(reader);
 }
 
-/* True when the process, not the file, is the reason that a file cannot be read. Other files would fail
- * too, so replacing the sample would only hide the reason. */
+/* True when the process, not the file, is the reason that a file cannot be read. Other files would
+ * fail too, so replacing the sample would only hide the reason. */
 static bool is_of_process(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOMEM;

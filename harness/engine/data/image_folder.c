@@ -129,7 +129,8 @@ static enum split split_of(size_t i, size_t count)
     return i % HELD_OUT_EVERY == HELD_OUT_EVERY - 1 ? SPLIT_HELD_OUT : SPLIT_TRAIN;
 }
 
-/* A folder without JPEG files: often there are other files, or the classes are one folder further down. */
+/* A folder without JPEG files: often there are other files, or the classes are one folder further
+ * down. */
 static enum status refuse_class(const char *path)
 {
     enum status status = STATUS_OK;

@@ -1,15 +1,16 @@
 /* Slots and two counters under one mutex.
  *
  * Every batch has a slot. Threads claim batches in order, and the thread that claims one copies the
- * indices of its samples into the slot. So the loader keeps a single permutation, that of the claimed
- * epoch, and the order cannot depend on which thread loads when. A slot goes
+ * indices of its samples into the slot. So the loader keeps a single permutation, that of the
+ * claimed epoch, and the order cannot depend on which thread loads when. A slot goes
  *
  *     FREE -> LOADING (claimed) -> READY or FAILED -> TAKEN (the caller's) -> FREE
  *
- * `claimed` counts the batches claimed, `taken` those handed out. Workers claim while claimed - taken
- * < workers * prefetch and a slot is free. The batch that the caller waits for is therefore the lowest
- * one claimed or the next to be claimed, so waiting cannot deadlock: if no batch is claimed and no slot
- * is free, the caller holds all of them, which is an error. Only the caller's thread allocates.
+ * `claimed` counts the batches claimed, `taken` those handed out. Workers claim while claimed -
+ * taken < workers * prefetch and a slot is free. The batch that the caller waits for is therefore
+ * the lowest one claimed or the next to be claimed, so waiting cannot deadlock: if no batch is
+ * claimed and no slot is free, the caller holds all of them, which is an error. Only the caller's
+ * thread allocates.
  *
  * A failure stays in its slot. It is raised when its batch is due, every time the caller asks. */
 #include "harness/engine/data/loader.h"
@@ -28,8 +29,8 @@
 
 #define ORDER_STREAM ((uint64_t)0x10ade4 << 32) /* apart from the seed's other purposes */
 
-/* A worker starves when a batch takes it longer than this, and this many times its processor time: then
- * it waits for a core that other programs use, or for a file. */
+/* A worker starves when a batch takes it longer than this, and this many times its processor time:
+ * then it waits for a core that other programs use, or for a file. */
 #define STARVED_NS    50000000
 #define STARVED_TIMES 10
 
@@ -100,7 +101,8 @@ static void rest(struct loader *loader, struct slot *slot)
     slot->rested_ns += clock_ns() - begin;
 }
 
-/* Relaxed: a pause or an end that is seen one sample late changes nothing but the time; what follows takes the mutex. */
+/* Relaxed: a pause or an end that is seen one sample late changes nothing but the time; what
+ * follows takes the mutex. */
 static void rest_if_paused(struct loader *loader, struct slot *slot)
 {
     if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))
@@ -110,8 +112,8 @@ static void rest_if_paused(struct loader *loader, struct slot *slot)
     pthread_mutex_unlock(&loader->mutex);
 }
 
-/* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it is
- * needed, so that a failure of that has a batch to be reported with. */
+/* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it
+ * is needed, so that a failure of that has a batch to be reported with. */
 static enum status load_batch(struct loader *loader, struct slot *slot,
                               struct sample_reader **reader, int64_t *damaged)
 {
@@ -124,8 +126,8 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     if (*reader == NULL && loader->config.input != INPUT_CACHED)
         TRY(sample_reader_open(reader, loader->dataset));
     batch_arrange(layout, &loader->config.batching, loader->dataset, slot->samples, lengths);
-    /* A sample is loaded with all its padding. Where that is cut off, the next one lies over it, so the
-     * order matters. */
+    /* A sample is loaded with all its padding. Where that is cut off, the next one lies over it, so
+     * the order matters. */
     for (int i = 0; i < layout->samples; i++) {
         unsigned char *input = memory + batch_input_offset(layout, lengths, i);
         bool is_replaced;
@@ -142,8 +144,8 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
     return STATUS_OK;
 }
 
-/* The worker's part where the caller puts batches together. A file that cannot be read is the caller's
- * to report or to replace. */
+/* The worker's part where the caller puts batches together. A file that cannot be read is the
+ * caller's to report or to replace. */
 static enum status read_files(struct loader *loader, struct slot *slot,
                               struct sample_reader **reader)
 {
@@ -197,8 +199,8 @@ static void claim(struct loader *loader, struct slot *slot)
     slot->state = SLOT_LOADING;
 }
 
-/* Linux does not let a thread leave the idle class without a privilege. So starving workers finish the
- * batches they have claimed and exit, and new ones replace them. With the mutex held. */
+/* Linux does not let a thread leave the idle class without a privilege. So starving workers finish
+ * the batches they have claimed and exit, and new ones replace them. With the mutex held. */
 static void end_threads(struct loader *loader)
 {
     loader->config.gives_way = false;
@@ -273,9 +275,9 @@ static bool is_done(const struct loader *loader)
 }
 
 /* Decoding can wait a moment; the thread that queues the step, and a device that shares the host's
- * cores, cannot. A lower priority alone does not help: a running thread keeps its core for a slice of
- * milliseconds when another wakes up, unless it is of the idle class (sched(7)). Linux also treats a
- * core that only idle-class threads use as free. */
+ * cores, cannot. A lower priority alone does not help: a running thread keeps its core for a slice
+ * of milliseconds when another wakes up, unless it is of the idle class (sched(7)). Linux also
+ * treats a core that only idle-class threads use as free. */
 static void give_way(void)
 {
     const struct sched_param idle = { .sched_priority = 0 };
@@ -367,7 +369,8 @@ out:
     return status;
 }
 
-/* Allocates slots while the caller holds so many that the workers would have too few to load ahead. */
+/* Allocates slots while the caller holds so many that the workers would have too few to load
+ * ahead. */
 static enum status top_up(struct loader *loader)
 {
     int64_t wanted = batches_ahead(loader) > 0 ? batches_ahead(loader) : 1;
@@ -518,8 +521,8 @@ out:
     return status;
 }
 
-/* Waits until the next batch is loaded, or loads it where there are no workers. With the mutex held.
- * NULL when the caller holds every slot. */
+/* Waits until the next batch is loaded, or loads it where there are no workers. With the mutex
+ * held. NULL when the caller holds every slot. */
 static struct slot *wait_for_next(struct loader *loader)
 {
     for (;;) {

@@ -43,7 +43,8 @@ struct own_set {
 
 COMPARATOR(by_class_and_name, struct own_image, ASCENDING(label) ?: strcmp(a->path, b->path))
 
-/* Keeps the image where the share of those kept so far, `most` of `count`, rises to the next number. */
+/* Keeps the image where the share of those kept so far, `most` of `count`, rises to the next
+ * number. */
 static bool is_taken(uint32_t number, uint32_t most, uint32_t count)
 {
     return (uint64_t)(number + 1) * most / count > (uint64_t)number * most / count;

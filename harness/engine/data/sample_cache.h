@@ -1,12 +1,13 @@
 /* Usable training samples: damaged ones are replaced, and all can be kept in memory.
  *
- * A sample that cannot be loaded is replaced by the next one of the split that can; the first follows
- * the last. The replacement depends only on the files, so it is the same for every thread and with the
- * cache.
+ * A sample that cannot be loaded is replaced by the next one of the split that can; the first
+ * follows the last. The replacement depends only on the files, so it is the same for every thread
+ * and with the cache.
  *
- * An experiment opens the same data dozens of times, twice for each pair. So what is decoded stays until other data are
- * opened: a cache belongs to all who have the same files open, by their names and sizes, and the last one is kept. Files
- * that are damaged are not kept so: each who opens them finds the damage. */
+ * An experiment opens the same data dozens of times, twice for each pair. So what is decoded stays
+ * until other data are opened: a cache belongs to all who have the same files open, by their names
+ * and sizes, and the last one is kept. Files that are damaged are not kept so: each who opens them
+ * finds the damage. */
 #ifndef HARNESS_ENGINE_DATA_SAMPLE_CACHE_H
 #define HARNESS_ENGINE_DATA_SAMPLE_CACHE_H
 
@@ -25,7 +26,8 @@ struct sample_cache;
 enum status sample_cache_open(struct sample_cache **cache, const struct dataset *dataset);
 void sample_cache_close(struct sample_cache *cache); /* NULL is allowed */
 
-/* Loads the whole split. OUT_OF_MEMORY, with the size, when it is larger than this machine's memory. */
+/* Loads the whole split. OUT_OF_MEMORY, with the size, when it is larger than this machine's
+ * memory. */
 enum status sample_cache_fill(struct sample_cache *cache, const struct dataset *dataset);
 
 /* The same as sample_load_usable(), from memory. False: the sample is not there. */

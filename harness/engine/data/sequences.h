@@ -1,13 +1,14 @@
 /* Generated token sequences of varying length whose class can be learnt.
  *
  * Token 0 is the class token and comes first. Half of the others, by chance, are any id. The other
- * half follow Zipf's law, as words do: an octave of ranks is drawn evenly, then a rank within it, so
- * that rank r comes up about 1 / r as often as rank 1. The class decides which id has which rank:
- * the ranking is shifted by an eighth of the vocabulary from class to class. No single token gives the
- * class away; some tokens together do.
+ * half follow Zipf's law, as words do: an octave of ranks is drawn evenly, then a rank within it,
+ * so that rank r comes up about 1 / r as often as rank 1. The class decides which id has which
+ * rank: the ranking is shifted by an eighth of the vocabulary from class to class. No single token
+ * gives the class away; some tokens together do.
  *
- * Lengths are even between a quarter of the longest and the longest. Everything is integer arithmetic
- * on a generator seeded by the sample's number: the same everywhere, in any order, by any thread. */
+ * Lengths are even between a quarter of the longest and the longest. Everything is integer
+ * arithmetic on a generator seeded by the sample's number: the same everywhere, in any order, by
+ * any thread. */
 #ifndef HARNESS_ENGINE_DATA_SEQUENCES_H
 #define HARNESS_ENGINE_DATA_SEQUENCES_H
 

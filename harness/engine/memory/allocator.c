@@ -1,10 +1,10 @@
-/* The design follows PyTorch's CUDACachingAllocator: sizes are rounded up to 512 bytes, small and large
- * blocks never share a segment, a request takes the smallest free block that fits, a block is cut where
- * the rest is worth keeping, and free neighbours are merged. blocks.h does that bookkeeping; this file
- * asks the device, counts and refuses.
+/* The design follows PyTorch's CUDACachingAllocator: sizes are rounded up to 512 bytes, small and
+ * large blocks never share a segment, a request takes the smallest free block that fits, a block is
+ * cut where the rest is worth keeping, and free neighbours are merged. blocks.h does that
+ * bookkeeping; this file asks the device, counts and refuses.
  *
- * "Allocated" counts rounded requests and not the sizes of blocks, so it does not depend on what the
- * allocator did before. */
+ * "Allocated" counts rounded requests and not the sizes of blocks, so it does not depend on what
+ * the allocator did before. */
 #include "harness/engine/memory/allocator.h"
 
 #include "harness/base/figures/quantity.h"
@@ -274,8 +274,8 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
 
 /* --- The allocator --- */
 
-/* Allocates from the device. If there is no room, it gives free segments back and tries again: they may
- * be large enough together though none is alone. */
+/* Allocates from the device. If there is no room, it gives free segments back and tries again: they
+ * may be large enough together though none is alone. */
 static enum status reserve_or_trim(struct allocator *allocator, int64_t bytes, struct block **block)
 {
     enum status status = reserve(allocator, bytes, block);

@@ -2,13 +2,14 @@
  *
  * ALLOCATION_CACHING keeps freed blocks and gives them out again without asking the device, in the
  * manner of PyTorch's caching allocator: sizes are rounded up to 512 bytes, small blocks (1 MiB and
- * less) are cut from 2 MiB segments, larger ones get segments of their own (enum segments has two other
- * ways), and neighbours that are free are merged. ALLOCATION_STREAM_ORDERED and
+ * less) are cut from 2 MiB segments, larger ones get segments of their own (enum segments has two
+ * other ways), and neighbours that are free are merged. ALLOCATION_STREAM_ORDERED and
  * ALLOCATION_DIRECT ask the device each time.
  *
- * All of it belongs to one stream: a freed block may be handed out again at once, because later work of
- * the stream runs after earlier work. The allocator is the same on every device, so its figures add up
- * exactly: allocated is the sum of the (rounded) sizes by category, reserved is what the device gave. */
+ * All of it belongs to one stream: a freed block may be handed out again at once, because later
+ * work of the stream runs after earlier work. The allocator is the same on every device, so its
+ * figures add up exactly: allocated is the sum of the (rounded) sizes by category, reserved is what
+ * the device gave. */
 #ifndef HARNESS_ENGINE_MEMORY_ALLOCATOR_H
 #define HARNESS_ENGINE_MEMORY_ALLOCATOR_H
 
@@ -51,15 +52,16 @@ enum status allocator_alloc(struct allocator *allocator, enum allocator_category
                             size_t bytes, void **block);
 enum status allocator_free(struct allocator *allocator, void *block); /* NULL is allowed */
 
-/* Gives free segments back to the device. An allocation that finds no room does so before it fails. */
+/* Gives free segments back to the device. An allocation that finds no room does so before it
+ * fails. */
 enum status allocator_trim(struct allocator *allocator);
 
 /* While `keep` is set, no segment goes back to the device. A captured graph needs that: it runs on
  * addresses that the allocator counts as free, and nothing else may use them. */
 void allocator_keep(struct allocator *allocator, bool keep);
 
-/* Records every allocation and free from now on, after one row per category with what is allocated now.
- * NULL, as at first, records nothing. */
+/* Records every allocation and free from now on, after one row per category with what is allocated
+ * now. NULL, as at first, records nothing. */
 void allocator_trace(struct allocator *allocator, struct trace *trace);
 
 struct allocator_statistics allocator_statistics(const struct allocator *allocator);

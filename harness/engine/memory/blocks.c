@@ -1,7 +1,7 @@
 /* A hash table finds a block in use by its address. A free small block is in the list of its exact
  * size, and a bit map says which of these lists are not empty: the best fit is the next bit that is
- * set. Free large blocks are few, so one list holds them. The choice never depends on addresses, so the
- * same calls give the same layout in every run. */
+ * set. Free large blocks are few, so one list holds them. The choice never depends on addresses, so
+ * the same calls give the same layout in every run. */
 #include "harness/engine/memory/blocks.h"
 
 #include "harness/base/rows.h"

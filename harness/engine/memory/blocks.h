@@ -1,8 +1,8 @@
-/* The allocator's bookkeeping of blocks of device memory. It is in host memory, because the host must
- * not touch device memory, and no call here talks to the device.
+/* The allocator's bookkeeping of blocks of device memory. It is in host memory, because the host
+ * must not touch device memory, and no call here talks to the device.
  *
- * A segment is one allocation of the device. It is cut into blocks, which are neighbours by address. A
- * block is in use, free, or in the caller's hands: then it is in no list. */
+ * A segment is one allocation of the device. It is cut into blocks, which are neighbours by
+ * address. A block is in use, free, or in the caller's hands: then it is in no list. */
 #ifndef HARNESS_ENGINE_MEMORY_BLOCKS_H
 #define HARNESS_ENGINE_MEMORY_BLOCKS_H
 
@@ -45,7 +45,8 @@ struct blocks {
 
 enum status blocks_init(struct blocks *blocks);
 
-/* Forgets all blocks; what the device gave is the caller's to give back. Zeroed ones are allowed. */
+/* Forgets all blocks; what the device gave is the caller's to give back. Zeroed ones are
+ * allowed. */
 void blocks_release(struct blocks *blocks);
 
 /* A record with nothing in it, in the caller's hands, and back. Errors: OUT_OF_MEMORY. */
@@ -62,12 +63,12 @@ struct block *block_find(const struct blocks *blocks, const void *address);
 /* Any block in use; NULL: none is. */
 struct block *block_any(const struct blocks *blocks);
 
-/* The smallest free block of at least `bytes`, small or large, among equals the one freed last; now in
- * the caller's hands. NULL: none fits. */
+/* The smallest free block of at least `bytes`, small or large, among equals the one freed last; now
+ * in the caller's hands. NULL: none fits. */
 struct block *block_take(struct blocks *blocks, int64_t bytes, bool small);
 
-/* Cuts a block in the caller's hands down to `bytes` if the rest is more than `rest_min`: it becomes a
- * free block. */
+/* Cuts a block in the caller's hands down to `bytes` if the rest is more than `rest_min`: it
+ * becomes a free block. */
 void block_cut(struct blocks *blocks, struct block *block, int64_t bytes, int64_t rest_min);
 
 /* Makes a block in the caller's hands free, as one with its free neighbours. */

@@ -122,7 +122,8 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
                             ? initials[i].deviation * sqrtf(3) * (2 * random_uniform(&random) - 1)
                             : initials[i].constant;
         if (p->elsewhere)
-            continue; /* its numbers are drawn, so that the others are the same for any number of ranks */
+            continue; /* its numbers are drawn, so that the others are the same for any number of
+                         ranks */
         TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
                             (size_t)value->elements * sizeof *values));
         TRY_OUT(narrow(p, stream));

@@ -4,8 +4,8 @@
  * patches of images (Dosovitskiy et al.: "An image is worth 16x16 words", 2021) or on token
  * embeddings; attention looks both ways; the class token's last state goes to the classifier.
  *
- * A rank may have a part of the blocks only, the first one with the embedding and the last one with the classifier. It
- * describes the whole model, and has memory and passes of its part. */
+ * A rank may have a part of the blocks only, the first one with the embedding and the last one with
+ * the classifier. It describes the whole model, and has memory and passes of its part. */
 #ifndef HARNESS_ENGINE_MODEL_ENCODER_H
 #define HARNESS_ENGINE_MODEL_ENCODER_H
 
@@ -33,10 +33,10 @@ struct encoder {
     int parameter_count;
     const struct encoder *longer;
     struct tensor *logits; /* [samples, classes_width] */
-    struct tensor
-        *right; /* fp32 [samples], how often each was classified right; NULL: not counted */
-    /* If the blocks are divided: what comes from the part before this one, and goes to the one after; NULL: at the end
-     * of the model. Their gradients are `stream`, on both sides. */
+    /* fp32 [samples], how often each was classified right; NULL: not counted */
+    struct tensor *right;
+    /* If the blocks are divided: what comes from the part before this one, and goes to the one
+     * after; NULL: at the end of the model. Their gradients are `stream`, on both sides. */
     struct tensor *input, *output, *stream;
     struct program *train, *evaluate; /* of this part */
     struct device *device;
@@ -44,25 +44,25 @@ struct encoder {
     struct tensor **router_biases; /* [blocks]; NULL as mixtures */
     struct expert_tokens routed;   /* in all; 0 without mixtures */
     void *host; /* pinned memory of ops on the host; NULL: all are on the device */
-    void *
-        kept; /* the same, int32, for the loss: how many samples backward takes; NULL: nobody asks */
+    void *kept; /* the same, int32, for the loss: how many samples backward takes; NULL: nobody asks
+                 */
 };
 
 /* The sizes that follow from the settings and the data. */
 struct model_shape encoder_shape(const struct training_config *config, int classes);
 
 /* Builds the ops and programs, allocates parameters, masters and gradients, and sets the parameters
- * from the seed: uniform, with variance 1 / inputs for products (less for those that end a branch, as
- * GPT-2 does), deviation 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
+ * from the seed: uniform, with variance 1 / inputs for products (less for those that end a branch,
+ * as GPT-2 does), deviation 0.02 for embeddings; norms 1; biases 0. Queued on `stream`. */
 enum status encoder_open(struct encoder **encoder, const struct training_config *config,
                          int classes, struct allocator *allocator, struct stream *stream);
 
 /* After the masters were changed: makes the parameters of them. Queued on `stream`. */
 enum status encoder_narrow(const struct encoder *encoder, struct stream *stream);
 
-/* The same model for samples of as many `tokens` or fewer: it has ops, activations and programs of its own, and the
- * parameters of `longer`, which must outlive it. `config` and `stream` are those that `longer` was opened
- * with. */
+/* The same model for samples of as many `tokens` or fewer: it has ops, activations and programs of
+ * its own, and the parameters of `longer`, which must outlive it. `config` and `stream` are those
+ * that `longer` was opened with. */
 enum status encoder_open_shorter(struct encoder **encoder, const struct encoder *longer,
                                  const struct training_config *config, int tokens,
                                  struct stream *stream);

@@ -252,8 +252,8 @@ static void add_fused_attention(struct builder *builder, struct tensor *heads, s
                               builder->library_attention));
 }
 
-/* y = attention of qkv, whose heads are copied into an order of their own, and the result's back. `bias`,
- * which is still to be added to qkv where it is not NULL, is added on the way. */
+/* y = attention of qkv, whose heads are copied into an order of their own, and the result's back.
+ * `bias`, which is still to be added to qkv where it is not NULL, is added on the way. */
 static void add_copied_heads(struct builder *builder, struct tensor *merged, struct tensor *qkv,
                              struct tensor *qkv_bias)
 {
@@ -330,7 +330,8 @@ static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct 
     return contracted;
 }
 
-/* A parameter of each expert, in order of the ranks; returns that of the experts here, `rows` of each. */
+/* A parameter of each expert, in order of the ranks; returns that of the experts here, `rows` of
+ * each. */
 static struct tensor *expert_parameter(struct builder *builder, const char *name, int rows,
                                        int width, struct initial initial)
 {
@@ -502,8 +503,8 @@ static void say_own_attention(const char *context, const char *why)
                 context[0] != '\0' ? ": " : "", why);
 }
 
-/* Chooses the library's attention or our own, and the scratch memory that it needs. Only a library's takes
- * strides. */
+/* Chooses the library's attention or our own, and the scratch memory that it needs. Only a
+ * library's takes strides. */
 static enum status choose_attention(struct builder *builder, const struct training_config *config,
                                     struct device *device)
 {
@@ -542,7 +543,8 @@ static int first_block(const struct model_config *model, int part)
     return model->parts > 1 ? model->blocks * part / model->parts : part * model->blocks;
 }
 
-/* Notes where this rank's part begins and ends: before block `i`, or after the last one, whose input is `x`. */
+/* Notes where this rank's part begins and ends: before block `i`, or after the last one, whose
+ * input is `x`. */
 static void note_border(struct encoder *encoder, const struct model_config *model, int i,
                         struct tensor *x)
 {

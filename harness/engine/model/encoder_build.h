@@ -9,8 +9,9 @@ struct initial {
     float deviation, constant;
 };
 
-/* Builds an encoder whose shape is set. Its tensors have no memory yet. *initials has a row per parameter and is to be
- * freed, also after an error. OUT_OF_MEMORY; UNSUPPORTED: the device has no such attention. */
+/* Builds an encoder whose shape is set. Its tensors have no memory yet. *initials has a row per
+ * parameter and is to be freed, also after an error. OUT_OF_MEMORY; UNSUPPORTED: the device has no
+ * such attention. */
 enum status encoder_build(struct encoder *encoder, const struct training_config *config,
                           struct device *device, struct initial **initials);
 

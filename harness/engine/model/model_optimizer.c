@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Elements in a row of the multi-tensor table and of the norm's partial sums: enough that a row's work hides its overhead,
- * few enough that rows of a small model fill a GPU. */
+/* Elements in a row of the multi-tensor table and of the norm's partial sums: enough that a row's
+ * work hides its overhead, few enough that rows of a small model fill a GPU. */
 enum { CHUNK = OPTIMIZER_CHUNK };
 
 struct optimizer {
@@ -107,8 +107,8 @@ static enum status allocate(struct optimizer *optimizer)
     return STATUS_OK;
 }
 
-/* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update are empty: the kernels
- * do nothing there, and their sum of squares is 0. */
+/* The row of the chunk that begins at element `at` of a parameter. Those that other ranks update
+ * are empty: the kernels do nothing there, and their sum of squares is 0. */
 static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index, int64_t at)
 {
     const struct parameter *p = &optimizer->parameters[index];
@@ -131,8 +131,8 @@ static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index
     };
 }
 
-/* The table of all tensors' chunks, made on the host and copied to the device. For the norm, chunks that it has from another
- * rank are empty. */
+/* The table of all tensors' chunks, made on the host and copied to the device. For the norm, chunks
+ * that it has from another rank are empty. */
 static enum status make_table(struct optimizer *optimizer, bool for_norm,
                               struct tensor_chunk **made)
 {
@@ -267,8 +267,8 @@ static enum status finish_norm(struct optimizer *optimizer, double max_norm)
                   .max_norm = (float)max_norm, .width = ROW_MULTIPLE);
 }
 
-/* `if norm > max_norm`, with the norm brought to the host: it waits for all work queued so far. The second
- * launch computes what the device's own decision would. */
+/* `if norm > max_norm`, with the norm brought to the host: it waits for all work queued so far. The
+ * second launch computes what the device's own decision would. */
 static enum status clip_from_host(struct optimizer *optimizer)
 {
     double max_norm = optimizer->config.max_norm;
@@ -367,7 +367,8 @@ static enum status update_weights(struct optimizer *optimizer)
     return STATUS_OK;
 }
 
-/* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work queued so far. */
+/* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work queued so
+ * far. */
 static enum status read_overflow(struct optimizer *optimizer, bool *overflow)
 {
     TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,

@@ -54,7 +54,8 @@ static bool defines(const struct pass *pass, const struct tensor *tensor)
     return writes(pass, tensor) && !reads(pass, tensor);
 }
 
-/* The last entry that uses the value that entry `index` gives `tensor`; `index` itself if none does. */
+/* The last entry that uses the value that entry `index` gives `tensor`; `index` itself if none
+ * does. */
 static int last_use(const struct program *program, int index, const struct tensor *tensor)
 {
     int last = index;
@@ -98,7 +99,8 @@ static void append_backward(struct program *program, const struct op *ops, int f
     for (int i = last; i-- > first;) append(program, &ops[i], true, false);
 }
 
-/* Whether backward treats two neighbouring ops as one group: those of a block, or of a segment of blocks. */
+/* Whether backward treats two neighbouring ops as one group: those of a block, or of a segment of
+ * blocks. */
 static bool together(const struct op *one, const struct op *two, int segment)
 {
     if (segment == 0 || one->block < 0 || two->block < 0)

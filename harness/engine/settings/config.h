@@ -12,8 +12,9 @@
 enum model_role { ROLE_LIGHT, ROLE_BALANCED, ROLE_HEAVY };
 enum precision { PRECISION_AUTO, PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_FP16 };
 enum elementwise { ELEMENTWISE_FUSED, ELEMENTWISE_UNFUSED };
-/* The samples that backward takes: all, or those whose loss is at least the mean of their micro-batch.
- * SELECTION_COUNTED: the host reads how many these are. SELECTION_MASKED: the device skips the others. */
+/* The samples that backward takes: all, or those whose loss is at least the mean of their
+ * micro-batch. SELECTION_COUNTED: the host reads how many these are. SELECTION_MASKED: the device
+ * skips the others. */
 enum selection { SELECTION_ALL, SELECTION_COUNTED, SELECTION_MASKED };
 enum attention { ATTENTION_NAIVE, ATTENTION_FUSED };
 
@@ -59,10 +60,10 @@ struct dataset_config {
     uint64_t seed;    /* sequences; the generated images are the same for every seed */
 };
 
-/* INPUT_RESIDENT: batches are in device memory before the timing begins (the step puts them there, from
- * a loader with INPUT_DECODED). INPUT_LOADED: the same in host memory, so that they are only copied.
- * INPUT_CACHED: samples are decoded once, before the timing, and batches are assembled from host memory.
- * INPUT_DECODED: samples are read and decoded every time. */
+/* INPUT_RESIDENT: batches are in device memory before the timing begins (the step puts them there,
+ * from a loader with INPUT_DECODED). INPUT_LOADED: the same in host memory, so that they are only
+ * copied. INPUT_CACHED: samples are decoded once, before the timing, and batches are assembled from
+ * host memory. INPUT_DECODED: samples are read and decoded every time. */
 enum input { INPUT_RESIDENT, INPUT_LOADED, INPUT_CACHED, INPUT_DECODED };
 
 /* Samples of an epoch of generated images: batches of any power of two divide them. */
@@ -83,8 +84,8 @@ struct batching_config {
     bool wide_pixels;       /* images: bytes are widened to fp32 before they are copied */
 };
 
-/* Who puts a batch together. COLLATE_LOOP: workers only read its files, so that they are in the host's
- * memory; the training thread decodes them, pads, and fills the batch. */
+/* Who puts a batch together. COLLATE_LOOP: workers only read its files, so that they are in the
+ * host's memory; the training thread decodes them, pads, and fills the batch. */
 enum collate { COLLATE_WORKERS, COLLATE_LOOP };
 
 struct loader_config {
@@ -98,8 +99,8 @@ struct loader_config {
     struct batching_config batching;
     uint64_t seed;
     int64_t first_batch; /* where the seed's order is entered: the number of a batch */
-    int part,
-        parts; /* this loader's of as many equal parts of each batch, counted from 0; parts 0: all */
+    int part, parts; /* this loader's of as many equal parts of each batch, counted from 0; parts 0:
+                        all */
 };
 
 /* --- Copies of batches to the device --- */
@@ -140,10 +141,10 @@ struct optimizer_config {
 enum allocation_mode { ALLOCATION_CACHING, ALLOCATION_STREAM_ORDERED, ALLOCATION_DIRECT };
 
 /* How large the device allocations of ALLOCATION_CACHING are, and when a free block is cut.
- * SEGMENTS_ROUNDED: small blocks share segments of 2 MiB, larger ones get one of a multiple of 2 MiB, and
- * more than 1 MiB of it must be left to be cut off. SEGMENTS_POOLED: the same, but blocks below 10 MiB are
- * cut from segments of 20 MiB, as in PyTorch. SEGMENTS_EXACT: as large as the block that is asked for, and
- * any rest is cut off. */
+ * SEGMENTS_ROUNDED: small blocks share segments of 2 MiB, larger ones get one of a multiple of 2
+ * MiB, and more than 1 MiB of it must be left to be cut off. SEGMENTS_POOLED: the same, but blocks
+ * below 10 MiB are cut from segments of 20 MiB, as in PyTorch. SEGMENTS_EXACT: as large as the
+ * block that is asked for, and any rest is cut off. */
 enum segments { SEGMENTS_ROUNDED, SEGMENTS_POOLED, SEGMENTS_EXACT };
 
 enum { MEMORY_BUDGET_ROLE = -1 };
@@ -158,11 +159,13 @@ struct allocator_config {
 
 /* --- Launches --- */
 
-/* LAUNCH_BLOCKING: eager, and every launch waits for its end. LAUNCH_AUTO: until knobs_resolve, by role. */
+/* LAUNCH_BLOCKING: eager, and every launch waits for its end. LAUNCH_AUTO: until knobs_resolve, by
+ * role. */
 enum launch_mode { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_BLOCKING, LAUNCH_AUTO };
 
-/* If samples are padded to different lengths, each needs a graph of its own. GRAPHS_PER_SHAPE: captured
- * once and kept. GRAPHS_LATEST: only the latest is kept, and the others are captured anew. */
+/* If samples are padded to different lengths, each needs a graph of its own. GRAPHS_PER_SHAPE:
+ * captured once and kept. GRAPHS_LATEST: only the latest is kept, and the others are captured
+ * anew. */
 enum graphs { GRAPHS_PER_SHAPE, GRAPHS_LATEST };
 
 enum { ACCUMULATE_FIT = 0 };
@@ -170,7 +173,8 @@ enum { ACCUMULATE_FIT = 0 };
 struct launch_config {
     enum launch_mode mode;
     enum graphs graphs;
-    int accumulate; /* micro-batches per step; ACCUMULATE_FIT until knobs_resolve: as few as the memory budget has room for */
+    int accumulate;   /* micro-batches per step; ACCUMULATE_FIT until knobs_resolve: as few as the
+                         memory budget has room for */
     bool one_update;  /* per step; no: one per micro-batch */
     bool two_streams; /* in backward, for the two products of a linear layer; not in a graph */
 };
@@ -179,8 +183,9 @@ struct launch_config {
 
 enum { LOSS_RING = 1024 }; /* losses kept on the device: those of the last so many steps */
 
-/* Each loss that is read becomes a line of a log. LOGGING_SYNCED: the loop forces it to disk. LOGGING_POSTED: the loop
- * sends it to a service and waits for the answer. The other two: a thread does so. */
+/* Each loss that is read becomes a line of a log. LOGGING_SYNCED: the loop forces it to disk.
+ * LOGGING_POSTED: the loop sends it to a service and waits for the answer. The other two: a thread
+ * does so. */
 enum logging_mode {
     LOGGING_NONE,
     LOGGING_SYNCED,
@@ -200,21 +205,23 @@ static inline bool logging_is_posted(enum logging_mode mode)
     return mode == LOGGING_POSTED || mode == LOGGING_POSTED_QUEUED;
 }
 
-/* Who counts the samples of each step that are classified right. ACCURACY_HOST: the host, of logits and labels that
- * it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read when a window has ended. */
+/* Who counts the samples of each step that are classified right. ACCURACY_HOST: the host, of logits
+ * and labels that it waits for at the end of every step. ACCURACY_DEVICE: a kernel; the sum is read
+ * when a window has ended. */
 enum accuracy_mode { ACCURACY_NONE, ACCURACY_HOST, ACCURACY_DEVICE };
 
 /* How the loop times its own steps. TIMER_QUEUED: until their work is queued. TIMER_DONE: until the
- * device has done it, which the host waits for. TIMER_COLD: in the same way, but only the first steps of the run. */
+ * device has done it, which the host waits for. TIMER_COLD: in the same way, but only the first
+ * steps of the run. */
 enum timer { TIMER_NONE, TIMER_QUEUED, TIMER_COLD, TIMER_DONE };
 enum { TIMER_COLD_STEPS = 8 };
 
-/* How the loop compares its steps with themselves (self_comparison.h). SELF_COMPARISON_ONE: one with one.
- * SELF_COMPARISON_PAIRS: in pairs, by an interval. */
+/* How the loop compares its steps with themselves (self_comparison.h). SELF_COMPARISON_ONE: one
+ * with one. SELF_COMPARISON_PAIRS: in pairs, by an interval. */
 enum self_comparison { SELF_COMPARISON_NONE, SELF_COMPARISON_ONE, SELF_COMPARISON_PAIRS };
 
-/* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations that
- * backward read stay allocated as well, until an epoch begins. */
+/* KEPT_NUMBER: the ring keeps the loss as a number. KEPT_GRAPH: so does it, but all activations
+ * that backward read stay allocated as well, until an epoch begins. */
 enum kept_loss { KEPT_NUMBER, KEPT_GRAPH };
 
 struct logging_config {
@@ -230,15 +237,15 @@ struct logging_config {
 
 /* --- Saving the training state --- */
 
-/* SAVING_ASYNCHRONOUS: copies are queued to pinned memory, a thread writes them. SAVING_BLOCKING: the
- * step waits for every copy and for the write. */
+/* SAVING_ASYNCHRONOUS: copies are queued to pinned memory, a thread writes them. SAVING_BLOCKING:
+ * the step waits for every copy and for the write. */
 enum saving_mode { SAVING_ASYNCHRONOUS, SAVING_BLOCKING };
 
 struct saving_config {
     enum saving_mode mode;
     int save_every; /* steps between two saves; 0: never */
-    char
-        folder[512]; /* the user's, for the state at the end too; "": a file that leaves no trace */
+    /* the user's, for the state at the end too; "": a file that leaves no trace */
+    char folder[512];
     char resume[512]; /* the folder with the state to go on from; "": from the beginning */
 };
 
@@ -247,20 +254,21 @@ struct saving_config {
 /* ALLREDUCE_OVERLAP: a bucket as soon as its gradients are there, while backward goes on. */
 enum allreduce { ALLREDUCE_AFTER_BACKWARD, ALLREDUCE_OVERLAP };
 
-/* PARAMETERS_SHARDED: each rank keeps a part of every block's, and gathers the others' before it uses them.
- * PARAMETERS_PREFETCHED: the same, while the block before computes. Both shard the optimizer's state as well. */
+/* PARAMETERS_SHARDED: each rank keeps a part of every block's, and gathers the others' before it
+ * uses them. PARAMETERS_PREFETCHED: the same, while the block before computes. Both shard the
+ * optimizer's state as well. */
 enum kept_parameters { PARAMETERS_WHOLE, PARAMETERS_SHARDED, PARAMETERS_PREFETCHED };
 
 struct ranks_config {
     int count; /* processes that train together */
     enum allreduce allreduce;
-    int bucket_mb; /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
-    bool
-        bucket_view; /* gradients are parts of the buckets; no: they are copied into them and back */
+    int bucket_mb;     /* MiB of gradients that one all-reduce adds up; 0: those of one tensor */
+    bool bucket_view;  /* gradients are parts of the buckets; no: they are copied into them and back
+                        */
     bool shards_state; /* of the optimizer: each rank has that of its part of every bucket */
     enum kept_parameters parameters;
-    bool
-        pipeline; /* each has a part of the blocks and all samples; no: all blocks and a part of the samples */
+    bool pipeline; /* each has a part of the blocks and all samples; no: all blocks and a part of
+                      the samples */
     int uncached_rank; /* counted from 1: with INPUT_CACHED its input is INPUT_DECODED; 0: none */
 };
 

@@ -16,8 +16,8 @@ union knob_value {
 
 size_t knob_value_size(const struct knob *knob);
 
-/* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0" are not
- * counts. */
+/* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0"
+ * are not counts. */
 bool knob_value_parse(const struct knob *knob, const char *text, union knob_value *value);
 
 /* The values that the knob takes, in words: "eager, graph or auto". */

@@ -1,6 +1,7 @@
 /* One const row per knob: its place in the settings, the values it takes, its healthy value and its
- * meaning, and with which other settings it acts. Setting, printing and help all read the rows, so a new
- * knob is a row. knob_values.h reads and writes each kind of value, knob_acts.h reads with what it acts. */
+ * meaning, and with which other settings it acts. Setting, printing and help all read the rows, so
+ * a new knob is a row. knob_values.h reads and writes each kind of value, knob_acts.h reads with
+ * what it acts. */
 #include "harness/engine/settings/knobs.h"
 
 #include "harness/base/words/nearest.h"
@@ -550,7 +551,8 @@ void knobs_defaults(struct training_config *config)
         if (knob_value_parse(&knobs[i], knobs[i].healthy, &value))
             memcpy((char *)config + knobs[i].offset, &value, knob_value_size(&knobs[i]));
     }
-    /* More than the steps a loop that reads every 20th loss can be ahead: the host never waits here. */
+    /* More than the steps a loop that reads every 20th loss can be ahead: the host never waits
+     * here. */
     config->transfer.batches_in_flight = 32;
     config->optimizer.decay = 0.01; /* PyTorch's default for AdamW */
     config->optimizer.max_norm = 1;

@@ -30,9 +30,8 @@ struct knob {
     double least, most; /* numbers: the range */
     const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
     const char *one;    /* counts: the same of 1 */
-    const char
-        *acts; /* other settings without which its value changes nothing, as knob_acts.h reads them:
-                         "input=cached|decoded workers!=0"; NULL: it always acts */
+    const char *acts;   /* other settings without which its value changes nothing, as knob_acts.h
+                           reads them:   "input=cached|decoded workers!=0"; NULL: it always acts */
     bool changes_no_result; /* a saved run may go on with another value: all bits stay the same */
 };
 const struct knob *knobs_list(int *count);
@@ -40,11 +39,12 @@ const struct knob *knobs_list(int *count);
 /* The healthy value of every knob; knobs_resolve() replaces `auto`. */
 void knobs_defaults(struct training_config *config);
 
-/* Sets one knob; a name may have '-' for '_'. BAD_USAGE names a knob that is near, or the values that the
- * knob takes; `config` is then unchanged. */
+/* Sets one knob; a name may have '-' for '_'. BAD_USAGE names a knob that is near, or the values
+ * that the knob takes; `config` is then unchanged. */
 enum status knob_set(struct training_config *config, const char *name, const char *value);
 
-/* The values that the knob takes, in words: "eager, graph or auto"; "" where there is no such knob. */
+/* The values that the knob takes, in words: "eager, graph or auto"; "" where there is no such
+ * knob. */
 void knob_advice(const char *name, char *text, size_t size);
 
 /* Sets several, all or none: "model=balanced input=decoded workers=0". */
@@ -52,19 +52,19 @@ enum status knobs_apply(struct training_config *config, const char *settings);
 
 /* Fills in the values that depend on the device and the model's role (sizes, launch mode, workers,
  * precision), passes the seed and the sizes on to the modules that use them, and refuses impossible
- * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens, patch,
- * width and ranks, so that a scenario's knob never moves another; only memory_budget=role depends on all of the
- * model's sizes and on precision. A resolved configuration resolves to itself; after changing one of those
- * knobs, start again from an unresolved one. */
+ * combinations with the reason (REFUSED). The values depend on no knobs but model, data, tokens,
+ * patch, width and ranks, so that a scenario's knob never moves another; only memory_budget=role
+ * depends on all of the model's sizes and on precision. A resolved configuration resolves to
+ * itself; after changing one of those knobs, start again from an unresolved one. */
 enum status knobs_resolve(struct training_config *config, const struct device_properties *device);
 
-/* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that is
- * too little, here and below. */
+/* The value of a knob as knob_set takes it. `text` has room for `size` bytes; BAD_USAGE where that
+ * is too little, here and below. */
 enum status knob_get(const struct training_config *config, const char *name, char *text,
                      size_t size);
 
-/* Names the knobs that decide the results and differ: "batch=8 instead of 4, seed=2 instead of 1"; "" where
- * none do. Differences that do not fit are left out. */
+/* Names the knobs that decide the results and differ: "batch=8 instead of 4, seed=2 instead of 1";
+ * "" where none do. Differences that do not fit are left out. */
 void knobs_differences(const struct training_config *saved, const struct training_config *now,
                        char *text, size_t size);
 

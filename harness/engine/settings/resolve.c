@@ -1,8 +1,8 @@
-/* Turns what was asked for into what is run. The role, the device and the host fill in the values that
- * were left open; then what is impossible is refused with a sentence. "{width}" in a
- * sentence stands for "width=100", and a few other words in braces for values that follow from the
- * settings. A setting without effect (workers without decoding) is not refused,
- * unless it says who does work that is then done elsewhere (collate=loop without decoding). */
+/* Turns what was asked for into what is run. The role, the device and the host fill in the values
+ * that were left open; then what is impossible is refused with a sentence. "{width}" in a sentence
+ * stands for "width=100", and a few other words in braces for values that follow from the settings.
+ * A setting without effect (workers without decoding) is not refused, unless it says who does work
+ * that is then done elsewhere (collate=loop without decoding). */
 #include "harness/base/words/text.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/settings/roles.h"
@@ -58,10 +58,10 @@ static void fill_model(struct training_config *config, const struct role_sizes *
                                : PRECISION_FP32;
 }
 
-/* Generated files are twice the size that the model sees: photographs on disk are larger than what is
- * trained on (ImageNet's are about 500 x 375 pixels, for 224). The heavy role studies arithmetic, not
- * input, and images that the device crops are large already: there larger files would only make every
- * start slower. */
+/* Generated files are twice the size that the model sees: photographs on disk are larger than what
+ * is trained on (ImageNet's are about 500 x 375 pixels, for 224). The heavy role studies
+ * arithmetic, not input, and images that the device crops are large already: there larger files
+ * would only make every start slower. */
 static void fill_data(struct training_config *config, const struct role_sizes *sizes)
 {
     struct dataset_config *data = &config->data;

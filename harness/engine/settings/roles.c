@@ -1,6 +1,6 @@
-/* A role says what bounds a step: launches (light), input and device alike (balanced), or arithmetic
- * (heavy). The sizes that achieve this differ by device. The comment on each row is the step time that
- * was measured with healthy settings, and the machine. */
+/* A role says what bounds a step: launches (light), input and device alike (balanced), or
+ * arithmetic (heavy). The sizes that achieve this differ by device. The comment on each row is the
+ * step time that was measured with healthy settings, and the machine. */
 #include "harness/engine/settings/roles.h"
 
 enum { ROLE_COUNT = ROLE_HEAVY + 1 };

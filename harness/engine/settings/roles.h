@@ -18,8 +18,8 @@ struct role_sizes {
 
 const struct role_sizes *role_sizes(enum model_role role, const struct device_properties *device);
 
-/* Elements of one attention head: 64 on a GPU, as in vision transformers, where the width is more than
- * one such head; else 32. */
+/* Elements of one attention head: 64 on a GPU, as in vision transformers, where the width is more
+ * than one such head; else 32. */
 int role_head_width(int width, const struct device_properties *device);
 
 #endif

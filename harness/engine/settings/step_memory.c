@@ -1,8 +1,9 @@
 /* Per block of a pre-norm encoder. Products have 12 width^2 weights and 9 width biases, and two
- * normalisations have 4 width weights. Backward needs 16 tensors of [rows, width]: both normalised inputs, q, k,
- * v, the merged heads, the sums after both branches, and the MLP's inner state before and after GELU (4 each);
- * the scores [rows * heads, tokens] after softmax; mean and 1 / deviation of both norms. At the peak there
- * are also the ends of the model and the gradients of the last block: 7 more tensors of [rows, width]. */
+ * normalisations have 4 width weights. Backward needs 16 tensors of [rows, width]: both normalised
+ * inputs, q, k, v, the merged heads, the sums after both branches, and the MLP's inner state before
+ * and after GELU (4 each); the scores [rows * heads, tokens] after softmax; mean and 1 / deviation
+ * of both norms. At the peak there are also the ends of the model and the gradients of the last
+ * block: 7 more tensors of [rows, width]. */
 #include "harness/engine/settings/step_memory.h"
 
 #include <math.h>

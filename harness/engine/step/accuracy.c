@@ -1,5 +1,6 @@
-/* The training samples that are classified right, counted while they are trained on. The host counts in logits
- * and labels that it copies at the end of every step, or adds up what a kernel has counted (op_accuracy()). */
+/* The training samples that are classified right, counted while they are trained on. The host
+ * counts in logits and labels that it copies at the end of every step, or adds up what a kernel has
+ * counted (op_accuracy()). */
 #include "harness/engine/step/training_parts.h"
 
 #include "harness/base/rows.h"

@@ -10,8 +10,8 @@ struct score {
     int64_t right, all;
 };
 
-/* Reads up to a batch of held-out samples from *next on; damaged ones are left out. Copies of the first
- * sample fill the rest of the batch, so that every sample is a real one. */
+/* Reads up to a batch of held-out samples from *next on; damaged ones are left out. Copies of the
+ * first sample fill the rest of the batch, so that every sample is a real one. */
 static enum status read_batch(const struct training *training, struct sample_reader *reader,
                               uint32_t *next, char *batch, int *count)
 {

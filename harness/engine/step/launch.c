@@ -173,7 +173,8 @@ static enum status queue_pipeline(struct training *training, struct phase_times 
 
 /* --- Steps --- */
 
-/* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no phase. */
+/* Forward, backward and optimizer of one step: what a graph captures. `times`: NULL to time no
+ * phase. */
 static enum status queue_step(struct training *training, struct phase_times *times)
 {
     const struct launch_config *config = &training->config.launch;
@@ -200,9 +201,9 @@ static enum status queue_step(struct training *training, struct phase_times *tim
     return STATUS_OK;
 }
 
-/* During a capture the device cannot be asked for memory. If steps of other lengths have since added to
- * the allocator's, blocks are cut in another way, and even a step that has run before may need more. Where
- * the cache is emptied, nothing of it may be left. */
+/* During a capture the device cannot be asked for memory. If steps of other lengths have since
+ * added to the allocator's, blocks are cut in another way, and even a step that has run before may
+ * need more. Where the cache is emptied, nothing of it may be left. */
 static enum status reserve(struct training *training, struct step_graph *own)
 {
     if (training->config.allocator.empty_cache_every == 0 &&
@@ -229,7 +230,8 @@ static enum status note_capture(struct training *training)
     return STATUS_OK;
 }
 
-/* A capture must be ended even when something in it failed; the first error is the one to report. */
+/* A capture must be ended even when something in it failed; the first error is the one to
+ * report. */
 static enum status capture(struct training *training, struct step_graph *own)
 {
     enum status status = STATUS_OK, ended;
@@ -285,8 +287,8 @@ static void destroy_graphs(struct training *training)
     }
 }
 
-/* The graph that is kept no longer may still be running. PyTorch waits for the device before a capture,
- * too. */
+/* The graph that is kept no longer may still be running. PyTorch waits for the device before a
+ * capture, too. */
 static enum status make_room(struct training *training)
 {
     if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {

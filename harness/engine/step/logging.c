@@ -1,10 +1,10 @@
 /* Reading the loss, and logging it. The last op of every step writes the loss into a ring in device
- * memory, so a step never waits for it; the host waits only where it reads one, as `loss.item()` does. A
- * loss that is read may become a line of a log.
+ * memory, so a step never waits for it; the host waits only where it reads one, as `loss.item()`
+ * does. A loss that is read may become a line of a log.
  *
- * With kept_loss=graph an epoch's losses are kept with their graphs, which refer to the activations that
- * backward read: as a list of losses does after backward(retain_graph=True), or in an evaluation without
- * torch.no_grad(). */
+ * With kept_loss=graph an epoch's losses are kept with their graphs, which refer to the activations
+ * that backward read: as a list of losses does after backward(retain_graph=True), or in an
+ * evaluation without torch.no_grad(). */
 #include "harness/engine/step/parts/line_log.h"
 #include "harness/engine/step/training_parts.h"
 

@@ -22,12 +22,12 @@ struct periodic {
     enum status (*pause)(
         struct training *training);           /* waits for work beside the steps; NULL: none */
     void (*close)(struct training *training); /* also of what was opened only in part */
-    bool
-        keeps_up; /* more of such work takes no longer, so in a long training no step waits for it: no window does either */
+    bool keeps_up; /* more of such work takes no longer, so in a long training no step waits for it:
+                      no window does either */
 };
 
-/* In the order in which they run. One with something to remember has open() and close(), and keeps a
- * struct NAME of its own in training->NAME. */
+/* In the order in which they run. One with something to remember has open() and close(), and keeps
+ * a struct NAME of its own in training->NAME. */
 #define PERIODICS(X)                                                                               \
     X(accuracy)                                                                                    \
     X(logging)                                                                                     \
@@ -38,8 +38,8 @@ struct periodic {
 PERIODICS(PERIODIC_ROW)
 #undef PERIODIC_ROW
 
-/* For training.c: all rows' `open`, those `run` that are due, all `pause`, all `close`. periodic_finish() leaves out the pauses
- * of those that keep up. */
+/* For training.c: all rows' `open`, those `run` that are due, all `pause`, all `close`.
+ * periodic_finish() leaves out the pauses of those that keep up. */
 enum status periodic_open(struct training *training);
 enum status periodic_run(struct training *training);
 enum status periodic_finish(struct training *training);

@@ -1,14 +1,15 @@
-/* Saving the training state: in the step, which waits for every copy and for the write, or beside it.
+/* Saving the training state: in the step, which waits for every copy and for the write, or beside
+ * it.
  *
- * state.h says what the state is. Tensors are copied to the host one after the other and written to one
- * file. In the user's folder it is written aside, forced to disk and renamed, so the last state is whole
- * at any moment, however the program ends. Without a folder it is written over the last save, in a scratch
- * file.
+ * state.h says what the state is. Tensors are copied to the host one after the other and written to
+ * one file. In the user's folder it is written aside, forced to disk and renamed, so the last state
+ * is whole at any moment, however the program ends. Without a folder it is written over the last
+ * save, in a scratch file.
  *
- * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the state
- * right after the step, and the writer thread waits for them and writes. There is one buffer: a save
- * waits for the write of the save before. An error of the writer is returned by the next save or pause, or
- * at the end of the timed window. */
+ * Asynchronously, the copies to pinned memory are queued behind the step's work, so they hold the
+ * state right after the step, and the writer thread waits for them and writes. There is one buffer:
+ * a save waits for the write of the save before. An error of the writer is returned by the next
+ * save or pause, or at the end of the timed window. */
 #include "harness/base/rows.h"
 #include "harness/engine/step/parts/scratch_file.h"
 #include "harness/engine/step/state.h"
@@ -130,7 +131,8 @@ static enum status start_writer(struct saving *saving)
     return STATUS_OK;
 }
 
-/* Waits until the last state is written. Returns the writer's error, and again on every later call. */
+/* Waits until the last state is written. Returns the writer's error, and again on every later
+ * call. */
 static enum status wait_for_writer(struct saving *saving)
 {
     struct status_error error;

@@ -130,7 +130,8 @@ static enum status take_part(struct training *training)
     return STATUS_OK;
 }
 
-/* No graph is captured from two streams: the CPU device refuses to wait for an event in a capture. */
+/* No graph is captured from two streams: the CPU device refuses to wait for an event in a
+ * capture. */
 static enum status open_side_stream(struct training *training)
 {
     const struct launch_config *config = &training->config.launch;
@@ -146,8 +147,8 @@ static enum status open_side_stream(struct training *training)
     return STATUS_OK;
 }
 
-/* Events between phases of a step, at most. Each mixture exchanges four times per micro-batch, and each exchange ends the
- * phase before it. */
+/* Events between phases of a step, at most. Each mixture exchanges four times per micro-batch, and
+ * each exchange ends the phase before it. */
 static int timed_phases(const struct training_config *config)
 {
     int exchanges = config->model.experts > 0 ? 4 * config->model.blocks : 0;
@@ -222,8 +223,9 @@ void training_close(struct training *training)
     free(training);
 }
 
-/* At the end of an epoch a loop hears from its loader that there is no batch left, and begins anew. So its step
- * has two phases of loading, as in PyTorch, where DataLoader's __next__() then raises StopIteration. */
+/* At the end of an epoch a loop hears from its loader that there is no batch left, and begins anew.
+ * So its step has two phases of loading, as in PyTorch, where DataLoader's __next__() then raises
+ * StopIteration. */
 static void ask_for_more(struct training *training)
 {
     if (training->loader == NULL || !loader_is_at_border(training->loader))
@@ -331,7 +333,8 @@ void training_stop_on(struct training *training, const volatile sig_atomic_t *st
     training->stop = stop;
 }
 
-/* The loop's own stopwatch, as a script has it: adds the step that began at `start_ns` to what is reported. */
+/* The loop's own stopwatch, as a script has it: adds the step that began at `start_ns` to what is
+ * reported. */
 static enum status stop_timer(struct training *training, int64_t start_ns)
 {
     const enum timer timer = training->config.logging.timer;

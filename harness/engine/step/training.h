@@ -1,13 +1,13 @@
 /* The training step that all scenarios vary: loader, transfer, model, optimizer, logging.
  *
- * One object is one training run on one device: parameters from the seed, samples in the seed's order.
- * A step is: data (the next batch), h2d (its copy to the device), forward and backward (once per
- * micro-batch), optimizer, and every so many steps log and save. Each is a phase of that name. The host
- * waits for the device only where the settings say so.
+ * One object is one training run on one device: parameters from the seed, samples in the seed's
+ * order. A step is: data (the next batch), h2d (its copy to the device), forward and backward (once
+ * per micro-batch), optimizer, and every so many steps log and save. Each is a phase of that name.
+ * The host waits for the device only where the settings say so.
  *
- * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are captured
- * once. Where samples are padded to different lengths, this holds for each of them, and for each of the
- * inputs that take turns (transfer.h). Results are the same bits as eager ones. */
+ * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are
+ * captured once. Where samples are padded to different lengths, this holds for each of them, and
+ * for each of the inputs that take turns (transfer.h). Results are the same bits as eager ones. */
 #ifndef HARNESS_ENGINE_STEP_TRAINING_H
 #define HARNESS_ENGINE_STEP_TRAINING_H
 
@@ -76,8 +76,8 @@ struct training_window {
     double *step_ns; /* [step_count], differences of end-of-step device events; malloc'd */
 };
 
-/* `config` is resolved (knobs_resolve). Loads or generates the data, sets the parameters or loads the
- * state to go on from, starts the workers. The device must outlive the training. */
+/* `config` is resolved (knobs_resolve). Loads or generates the data, sets the parameters or loads
+ * the state to go on from, starts the workers. The device must outlive the training. */
 enum status training_open(struct training **training, struct device *device,
                           const struct training_config *config);
 
@@ -87,51 +87,54 @@ void training_close(struct training *training);
 /* Runs `steps` steps; on return their device work may still be queued. */
 enum status training_run(struct training *training, int64_t steps);
 
-/* From now on training_run() and training_window() end after the step that is under way once *stop is
- * not 0, and always run at least one; with several ranks, which would have to agree, after all their steps. It must live as long as the training; NULL, as at first: never. */
+/* From now on training_run() and training_window() end after the step that is under way once *stop
+ * is not 0, and always run at least one; with several ranks, which would have to agree, after all
+ * their steps. It must live as long as the training; NULL, as at first: never. */
 void training_stop_on(struct training *training, const volatile sig_atomic_t *stop);
 
-/* Records steps, operators and memory in `trace` from now on; NULL, as at first, records nothing. The
- * trace must already be recording, on the device's own sink, with no work queued. The trace points to
- * names that the training owns: write it before closing the training. OUT_OF_MEMORY. */
+/* Records steps, operators and memory in `trace` from now on; NULL, as at first, records nothing.
+ * The trace must already be recording, on the device's own sink, with no work queued. The trace
+ * points to names that the training owns: write it before closing the training. OUT_OF_MEMORY. */
 enum status training_trace(struct training *training, struct trace *trace);
 
 /* Takes the next step's batch from the loader now, unless that is done already. */
 enum status training_fetch(struct training *training);
 
-/* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0 at
- * first. If the first step's batch has been fetched before, the batch after the last step is fetched
- * within the window: then as many batches are loaded as trained on, and loading overlaps with the
- * device's work as in a longer window. The clock stops after the writes of the window's own saves, so a
- * window pays for every save that it makes, and returns the error of a write that failed. Release the
- * window when done with it; after a failure it is released. */
+/* Waits for all queued work, runs and times `steps` steps and adds them to `window`, which is all 0
+ * at first. If the first step's batch has been fetched before, the batch after the last step is
+ * fetched within the window: then as many batches are loaded as trained on, and loading overlaps
+ * with the device's work as in a longer window. The clock stops after the writes of the window's
+ * own saves, so a window pays for every save that it makes, and returns the error of a write that
+ * failed. Release the window when done with it; after a failure it is released. */
 enum status training_window(struct training *training, int64_t steps,
                             struct training_window *window);
 
-/* Waits for all queued work and stops the loader's workers until the next step: meanwhile the process
- * does no work for this training. */
+/* Waits for all queued work and stops the loader's workers until the next step: meanwhile the
+ * process does no work for this training. */
 enum status training_pause(struct training *training);
 void training_window_release(struct training_window *window);
 
-/* The mean losses over all ranks of steps first .. first + count - 1, which must be among the last LOSS_RING run. Waits
- * for the device. */
+/* The mean losses over all ranks of steps first .. first + count - 1, which must be among the last
+ * LOSS_RING run. Waits for the device. */
 enum status training_losses(struct training *training, int64_t first, int count, float *losses);
 int64_t training_steps_done(const struct training *training);
 
-/* Waits until the log is on the disk. Where it could not be written, it ended and the training went on; this
- * says why (IO). */
+/* Waits until the log is on the disk. Where it could not be written, it ended and the training went
+ * on; this says why (IO). */
 enum status training_log_status(struct training *training);
 
-/* If a folder was named to save to: writes the state as it is now, unless it has just been saved, and
- * returns once it is on the disk. */
+/* If a folder was named to save to: writes the state as it is now, unless it has just been saved,
+ * and returns once it is on the disk. */
 enum status training_save(struct training *training);
 
-/* Share of held-out samples classified right, with the parameters as they are. Waits for the device. */
+/* Share of held-out samples classified right, with the parameters as they are. Waits for the
+ * device. */
 enum status training_evaluate(struct training *training, double *accuracy);
 
 /* Host and device work of a step, over `steps` steps in which one waits for the other, as with
- * loss_every=1. Host: loading and queueing, without reading the loss. Device: from when the input is there
- * to the end of the step. Both are medians: where a device has two speeds, the usual one. */
+ * loss_every=1. Host: loading and queueing, without reading the loss. Device: from when the input
+ * is there to the end of the step. Both are medians: where a device has two speeds, the usual
+ * one. */
 enum status training_balance(struct training *training, int64_t steps, double *host_ns,
                              double *device_ns);
 
@@ -141,13 +144,13 @@ int64_t training_damaged_samples(const struct training *training);
 /* The files that they were of; the path is the training's. */
 struct dataset_damage training_damage(const struct training *training);
 
-/* Batches that its loader, on all ranks the first one's, has ready now; 0 without a loader, and where the workers end with the epoch, which
- * leaves none. */
+/* Batches that its loader, on all ranks the first one's, has ready now; 0 without a loader, and
+ * where the workers end with the epoch, which leaves none. */
 enum status training_batches_ready(const struct training *training, int64_t *ready);
 
 /* Steps after which everything that is not done in every step has come round, in all of `count`
- * configurations: the least common multiple of loss_every and the like, and of the steps of an epoch if
- * generated data are loaded by workers that end with it. */
+ * configurations: the least common multiple of loss_every and the like, and of the steps of an
+ * epoch if generated data are loaded by workers that end with it. */
 int64_t training_period(const struct training_config *configs, int count);
 
 #endif

@@ -15,8 +15,8 @@
 #include "harness/engine/step/pipeline/pipeline.h"
 #include "harness/engine/step/training.h"
 
-/* Spans of a graph stay as long as it, and while somebody traces until the training is closed: traces keep
- * pointers to them. */
+/* Spans of a graph stay as long as it, and while somebody traces until the training is closed:
+ * traces keep pointers to them. */
 struct graph_notes {
     struct graph_spans spans;
     struct graph_notes *next;
@@ -91,7 +91,8 @@ struct saved_blocks *training_loss_graphs(const struct training *training);
 /* Frees these where an epoch begins. */
 enum status training_forget_losses(struct training *training);
 
-/* Training samples that were classified right so far, if they are counted; else 0. Waits for the device. */
+/* Training samples that were classified right so far, if they are counted; else 0. Waits for the
+ * device. */
 enum status training_right(struct training *training, int64_t *right);
 
 /* While tracing: a step's row, begun with the time of trace_clock(). */

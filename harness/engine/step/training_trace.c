@@ -1,5 +1,5 @@
-/* The training step's own rows in a trace: steps here; operators in program.c, memory in allocator.c,
- * phases by the device. */
+/* The training step's own rows in a trace: steps here; operators in program.c, memory in
+ * allocator.c, phases by the device. */
 #include "harness/engine/step/training_parts.h"
 
 enum status training_trace(struct training *training, struct trace *trace)

@@ -243,7 +243,8 @@ static enum status add_parts(const struct training *training, const struct train
     return STATUS_OK;
 }
 
-/* A window says on all ranks what it says on the first: so they decide alike what depends on time. */
+/* A window says on all ranks what it says on the first: so they decide alike what depends on
+ * time. */
 static enum status agree(struct training_window *window)
 {
     struct {
@@ -316,9 +317,9 @@ void training_window_release(struct training_window *window)
     window->step_count = 0;
 }
 
-/* A step after which the host waits. The device works right after the host has, as it does where every
- * step is waited for: its caches are cold then, and its core has rested. On a Xeon a step right behind
- * another one took 1.26 ms, and one in the loop 1.84. */
+/* A step after which the host waits. The device works right after the host has, as it does where
+ * every step is waited for: its caches are cold then, and its core has rested. On a Xeon a step
+ * right behind another one took 1.26 ms, and one in the loop 1.84. */
 static enum status balance_step(struct training *training, struct event *begin, struct event *end,
                                 double *host_ns, double *device_ns)
 {

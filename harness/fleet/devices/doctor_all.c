@@ -45,8 +45,8 @@ struct all_devices {
     double soak_seconds;
     struct one_device *items; /* [count], and what is between the devices */
     int count;
-    bool
-        has_links; /* all of them answered: what is between them was looked at, which needs all at once */
+    bool has_links; /* all of them answered: what is between them was looked at, which needs all at
+                       once */
     struct scratch_folder folder;
     struct fleet fleets[LOOKS];     /* of the devices */
     int nodes[LOOKS][DEVICES_MOST]; /* the device of each of their files */
@@ -245,7 +245,8 @@ static bool is_in_trouble(char *why, size_t size, const struct one_device *item)
     return true;
 }
 
-/* The ways between the devices, if all of them answered: one that hangs would keep the look waiting. */
+/* The ways between the devices, if all of them answered: one that hangs would keep the look
+ * waiting. */
 static enum status look_between(struct all_devices *all, int which)
 {
     char why[600];
@@ -535,10 +536,10 @@ static enum status print_prolog(struct all_devices *all, int *exit_code)
     prolog_line(line, sizeof line, worst, said);
     utf8_show(line);
     printf("%s: %s\n", machine.host_name, line);
-    *exit_code = worst == PROLOG_UNFIT                        ? 1
-                 : worst == PROLOG_BUSY                       ? PROLOG_BUSY_EXIT
+    *exit_code = worst == PROLOG_UNFIT                          ? 1
+                 : worst == PROLOG_BUSY                         ? PROLOG_BUSY_EXIT
                  : worst == PROLOG_CARE && all->request->strict ? 1
-                                                              : 0;
+                                                                : 0;
 
     return STATUS_OK;
 }

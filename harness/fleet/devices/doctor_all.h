@@ -1,4 +1,5 @@
-/* doctor of every device of a machine: of each GPU (cuda:all), or of the cores of each NUMA node (cpu:all). */
+/* doctor of every device of a machine: of each GPU (cuda:all), or of the cores of each NUMA node
+ * (cpu:all). */
 #ifndef HARNESS_FLEET_DEVICES_DOCTOR_ALL_H
 #define HARNESS_FLEET_DEVICES_DOCTOR_ALL_H
 
@@ -18,9 +19,10 @@ struct doctor_request {
     bool prolog, strict, is_json;
 };
 
-/* Runs doctor of each device in a process of its own, one after the other, then all at once, and for a prolog only all
- * at once: a device that hangs costs its own column. Prints a table with a column per device, and which is the odd one;
- * for a prolog one line. *exit_code is doctor's, of the worst device. */
+/* Runs doctor of each device in a process of its own, one after the other, then all at once, and
+ * for a prolog only all at once: a device that hangs costs its own column. Prints a table with a
+ * column per device, and which is the odd one; for a prolog one line. *exit_code is doctor's, of
+ * the worst device. */
 enum status doctor_all(const struct doctor_request *request, int *exit_code);
 
 #endif

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Generated sequences need no file. A GPU is given ViT-B's width and depth, in batches of which both precisions
- * together take some 14 GB, and which keep it busy; the CPU device a step of about a millisecond. Settings that
- * repeat.h refuses are the healthy ones anyway, but for launch=auto. */
+/* Generated sequences need no file. A GPU is given ViT-B's width and depth, in batches of which
+ * both precisions together take some 14 GB, and which keep it busy; the CPU device a step of about
+ * a millisecond. Settings that repeat.h refuses are the healthy ones anyway, but for
+ * launch=auto. */
 static const char settings[] = "data=sequences input=loaded launch=eager loss_every=1024";
 static const char large_settings[] = "model=heavy batch=32", small_settings[] = "model=balanced";
 
@@ -54,8 +55,8 @@ static void close_load(struct load *load)
     load->training = NULL;
 }
 
-/* Its memory is free for the other again. Before the load runs, it is no failure if the device lacks memory or an
- * ability. */
+/* Its memory is free for the other again. Before the load runs, it is no failure if the device
+ * lacks memory or an ability. */
 static void give_up(struct load *load)
 {
     const struct status_error *error = status_last();

@@ -1,8 +1,10 @@
-/* The device under load for as long as is asked for: does it compute the same each time, and does it stay fast?
+/* The device under load for as long as is asked for: does it compute the same each time, and does
+ * it stay fast?
  *
- * The load is the training step, in fp32 and in bf16 in turns. An iteration goes back to the first state and trains
- * the same few steps on the same samples; every tensor of every step is compared, bit for bit, with the first
- * iteration (repeat.h). Batches come from host memory, so the link is used too. */
+ * The load is the training step, in fp32 and in bf16 in turns. An iteration goes back to the first
+ * state and trains the same few steps on the same samples; every tensor of every step is compared,
+ * bit for bit, with the first iteration (repeat.h). Batches come from host memory, so the link is
+ * used too. */
 #ifndef HARNESS_FLEET_DEVICES_SOAK_H
 #define HARNESS_FLEET_DEVICES_SOAK_H
 
@@ -37,20 +39,20 @@ struct soak {
 
 struct soak_plan {
     double seconds;
-    const char
-        *settings; /* of the training step (knobs.h), over those that fit the device; NULL: none */
+    /* of the training step (knobs.h), over those that fit the device; NULL: none */
+    const char *settings;
     const volatile sig_atomic_t *stop;                        /* not 0: end now; NULL: never */
     void (*progress)(void *context, const struct soak *soak); /* about once a second; NULL: none */
     void *context;
 };
 
-/* Soaks for so long, at least one iteration of each precision. Errors of the device end the precision that meets them
- * and are noted there. OUT_OF_MEMORY. */
+/* Soaks for so long, at least one iteration of each precision. Errors of the device end the
+ * precision that meets them and are noted there. OUT_OF_MEMORY. */
 enum status soak_run(struct soak *soak, struct device *device, const struct soak_plan *plan);
 void soak_release(struct soak *soak);
 
-/* The median time per step, and by how much the last tenth of the iterations was slower than the first (0.1: it took
- * 10% longer); NAN where there are none, or too few to tell. */
+/* The median time per step, and by how much the last tenth of the iterations was slower than the
+ * first (0.1: it took 10% longer); NAN where there are none, or too few to tell. */
 double soak_step_ns(const struct soak_part *part);
 double soak_drift(const struct soak_part *part);
 

@@ -1,4 +1,5 @@
-/* The readings of a GPU while it is soaked: clocks, temperature, power, throttling, errors of its memory. */
+/* The readings of a GPU while it is soaked: clocks, temperature, power, throttling, errors of its
+ * memory. */
 #ifndef HARNESS_FLEET_DEVICES_SOAK_READINGS_H
 #define HARNESS_FLEET_DEVICES_SOAK_READINGS_H
 

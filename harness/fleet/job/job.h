@@ -1,7 +1,9 @@
-/* The ranks of a job beside each other: thousands of records of digests, joined by their collectives.
+/* The ranks of a job beside each other: thousands of records of digests, joined by their
+ * collectives.
  *
- * A collective ends on all ranks of its group together, so that what a rank does between two of them is on its own
- * clock: nothing here compares the clocks of two machines, but to say how they differ. */
+ * A collective ends on all ranks of its group together, so that what a rank does between two of
+ * them is on its own clock: nothing here compares the clocks of two machines, but to say how they
+ * differ. */
 #ifndef HARNESS_FLEET_JOB_JOB_H
 #define HARNESS_FLEET_JOB_JOB_H
 
@@ -25,8 +27,8 @@ struct job_rank {
     int32_t rack;  /* in job.racks; -1: not known */
     struct job_entry *entries;
     int64_t entry_count;
-    double
-        late_ns; /* per step: own time beyond the others' (the median); what it does not wait for */
+    /* per step: own time beyond the others' (the median); what it does not wait for */
+    double late_ns;
 };
 
 /* The same point of each step for all ranks: a collective of groups of one kind and size. */
@@ -46,8 +48,8 @@ struct job_group {
 /* A collective of a group. */
 struct job_meeting {
     int32_t group, step;
-    int32_t
-        slot; /* those with one number are alike: same step, number in it, kind and size of the group */
+    int32_t slot; /* those with one number are alike: same step, number in it, kind and size of the
+                     group */
     int32_t member_count;
     int64_t transfer_ns; /* the least time of a member: that of who comes last */
 };
@@ -75,8 +77,8 @@ struct job {
     int64_t step_count; /* that all ranks have */
     int64_t *numbers;   /* [step_count], the steps' */
     double step_ns;     /* of the job: the mean of the medians of ranks */
-    double
-        replayed_ns; /* the same, if the collectives are gone through with each rank's own times */
+    /* the same, if the collectives are gone through with each rank's own times */
+    double replayed_ns;
 };
 
 /* Why a digest is not part of the job. */
@@ -85,9 +87,9 @@ struct job_stranger {
     char why[160];
 };
 
-/* Joins ranks [count] of one job, which it sorts. Those of another job, world or of no common step, and a rank's second
- * digest, are left out and named in *strangers [*stranger_count]. Within arena_run(). No rank may be left: then
- * rank_count is 0. */
+/* Joins ranks [count] of one job, which it sorts. Those of another job, world or of no common step,
+ * and a rank's second digest, are left out and named in *strangers [*stranger_count]. Within
+ * arena_run(). No rank may be left: then rank_count is 0. */
 void job_join(struct job *job, struct arena *arena, struct job_rank *ranks,
               const int64_t *world_sizes, int64_t count, struct job_stranger **strangers,
               int64_t *stranger_count);

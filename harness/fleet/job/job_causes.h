@@ -1,9 +1,11 @@
-/* Causes that hold a job back and that only its ranks together show: who or what is late, and what that costs.
+/* Causes that hold a job back and that only its ranks together show: who or what is late, and what
+ * that costs.
  *
- * A rank is late by its own time beyond that of the others at the same point of the step (the median). Its peers in a
- * small group wait for it and so come late to the next collective themselves, but their own time is like the others'.
- * A cause costs what a replay without it gains (job_replay.h). Causes are found one after the other, the dearest first,
- * each in the job without those before it. */
+ * A rank is late by its own time beyond that of the others at the same point of the step (the
+ * median). Its peers in a small group wait for it and so come late to the next collective
+ * themselves, but their own time is like the others'. A cause costs what a replay without it gains
+ * (job_replay.h). Causes are found one after the other, the dearest first, each in the job without
+ * those before it. */
 #ifndef HARNESS_FLEET_JOB_JOB_CAUSES_H
 #define HARNESS_FLEET_JOB_JOB_CAUSES_H
 
@@ -25,8 +27,8 @@ struct job_cause {
     enum job_cause_kind kind;
     int64_t which;  /* in ranks, nodes, racks or groups, or the place; -1: none */
     double lost_ns; /* per step */
-    double
-        late_ns; /* per step: how much later than the others, or longer; of a drifting node in the last step */
+    double late_ns; /* per step: how much later than the others, or longer; of a drifting node in
+                       the last step */
 };
 
 enum { JOB_CAUSES = 8, JOB_WITHOUT = 3 };

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_LEAST    0.005 /* of a step: less is not looked at */
-#define SPREADS_LEAST 6.0  /* beyond the median of all, in their deviations: one in 1e9 by chance */
-#define OFTEN         0.75 /* of the steps, or of a node's ranks */
-#define GOES_WITH     0.3  /* correlation of own time and tokens */
+#define LATE_LEAST 0.005 /* of a step: less is not looked at */
+#define SPREADS_LEAST                                                                              \
+    6.0                /* beyond the median of all, in their deviations: one in 1e9 by chance      \
+                        */
+#define OFTEN     0.75 /* of the steps, or of a node's ranks */
+#define GOES_WITH 0.3  /* correlation of own time and tokens */
 
 /* --- Own times beyond the others' --- */
 
@@ -153,8 +155,8 @@ void job_change_make(const struct job *job, struct job_times *times,
     arena_close(scratch);
 }
 
-/* The line through what the cause's ranks are beyond the others at a place of the step, over the steps; level, unless they
- * drift. */
+/* The line through what the cause's ranks are beyond the others at a place of the step, over the
+ * steps; level, unless they drift. */
 struct fitting {
     double *count, *x, *y, *xx, *xy; /* [places], sums */
     int64_t places;

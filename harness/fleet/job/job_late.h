@@ -1,4 +1,5 @@
-/* Own times of ranks beyond those of the others at the same point, and the changes that would take a cause away. */
+/* Own times of ranks beyond those of the others at the same point, and the changes that would take
+ * a cause away. */
 #ifndef HARNESS_FLEET_JOB_JOB_LATE_H
 #define HARNESS_FLEET_JOB_JOB_LATE_H
 
@@ -15,8 +16,9 @@ struct job_late {
 struct job_late job_late_of(struct arena *arena, const struct job *job,
                             const struct job_times *times);
 
-/* A cause, and what is taken from the times without it: from own times of its ranks by the entry's place in the step,
- * with a part that grows with the steps; or from transfers of its group; or from every own time. */
+/* A cause, and what is taken from the times without it: from own times of its ranks by the entry's
+ * place in the step, with a part that grows with the steps; or from transfers of its group; or from
+ * every own time. */
 struct job_change {
     struct job_cause cause;
     int64_t places;
@@ -29,7 +31,8 @@ struct job_change {
 void job_change_make(const struct job *job, struct job_times *times,
                      const struct job_change *change, double sign);
 
-/* Ranks, nodes, racks, places and links that are late beyond what chance makes of as many; returns how many. */
+/* Ranks, nodes, racks, places and links that are late beyond what chance makes of as many; returns
+ * how many. */
 int job_candidates(struct arena *arena, const struct job *job, const struct job_late *late,
                    const struct job_times *times, struct job_change *candidates, int most);
 

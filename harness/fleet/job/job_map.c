@@ -91,7 +91,8 @@ static int64_t drawn_steps(struct arena *scratch, const struct job *job)
     return steps;
 }
 
-/* Each rank, one after the other: own time, waiting in a collective for who comes last, its transfer. */
+/* Each rank, one after the other: own time, waiting in a collective for who comes last, its
+ * transfer. */
 static void add_timeline(struct json *json, cJSON *to, const struct map *map)
 {
     const struct job *job = map->view->job;

@@ -18,12 +18,14 @@ struct job_racks {
     bool by_pattern;
 };
 
-/* `from` is a file, or "/PATTERN/", POSIX extended: the rack is what its parentheses match, or all of it. IO, BAD_INPUT: a
- * line is not as above; BAD_USAGE: the pattern is wrong. Close in every case. */
+/* `from` is a file, or "/PATTERN/", POSIX extended: the rack is what its parentheses match, or all
+ * of it. IO, BAD_INPUT: a line is not as above; BAD_USAGE: the pattern is wrong. Close in every
+ * case. */
 enum status job_racks_open(struct job_racks *racks, const char *from);
 void job_racks_close(struct job_racks *racks);
 
-/* Sets racks and rack_count of the job, and the rack of its nodes and ranks. `racks` must live longer. Within arena_run(). */
+/* Sets racks and rack_count of the job, and the rack of its nodes and ranks. `racks` must live
+ * longer. Within arena_run(). */
 void job_racks_set(struct job *job, const struct job_racks *racks);
 
 #endif

@@ -1,4 +1,5 @@
-/* Reads the digests of a job's ranks, one after the other: memory is that of their steps and collectives. */
+/* Reads the digests of a job's ranks, one after the other: memory is that of their steps and
+ * collectives. */
 #ifndef HARNESS_FLEET_JOB_JOB_READ_H
 #define HARNESS_FLEET_JOB_JOB_READ_H
 
@@ -11,8 +12,8 @@ struct job_ranks {
     int64_t count, room, world_room;
 };
 
-/* Adds the digests of a file. IO, BAD_INPUT: it cannot be read, or a digest of it is broken; the sentence says which, and
- * those before it stay. OUT_OF_MEMORY. `path` must live longer. */
+/* Adds the digests of a file. IO, BAD_INPUT: it cannot be read, or a digest of it is broken; the
+ * sentence says which, and those before it stay. OUT_OF_MEMORY. `path` must live longer. */
 enum status job_read(struct job_ranks *ranks, const char *path);
 
 #endif

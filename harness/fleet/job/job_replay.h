@@ -1,5 +1,5 @@
-/* A job's collectives gone through in order: each begins when its last member comes, and takes as long as that one was in
- * it. So the step without a cause can be told, by other own times. */
+/* A job's collectives gone through in order: each begins when its last member comes, and takes as
+ * long as that one was in it. So the step without a cause can be told, by other own times. */
 #ifndef HARNESS_FLEET_JOB_JOB_REPLAY_H
 #define HARNESS_FLEET_JOB_JOB_REPLAY_H
 
@@ -13,8 +13,9 @@ struct job_times {
 
 struct job_times job_times_of(struct arena *arena, const struct job *job);
 
-/* Where members are missing, who came last may be one of them, and what the others waited is no transfer: these meetings
- * take as long as the shortest that is like them. False: no member is missing. */
+/* Where members are missing, who came last may be one of them, and what the others waited is no
+ * transfer: these meetings take as long as the shortest that is like them. False: no member is
+ * missing. */
 bool job_times_complete(struct arena *arena, const struct job *job, struct job_times *times);
 
 /* [meeting_count]; NULL: not wanted. */

@@ -36,7 +36,8 @@ bool corpus_accepts(const struct scenario *scenario, const char *finding,
 
 /* --- Possible settings --- */
 
-/* Whether the device takes `config` with any of the fixes made, and its windows are not too long. */
+/* Whether the device takes `config` with any of the fixes made, and its windows are not too
+ * long. */
 static bool is_possible(const struct training_config *config, const struct scenario *const *causes,
                         int count, const struct device_properties *device)
 {
@@ -92,7 +93,8 @@ bool corpus_has(const struct corpus_item *item, const struct scenario *scenario,
 
 /* --- Two at once --- */
 
-/* The value of a knob in a list of settings, "model=light launch=eager"; false: it is not stated. */
+/* The value of a knob in a list of settings, "model=light launch=eager"; false: it is not
+ * stated. */
 static bool states(const char *settings, const char *knob, char value[VALUE])
 {
     size_t length = strlen(knob);
@@ -108,8 +110,8 @@ static bool states(const char *settings, const char *knob, char value[VALUE])
     return false;
 }
 
-/* Whether the base of one scenario leaves the other its own: what both state is the same, and neither needs the
- * other's knob at another value than its bottleneck's. */
+/* Whether the base of one scenario leaves the other its own: what both state is the same, and
+ * neither needs the other's knob at another value than its bottleneck's. */
 static bool bases_agree(const struct scenario *one, const struct scenario *other)
 {
     int count;
@@ -169,8 +171,8 @@ static bool make_two(struct training_config *config, const struct scenario *cons
 
 /* --- Nothing wrong --- */
 
-/* A step that is one graph, and whose input is at hand: of images, as sequences that are padded to one length compute
- * what nobody needs, and those that are not need a graph per length. */
+/* A step that is one graph, and whose input is at hand: of images, as sequences that are padded to
+ * one length compute what nobody needs, and those that are not need a graph per length. */
 static const char *const healthy[] = {
     "model=light data=images",
     "model=light data=images batch=8",
@@ -246,8 +248,9 @@ static void deck_add(struct deck *deck, uint64_t name)
     deck->left++;
 }
 
-/* Draws from the cards that are left the one that an item's number and its own name favour most (rendezvous hashing: Thaler
- * and Ravishankar, "Using name-based mappings to increase hit rates", 1998): a card more changes little. */
+/* Draws from the cards that are left the one that an item's number and its own name favour most
+ * (rendezvous hashing: Thaler and Ravishankar, "Using name-based mappings to increase hit rates",
+ * 1998): a card more changes little. */
 static int deck_draw(struct deck *deck, uint64_t item)
 {
     uint64_t most = 0;
@@ -272,7 +275,8 @@ static int deck_draw(struct deck *deck, uint64_t item)
 
 /* --- Settings around a bottleneck --- */
 
-/* Knobs that change how long a step takes and no scenario's fix; a size is halved, kept or doubled. */
+/* Knobs that change how long a step takes and no scenario's fix; a size is halved, kept or
+ * doubled. */
 static const struct surrounding {
     const char *knob;
     const char *values[4]; /* of them one; NULL: a size */

@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beside another bottleneck, a fix gains a smaller part of the step, which takes more pairs to tell. */
+/* Beside another bottleneck, a fix gains a smaller part of the step, which takes more pairs to
+ * tell. */
 enum { QUESTIONS_MOST = CORPUS_CAUSES + 1, EXTRA = 3, EXTRA_OF_TWO = 9 };
 
 static const struct effect unknown = { NAN, NAN, NAN, NAN, NAN, 0 };
@@ -69,7 +70,8 @@ static void merge(struct own_change *change, const struct corpus_item *item, cha
     change->after = texts[2];
 }
 
-/* Question number `index`: the fix of that cause, or all of them; of a healthy item, no change at all. */
+/* Question number `index`: the fix of that cause, or all of them; of a healthy item, no change at
+ * all. */
 static enum status ask(struct own_scenario *own, const struct corpus_item *item, int index)
 {
     struct own_change change = { "seed", "1", "1", METRIC_STEP_TIME, SHRINKS, LOSS_IDENTICAL };
@@ -96,7 +98,8 @@ static int questions(const struct corpus_item *item)
 
 /* --- Timing --- */
 
-/* One question of several, as the item's share of time. The trace takes about as long as a question. */
+/* One question of several, as the item's share of time. The trace takes about as long as a
+ * question. */
 struct stage {
     const struct corpus_order *order;
     int number, total;

@@ -1,8 +1,9 @@
 /* Measures the gain of the fixes of a corpus's item, and records its trace.
  *
- * A timing child per question, as `run` starts them: what does each fix gain alone, and, where there are two, what
- * do they gain together? Where nothing is wrong, the settings are compared with themselves. Then a tracing child
- * records the step with all causes in it, into a file that says neither settings nor causes. */
+ * A timing child per question, as `run` starts them: what does each fix gain alone, and, where
+ * there are two, what do they gain together? Where nothing is wrong, the settings are compared with
+ * themselves. Then a tracing child records the step with all causes in it, into a file that says
+ * neither settings nor causes. */
 #ifndef HARNESS_LAB_CORPUS_CORPUS_MEASURE_H
 #define HARNESS_LAB_CORPUS_CORPUS_MEASURE_H
 
@@ -17,8 +18,8 @@ struct corpus_gain {
 };
 
 struct corpus_measured {
-    struct corpus_gain
-        alone[CORPUS_CAUSES];          /* [cause_count] each with the other causes still there */
+    /* [cause_count] each with the other causes still there */
+    struct corpus_gain alone[CORPUS_CAUSES];
     struct effect together;            /* of two fixes, on the step time */
     struct effect same;                /* healthy: of the settings against themselves */
     bool is_measurable[CORPUS_CAUSES]; /* [cause_count] by more than LEAST_EFFECT_PERCENT */
@@ -37,8 +38,9 @@ struct corpus_order {
     const volatile sig_atomic_t *stop;
 };
 
-/* The trace becomes "<folder>/<item's name>.json.gz". A child that fails is no error: the reason says what is
- * missing. INTERRUPTED: it was stopped before the item was whole, and nothing of it is left. */
+/* The trace becomes "<folder>/<item's name>.json.gz". A child that fails is no error: the reason
+ * says what is missing. INTERRUPTED: it was stopped before the item was whole, and nothing of it is
+ * left. */
 enum status corpus_measure(struct corpus_measured *measured, const struct corpus_item *item,
                            const struct corpus_order *order);
 

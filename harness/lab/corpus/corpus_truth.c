@@ -113,7 +113,8 @@ static void add_identity(struct corpus_truth *truth, cJSON *to, const struct sce
     add_findings_of(truth, json_array(&truth->json, to, "findings"), scenario->accept);
 }
 
-/* Ids that may be there with or without the cause: its fix leaves them, or the settings around it have their own. */
+/* Ids that may be there with or without the cause: its fix leaves them, or the settings around it
+ * have their own. */
 static void add_left_behind(struct corpus_truth *truth, cJSON *to, const struct corpus_item *item,
                             const struct scenario *cause)
 {

@@ -1,9 +1,9 @@
-/* truth.json: what is wrong in each trace of a corpus, and what its fix gained, as measured. docs/league.md has the
- * members.
+/* truth.json: what is wrong in each trace of a corpus, and what its fix gained, as measured.
+ * docs/league.md has the members.
  *
- * The file is sealed: `seal` is the SHA-256 of its text with 64 zeros in place of the seal, and each trace has its
- * own. A label or a trace that was changed by mistake is noticed. Against a change that is sealed anew, the seal has
- * to be kept elsewhere.
+ * The file is sealed: `seal` is the SHA-256 of its text with 64 zeros in place of the seal, and
+ * each trace has its own. A label or a trace that was changed by mistake is noticed. Against a
+ * change that is sealed anew, the seal has to be kept elsewhere.
  *
  * From the beginning there is a whole, valid file at every moment. */
 #ifndef HARNESS_LAB_CORPUS_CORPUS_TRUTH_H
@@ -21,9 +21,10 @@ struct corpus_counts {
     int not_measurable; /* with a trace, but a cause whose fix has no measurable effect here */
 };
 
-/* Makes the folder where it is missing, and writes a truth without items, or with those of an earlier call that did
- * not come to its end (corpus_begun.h); corpus_truth_counts() says how many. IO: it cannot be written, another program
- * writes a corpus there, or there is one already. Close it in any case. */
+/* Makes the folder where it is missing, and writes a truth without items, or with those of an
+ * earlier call that did not come to its end (corpus_begun.h); corpus_truth_counts() says how many.
+ * IO: it cannot be written, another program writes a corpus there, or there is one already. Close
+ * it in any case. */
 enum status corpus_truth_open(struct corpus_truth **truth, const char *folder, uint64_t seed,
                               const struct corpus_item *drawn, int count,
                               const struct protocol *protocol,

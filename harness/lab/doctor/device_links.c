@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A large copy takes 75 us over the fastest NVLink of today (900 GB/s), long enough to hide what starting it costs. */
+/* A large copy takes 75 us over the fastest NVLink of today (900 GB/s), long enough to hide what
+ * starting it costs. */
 enum { LARGE_BYTES = 64 << 20, FEW_BYTES = 64, TRIES = 5, SHORT_TRIES = 50 };
 
 #define SLOW_COPY    0.8 /* of the median of its kind */
@@ -86,7 +87,8 @@ out:
     return status;
 }
 
-/* The ways from an open device, `count` of them. A failure of the device, not of a way, comes back. */
+/* The ways from an open device, `count` of them. A failure of the device, not of a way, comes
+ * back. */
 static enum status measure_from(struct device_way *ways, int count, struct device *device,
                                 struct way_memory *memory)
 {

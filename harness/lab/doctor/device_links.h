@@ -21,20 +21,22 @@ struct device_links {
     int count, devices;
 };
 
-/* Measures from each device to each other: those that are not open are opened in turn, with a context of this
- * process each. A failure in one is that way's. OUT_OF_MEMORY. Release in every case. */
+/* Measures from each device to each other: those that are not open are opened in turn, with a
+ * context of this process each. A failure in one is that way's. OUT_OF_MEMORY. Release in every
+ * case. */
 enum status device_links_measure(struct device_links *links, struct device *device);
 void device_links_release(struct device_links *links);
 
-/* Rows of a group of their own; one row that is n/a where there is one device. A way is slow if it has less than
- * 80% of the median of its kind of link, or its short copies take twice as long. */
+/* Rows of a group of their own; one row that is n/a where there is one device. A way is slow if it
+ * has less than 80% of the median of its kind of link, or its short copies take twice as long. */
 void device_links_check(struct checks *checks, const struct device_links *links);
 
-/* A table per figure, from the device of a row to that of a column, for up to ten devices. Nothing for one. */
+/* A table per figure, from the device of a row to that of a column, for up to ten devices. Nothing
+ * for one. */
 void device_links_page(const struct page *page, const struct device_links *links);
 
-/* Adds "between": [{"from", "to", "link", "direct", "numa_distance", "bytes_per_second", "copy_ns", "failure"}],
- * unknown numbers null. */
+/* Adds "between": [{"from", "to", "link", "direct", "numa_distance", "bytes_per_second", "copy_ns",
+ * "failure"}], unknown numbers null. */
 void device_links_json(struct json *json, cJSON *root, const struct device_links *links);
 
 #endif

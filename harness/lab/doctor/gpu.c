@@ -10,11 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions": CUDA 13.0. */
+/* "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions": CUDA
+ * 13.0. */
 enum { DRIVER_LEAST = 580 };
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul ...", or "... NVIDIA UNIX Open
- * Kernel Module for x86_64  580.65.06 ...": the first word that begins with a digit and has a point. */
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul ...", or "... NVIDIA UNIX
+ * Open Kernel Module for x86_64  580.65.06 ...": the first word that begins with a digit and has a
+ * point. */
 static bool find_version(const char *line, char version[32])
 {
     char copy[256], *rest = copy, *word;
@@ -28,7 +30,8 @@ static bool find_version(const char *line, char version[32])
     return false;
 }
 
-/* Containers with a kernel of their own, gVisor for one, show the driver's devices without its /proc. */
+/* Containers with a kernel of their own, gVisor for one, show the driver's devices without its
+ * /proc. */
 static bool is_hidden(const char *root)
 {
     char path[256];
@@ -132,8 +135,8 @@ double gpu_matrix_flops(const struct device_properties *properties,
     return NAN;
 }
 
-/* A driver serves every toolkit of its own major version and all before ("CUDA Compatibility", sections
- * on minor version and on backward compatibility). */
+/* A driver serves every toolkit of its own major version and all before ("CUDA Compatibility",
+ * sections on minor version and on backward compatibility). */
 static void check_toolkit(struct checks *checks, const struct device_properties *properties)
 {
     static const char expected[] = "no newer than the driver's CUDA";
@@ -174,8 +177,8 @@ static void check_attention(struct checks *checks, const struct device_propertie
             "%s for CUDA %d", properties->attention_library, built_for);
 }
 
-/* If nobody has the GPU open, the driver forgets its state: the next program waits for it to start, and
- * its clocks have to rise again ("Driver Persistence", NVIDIA). */
+/* If nobody has the GPU open, the driver forgets its state: the next program waits for it to start,
+ * and its clocks have to rise again ("Driver Persistence", NVIDIA). */
 static void check_persistence(struct checks *checks, const struct device_health *health,
                               const char *why)
 {
@@ -188,8 +191,8 @@ static void check_persistence(struct checks *checks, const struct device_health 
                    "%s", health->persistence == 1 ? "on" : "off");
 }
 
-/* A program that has used a GPU keeps its context, and so keeps others out of an exclusive one ("CUDA C++
- * Programming Guide", "Compute Modes"): here the processes that measure. */
+/* A program that has used a GPU keeps its context, and so keeps others out of an exclusive one
+ * ("CUDA C++ Programming Guide", "Compute Modes"): here the processes that measure. */
 static void check_compute_mode(struct checks *checks, const struct device_health *health,
                                const char *why)
 {

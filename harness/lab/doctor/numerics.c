@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By the beginning of a bench's name; the last takes the others. No row: it computes nothing, and would
- * fill the cache folder. */
+/* By the beginning of a bench's name; the last takes the others. No row: it computes nothing, and
+ * would fill the cache folder. */
 static const struct family {
     const char *prefix, *row;
 } families[] = {

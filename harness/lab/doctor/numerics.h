@@ -1,5 +1,5 @@
-/* Whether the device computes correctly: each bench compares its results with a reference before it times
- * anything, and here that is all it does. */
+/* Whether the device computes correctly: each bench compares its results with a reference before it
+ * times anything, and here that is all it does. */
 #ifndef HARNESS_LAB_DOCTOR_NUMERICS_H
 #define HARNESS_LAB_DOCTOR_NUMERICS_H
 

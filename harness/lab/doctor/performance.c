@@ -57,8 +57,8 @@ static double fp32_bound(const struct bound_facts *facts)
                                        facts->host->flops_per_cycle;
 }
 
-/* A core with instructions for bf16 is no slower than in fp32. Else 16-bit types are widened first, which
- * takes reading and writing each element once more. */
+/* A core with instructions for bf16 is no slower than in fp32. Else 16-bit types are widened first,
+ * which takes reading and writing each element once more. */
 static double sixteen_bound(const struct bound_facts *facts, enum dtype dtype)
 {
     bool native = dtype == DTYPE_BF16 &&
@@ -83,8 +83,9 @@ static double tf32_bound(const struct bound_facts *facts)
     return 0.5 * sixteen_bound(facts, DTYPE_BF16);
 }
 
-/* Launches do not wait, so one must cost less than waking a thread and hearing from it. On a GPU, 10 us:
- * what NVIDIA's tools and others call usual is 2 to 10 (HTA: "CPU launch is between 5-20 us"). */
+/* Launches do not wait, so one must cost less than waking a thread and hearing from it. On a GPU,
+ * 10 us: what NVIDIA's tools and others call usual is 2 to 10 (HTA: "CPU launch is between 5-20
+ * us"). */
 static double launch_bound(const struct bound_facts *facts)
 {
     return facts->device->is_gpu ? 10e3 : 0.5 * facts->host->round_trip_ns;
@@ -99,7 +100,8 @@ static const char slow_products[] =
     "matrix products are slow: see gpu_clock and gpu_throttle; on the CPU device, cpu_clock, "
     "other_programs, and whether oneDNN may use all instructions (ONEDNN_MAX_CPU_ISA)";
 
-/* The argument is the bench's N, of a small device, such as the CPU, and of a whole GPU, which needs more work to be busy. */
+/* The argument is the bench's N, of a small device, such as the CPU, and of a whole GPU, which
+ * needs more work to be busy. */
 static const struct capability {
     const char *name, *bench;
     int64_t argument[2];
@@ -263,8 +265,8 @@ struct measured_capability {
     const struct bench *bench;
     struct device *device;
     bool is_large;
-    double
-        noise; /* of the last try: by how much the second fastest repetition is slower than the fastest */
+    double noise; /* of the last try: by how much the second fastest repetition is slower than the
+                     fastest */
 };
 
 static double noise_of(const struct bench_result *result)

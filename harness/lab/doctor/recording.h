@@ -4,8 +4,8 @@
 
 #include "harness/lab/doctor/checks/checks.h"
 
-/* Opens the device called `name` once more, with a sink, launches some kernels and counts their records.
- * It must be the last check, because the recording library may stay loaded. */
+/* Opens the device called `name` once more, with a sink, launches some kernels and counts their
+ * records. It must be the last check, because the recording library may stay loaded. */
 void recording_check(struct checks *checks, const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* As text: knob, before, after, metric, direction, check of the losses, then the settings of both. */
+/* As text: knob, before, after, metric, direction, check of the losses, then the settings of
+ * both. */
 #include "harness/lab/experiment/own_scenario.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,6 +1,6 @@
-/* A scenario that is not in the list: one change, on any settings, that is made while the program runs. The change
- * is of one knob, or of several at once: "loss_every,launch" from "1,eager" to "20,graph". It travels to a child
- * as text on its command line. */
+/* A scenario that is not in the list: one change, on any settings, that is made while the program
+ * runs. The change is of one knob, or of several at once: "loss_every,launch" from "1,eager" to
+ * "20,graph". It travels to a child as text on its command line. */
 #ifndef HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
 #define HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
 
@@ -15,8 +15,8 @@ struct own_scenario {
     char base[OWN_SCENARIO_TEXT - 1024], knob[OWN_KNOBS], before[OWN_VALUES], after[OWN_VALUES];
 };
 
-/* The question is whether `metric` changes in `direction` at all; no more pairs are spent on a change that is known to be
- * less than the least effect. The losses must agree as `loss` says. */
+/* The question is whether `metric` changes in `direction` at all; no more pairs are spent on a
+ * change that is known to be less than the least effect. The losses must agree as `loss` says. */
 struct own_change {
     const char *knob, *before, *after;
     enum metric metric;

@@ -37,7 +37,8 @@ enum status protocol_config(const struct protocol *protocol, const struct scenar
     TRY(scenario_config(scenario, protocol->aa ? VARIANT_BEFORE : variant, config));
     config->seed = protocol->seed;
     config->ranks.count = protocol_ranks(protocol, scenario);
-    /* A balance is found by the size of the files: only if they are decoded whole does a larger one always take longer. */
+    /* A balance is found by the size of the files: only if they are decoded whole does a larger one
+     * always take longer. */
     if (scenario->balance.kind != BALANCE_NONE)
         config->data.scales = false;
     generated = *config;

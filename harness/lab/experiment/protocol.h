@@ -1,22 +1,22 @@
 /* The protocol: the order for an experiment, before against after.
  *
  * The parent starts `chokepoint exec SCENARIO` as a process of its own for each scenario, so that a
- * crash, a leak or a hang costs that scenario only. The child measures pairs of repetitions and writes
- * a record for each to an inherited descriptor (records.h). The parent keeps what arrives, computes the
- * effects and gives the verdict (verdict.h). Both sides read the same protocol: it travels on the
- * child's command line (parent/arguments.h). */
+ * crash, a leak or a hang costs that scenario only. The child measures pairs of repetitions and
+ * writes a record for each to an inherited descriptor (records.h). The parent keeps what arrives,
+ * computes the effects and gives the verdict (verdict.h). Both sides read the same protocol: it
+ * travels on the child's command line (parent/arguments.h). */
 #ifndef HARNESS_LAB_EXPERIMENT_PROTOCOL_H
 #define HARNESS_LAB_EXPERIMENT_PROTOCOL_H
 
 #include "benches/roofs.h"
 #include "scenarios/scenario.h"
 
-/* The fields that travel, with the options of `exec` that carry them unless they are 0, NULL or false. The first list
- * is of those that result files record. Texts are borrowed.
+/* The fields that travel, with the options of `exec` that carry them unless they are 0, NULL or
+ * false. The first list is of those that result files record. Texts are borrowed.
  *
- * Beside the `repetitions`, which are pairs, one more is run first and thrown away. Fewer than 6 give no interval:
- * then only what is exact can be reproduced. At most `extra` pairs are added, EXTRA_PAIRS at a time, while
- * undecided. */
+ * Beside the `repetitions`, which are pairs, one more is run first and thrown away. Fewer than 6
+ * give no interval: then only what is exact can be reproduced. At most `extra` pairs are added,
+ * EXTRA_PAIRS at a time, while undecided. */
 #define PROTOCOL_RECORDED(TEXT, INTEGER, NUMBER, FLAG)                                             \
     TEXT(device, "--device")                           /* as device_open takes it */               \
     INTEGER(int64_t, device_memory, "--device-memory") /* bytes; 0: the device's default */        \
@@ -57,16 +57,18 @@ struct protocol {
 
 enum { EXTRA_PAIRS = 3 };
 
-/* 6 pairs, the fewest that give an interval, and up to 15 while undecided; of windows of 0.2 s, or 0.1 s if quick, and down
- * to a quarter where that tells enough (child/resolution.h). On CUDA windows last at least 0.3 s. Device "auto", seed 1. */
+/* 6 pairs, the fewest that give an interval, and up to 15 while undecided; of windows of 0.2 s, or
+ * 0.1 s if quick, and down to a quarter where that tells enough (child/resolution.h). On CUDA
+ * windows last at least 0.3 s. Device "auto", seed 1. */
 struct protocol protocol_default(bool quick);
 
 /* Processes that train the scenario together. */
 int protocol_ranks(const struct protocol *protocol, const struct scenario *scenario);
 
-/* The settings of a variant as the protocol asks for them, resolved on `device`: its seed; in A/A those of
- * before; and its images, brought to the size that generated ones would have. A scenario that trains on
- * sequences takes no images. REFUSED or UNSUPPORTED where the device cannot show the scenario. */
+/* The settings of a variant as the protocol asks for them, resolved on `device`: its seed; in A/A
+ * those of before; and its images, brought to the size that generated ones would have. A scenario
+ * that trains on sequences takes no images. REFUSED or UNSUPPORTED where the device cannot show the
+ * scenario. */
 enum status protocol_config(const struct protocol *protocol, const struct scenario *scenario,
                             enum variant variant, const struct device_properties *device,
                             struct training_config *config);

@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* "a.json.gz" of rank 1 of 2 is "a.rank1.json.gz"; of one rank it stays as it is. BAD_USAGE: it is too long. */
+/* "a.json.gz" of rank 1 of 2 is "a.rank1.json.gz"; of one rank it stays as it is. BAD_USAGE: it is
+ * too long. */
 enum status rank_trace_name(char *name, size_t size, const char *given, int rank, int ranks);
 
 /* All of them, as a shell takes them: "a.rank*.json.gz". */

@@ -9,8 +9,8 @@
  *   {"type":"end"}              last: all repetitions were sent
  *
  * Numbers keep at least 15 digits, so counts below 1e15 and fp32 losses come back as they were. A
- * number that is not finite is written as null and read as NaN. The reader trusts nothing: a crashed
- * child may have left half a line or anything else on the descriptor. */
+ * number that is not finite is written as null and read as NaN. The reader trusts nothing: a
+ * crashed child may have left half a line or anything else on the descriptor. */
 #ifndef HARNESS_LAB_EXPERIMENT_RECORDS_H
 #define HARNESS_LAB_EXPERIMENT_RECORDS_H
 
@@ -55,7 +55,8 @@ char *record_print(const struct record *record);
 /* Writes the record as one whole line; nothing if `descriptor` is negative. IO, OUT_OF_MEMORY. */
 enum status record_write(int descriptor, const struct record *record);
 
-/* Reads a line. False if it is not a whole record of a known type; then there is nothing to release. */
+/* Reads a line. False if it is not a whole record of a known type; then there is nothing to
+ * release. */
 bool record_parse(struct record *record, const char *line);
 void record_release(struct record *record);
 

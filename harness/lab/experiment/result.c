@@ -24,8 +24,8 @@ const char *verdict_name(enum verdict verdict)
     return (unsigned)verdict < ARRAY_SIZE(names) ? names[verdict] : "unknown";
 }
 
-/* The arrays have room for all pairs of the protocol. Complete pairs come first; after an interruption
- * single repetitions may follow them, so all are freed. */
+/* The arrays have room for all pairs of the protocol. Complete pairs come first; after an
+ * interruption single repetitions may follow them, so all are freed. */
 void scenario_result_release(struct scenario_result *result)
 {
     int most = result->protocol.repetitions + result->protocol.extra;

@@ -28,9 +28,9 @@ enum outcome { OUTCOME_MET, OUTCOME_NOT_MET, OUTCOME_UNDECIDED, OUTCOME_NOT_BOUN
 const char *outcome_name(enum outcome outcome);
 
 /* A metric's change: the medians of both sides, and the median and interval of the paired factors
- * (before / after for SHRINKS, after / before for GROWS). A factor is INFINITY where the smaller side
- * is 0. Everything is NaN when the metric was not measured in every repetition. Neither may be written
- * to JSON as a number. */
+ * (before / after for SHRINKS, after / before for GROWS). A factor is INFINITY where the smaller
+ * side is 0. Everything is NaN when the metric was not measured in every repetition. Neither may be
+ * written to JSON as a number. */
 struct effect {
     double before, after;
     double factor, low, high;
@@ -64,10 +64,10 @@ struct balance_result {
     int jpeg_pixels; /* chosen; or given, and then nothing is measured */
 };
 
-/* The outcome of a tracing child: a trace, and the cost of tracing. Both step times are medians over
- * `windows` windows of `steps` steps each. The first is of a device without a tracer, the second of a
- * device that records. A quick run takes the first from the timing child; otherwise both are of the
- * same process. */
+/* The outcome of a tracing child: a trace, and the cost of tracing. Both step times are medians
+ * over `windows` windows of `steps` steps each. The first is of a device without a tracer, the
+ * second of a device that records. A quick run takes the first from the timing child; otherwise
+ * both are of the same process. */
 struct tracing {
     char file[128]; /* the trace's name in the folder, that of the first rank; "": there is none */
     int ranks;      /* that have one each; 0: one process trained alone */

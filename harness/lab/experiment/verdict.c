@@ -98,10 +98,10 @@ static double pair_difference(const float *before, const float *after)
     return size > 0 ? largest / size : 0;
 }
 
-/* Fills in loss_difference: the largest difference of two losses, divided by the largest loss in the first
- * steps of their pair. It is not divided by each loss alone: a rounded logit moves the cross-entropy by
- * the same amount whether or not the sample is already learned, so a small loss is not as precise relative
- * to itself. A loss that is not finite agrees with nothing. */
+/* Fills in loss_difference: the largest difference of two losses, divided by the largest loss in
+ * the first steps of their pair. It is not divided by each loss alone: a rounded logit moves the
+ * cross-entropy by the same amount whether or not the sample is already learned, so a small loss is
+ * not as precise relative to itself. A loss that is not finite agrees with nothing. */
 static void compare_losses(struct scenario_result *result)
 {
     double *difference = &result->loss_difference;
@@ -281,8 +281,9 @@ static bool something_is_expected(const struct scenario_result *result)
     return false;
 }
 
-/* A bottleneck can disappear where other programs take the cores: what should overlap has only one of them left.
- * Then a time that does not change says little. Exact metrics do not depend on them. */
+/* A bottleneck can disappear where other programs take the cores: what should overlap has only one
+ * of them left. Then a time that does not change says little. Exact metrics do not depend on
+ * them. */
 static bool others_may_hide_it(const struct scenario_result *result)
 {
     for (int i = 0; i < result->expectation_count; i++)

@@ -1,13 +1,11 @@
 /* The verdict: whether the repetitions keep what the scenario promises.
  *
- * Each expectation is judged by the interval of its paired factors, never by the median alone. It is
- * met when the whole interval is within its bounds, not met when the whole interval is outside of one,
- * and undecided otherwise. The scenario is then
- *   failed          when the variants do not compute the same thing,
- *   not reproduced  when an expectation is not met,
- *   undecided       when one is undecided,
- *   skipped         when nothing but costs is expected of this device, and
- *   reproduced      otherwise.
+ * Each expectation is judged by the interval of its paired factors, never by the median alone. It
+ * is met when the whole interval is within its bounds, not met when the whole interval is outside
+ * of one, and undecided otherwise. The scenario is then failed          when the variants do not
+ * compute the same thing, not reproduced  when an expectation is not met, undecided       when one
+ * is undecided, skipped         when nothing but costs is expected of this device, and reproduced
+ * otherwise.
  *
  * In A/A both sides have the same settings. There are no expectations then, the losses must be
  * identical whatever the scenario allows, and the interval of the step time decides alone:
@@ -23,8 +21,8 @@
  * unless both variants compute in fp32: sums of fewer bits differ that much in another order. */
 enum loss_check verdict_loss_check(const struct scenario_result *result);
 
-/* Fills in step_time, expectations, losses, damaged_samples, verdict and reason. Reads scenario, protocol,
- * device, fp32, pairs and repetitions. Without pairs the verdict is failed. */
+/* Fills in step_time, expectations, losses, damaged_samples, verdict and reason. Reads scenario,
+ * protocol, device, fp32, pairs and repetitions. Without pairs the verdict is failed. */
 enum status verdict_give(struct scenario_result *result);
 
 #endif

@@ -51,9 +51,9 @@ struct kernel_argument {
     enum kernel_type type;
     int64_t count; /* of elements; 0: a scalar, which is `value` */
     enum kernel_pattern pattern;
-    double value; /* of VALUE, and of a scalar; exact up to 2^53 */
-    uint32_t
-        below; /* RANDOM integers are 0 .. below - 1; 0: below 2^31 or the type's most. Floats are [0, 1) */
+    double value;    /* of VALUE, and of a scalar; exact up to 2^53 */
+    uint32_t below;  /* RANDOM integers are 0 .. below - 1; 0: below 2^31 or the type's most. Floats
+                        are [0, 1) */
     uint64_t seed;   /* of RANDOM */
     const void *own; /* `count` elements to begin with, instead of a pattern; NULL: none */
 };
@@ -61,10 +61,11 @@ struct kernel_argument {
 const char *kernel_type_name(enum kernel_type type);
 size_t kernel_type_bytes(enum kernel_type type);
 
-/* "f32[1024]:random,u32[64]:zero,f32[1024],i32:1024": a type for each argument; [elements] for an array, ":" and a
- * pattern, which may be a number, or nothing: unwritten. Elements and numbers may end in k or M (1024, 1048576), or be
- * products: f32[512*512]. "random<256" and "random@7" bound the numbers and give the seed, which is otherwise the
- * argument's place. BAD_USAGE says which one is wrong. */
+/* "f32[1024]:random,u32[64]:zero,f32[1024],i32:1024": a type for each argument; [elements] for an
+ * array, ":" and a pattern, which may be a number, or nothing: unwritten. Elements and numbers may
+ * end in k or M (1024, 1048576), or be products: f32[512*512]. "random<256" and "random@7" bound
+ * the numbers and give the seed, which is otherwise the argument's place. BAD_USAGE says which one
+ * is wrong. */
 enum status kernel_arguments_parse(struct kernel_argument *arguments, int *count, const char *text);
 
 /* The bytes that the array begins with; those of an UNWRITTEN one are all ones. */

@@ -242,7 +242,8 @@ static bool scalar(const struct kernel_facts *facts, struct kernel_finding *find
     return true;
 }
 
-/* Only sectors that requests want count: lanes that are scattered fetch a sector in parts, which is another finding. */
+/* Only sectors that requests want count: lanes that are scattered fetch a sector in parts, which is
+ * another finding. */
 static double fetched_again(const struct simt_sample *sample)
 {
     const struct simt_accesses *of = &sample->counts;

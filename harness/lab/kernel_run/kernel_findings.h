@@ -1,5 +1,6 @@
-/* The faults of a kernel that its counts show: a table of rules, a row for each, named as the scenarios of the group
- * gpu_kernels that teach them. No rule knows a time: a finding says what is wasted, and where. */
+/* The faults of a kernel that its counts show: a table of rules, a row for each, named as the
+ * scenarios of the group gpu_kernels that teach them. No rule knows a time: a finding says what is
+ * wasted, and where. */
 #ifndef HARNESS_LAB_KERNEL_RUN_KERNEL_FINDINGS_H
 #define HARNESS_LAB_KERNEL_RUN_KERNEL_FINDINGS_H
 
@@ -13,10 +14,12 @@ struct kernel_facts {
     const struct architecture *architecture;
     struct residency residency; /* warps 0: no block fits */
     int registers;              /* of a thread, that residency was computed with */
-    int spilled_bytes; /* that ptxas stores and loads because registers ran out; 0: none, or not known */
+    int spilled_bytes; /* that ptxas stores and loads because registers ran out; 0: none, or not
+                          known */
 };
 
-/* `registers` and `spilled_bytes` as ptxas says them; registers 0: those that the PTX has in use at once. */
+/* `registers` and `spilled_bytes` as ptxas says them; registers 0: those that the PTX has in use at
+ * once. */
 struct kernel_facts kernel_facts_of(const struct kernel_run *run,
                                     const struct kernel_outcome *outcome,
                                     const struct architecture *architecture, int registers,
@@ -42,7 +45,8 @@ struct kernel_rule {
 
 enum { KERNEL_FINDINGS_MOST = 16 };
 
-/* Those that hold, the largest share first; returns how many. None for a kernel that did not run to its end. */
+/* Those that hold, the largest share first; returns how many. None for a kernel that did not run to
+ * its end. */
 int kernel_findings(const struct kernel_facts *facts,
                     struct kernel_finding findings[KERNEL_FINDINGS_MOST]);
 

@@ -1,13 +1,12 @@
-/* Runs one kernel alone, on the machine that executes PTX (harness/simt/simt.h): with arrays of its own, and everything
- * that was counted. It takes no GPU, and it has no times.
+/* Runs one kernel alone, on the machine that executes PTX (harness/simt/simt.h): with arrays of its
+ * own, and everything that was counted. It takes no GPU, and it has no times.
  *
- *     struct kernel_run run = { .ptx = text, .ptx_bytes = strlen(text), .name = "sum.ptx", .kernel = "sum_rows",
- *                               .blocks = { 64, 1, 1 }, .threads = { 256, 1, 1 }, .arguments = arguments, .argument_count = 3 };
- *     struct kernel_outcome outcome;
- *     TRY_OUT(kernel_run(&run, &outcome));
+ *     struct kernel_run run = { .ptx = text, .ptx_bytes = strlen(text), .name = "sum.ptx", .kernel
+ * = "sum_rows", .blocks = { 64, 1, 1 }, .threads = { 256, 1, 1 }, .arguments = arguments,
+ * .argument_count = 3 }; struct kernel_outcome outcome; TRY_OUT(kernel_run(&run, &outcome));
  *     ... outcome.counts.global[SIMT_LOADS].touched ...
  * out:
- *     kernel_outcome_release(&outcome);                                                                          */
+ *     kernel_outcome_release(&outcome); */
 #ifndef HARNESS_LAB_KERNEL_RUN_KERNEL_RUN_H
 #define HARNESS_LAB_KERNEL_RUN_KERNEL_RUN_H
 
@@ -52,9 +51,9 @@ struct kernel_outcome {
     int array_count;                                   /* of arguments */
 };
 
-/* OK even if the machine found something wrong in the kernel: outcome->finding. BAD_INPUT: the PTX has something that the
- * machine does not know, with its line. BAD_USAGE: no such kernel, arguments that are not its own, or too much memory.
- * Release the outcome whatever the status is. */
+/* OK even if the machine found something wrong in the kernel: outcome->finding. BAD_INPUT: the PTX
+ * has something that the machine does not know, with its line. BAD_USAGE: no such kernel, arguments
+ * that are not its own, or too much memory. Release the outcome whatever the status is. */
 enum status kernel_run(const struct kernel_run *run, struct kernel_outcome *outcome);
 void kernel_outcome_release(struct kernel_outcome *outcome);
 

@@ -40,7 +40,8 @@ static int up(int value, int unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Registers are given to warps, in each of the four parts of a multiprocessor; a block has all its warps or none. */
+/* Registers are given to warps, in each of the four parts of a multiprocessor; a block has all its
+ * warps or none. */
 static int blocks_by_registers(const struct architecture *of, int warps, int registers)
 {
     int each = up(registers * WARP, REGISTER_UNIT), parts = 4;

@@ -1,9 +1,10 @@
-/* How many warps of a kernel fit on a multiprocessor, and how its grid fills the machine: arithmetic on what the
- * architecture allows.
+/* How many warps of a kernel fit on a multiprocessor, and how its grid fills the machine:
+ * arithmetic on what the architecture allows.
  *
- * Limits: "CUDA C++ Programming Guide", "Technical Specifications per Compute Capability". Units in which registers and
- * shared memory are given out: cuda_occupancy.h of the CUDA toolkit (256 registers for each warp, 128 bytes and 1024 more
- * for each block, from 8.0 on). Multiprocessors: data sheets of the A100, H100 SXM and B200. */
+ * Limits: "CUDA C++ Programming Guide", "Technical Specifications per Compute Capability". Units in
+ * which registers and shared memory are given out: cuda_occupancy.h of the CUDA toolkit (256
+ * registers for each warp, 128 bytes and 1024 more for each block, from 8.0 on). Multiprocessors:
+ * data sheets of the A100, H100 SXM and B200. */
 #ifndef HARNESS_LAB_KERNEL_RUN_RESIDENCY_H
 #define HARNESS_LAB_KERNEL_RUN_RESIDENCY_H
 
@@ -51,7 +52,8 @@ struct residency {
 enum status residency_of(struct residency *residency, const struct architecture *architecture,
                          uint64_t grid_blocks, int threads, int registers, int shared_bytes);
 
-/* The share of the waves' time in which blocks were there, if each took as long: 1 if the last one is full. */
+/* The share of the waves' time in which blocks were there, if each took as long: 1 if the last one
+ * is full. */
 double residency_filled(const struct residency *residency);
 
 #endif

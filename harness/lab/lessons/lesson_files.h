@@ -1,4 +1,5 @@
-/* The files of kernels/lessons that the program has in itself: NAME.cu and NAME.ptx of each lesson, and registers.txt. */
+/* The files of kernels/lessons that the program has in itself: NAME.cu and NAME.ptx of each lesson,
+ * and registers.txt. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_FILES_H
 #define HARNESS_LAB_LESSONS_LESSON_FILES_H
 

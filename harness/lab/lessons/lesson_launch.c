@@ -94,7 +94,8 @@ static uint16_t half_of(unsigned number)
     return (uint16_t)((exponent + 15) << 10 | (number << (10 - exponent) & 1023));
 }
 
-/* The elements that an array begins with: small whole numbers, whose sums are exact in any order. */
+/* The elements that an array begins with: small whole numbers, whose sums are exact in any
+ * order. */
 static enum status make_elements(void **elements, const struct lesson_argument *argument,
                                  int64_t rows)
 {

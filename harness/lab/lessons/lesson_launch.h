@@ -1,4 +1,5 @@
-/* The kernels of the lessons as the program has them: PTX, source, and the launch with what its arrays begin with. */
+/* The kernels of the lessons as the program has them: PTX, source, and the launch with what its
+ * arrays begin with. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_LAUNCH_H
 #define HARNESS_LAB_LESSONS_LESSON_LAUNCH_H
 
@@ -18,7 +19,8 @@ struct lesson_kernel {
     void *own[LESSON_ARGUMENTS];
 };
 
-/* Ready for kernel_run(). BAD_INPUT: the program has no such PTX. Release it whatever the status is. */
+/* Ready for kernel_run(). BAD_INPUT: the program has no such PTX. Release it whatever the status
+ * is. */
 enum status lesson_kernel_make(struct lesson_kernel *made, const struct kernel_lesson *lesson,
                                int variant, int arch);
 void lesson_kernel_release(struct lesson_kernel *made);
@@ -31,9 +33,9 @@ bool lesson_kernel_find(const struct kernel_lesson **lesson, int *variant, const
 /* NAME.cu, with all kernels of the lesson. */
 const char *lesson_source(const struct kernel_lesson *lesson);
 
-/* A kernel's needs as ptxas gave them, the columns of kernels/lessons/registers.txt for an architecture: registers of a
- * thread, bytes of its local memory, bytes that it stores and loads there because registers ran out. -1: the table has no
- * such kernel. */
+/* A kernel's needs as ptxas gave them, the columns of kernels/lessons/registers.txt for an
+ * architecture: registers of a thread, bytes of its local memory, bytes that it stores and loads
+ * there because registers ran out. -1: the table has no such kernel. */
 enum lesson_column { LESSON_REGISTERS, LESSON_LOCAL_BYTES, LESSON_SPILLED_BYTES, LESSON_COLUMNS };
 int lesson_of_ptxas(const char *kernel, int arch, enum lesson_column column);
 

@@ -72,7 +72,8 @@ static void count_atomics(double *of, const struct kernel_outcome *outcome)
                                                   (double)outcome->arrays[i].footprint.atomic_most);
 }
 
-/* The warps that a multiprocessor holds follow from the kernel's needs, as ptxas gave them, and the architecture. */
+/* The warps that a multiprocessor holds follow from the kernel's needs, as ptxas gave them, and the
+ * architecture. */
 static enum status count_residency(double *of, const struct kernel_run *run,
                                    const struct kernel_outcome *outcome, int arch)
 {

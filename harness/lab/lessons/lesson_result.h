@@ -1,4 +1,5 @@
-/* The result of a kernel lesson: what was counted in each variant, beside what was foretold, and times if a GPU ran it. */
+/* The result of a kernel lesson: what was counted in each variant, beside what was foretold, and
+ * times if a GPU ran it. */
 #ifndef HARNESS_LAB_LESSONS_LESSON_RESULT_H
 #define HARNESS_LAB_LESSONS_LESSON_RESULT_H
 
@@ -20,8 +21,8 @@ struct lesson_result {
     int arch; /* a place in lesson_arches */
     enum lesson_verdict verdict;
     char reason[512]; /* why, unless as foretold; or why it was not timed */
-    struct lesson_counts counts
-        [LESSON_VARIANTS]; /* NaN, all of them, if it failed, and of a variant that it has not */
+    struct lesson_counts counts[LESSON_VARIANTS];        /* NaN, all of them, if it failed, and of a
+                                                            variant that it has not */
     double host_us[LESSON_VARIANTS][LESSON_REPETITIONS]; /* to execute each: no GPU's time */
     double device_ns[LESSON_VARIANTS]; /* of a launch on a GPU, median; NaN: not timed */
     double seconds;                    /* of all */

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before with another variant, bit for bit: they are made so that rounding is the same, or does not occur. */
+/* Before with another variant, bit for bit: they are made so that rounding is the same, or does not
+ * occur. */
 static void compare(struct lesson_result *result, const struct lesson_output *outputs, int variant)
 {
     const struct lesson_output *before = &outputs[LESSON_BEFORE], *other = &outputs[variant];

@@ -12,7 +12,8 @@
 enum { LESSON_ROUNDS = 9, LAUNCHES_MOST = 100 };
 #define ROUND_NS 1e6
 
-/* Values may differ by so much of the larger one: ptxas may join a product and a sum, which rounds once and not twice. */
+/* Values may differ by so much of the larger one: ptxas may join a product and a sum, which rounds
+ * once and not twice. */
 #define WITHIN 1e-5
 
 /* A kernel that is ready on the device. */

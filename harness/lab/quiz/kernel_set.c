@@ -8,8 +8,8 @@
 
 enum { LESSONS_MOST = 32, NOTHING = QUIZ_CHOICES - 1, ARCH = LESSON_ARCH_90 };
 
-/* Lessons that are true of a kernel of another lesson as well, so that they are no wrong answers there. An empty name: of
- * any other. */
+/* Lessons that are true of a kernel of another lesson as well, so that they are no wrong answers
+ * there. An empty name: of any other. */
 static const struct {
     const char *lesson, *also;
 } also_true[] = {

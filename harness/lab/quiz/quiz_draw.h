@@ -17,14 +17,15 @@ struct quiz_pool {
 };
 void quiz_pool_add(struct quiz_pool *pool, const char *text);
 
-/* Puts `right` and wrong ones in any order, and `nothing` last. If nothing is right, `right` is NULL, and
- * the first of the pool, the set's own, is among the wrong ones. The pool has QUIZ_CHOICES - 1 or more. */
+/* Puts `right` and wrong ones in any order, and `nothing` last. If nothing is right, `right` is
+ * NULL, and the first of the pool, the set's own, is among the wrong ones. The pool has
+ * QUIZ_CHOICES - 1 or more. */
 void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random *random,
                struct quiz_pool *pool, const char *right, const char *nothing);
 
-/* Puts the sets into the order that the seed gives, of which every beginning has at most one in QUIZ_AFTER_ONE_IN after
- * the fix; those that would be more are dropped. If one may come, half the time it does, so that no place tells what it
- * is. OUT_OF_MEMORY. */
+/* Puts the sets into the order that the seed gives, of which every beginning has at most one in
+ * QUIZ_AFTER_ONE_IN after the fix; those that would be more are dropped. If one may come, half the
+ * time it does, so that no place tells what it is. OUT_OF_MEMORY. */
 enum status quiz_arrange(struct quiz_sets *sets, uint64_t seed);
 
 #endif

@@ -76,7 +76,8 @@ static bool is_wrong(const struct quiz_set *set, const cJSON *findings, const ch
            !(set->variant == VARIANT_BEFORE && is_listed(set->scenario->accept, id));
 }
 
-/* Adds a scenario's findings that are wrong to `causes`, and its place to `places` if all of them are. */
+/* Adds a scenario's findings that are wrong to `causes`, and its place to `places` if all of them
+ * are. */
 static void add_wrong(struct quiz_pool *causes, struct quiz_pool *places,
                       const struct quiz_set *set, const cJSON *findings,
                       const struct scenario *other)

@@ -1,5 +1,6 @@
-/* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and their
- * right answers, which come from that result; or the counts of a kernel of a lesson, which are counted for the quiz. */
+/* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and
+ * their right answers, which come from that result; or the counts of a kernel of a lesson, which
+ * are counted for the quiz. */
 #ifndef HARNESS_LAB_QUIZ_QUIZ_SET_H
 #define HARNESS_LAB_QUIZ_QUIZ_SET_H
 
@@ -31,26 +32,26 @@ struct quiz_set {
     const char *evidence; /* the result's; NULL as well */
     double predicted;     /* its gain, from the trace; NaN: of no time, or nothing is wrong */
     double effect, low,
-        high; /* step time before / after, as measured; the interval may be NaN. Of a kernel: the count
-                               * that shows it most, the larger over the smaller */
+        high; /* step time before / after, as measured; the interval may be NaN. Of a kernel: the
+               * count that shows it most, the larger over the smaller */
 };
 
-/* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios of this
- * version whose step times were measured, not A/A. The variant before must show a finding that the scenario
- * accepts; after, nothing is wrong. The first is before, and of every beginning of the list at most one in
- * QUIZ_AFTER_ONE_IN is after; those that would be more are left out. */
+/* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios
+ * of this version whose step times were measured, not A/A. The variant before must show a finding
+ * that the scenario accepts; after, nothing is wrong. The first is before, and of every beginning
+ * of the list at most one in QUIZ_AFTER_ONE_IN is after; those that would be more are left out. */
 struct quiz_sets {
     struct quiz_set *items; /* [count] */
     int count;
 };
 
-/* `path` is that of the result, a file or its folder; the sets borrow from `result`. BAD_INPUT: there is no such
- * trace. OUT_OF_MEMORY. Release in every case. */
+/* `path` is that of the result, a file or its folder; the sets borrow from `result`. BAD_INPUT:
+ * there is no such trace. OUT_OF_MEMORY. Release in every case. */
 enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *result,
                            const char *path, uint64_t seed);
 
-/* The same of all kernel lessons, which are executed for it. Lessons whose fix leaves none of what they count are left
- * out, as no factor says that. */
+/* The same of all kernel lessons, which are executed for it. Lessons whose fix leaves none of what
+ * they count are left out, as no factor says that. */
 enum status quiz_kernel_sets_make(struct quiz_sets *sets, uint64_t seed);
 void quiz_sets_release(struct quiz_sets *sets);
 

@@ -1,22 +1,25 @@
-/* result.json: what a run measured, as Google Benchmark 1.9 writes it, and all that it has no words for.
+/* result.json: what a run measured, as Google Benchmark 1.9 writes it, and all that it has no words
+ * for.
  *
- *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...], "kernels": [...]}}
+ *   {"context": {...}, "benchmarks": [...], "chokepoint": {"schema": 1, "scenarios": [...],
+ * "kernels": [...]}}
  *
- * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the mean,
- * median, stddev and cv, times always in us: Google Benchmark's own compare.py, with
- * `filters result.json /before /after`, compares them as they are. A row of time zero would make
- * compare.py drop its overall figure, so scenarios that were skipped or failed are only in
- * `chokepoint`, which holds every scenario with its verdict, effects, settings and raw samples.
+ * `benchmarks` has rows "item_sync/before" and "item_sync/after", one per repetition and then the
+ * mean, median, stddev and cv, times always in us: Google Benchmark's own compare.py, with `filters
+ * result.json /before /after`, compares them as they are. A row of time zero would make compare.py
+ * drop its overall figure, so scenarios that were skipped or failed are only in `chokepoint`, which
+ * holds every scenario with its verdict, effects, settings and raw samples.
  *
- * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2": the
- * filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
+ * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2":
+ * the filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
  *
- * `kernels` has the pairs of kernels (lesson_result.h). Their rows, "bank_conflicts/counts:before", have counters, and
- * neither /before nor /after finds them: their times are the host's, to execute PTX.
+ * `kernels` has the pairs of kernels (lesson_result.h). Their rows, "bank_conflicts/counts:before",
+ * have counters, and neither /before nor /after finds them: their times are the host's, to execute
+ * PTX.
  *
- * From the first scenario on, or the first measured one where there are older results, there is a whole,
- * valid file at every moment: each version is written beside
- * the last one, forced to disk and renamed over it. result_folder.h says what else is in the folder. */
+ * From the first scenario on, or the first measured one where there are older results, there is a
+ * whole, valid file at every moment: each version is written beside the last one, forced to disk
+ * and renamed over it. result_folder.h says what else is in the folder. */
 #ifndef HARNESS_LAB_RESULT_RESULT_FILE_H
 #define HARNESS_LAB_RESULT_RESULT_FILE_H
 
@@ -28,9 +31,10 @@ struct result_file;
 
 enum { RESULT_SCHEMA = 1 }; /* of the member `chokepoint`; grows when a reader must know */
 
-/* Locks `folder`, which must outlive the file, and tries whether a result file can be written into it; one
- * of an earlier run stays until a scenario was measured. `device` is what will be measured on; `traced`
- * asks for a folder for traces. The errors are those of result_folder_open(): ask before anything runs. */
+/* Locks `folder`, which must outlive the file, and tries whether a result file can be written into
+ * it; one of an earlier run stays until a scenario was measured. `device` is what will be measured
+ * on; `traced` asks for a folder for traces. The errors are those of result_folder_open(): ask
+ * before anything runs. */
 enum status result_file_open(struct result_file **file, const char *folder, bool traced,
                              const struct device_properties *device,
                              const struct device_health *health);
@@ -38,15 +42,17 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
 /* The file stays, with the traces that it names, and the folder is unlocked. NULL is allowed. */
 void result_file_close(struct result_file *file);
 
-/* The folder of the file, whether or not it is written yet, with its traces and what it replaces. */
+/* The folder of the file, whether or not it is written yet, with its traces and what it
+ * replaces. */
 const struct result_folder *result_file_folder(const struct result_file *file);
 
 /* Scenarios and pairs of kernels of this run that are in the file on disk. */
 int result_file_written(const struct result_file *file);
 
-/* Adds a scenario and writes the file anew. Results of an earlier run stay until a scenario was measured:
- * skipped and failed ones before it are written with it. IO when the disk is full or the folder is gone:
- * the file is then as it was before, and the next call tries to write this scenario too. */
+/* Adds a scenario and writes the file anew. Results of an earlier run stay until a scenario was
+ * measured: skipped and failed ones before it are written with it. IO when the disk is full or the
+ * folder is gone: the file is then as it was before, and the next call tries to write this scenario
+ * too. */
 enum status result_file_add(struct result_file *file, const struct scenario_result *result);
 
 /* The same of a pair of kernels. */

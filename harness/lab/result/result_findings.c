@@ -70,8 +70,8 @@ void result_findings_add(struct json *json, cJSON *to, const struct scenario_res
 
 /* --- As a line --- */
 
-/* The ids of what is worth a fix after it, those that the scenario tolerates as "expected here"; "nothing"
- * where nothing is. */
+/* The ids of what is worth a fix after it, those that the scenario tolerates as "expected here";
+ * "nothing" where nothing is. */
 static void name_left(char *text, size_t size, const struct scenario_result *result)
 {
     const struct findings *after = &result->diagnoses[VARIANT_AFTER].findings;
@@ -86,7 +86,8 @@ static void name_left(char *text, size_t size, const struct scenario_result *res
         snprintf(text, size, "nothing");
 }
 
-/* The first finding, and its gain as predicted; as measured too where its advice is the scenario's fix. */
+/* The first finding, and its gain as predicted; as measured too where its advice is the scenario's
+ * fix. */
 static void describe_first(char *text, size_t size, const struct scenario_result *result)
 {
     const struct findings *before = &result->diagnoses[VARIANT_BEFORE].findings;

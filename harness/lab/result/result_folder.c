@@ -25,12 +25,14 @@ enum {
     LOCK_WAIT_MS = 50,
 };
 
-/* For a run that was killed: its child keeps the lock until it is gone too, which takes a GPU a moment. */
+/* For a run that was killed: its child keeps the lock until it is gone too, which takes a GPU a
+ * moment. */
 static const int64_t LOCK_PATIENCE_NS = 2000000000;
 
 /* --- Folders of traces --- */
 
-/* "item.before.json.gz" of "item.before.rank1.json.gz": a result names the trace of the first rank alone. */
+/* "item.before.json.gz" of "item.before.rank1.json.gz": a result names the trace of the first rank
+ * alone. */
 static void without_rank(char text[NAME_MAX + 1], const char *name)
 {
     static const char rank[] = ".rank";
@@ -82,7 +84,8 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
     return false;
 }
 
-/* Removes the traces that the first `count` of `all` do not name, and the folder if nothing is left. */
+/* Removes the traces that the first `count` of `all` do not name, and the folder if nothing is
+ * left. */
 static void remove_traces(const struct result_folder *folder, const char *traces, const cJSON *all,
                           int count)
 {
@@ -162,7 +165,8 @@ out:
     return status;
 }
 
-/* Not every file system has locks. This is not the user's fault, and each file stays whole without. */
+/* Not every file system has locks. This is not the user's fault, and each file stays whole
+ * without. */
 static enum status take_lock(struct result_folder *folder)
 {
     int64_t start_ns = clock_ns();

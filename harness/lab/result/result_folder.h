@@ -1,14 +1,15 @@
-/* The folder that a run writes into: for one run at a time, and without a moment at which its result file
- * and the traces in it do not belong together.
+/* The folder that a run writes into: for one run at a time, and without a moment at which its
+ * result file and the traces in it do not belong together.
  *
  *   result.json          of the last run that completed a scenario
  *   traces, traces-2 ... the traces that result.json names
  *   run.lock             while a run is under way; if it is killed, until the next run has begun
  *
- * A run puts its traces into a folder that did not exist, so that the rename of result.json, which names that
- * folder, replaces the older results together with their traces, which are removed after it. Before a run
- * makes anything it writes to run.lock which folders it will leave behind if it is killed: its own, as long
- * as result.json does not name it, and the older one after that. The next run removes them.
+ * A run puts its traces into a folder that did not exist, so that the rename of result.json, which
+ * names that folder, replaces the older results together with their traces, which are removed after
+ * it. Before a run makes anything it writes to run.lock which folders it will leave behind if it is
+ * killed: its own, as long as result.json does not name it, and the older one after that. The next
+ * run removes them.
  *
  * Removed are only files that a run names so: SCENARIO.VARIANT.json.gz, and what becomes one
  * (atomic_file.h). A folder in which a user put something stays. */
@@ -31,9 +32,9 @@ struct result_folder {
     char traces[RESULT_TRACES_NAME]; /* of this run's traces, below `path`; "": it makes none */
 };
 
-/* Makes the folder where it is missing, locks it, removes what a killed run left, and makes a folder for the
- * traces if `traced`. IO: it cannot be written, another run is under way in it, or its result.json is not
- * that of a run. Close it in any case. */
+/* Makes the folder where it is missing, locks it, removes what a killed run left, and makes a
+ * folder for the traces if `traced`. IO: it cannot be written, another run is under way in it, or
+ * its result.json is not that of a run. Close it in any case. */
 enum status result_folder_open(struct result_folder *folder, const char *path, bool traced);
 
 /* After result.json was written: removes the traces of the older results. */

@@ -23,7 +23,8 @@ static int64_t iterations_of(const void *repetitions, int repetition)
     return ((const struct repetition *)repetitions)[repetition].steps;
 }
 
-/* us. The processor time is per step, and a step is that of step_time: the same samples in both variants. */
+/* us. The processor time is per step, and a step is that of step_time: the same samples in both
+ * variants. */
 static double value_of(const void *repetitions, int column, int repetition)
 {
     const struct repetition *one = (const struct repetition *)repetitions + repetition;

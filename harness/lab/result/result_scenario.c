@@ -124,7 +124,8 @@ static void add_tracing(struct json *json, cJSON *to, const char *name,
     json_integer(json, object, "dropped", tracing->dropped);
 }
 
-/* Paths of the traces, relative to the result file, and the cost of tracing; null if none was asked for. */
+/* Paths of the traces, relative to the result file, and the cost of tracing; null if none was asked
+ * for. */
 static void add_traces(struct json *json, cJSON *object, const struct scenario_result *result)
 {
     cJSON *traces = json_object(json, object, "traces");

@@ -15,11 +15,12 @@ struct summary_row {
     const struct expectation_result *expectation; /* NULL: nothing is promised for it */
 };
 
-/* The rows of a result, the step time first, then what is promised on this device; none where nothing
- * was measured. */
+/* The rows of a result, the step time first, then what is promised on this device; none where
+ * nothing was measured. */
 int summary_rows(const struct scenario_result *result, struct summary_row rows[SUMMARY_ROWS]);
 
-/* An expectation in words: "syncs_per_step: down at least 10x", "step_time: at most 1.4x slower". */
+/* An expectation in words: "syncs_per_step: down at least 10x", "step_time: at most 1.4x
+ * slower". */
 void summary_expectation(char *text, size_t size, const struct expectation *expectation);
 
 /* The two sides of the comparison: "loss_every 1 -> 20", "loss_every 1 -> 1 (A/A)". */
@@ -34,11 +35,12 @@ typedef bool summary_note(char *text, size_t size, const struct scenario_result 
 /* "2 of 18 windows were throttled (power); they still count"; false where none was. */
 summary_note summary_throttled;
 
-/* "other programs used 1.30 of 2 cores during the measurement, ...", or a virtual machine's host kept them;
- * false where it was less than a tenth of the cores. */
+/* "other programs used 1.30 of 2 cores during the measurement, ...", or a virtual machine's host
+ * kept them; false where it was less than a tenth of the cores. */
 summary_note summary_disturbed;
 
-/* A control group's quota, which may be why nothing was decided; false where something was, or there is no quota. */
+/* A control group's quota, which may be why nothing was decided; false where something was, or
+ * there is no quota. */
 summary_note summary_quota;
 
 enum { SUMMARY_NOTES = 3, SUMMARY_NOTE_SIZE = 160 };

@@ -28,7 +28,8 @@ static struct page_rows *open_rows(const struct scenario_result *results)
     return page_rows_open(columns, COLUMNS);
 }
 
-/* The verdict of a row on its promise; "": it is kept. While others used the cores, a promise that is missed does not count. */
+/* The verdict of a row on its promise; "": it is kept. While others used the cores, a promise that
+ * is missed does not count. */
 static const char *outcome_text(const struct expectation_result *expectation, enum verdict verdict)
 {
     if (expectation == NULL || !summary_is_unmet(expectation))

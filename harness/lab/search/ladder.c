@@ -58,8 +58,8 @@ static bool accepts(const struct scenario *scenario, const char *id,
     return false;
 }
 
-/* Steps. Windows hold whole periods: new workers in every epoch of 128 steps, with a loss that is read in
- * every 20th, would make a rung take minutes. */
+/* Steps. Windows hold whole periods: new workers in every epoch of 128 steps, with a loss that is
+ * read in every 20th, would make a rung take minutes. */
 enum { PERIOD_MOST = 100 };
 
 /* Whether a scenario's bottleneck can show in `config`, which shares no base with it: some need
@@ -135,7 +135,8 @@ static bool is_worth_a_rung(const struct finding *finding)
             finding->predicted_gain >= 1 + LADDER_GAIN_PERCENT / 100.0);
 }
 
-/* Whether a scenario is of as many ranks: in a pipeline of several more micro-batches are a fix, on one rank a fault. */
+/* Whether a scenario is of as many ranks: in a pipeline of several more micro-batches are a fix, on
+ * one rank a fault. */
 static bool is_of_its_ranks(const struct ladder *ladder, const struct scenario *scenario)
 {
     struct training_config own;
@@ -144,7 +145,8 @@ static bool is_of_its_ranks(const struct ladder *ladder, const struct scenario *
            own.ranks.count == ladder->config.ranks.count;
 }
 
-/* Whether `value` is where another scenario's fix leaves the knob: not a place to leave for this one. */
+/* Whether `value` is where another scenario's fix leaves the knob: not a place to leave for this
+ * one. */
 static bool is_another_fix(const struct ladder *ladder, const char *knob, const char *value)
 {
     for (int i = 0; scenarios[i] != NULL; i++) {
@@ -211,8 +213,8 @@ static bool has_fix(const struct ladder *ladder, int index, const struct finding
            (is_wrong(ladder, rung) || !is_another_fix(ladder, scenario->knob, rung->before));
 }
 
-/* If the fix of scenario `index` is refused: the first scenario whose value before is named as the reason,
- * and whose own fix is left; -1: none. */
+/* If the fix of scenario `index` is refused: the first scenario whose value before is named as the
+ * reason, and whose own fix is left; -1: none. */
 static int obstacle(const struct ladder *ladder, int index, const struct finding *finding,
                     struct rung *rung)
 {
@@ -275,7 +277,8 @@ static void join(char *list, size_t size, const char *word)
     text_join(list, size, ",", "%s", word);
 }
 
-/* Adds the fix of scenario `index`, if the device takes it together with those that `config` has already. */
+/* Adds the fix of scenario `index`, if the device takes it together with those that `config` has
+ * already. */
 static void add_unseen(const struct ladder *ladder, int index, struct training_config *config,
                        struct rung *block)
 {
@@ -299,7 +302,8 @@ static void add_unseen(const struct ladder *ladder, int index, struct training_c
     block->changes++;
 }
 
-/* The rung that undoes what is wrong and no finding names. If scenarios change the same knob, the first one counts. */
+/* The rung that undoes what is wrong and no finding names. If scenarios change the same knob, the
+ * first one counts. */
 static struct rung unseen_block(const struct ladder *ladder)
 {
     struct training_config config = ladder->config;
@@ -328,8 +332,8 @@ static int choose(struct ladder *ladder, const struct findings *findings, struct
 
 /* --- Measuring it --- */
 
-/* The fix of a finding that costs no time must improve what its scenario promises first, every other one the
- * step time. */
+/* The fix of a finding that costs no time must improve what its scenario promises first, every
+ * other one the step time. */
 static struct own_change change_of(struct rung *rung, const struct device_properties *device)
 {
     struct own_change change = { rung->knob,  rung->before,

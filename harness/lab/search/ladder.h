@@ -1,18 +1,19 @@
 /* The ladder: profile, find, fix, and profile again, until nothing is found that is worth a fix.
  *
- * Each rung traces the settings, takes the first finding that a scenario has a fix for, and measures the fix
- * against the settings as `run` measures a scenario: in pairs, with an interval. Scenarios are the map from
- * findings to fixes: one that accepts a finding fixes it by its knob's value after. If there are several, the
- * first in the list is taken whose knob has another value, and whose settings are possible here. A fix that
- * does not measurably help, or that changes the losses more than its scenario allows, is taken back, and the
- * next one is tried; a knob that cannot act in the settings is left alone. Where a fix is refused with the value
- * of another scenario's knob, that scenario's fix comes first, and is kept unless it is measurably worse.
+ * Each rung traces the settings, takes the first finding that a scenario has a fix for, and
+ * measures the fix against the settings as `run` measures a scenario: in pairs, with an interval.
+ * Scenarios are the map from findings to fixes: one that accepts a finding fixes it by its knob's
+ * value after. If there are several, the first in the list is taken whose knob has another value,
+ * and whose settings are possible here. A fix that does not measurably help, or that changes the
+ * losses more than its scenario allows, is taken back, and the next one is tried; a knob that
+ * cannot act in the settings is left alone. Where a fix is refused with the value of another
+ * scenario's knob, that scenario's fix comes first, and is kept unless it is measurably worse.
  *
- * A trace does not show gains that are too small for a finding, though several can be a large one together.
- * So what is unseen is a block: all values that scenarios call wrong and that are still in place, if their fixes
- * act, are no trade of time for memory, and leave the losses the same but for the order of sums. If the ladder is
- * thorough, the block is a rung of its own, measured as one change with longer windows and kept by the same rule;
- * then findings are looked for again. */
+ * A trace does not show gains that are too small for a finding, though several can be a large one
+ * together. So what is unseen is a block: all values that scenarios call wrong and that are still
+ * in place, if their fixes act, are no trade of time for memory, and leave the losses the same but
+ * for the order of sums. If the ladder is thorough, the block is a rung of its own, measured as one
+ * change with longer windows and kept by the same rule; then findings are looked for again. */
 #ifndef HARNESS_LAB_SEARCH_LADDER_H
 #define HARNESS_LAB_SEARCH_LADDER_H
 
@@ -77,8 +78,9 @@ struct ladder {
     struct rung unseen; /* the block that is left at the end: `changes` 0: none */
     double seconds;
     enum ladder_end end;
-    /* The number of the rung that tried each scenario's fix last, for its own findings or those of nobody, and
-     * for the fix that is refused without it; 0: none. A fix may be tried again once one after it was kept. */
+    /* The number of the rung that tried each scenario's fix last, for its own findings or those of
+     * nobody, and for the fix that is refused without it; 0: none. A fix may be tried again once
+     * one after it was kept. */
     int tried[LADDER_SCENARIOS], tried_for_another[LADDER_SCENARIOS];
     bool is_worse[LADDER_SCENARIOS]; /* measured so when it was tried last */
     int kept;                        /* the number of the last rung that was kept */
@@ -87,11 +89,12 @@ struct ladder {
 
 /* How the ladder sees the machine. */
 struct ladder_probe {
-    /* Traces the settings before of `now`, and judges the trace. The caller releases the findings. */
+    /* Traces the settings before of `now`, and judges the trace. The caller releases the
+     * findings. */
     enum status (*diagnose)(void *context, const struct scenario *now, struct findings *findings,
                             double *step_time_us);
-    /* Measures a rung, with longer windows if it is the block; the ladder's time is over in `seconds`. The
-     * caller releases the result. */
+    /* Measures a rung, with longer windows if it is the block; the ladder's time is over in
+     * `seconds`. The caller releases the result. */
     enum status (*compare)(void *context, const struct scenario *rung, bool is_block,
                            double seconds, struct scenario_result *result);
     double (*seconds)(void *context);                       /* since the start */
@@ -99,8 +102,9 @@ struct ladder_probe {
     void *context;
 };
 
-/* Sets the knobs of `config` to all that is wrong: the value before of each scenario whose finding can be
- * made on the device and whose settings are possible together with those before it in the list. */
+/* Sets the knobs of `config` to all that is wrong: the value before of each scenario whose finding
+ * can be made on the device and whose settings are possible together with those before it in the
+ * list. */
 void ladder_set_all_wrong(struct training_config *config, const struct device_properties *device);
 
 /* Whether any knob that a scenario changes has another value than its default. */

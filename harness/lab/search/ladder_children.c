@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A rung gets at least so much time, though the ladder's ends before; and at most as much, or a quarter of
- * the ladder's if that is more: one that takes longer is left out. */
+/* A rung gets at least so much time, though the ladder's ends before; and at most as much, or a
+ * quarter of the ladder's if that is more: one that takes longer is left out. */
 static const double SECONDS_LEAST = 10, SECONDS_MOST = 30;
 
 /* Times as long are the windows of the block, whose gain is the smallest. */

@@ -1,5 +1,5 @@
-/* The rungs of a ladder in child processes: a tracing child for each diagnosis, and a timing child for each
- * fix, as `run` starts them. A crash or a hang costs one rung. */
+/* The rungs of a ladder in child processes: a tracing child for each diagnosis, and a timing child
+ * for each fix, as `run` starts them. A crash or a hang costs one rung. */
 #ifndef HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
 #define HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
 

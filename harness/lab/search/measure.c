@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* `energy_j` is from before the first window until after the last one, with the losses that were read between them. */
+/* `energy_j` is from before the first window until after the last one, with the losses that were
+ * read between them. */
 static void finish(struct measurement *measurement, const struct training_window *all,
                    double energy_j)
 {
@@ -55,9 +56,9 @@ static void take_damage(struct measurement *measurement, const struct training *
 /* Steps. Anything rarer makes neither the warm-up nor a run of a few seconds longer. */
 enum { PERIOD_MOST = 100 };
 
-/* Two windows that do not count. The first makes primitives and captures the graph, the second gives the
- * time of a step. Both contain everything periodic, unless that is rare: a state that is saved every
- * 10,000 steps is no reason to warm up for 40,000. */
+/* Two windows that do not count. The first makes primitives and captures the graph, the second
+ * gives the time of a step. Both contain everything periodic, unless that is rare: a state that is
+ * saved every 10,000 steps is no reason to warm up for 40,000. */
 static enum status warm_up(struct training *training, int64_t period, double *step_seconds)
 {
     enum status status = STATUS_OK;
@@ -76,8 +77,9 @@ out:
     return status;
 }
 
-/* The steps of all windows, and of each but the last. Each holds whole periods, and so do all together if no
- * number of steps was asked for. A period that is rare and longer than the time is not waited for. */
+/* The steps of all windows, and of each but the last. Each holds whole periods, and so do all
+ * together if no number of steps was asked for. A period that is rare and longer than the time is
+ * not waited for. */
 static void plan_windows(int64_t *total, int64_t *chunk, int64_t period, double step_seconds,
                          const struct measure *measure)
 {

@@ -1,7 +1,7 @@
 /* Trains one configuration of the training step for some steps and measures it.
  *
- * The windows are those of the experiment (training_window): the host's clock, synchronised with the
- * device, around steps that nothing disturbs. The loss is read between windows. */
+ * The windows are those of the experiment (training_window): the host's clock, synchronised with
+ * the device, around steps that nothing disturbs. The loss is read between windows. */
 #ifndef HARNESS_LAB_SEARCH_MEASURE_H
 #define HARNESS_LAB_SEARCH_MEASURE_H
 
@@ -28,12 +28,12 @@ struct measurement {
     bool interrupted;               /* fewer steps than were asked for, and no accuracy */
 };
 
-/* Called once before the first window, with the numbers of the warm-up's first and last step, from 1. May
- * be NULL. */
+/* Called once before the first window, with the numbers of the warm-up's first and last step,
+ * from 1. May be NULL. */
 typedef void measure_warmed_up(void *context, int64_t first, int64_t last);
 
-/* Called after each window with the steps trained so far, the samples per second and the step time (us)
- * of that window, and the loss of its last step. May be NULL. */
+/* Called after each window with the steps trained so far, the samples per second and the step time
+ * (us) of that window, and the loss of its last step. May be NULL. */
 typedef void measure_report(void *context, int64_t step, double samples_per_second,
                             double step_time, double loss);
 
@@ -48,9 +48,9 @@ struct measure {
 };
 
 /* Warms up, then measures, and saves the state at the end where the settings name a folder for it.
- * `config` is resolved. An interrupt ends the process until its first warm-up is done or, where the state
- * is saved, begins. After that it ends the measurement, whose figures are then of the steps so far;
- * INTERRUPTED: there are none. */
+ * `config` is resolved. An interrupt ends the process until its first warm-up is done or, where the
+ * state is saved, begins. After that it ends the measurement, whose figures are then of the steps
+ * so far; INTERRUPTED: there are none. */
 enum status measure_training(struct measurement *measurement, struct device *device,
                              const struct training_config *config, const struct measure *measure);
 

@@ -35,18 +35,19 @@ struct knob_sweep {
     bool interrupted;
 };
 
-/* Reads "knob=a,b,c", once per knob. Each value is tried on the knob at once, so that a wrong one is refused
- * before anything runs. */
+/* Reads "knob=a,b,c", once per knob. Each value is tried on the knob at once, so that a wrong one
+ * is refused before anything runs. */
 enum status sweep_take(struct knob_sweep *sweep, const char *text);
 
-/* Whether each knob of the sweep acts in any of its rows. BAD_USAGE says with which settings one would. */
+/* Whether each knob of the sweep acts in any of its rows. BAD_USAGE says with which settings one
+ * would. */
 enum status sweep_check_acts(const struct knob_sweep *sweep, const struct training_config *config,
                              const struct device_properties *device);
 
-/* Measures all rows in rounds, each of which begins with another one, so that drift of the machine falls on
- * all. A row that the device refuses, or that has too little memory, keeps the reason; the others run.
- * `steps` as in struct measure. INTERRUPTED: the rows have what was finished before; anything at all if
- * sweep_has_measured(). */
+/* Measures all rows in rounds, each of which begins with another one, so that drift of the machine
+ * falls on all. A row that the device refuses, or that has too little memory, keeps the reason; the
+ * others run. `steps` as in struct measure. INTERRUPTED: the rows have what was finished before;
+ * anything at all if sweep_has_measured(). */
 enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
                           const struct training_config *config, int steps, int rounds);
 bool sweep_has_measured(const struct knob_sweep *sweep);
@@ -57,7 +58,8 @@ void sweep_release(struct knob_sweep *sweep);
 enum { SWEEP_NAME = 160 };
 void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, char name[SWEEP_NAME]);
 
-/* By samples per second. The cheapest row is the one with the fewest values before its own. OUT_OF_MEMORY. */
+/* By samples per second. The cheapest row is the one with the fewest values before its own.
+ * OUT_OF_MEMORY. */
 enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee);
 
 #endif

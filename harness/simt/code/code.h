@@ -18,8 +18,8 @@ enum instruction_kind { PLAIN, BRANCH, END, BARRIER, TRAP };
 
 enum simt_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM, SPACE_GENERIC };
 
-/* Operands are numbers of registers while the reader works, then places in the register file of a warp, in bytes; -1:
- * none. Constants and special registers have places as well. */
+/* Operands are numbers of registers while the reader works, then places in the register file of a
+ * warp, in bytes; -1: none. Constants and special registers have places as well. */
 struct instruction {
     simt_operation *run;
     uint8_t kind;
@@ -34,13 +34,13 @@ struct instruction {
     int64_t offset; /* of an address */
     int32_t target,
         meet; /* of a branch; meet: where its lanes are together again; the length: at the end */
-    int32_t
-        straight; /* plain instructions without a predicate from here on, that always run together */
-    int32_t counted; /* of them */
-    int32_t slot;    /* of an access: its number among those of the kernel */
-    bool waits;      /* of a load: the first of those that may be under way together */
-    bool read_only;  /* nothing writes what it loads: ld.global.nc */
-    int32_t line;    /* of the source: a row of the module's lines; -1: not known */
+    int32_t straight; /* plain instructions without a predicate from here on, that always run
+                         together */
+    int32_t counted;  /* of them */
+    int32_t slot;     /* of an access: its number among those of the kernel */
+    bool waits;       /* of a load: the first of those that may be under way together */
+    bool read_only;   /* nothing writes what it loads: ld.global.nc */
+    int32_t line;     /* of the source: a row of the module's lines; -1: not known */
     int32_t text_line;
     const char *text; /* in the module's, up to ';' */
 };
@@ -110,7 +110,8 @@ struct barrier_counts {
 
 enum { SIMT_PARAMETERS = 16 };
 
-/* The most that a kernel may have: what works on all pairs of them still ends, whoever wrote the text. */
+/* The most that a kernel may have: what works on all pairs of them still ends, whoever wrote the
+ * text. */
 enum {
     SIMT_MOST_INSTRUCTIONS = 32768,
     SIMT_MOST_REGISTERS = 32768,

@@ -100,7 +100,8 @@ static bool is_unordered(const struct memory_use *use, const struct simt_order *
            use->number > order->before[use->stream];
 }
 
-/* The first access of a launch gives the block the next of 255 numbers; then its stamps begin anew. */
+/* The first access of a launch gives the block the next of 255 numbers; then its stamps begin
+ * anew. */
 static void block_begin(struct memory_block *block, const struct memory *memory)
 {
     uint32_t number = (block->number >> MEMORY_STAMP_BITS) + 1;

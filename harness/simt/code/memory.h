@@ -1,8 +1,9 @@
 /* Memory of the machine: blocks of the host's memory, and what is known of their bytes.
  *
- * Each byte has a bit that says whether it was written; each word the stamp of the warp that wrote it last, and of the
- * one that read it last. A stamp is a number of the block's launch in the upper 8 bits (0: none yet) and the warp's in the
- * lower 24. The block knows for each of the numbers where its launch stands in its stream. Under the machine's lock. */
+ * Each byte has a bit that says whether it was written; each word the stamp of the warp that wrote
+ * it last, and of the one that read it last. A stamp is a number of the block's launch in the upper
+ * 8 bits (0: none yet) and the warp's in the lower 24. The block knows for each of the numbers
+ * where its launch stands in its stream. Under the machine's lock. */
 #ifndef HARNESS_SIMT_CODE_MEMORY_H
 #define HARNESS_SIMT_CODE_MEMORY_H
 
@@ -15,8 +16,8 @@ struct memory_block {
     uint64_t first, end;
     uint8_t *written, *closed; /* bits; closed: NULL where nothing is */
     uint32_t *writer, *reader;
-    uint32_t *
-        sectors; /* [sectors]: the last block of the grid that loaded it, from 1 on; NULL: not asked for */
+    uint32_t *sectors; /* [sectors]: the last block of the grid that loaded it, from 1 on; NULL: not
+                          asked for */
     uint32_t *atomics; /* [words]: atomic operations of this launch; NULL: there never was one */
     uint64_t launch;   /* the last one that touched it */
     uint32_t number;   /* of that launch, shifted to its place in a stamp */
@@ -48,24 +49,27 @@ void memory_begin(struct memory *memory, const struct simt_order *order);
 struct memory_block *memory_peek(const struct memory *memory, uint64_t address); /* as it is */
 struct memory_block *memory_find(struct memory *memory, uint64_t address);
 
-/* Sets or clears the bits of what a block has of [address, address + bytes), in all blocks that it touches. */
+/* Sets or clears the bits of what a block has of [address, address + bytes), in all blocks that it
+ * touches. */
 void memory_mark(struct memory *memory, const void *address, size_t bytes, bool written);
 enum status memory_close(struct memory *memory, const void *address, size_t bytes, bool closed);
 
-/* Whether every byte of [from, from + bytes) in the block was written, and whether one is closed. */
+/* Whether every byte of [from, from + bytes) in the block was written, and whether one is
+ * closed. */
 bool memory_is_written(const struct memory_block *block, uint64_t from, uint64_t bytes);
 bool memory_is_closed(const struct memory_block *block, uint64_t from, uint64_t bytes);
 void memory_set_written(struct memory_block *block, uint64_t from, uint64_t bytes);
 
-/* Notes an access by the warp with this stamp. Whether another warp's in this launch may come before or after it:
- * *other is its stamp then. */
+/* Notes an access by the warp with this stamp. Whether another warp's in this launch may come
+ * before or after it: *other is its stamp then. */
 bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                        uint32_t *other);
 bool memory_races_store(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                         uint32_t *other);
 
-/* Whether a word of [from, from + bytes) was last written, or for a store read, by work that the launch under way need not
- * come after: *stream is that work's. Accesses of less than a word, whose neighbours may be another's, are not looked at. */
+/* Whether a word of [from, from + bytes) was last written, or for a store read, by work that the
+ * launch under way need not come after: *stream is that work's. Accesses of less than a word, whose
+ * neighbours may be another's, are not looked at. */
 bool memory_unordered(const struct memory_block *block, uint64_t from, uint64_t bytes, bool store,
                       uint32_t *stream);
 
@@ -76,8 +80,8 @@ bool memory_used_by(const struct memory_block *block, uint64_t from, uint64_t by
 /* Notes an atomic operation of `bytes` at an address. OUT_OF_MEMORY: at the block's first. */
 enum status memory_add_atomic(struct memory_block *block, uint64_t address);
 
-/* How many of the sectors of [from, from + bytes) block `number` of the grid, from 1 on, loads for the first time. 0 if there
- * is no memory to tell. */
+/* How many of the sectors of [from, from + bytes) block `number` of the grid, from 1 on, loads for
+ * the first time. 0 if there is no memory to tell. */
 unsigned memory_fresh(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t number);
 
 /* The use of the block by the last launch. */

@@ -33,33 +33,34 @@ enum simt_finding_kind {
 struct simt_finding {
     enum simt_finding_kind kind;
     const char *kernel;
-    char place
-        [192]; /* "optimizer.kernel.c:171, inlined at optimizer.kernel.c:180"; "" where nvcc says no line */
-    char
-        instruction[128]; /* "ld.global.f32 %f1, [%rd5]"; "" where the launch as a whole is wrong */
-    char detail[256];     /* the thread, the address, whose memory is next to it */
+    char place[192]; /* "optimizer.kernel.c:171, inlined at optimizer.kernel.c:180"; "" where nvcc
+                        says no line */
+    /* "ld.global.f32 %f1, [%rd5]"; "" where the launch as a whole is wrong */
+    char instruction[128];
+    char detail[256]; /* the thread, the address, whose memory is next to it */
 };
 
 enum simt_access { SIMT_LOADS, SIMT_STORES, SIMT_ATOMICS, SIMT_ACCESSES };
 
 /* Accesses of one kind to one space. A request is one access of a warp.
  *
- * Global memory moves in sectors of 32 bytes. Shared memory has 32 banks of 4 bytes, of which a pass ("wavefront") serves
- * a word each; accesses of 8 or 16 bytes go by halves or quarters of the warp, so they want 2 or 4 passes. Local memory
- * is global memory in which the words of 32 lanes lie next to each other. */
+ * Global memory moves in sectors of 32 bytes. Shared memory has 32 banks of 4 bytes, of which a
+ * pass ("wavefront") serves a word each; accesses of 8 or 16 bytes go by halves or quarters of the
+ * warp, so they want 2 or 4 passes. Local memory is global memory in which the words of 32 lanes
+ * lie next to each other. */
 struct simt_accesses {
     uint64_t requests;
     uint64_t lanes;   /* that took part */
     uint64_t bytes;   /* that they asked for */
     uint64_t touched; /* sectors; of shared memory passes */
-    uint64_t
-        wanted; /* sectors that would hold the bytes, of which each counts once; passes without conflicts */
+    uint64_t wanted; /* sectors that would hold the bytes, of which each counts once; passes without
+                        conflicts */
     /* Sectors touched beyond that, by cause: */
-    uint64_t
-        shifted; /* what bytes cost that lie next to each other, but not from a multiple of 32 on */
+    /* what bytes cost that lie next to each other, but not from a multiple of 32 on */
+    uint64_t shifted;
     uint64_t holes; /* what lies between lanes because those in between take no part */
-    uint64_t
-        fresh; /* of loads: sectors that the block had not touched; 0 unless the launch asks for it */
+    uint64_t fresh; /* of loads: sectors that the block had not touched; 0 unless the launch asks
+                       for it */
     uint64_t conflicts; /* of atomic operations: lanes whose address a lane before them has too */
 };
 
@@ -72,22 +73,22 @@ struct simt_counts {
     uint64_t branches, diverged; /* with a condition; that separated lanes */
     uint64_t barriers;           /* that warps came to */
     uint64_t passed,
-        needed; /* barriers that blocks passed; that ordered accesses of different warps */
-    uint64_t
-        waits; /* for loads of global memory: loads of a straight run that do not depend on each other share one */
+        needed;     /* barriers that blocks passed; that ordered accesses of different warps */
+    uint64_t waits; /* for loads of global memory: loads of a straight run that do not depend on
+                       each other share one */
     struct simt_accesses global[SIMT_ACCESSES], shared[SIMT_ACCESSES], local[SIMT_ACCESSES];
 };
 
-/* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX where there is none), and what launches did
- * there. What a header's function did counts where it was inlined. */
+/* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX where there is none),
+ * and what launches did there. What a header's function did counts where it was inlined. */
 struct simt_line {
     const char *file; /* without folders; the machine's */
     int line;
     struct simt_counts counts;
 };
 
-/* An instruction that accessed global or shared memory: what its requests came to, and one of them, the one that touched
- * most beyond what it wanted, or the first. */
+/* An instruction that accessed global or shared memory: what its requests came to, and one of them,
+ * the one that touched most beyond what it wanted, or the first. */
 struct simt_sample {
     const char *file;
     int line;
@@ -106,20 +107,22 @@ struct simt_shape {
     int parameters, parameter_size[16]; /* in bytes */
     int shared_bytes, local_bytes;      /* static; local: of a thread, without spills */
     int most_threads;                   /* __launch_bounds__; 0: not given */
-    int registers; /* of 4 bytes that are in use at once, at most. ptxas gives others: a few more, or fewer and spills */
+    int registers; /* of 4 bytes that are in use at once, at most. ptxas gives others: a few more,
+                      or fewer and spills */
     bool barriers;
 };
 
-/* Bytes of a block of memory that the last launch has read or written (each once; atomic operations not), words that
- * atomic operations changed, and how many at most changed one. */
+/* Bytes of a block of memory that the last launch has read or written (each once; atomic operations
+ * not), words that atomic operations changed, and how many at most changed one. */
 struct simt_footprint {
     uint64_t read, written, atomic_words, atomic_most;
 };
 
 enum { SIMT_STREAMS = 32 };
 
-/* Where a piece of work stands among others: which of its stream it is, and of each stream the last one that surely came
- * before it. The pieces of a stream count from 1, and each comes before the next. */
+/* Where a piece of work stands among others: which of its stream it is, and of each stream the last
+ * one that surely came before it. The pieces of a stream count from 1, and each comes before the
+ * next. */
 struct simt_order {
     uint32_t stream;
     uint64_t number, before[SIMT_STREAMS];

@@ -4,7 +4,8 @@
 
 #include "harness/simt/lanes/lanes.h"
 
-/* RANGE: the lanes that take part are neighbours, and so are their addresses, without gaps. ONE: all have the same. */
+/* RANGE: the lanes that take part are neighbours, and so are their addresses, without gaps. ONE:
+ * all have the same. */
 enum access_shape { ACCESS_RANGE, ACCESS_ONE, ACCESS_SCATTERED };
 
 struct access {
@@ -30,7 +31,8 @@ struct access_cost {
     unsigned touched, wanted, shifted, holes;
 };
 
-/* Counts a request of global memory, or of local memory, whose addresses are those of a lane's own. */
+/* Counts a request of global memory, or of local memory, whose addresses are those of a lane's
+ * own. */
 void access_count_global(const struct access *access, const struct warp *warp,
                          const struct instruction *instruction);
 void access_count_local(const struct access *access, const struct warp *warp,
@@ -43,7 +45,8 @@ void access_count(const struct access *access, const struct warp *warp,
 /* How many addresses the lanes have. */
 unsigned access_distinct(const struct access *access, const struct warp *warp);
 
-/* The first lane whose address is no multiple of its bytes, or that writes where a lane before it does; -1: none. */
+/* The first lane whose address is no multiple of its bytes, or that writes where a lane before it
+ * does; -1: none. */
 int access_misaligned(const struct access *access, const struct warp *warp);
 int access_twice(const struct access *access, const struct warp *warp);
 

@@ -1,12 +1,13 @@
-/* From one type to another. To integers of fewer bits what does not fit is cut off; from floating point the result is
- * the nearest number that the type has, and 0 for NaN. */
+/* From one type to another. To integers of fewer bits what does not fit is cut off; from floating
+ * point the result is the nearest number that the type has, and 0 for NaN. */
 #include "harness/simt/lanes/lanes.h"
 
 #include "kernels/dialect/half.h"
 
 #include <math.h>
 
-/* Narrow numbers are widened to a word with their sign, so that a register of 16 and one of 32 bits hold them alike. */
+/* Narrow numbers are widened to a word with their sign, so that a register of 16 and one of 32 bits
+ * hold them alike. */
 #define FROM_TO(X, to, form, result, T, from, from_form, held, S)                                  \
     X(cvt_##to##_##from, "cvt." #to "." #from, form ":" from_form, held, S, result, (result)(T)x)
 #define FROM_ALL(X, to, form, result, T)                                                           \
@@ -41,7 +42,8 @@
     REAL_FROM(X, to, form, T, u64, "d", uint64_t, uint64_t)                                        \
     REAL_FROM(X, to, form, T, s64, "d", uint64_t, int64_t)
 
-/* Rounds to a whole number in a direction, then to the type; the bounds are the first numbers that do not fit. */
+/* Rounds to a whole number in a direction, then to the type; the bounds are the first numbers that
+ * do not fit. */
 #define WITHIN(T, whole, least, beyond, most)                                                      \
     (x != x ? (T)0 : (whole) <= (least) ? (T)(least) : (whole) >= (beyond) ? (T)(most) : (T)(whole))
 #define WHOLE_OF(X, to, form, result, T, from, from_form, S, suffix, least, beyond, most)          \

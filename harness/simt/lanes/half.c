@@ -1,5 +1,5 @@
-/* Arithmetic in 16 bits, alone and in pairs. Each result is rounded once: it is computed in double precision to odd, which
- * says on which side of the number it lies, and only then to the type. */
+/* Arithmetic in 16 bits, alone and in pairs. Each result is rounded once: it is computed in double
+ * precision to odd, which says on which side of the number it lies, and only then to the type. */
 #include "harness/simt/lanes/lanes.h"
 
 #include "kernels/dialect/half.h"
@@ -17,8 +17,8 @@ static inline double bf16_widen(uint32_t bits)
     return half_float_of(bits << 16);
 }
 
-/* To fp32: not to the nearest, but where that is inexact to the neighbour whose last bit is set. Another rounding, to
- * fewer bits, is then the same as that of the exact value. */
+/* To fp32: not to the nearest, but where that is inexact to the neighbour whose last bit is set.
+ * Another rounding, to fewer bits, is then the same as that of the exact value. */
 static inline float to_odd(double x)
 {
     float near = (float)x;

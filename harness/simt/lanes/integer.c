@@ -117,7 +117,8 @@ static inline uint32_t field_s32(uint32_t x, uint32_t y, uint32_t z)
            (sign ? ~field_mask(at + bits > 32 ? at > 31 ? 0 : 32 - at : bits) : 0);
 }
 
-/* Eight bytes, of y above x, from which four are chosen by four numbers of 4 bits; the upper bit of one copies the sign. */
+/* Eight bytes, of y above x, from which four are chosen by four numbers of 4 bits; the upper bit of
+ * one copies the sign. */
 static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t z)
 {
     uint64_t both = (uint64_t)y << 32 | x;

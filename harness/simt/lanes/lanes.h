@@ -1,5 +1,6 @@
-/* Shared by the files with instructions: a warp, and loops over its lanes that compilers turn into vector
- * instructions. A register is an array of 32 lanes; a lane that takes no part keeps what it had. */
+/* Shared by the files with instructions: a warp, and loops over its lanes that compilers turn into
+ * vector instructions. A register is an array of 32 lanes; a lane that takes no part keeps what it
+ * had. */
 #ifndef HARNESS_SIMT_LANES_LANES_H
 #define HARNESS_SIMT_LANES_LANES_H
 
@@ -88,7 +89,8 @@ static inline int first_lane(uint32_t mask)
         }                                                                                          \
     }
 
-/* Functions of one, two or three sources, x, y and z. `held` is the type of a lane, `type` that of the number. */
+/* Functions of one, two or three sources, x, y and z. `held` is the type of a lane, `type` that of
+ * the number. */
 #define UNARY(function, held, type, result, expression)                                            \
     static void function(struct warp *warp, const struct instruction *instruction)                 \
     {                                                                                              \

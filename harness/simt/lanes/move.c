@@ -1,4 +1,5 @@
-/* Moves, pairs that become one register and the other way round, and addresses of one space as those of another. */
+/* Moves, pairs that become one register and the other way round, and addresses of one space as
+ * those of another. */
 #include "harness/simt/lanes/lanes.h"
 
 UNARY(move_word, uint32_t, uint32_t, uint32_t, x)
@@ -32,7 +33,8 @@ void lanes_pack32(struct warp *warp, const struct instruction *instruction)
     LANES(uint64_t, d, v = a[l] | (uint64_t)b[l] << 32)
 }
 
-/* A destination may be "_", which is none, and may be the place of the source: a lane is read before it is written. */
+/* A destination may be "_", which is none, and may be the place of the source: a lane is read
+ * before it is written. */
 #define UNPACK(function, held, low, high)                                                          \
     void function(struct warp *warp, const struct instruction *instruction)                        \
     {                                                                                              \

@@ -1,7 +1,9 @@
-/* The instructions that lanes do, by their whole name: "add.s32". One that is in no table is unknown.
+/* The instructions that lanes do, by their whole name: "add.s32". One that is in no table is
+ * unknown.
  *
- * A form lists the registers, destinations before the colon: p a predicate, h 16 bits, w 32, d 64, b 8 bits of a register
- * of 16 or 32. 16-bit numbers stand in words, whose upper half means nothing. */
+ * A form lists the registers, destinations before the colon: p a predicate, h 16 bits, w 32, d 64,
+ * b 8 bits of a register of 16 or 32. 16-bit numbers stand in words, whose upper half means
+ * nothing. */
 #ifndef HARNESS_SIMT_LANES_OPCODES_H
 #define HARNESS_SIMT_LANES_OPCODES_H
 

@@ -1,5 +1,6 @@
-/* Floating point. Nothing is fused but what says fma, rounding is to nearest even, and subnormal numbers count unless
- * an instruction says ftz: the machine sets the processor so, and the compiler is told not to contract. */
+/* Floating point. Nothing is fused but what says fma, rounding is to nearest even, and subnormal
+ * numbers count unless an instruction says ftz: the machine sets the processor so, and the compiler
+ * is told not to contract. */
 #include "harness/simt/lanes/lanes.h"
 
 #include <math.h>
@@ -80,9 +81,10 @@ static inline float power_of_whole(int n)
     return power;
 }
 
-/* 2^x within 2 units in the last place, as the instruction promises. x is taken apart into a whole number n and a rest r
- * within one half, whose power is the series of e^(r ln 2): the coefficients are ln(2)^k / k!, and the first one that is
- * left out adds less than 2^-27. 2^n is two factors, as it may be subnormal. */
+/* 2^x within 2 units in the last place, as the instruction promises. x is taken apart into a whole
+ * number n and a rest r within one half, whose power is the series of e^(r ln 2): the coefficients
+ * are ln(2)^k / k!, and the first one that is left out adds less than 2^-27. 2^n is two factors, as
+ * it may be subnormal. */
 static inline float power_of_two(float x)
 {
     static const float coefficient[] = { 1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f,

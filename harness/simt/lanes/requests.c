@@ -10,8 +10,8 @@ static unsigned sectors_between(uint64_t from, uint64_t to)
     return (unsigned)((to - 1) / SECTOR - from / SECTOR + 1);
 }
 
-/* Scattered lanes: counted in a bitmap if they are near each other, in a list if not. An access is aligned and has at most
- * 32 bytes, so that it is in one sector. */
+/* Scattered lanes: counted in a bitmap if they are near each other, in a list if not. An access is
+ * aligned and has at most 32 bytes, so that it is in one sector. */
 static unsigned scattered_sectors(const struct access *access, const struct warp *warp)
 {
     uint64_t base = access->from / SECTOR, seen[NEAR_SECTORS / 64], far[SIMT_LANES];
@@ -58,7 +58,8 @@ unsigned access_distinct(const struct access *access, const struct warp *warp)
     return count;
 }
 
-/* Sectors of stretches of bytes without gaps, each from a multiple of 32 on. Lanes are put in order first. */
+/* Sectors of stretches of bytes without gaps, each from a multiple of 32 on. Lanes are put in order
+ * first. */
 static unsigned settled_sectors(const struct access *access, const struct warp *warp)
 {
     uint64_t order[SIMT_LANES] = { access->from }, from, to;

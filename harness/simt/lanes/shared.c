@@ -1,5 +1,5 @@
-/* Checks and counts of accesses to shared memory: 32 banks of a word each. Between two barriers, warps must not use a word
- * that one of them writes. */
+/* Checks and counts of accesses to shared memory: 32 banks of a word each. Between two barriers,
+ * warps must not use a word that one of them writes. */
 #include "harness/simt/lanes/access.h"
 
 enum { BANKS = 32, PHASE_BITS = 20 };
@@ -16,8 +16,9 @@ static bool is_others(uint32_t was, uint32_t stamp)
     return was != 0 && was != stamp && (was ^ stamp) >> (32 - PHASE_BITS) == 0;
 }
 
-/* A barrier between the access that left stamp `was` and this one was needed. A barrier that was needed for others does as
- * well; if none is, the last one counts. So the fewest count that would do. */
+/* A barrier between the access that left stamp `was` and this one was needed. A barrier that was
+ * needed for others does as well; if none is, the last one counts. So the fewest count that would
+ * do. */
 static void need(struct warp *warp, uint32_t was, uint32_t stamp)
 {
     struct warp_group *group = warp->group;
@@ -86,7 +87,8 @@ static bool check_word(struct warp *warp, const struct instruction *instruction,
     return true;
 }
 
-/* A pass serves a word of each bank: accesses of 8 or 16 bytes go by halves or quarters of the warp. */
+/* A pass serves a word of each bank: accesses of 8 or 16 bytes go by halves or quarters of the
+ * warp. */
 static void count_passes(const struct warp *warp, const struct instruction *instruction,
                          const struct access *access)
 {

@@ -1,5 +1,6 @@
-/* Lanes of a warp together: shuffles and votes. Every lane of the mask that is alive must come at the same time ("Parallel
- * Synchronization and Communication Instructions": otherwise what happens is undefined). */
+/* Lanes of a warp together: shuffles and votes. Every lane of the mask that is alive must come at
+ * the same time ("Parallel Synchronization and Communication Instructions": otherwise what happens
+ * is undefined). */
 #include "harness/simt/lanes/lanes.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ static bool exchange(const struct warp *warp, const struct instruction *instruct
     return true;
 }
 
-/* Sources: the number, the lane or distance, the clamp with the segments' mask above it, the members. */
+/* Sources: the number, the lane or distance, the clamp with the segments' mask above it, the
+ * members. */
 void lanes_shuffle(struct warp *warp, const struct instruction *instruction)
 {
     const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);

@@ -1,4 +1,5 @@
-/* Changes in words: the text agrees with the two values beside it, and the interval with the text. */
+/* Changes in words: the text agrees with the two values beside it, and the interval with the
+ * text. */
 #include "harness/base/figures/change_text.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -124,7 +124,8 @@ static void below_six_samples_the_whole_range_is_not_enough(void **state)
     assert_true(stats_median_interval(values, 5).high == 5);
 }
 
-/* Skewed samples whose true median is 1: exp(normal), and one in eight of them three times as long. */
+/* Skewed samples whose true median is 1: exp(normal), and one in eight of them three times as
+ * long. */
 /* 6 samples leave out 3.1%, which leaves 1.9% for the looks at 9, 12 and 15 together. */
 static void more_looks_share_the_five_percent(void **state)
 {

@@ -34,7 +34,8 @@ static void two_sided_is_that_of_the_closed_forms(void **state)
 }
 
 /* Computed with mpmath 1.3: betainc(freedom / 2, 1 / 2, 0, freedom / (freedom + t * t),
- * regularized=True). With 5000 degrees the logarithms of gamma are near 2e4, so double keeps 4e-12. */
+ * regularized=True). With 5000 degrees the logarithms of gamma are near 2e4, so double keeps
+ * 4e-12. */
 static void two_sided_is_that_of_mpmath(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Arenas: zeros that do not overlap, arrays that grow, memory that is given back, and one place that learns of its
- * lack. */
+/* Arenas: zeros that do not overlap, arrays that grow, memory that is given back, and one place
+ * that learns of its lack. */
 #include "harness/base/system/arena.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,5 +1,6 @@
-/* Loaded into chokepoint: once the file that HANG names is there, the main thread's next sleep until the CPU device has
- * done something, which is a futex, never returns. The file has a byte from then on. */
+/* Loaded into chokepoint: once the file that HANG names is there, the main thread's next sleep
+ * until the CPU device has done something, which is a futex, never returns. The file has a byte
+ * from then on. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>

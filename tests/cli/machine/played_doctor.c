@@ -1,5 +1,5 @@
-/* Loaded into chokepoint before it starts: plays `doctor` of one of eight GPUs, as PLAYED says: "slow:3,error:5,hang:6". The
- * program that asks for all of them is the real one. */
+/* Loaded into chokepoint before it starts: plays `doctor` of one of eight GPUs, as PLAYED says:
+ * "slow:3,error:5,hang:6". The program that asks for all of them is the real one. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -418,8 +418,8 @@ static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
     "\"Sequence number\":" sequence ",\"Fwd thread id\":" thread ",\"Input Dims\":" dims
 #define NODE "autograd::engine::evaluate_function: "
 
-/* Two linear layers of one shape and one of another, their backward passes on a thread of their own, in which
- * the second is computed again. */
+/* Two linear layers of one shape and one of another, their backward passes on a thread of their
+ * own, in which the second is computed again. */
 static void make_layers(void)
 {
     made_add_with("cpu_op", "aten::linear", 100, 100, 0, 10, 0, OPERATOR("5", "0", "[[8, 4]]"));
@@ -517,7 +517,8 @@ static void a_long_kind_has_no_half_character(void **state)
     made_release(&analysed);
 }
 
-/* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing known. */
+/* One launch of a graph on the host; on the stream forward { a { k1 }, k2 } and a kernel of nothing
+ * known. */
 static void a_launched_graph_shows_its_operators(void **state)
 {
     static const struct {

@@ -129,8 +129,8 @@ static void the_steps_are_those_closest_to_the_mean(void **state)
     release(&drawn);
 }
 
-/* Four thousand kernels of 1 us, 2 us apart, are drawn in bars of less than a part of the excerpt, and none
- * is lost. The long one is on its own. */
+/* Four thousand kernels of 1 us, 2 us apart, are drawn in bars of less than a part of the excerpt,
+ * and none is lost. The long one is on its own. */
 static void what_a_pixel_cannot_show_is_drawn_together(void **state)
 {
     struct drawn drawn;

@@ -129,8 +129,8 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
     made_release(&analysed);
 }
 
-/* A hundred blocks come and go; sampled to 10 points, each with its own category's value and the peak among
- * them. */
+/* A hundred blocks come and go; sampled to 10 points, each with its own category's value and the
+ * peak among them. */
 static void samples_keep_the_peak_and_follow_the_categories(void **state)
 {
     struct analysed analysed;

@@ -1,4 +1,5 @@
-/* Messages between ranks: what they are, where they belong, and what each costs apart from its bytes. */
+/* Messages between ranks: what they are, where they belong, and what each costs apart from its
+ * bytes. */
 #include "harness/desk/analysis/timeline/messages.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
@@ -105,8 +106,9 @@ static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
     assert_true(isnan(nothing.fixed_ns) && isnan(nothing.shortest_ns));
 }
 
-/* A kernel that sends and receives from 20 to 40 us and computing from 35 to 45, then numbers of all ranks from 50 to 60 in
- * the phase "optimizer", and from 70 to 90 more data than these would have. */
+/* A kernel that sends and receives from 20 to 40 us and computing from 35 to 45, then numbers of
+ * all ranks from 50 to 60 in the phase "optimizer", and from 70 to 90 more data than these would
+ * have. */
 static struct messages pipeline_with(const char *operator, bool numbers_only)
 {
     made_begin();

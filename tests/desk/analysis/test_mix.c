@@ -70,7 +70,8 @@ static void kernels_of_libraries_are_classed(void **state)
                      (int)cases[i].class);
 }
 
-/* Inductor's kernels are named after what they come from: a bias that is added after a convolution is none. */
+/* Inductor's kernels are named after what they come from: a bias that is added after a convolution
+ * is none. */
 static void only_templates_of_inductor_are_products(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Replays of made loops: unchanged they give back the trace, and without a cause the loop that does not have it. */
+/* Replays of made loops: unchanged they give back the trace, and without a cause the loop that does
+ * not have it. */
 #include "harness/desk/analysis/summary.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -1,4 +1,5 @@
-/* Every kind of damage, one trace each: what is found, what is mended, and that a healthy trace shows nothing. */
+/* Every kind of damage, one trace each: what is found, what is mended, and that a healthy trace
+ * shows nothing. */
 #include "harness/desk/analysis/soundness/soundness.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
@@ -143,7 +144,8 @@ static void a_clock_that_is_early_or_late_is_moved(void **state)
     made_release(&analysed);
 }
 
-/* 10 us with each step of 1 ms: a doubt, whether waits contradict it or not. No clock drifts by a tenth. */
+/* 10 us with each step of 1 ms: a doubt, whether waits contradict it or not. No clock drifts by a
+ * tenth. */
 static void a_clock_that_drifts_is_doubted(void **state)
 {
     static const struct damage drifts[] = {
@@ -203,7 +205,8 @@ static void an_annotation_across_a_mark_ends_with_its_step(void **state)
     made_release(&analysed);
 }
 
-/* Numbers that jump are no hole if the time between is full, nor is a pause between numbers that follow. */
+/* Numbers that jump are no hole if the time between is full, nor is a pause between numbers that
+ * follow. */
 static void a_pause_is_no_hole(void **state)
 {
     struct soundness soundness;
@@ -238,7 +241,8 @@ static void work_of_one_graph_may_overlap(void **state)
     made_release(&analysed);
 }
 
-/* Unless a piece goes on when the work of the next launch begins, which waits for all of the graph. */
+/* Unless a piece goes on when the work of the next launch begins, which waits for all of the
+ * graph. */
 static void work_of_a_graph_ends_before_the_next_launch(void **state)
 {
     struct soundness soundness;

@@ -70,8 +70,8 @@ static void make_steps(int count, int length_us)
     }
 }
 
-/* Computation comes before communication, that before copies, and those before memsets; of two kernels at once the
- * one that began first; work across a border is in both steps. */
+/* Computation comes before communication, that before copies, and those before memsets; of two
+ * kernels at once the one that began first; work across a border is in both steps. */
 static void a_moment_belongs_to_one_part(void **state)
 {
     struct split split;
@@ -98,7 +98,8 @@ static void a_moment_belongs_to_one_part(void **state)
     release(&split);
 }
 
-/* The host launches both steps before the device has begun the first: each step has its own work all the same. */
+/* The host launches both steps before the device has begun the first: each step has its own work
+ * all the same. */
 static void a_step_is_where_the_device_is_in_it(void **state)
 {
     struct split split;
@@ -145,7 +146,8 @@ static void idle_time_is_split_by_cause(void **state)
     release(&split);
 }
 
-/* A kernel's part is its operator's kind, in a graph as well; what the optimizer launches itself is its own. */
+/* A kernel's part is its operator's kind, in a graph as well; what the optimizer launches itself is
+ * its own. */
 static void kernels_belong_to_operators(void **state)
 {
     struct split split;

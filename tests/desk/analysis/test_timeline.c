@@ -1,4 +1,5 @@
-/* Timelines made by hand, whose every number is known, and sets of intervals against a naive oracle. */
+/* Timelines made by hand, whose every number is known, and sets of intervals against a naive
+ * oracle. */
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/repeated_regions.h"
 #include "harness/desk/analysis/repeated_work.h"
@@ -454,7 +455,8 @@ static void figures_agree_with_a_table_of_moments(void **state)
     }
 }
 
-/* Annotations of `length` us every 100 us, each with a kernel and, if they nest, another of its name in it. */
+/* Annotations of `length` us every 100 us, each with a kernel and, if they nest, another of its
+ * name in it. */
 static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
 {
     static const struct {
@@ -502,8 +504,8 @@ static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
     }
 }
 
-/* After 20 us of set-up, pieces of 100 us: a copy of the batch, two kernels of two layers, one of the loss. In a piece that
- * is odd, the layers have other kernels. */
+/* After 20 us of set-up, pieces of 100 us: a copy of the batch, two kernels of two layers, one of
+ * the loss. In a piece that is odd, the layers have other kernels. */
 static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* How often a series that does not change is said to, and how soon one that does; and the probabilities
- * behind that, against counting. tests/tools/change_rates.c prints more of the same. */
+/* How often a series that does not change is said to, and how soon one that does; and the
+ * probabilities behind that, against counting. tests/tools/change_rates.c prints more of the
+ * same. */
 #include "harness/base/figures/statistics.h"
 #include "harness/base/status.h"
 #include "harness/desk/compare/history/change_points.h"
@@ -21,7 +22,8 @@ enum { TRIALS = 2000 };
 
 #define ERROR 0.01
 
-/* Whether the last state is higher than the one before it by more than 2%, the threshold of `history`. */
+/* Whether the last state is higher than the one before it by more than 2%, the threshold of
+ * `history`. */
 static bool is_alarm(const double *values, int count)
 {
     int at[LONGEST / CHANGE_WINDOW + 1], found = change_points_find(values, count, ERROR, at), from;
@@ -81,7 +83,8 @@ static double share_found(int before, enum made_noise noise, int series)
     return (double)found / series;
 }
 
-/* The limits are three deviations of a count below what change_rates measures on 10,000 series each. */
+/* The limits are three deviations of a count below what change_rates measures on 10,000 series
+ * each. */
 static void a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs(void **state)
 {
     static const struct {

@@ -106,7 +106,8 @@ static void the_interval_is_students_of_the_logarithms(void **state)
     assert_near(row.high, exp(mean[1] - mean[0] + margin) - 1, 1e-7);
 }
 
-/* Three runs per side that vary by 3%: t for 4 degrees of freedom is 4.6 at one in 100 and 5.2 at 0.65 in 100. */
+/* Three runs per side that vary by 3%: t for 4 degrees of freedom is 4.6 at one in 100 and 5.2 at
+ * 0.65 in 100. */
 static void noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred(void **state)
 {
     static const double steps[RUNS] = { -0.03, 0, 0.03 };
@@ -191,8 +192,8 @@ static void noise_that_is_stated_is_the_least(void **state)
     assert_non_null(strstr(row.reason, "one file per side, whose repetitions vary by 4.6%"));
 }
 
-/* The smallest of five that are drawn again from the same five is the i-th of them with the probability
- * that all five draws are from the i-th on, and not all from the next on. */
+/* The smallest of five that are drawn again from the same five is the i-th of them with the
+ * probability that all five draws are from the i-th on, and not all from the next on. */
 static void three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions(void **state)
 {
     static const double base[] = { 100, 100, 100 }, after[] = { 107, 107, 107 };
@@ -239,7 +240,8 @@ static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
     assert_non_null(strstr(row.reason, "the best of them by +0.0% (same)"));
 }
 
-/* Repetitions that vary by 97%, and two runs that differ 100 times: the stated noise is not of this row. */
+/* Repetitions that vary by 97%, and two runs that differ 100 times: the stated noise is not of this
+ * row. */
 static void repetitions_that_vary_by_more_than_is_stated_decide_nothing(void **state)
 {
     static const double base = 100, after = 10000;
@@ -255,7 +257,8 @@ static void repetitions_that_vary_by_more_than_is_stated_decide_nothing(void **s
     assert_non_null(strstr(row.reason, "more than runs are said to"));
 }
 
-/* 15% at a stated noise of 3%: a row alone is called, and one of a thousand may be one in a thousand. */
+/* 15% at a stated noise of 3%: a row alone is called, and one of a thousand may be one in a
+ * thousand. */
 static void rows_share_the_chance_of_a_stated_noise(void **state)
 {
     static const double base = 100, after = 115;
@@ -329,7 +332,8 @@ static void better_is_larger_for_rates_and_where_it_is_said(void **state)
     assert_int_equal(compared(after, 3, base, 3, 0.003, &rule).verdict, COMPARE_SLOWER);
 }
 
-/* +10% of a counter whose name says nothing: the same rows are called as soon as the caller says it. */
+/* +10% of a counter whose name says nothing: the same rows are called as soon as the caller says
+ * it. */
 static void a_counter_whose_better_way_is_not_known_decides_nothing(void **state)
 {
     static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 },
@@ -842,7 +846,8 @@ static void a_name_that_became_two_is_missing(void **state)
     release_two(&two);
 }
 
-/* A file with a row of `count` repetitions, of which `failed` failed and `announced` should be there. */
+/* A file with a row of `count` repetitions, of which `failed` failed and `announced` should be
+ * there. */
 static void read_failing(struct benchmark_file *file, int count, int failed, int announced)
 {
     char text[4096];
@@ -966,7 +971,8 @@ static void names_are_escaped_in_markdown_as_on_every_page(void **state)
     release_two(&two);
 }
 
-/* A file of `run`: rows x/before at `before` us and x/after at `after` us; the images have `pixels`. */
+/* A file of `run`: rows x/before at `before` us and x/after at `after` us; the images have
+ * `pixels`. */
 static void read_run(struct benchmark_file *file, int before, int after, int pixels)
 {
     char text[2048];
@@ -1219,8 +1225,8 @@ static void runs_that_it_takes_are_a_range(void **state)
     }
 }
 
-/* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%; otherwise the
- * drift is within each side. */
+/* Four runs, each 4% slower than the one before it. In turns the sides differ by steps of 4%;
+ * otherwise the drift is within each side. */
 static void turns_are_told_from_dates(void **state)
 {
     static const struct {

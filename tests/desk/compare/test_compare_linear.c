@@ -1,5 +1,5 @@
-/* Four times the rows cost four times the work, in `compare`, and so do four times the numbers that are none in a lenient
- * file. */
+/* Four times the rows cost four times the work, in `compare`, and so do four times the numbers that
+ * are none in a lenient file. */
 #include "harness/desk/compare/comparison.h"
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/file/lenient_json.h"

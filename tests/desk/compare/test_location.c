@@ -54,7 +54,8 @@ static double middle_of_three(const double *sample, int count)
     return fmax(fmin(sample[0], sample[1]), fmin(fmax(sample[0], sample[1]), sample[2]));
 }
 
-/* The variance of a statistic over all samples of `count` that can be drawn from `values`, each as likely. */
+/* The variance of a statistic over all samples of `count` that can be drawn from `values`, each as
+ * likely. */
 static double variance_by_drawing(const double *values, int count,
                                   double (*statistic)(const double *, int))
 {

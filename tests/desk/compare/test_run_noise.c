@@ -160,8 +160,9 @@ static void a_change_of_all_rows_is_no_noise(void **state)
     assert_near(freedom[1], freedom[0], 1e-6);
 }
 
-/* A drift by 2% from run to run in one direction: runs of a side are 4% apart, but neighbours 2%. By hand:
- * differences of 2, -2, 2, -2, 2%, whose mean is 0.4%, sum of squares 19.2, over 4 and halved. */
+/* A drift by 2% from run to run in one direction: runs of a side are 4% apart, but neighbours 2%.
+ * By hand: differences of 2, -2, 2, -2, 2%, whose mean is 0.4%, sum of squares 19.2, over 4 and
+ * halved. */
 static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
 {
     static const struct {
@@ -189,9 +190,9 @@ static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
     }
 }
 
-/* Two runs per side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base across the
- * sides: 1, -4, 4% base first; 1, 9, 4% new first; and 1, 8, 4% in the order base, new, new, base, of
- * which 8 is within a side. */
+/* Two runs per side: base 0 and 5%, new 1 and 9%. Differences between neighbours, new less base
+ * across the sides: 1, -4, 4% base first; 1, 9, 4% new first; and 1, 8, 4% in the order base, new,
+ * new, base, of which 8 is within a side. */
 static void each_order_of_turns_is_respected(void **state)
 {
     static const double shifts[] = { 0, 0.05, 0.01, 0.09 };
@@ -220,8 +221,8 @@ static void each_order_of_turns_is_respected(void **state)
     }
 }
 
-/* Neighbours share a run, so their differences are alike, and vary less among themselves: for three runs a
- * side in strict turns by a fifth. */
+/* Neighbours share a run, so their differences are alike, and vary less among themselves: for three
+ * runs a side in strict turns by a fifth. */
 static void shifts_of_runs_in_turns_are_found_again(void **state)
 {
     enum { TRIALS = 400 };
@@ -295,7 +296,8 @@ static struct compared_row compared(const double *times, const struct run_noise 
     return row;
 }
 
-/* Runs that vary by 3%, row by row: 10% of all rows is a move, 10% of one row and a shared shift of one run are none. */
+/* Runs that vary by 3%, row by row: 10% of all rows is a move, 10% of one row and a shared shift of
+ * one run are none. */
 static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
 {
     static const struct {
@@ -358,8 +360,8 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
     assert_int_equal(row.noise, NOISE_RUNS);
     assert_true(row.high - row.low > compared(slower, &noise).high - compared(slower, &noise).low);
 
-    /* The mean is 13% up, but two of three runs say nothing of the kind: not even where the rows are alike,
-     * so that the odd run does not count as noise. */
+    /* The mean is 13% up, but two of three runs say nothing of the kind: not even where the rows
+     * are alike, so that the odd run does not count as noise. */
     assert_int_equal(compared(odd_run, &noise).verdict, COMPARE_UNDECIDED);
     noise.prior.freedom = INFINITY;
     row = compared(odd_run, &noise);

@@ -142,7 +142,8 @@ static void parts_sum_to_the_nanosecond(void **state)
     }
 }
 
-/* Equal programs, on a device whose pace differs from run to run: hardly ever is anything called. */
+/* Equal programs, on a device whose pace differs from run to run: hardly ever is anything
+ * called. */
 static void equal_runs_name_nothing(void **state)
 {
     enum { ROUNDS = 500 };
@@ -178,7 +179,8 @@ static void the_same_trace_twice_changes_nothing(void **state)
     release(&pair);
 }
 
-/* One operator or the loader becomes slower by a tenth of a step: that one is called, first and alone. */
+/* One operator or the loader becomes slower by a tenth of a step: that one is called, first and
+ * alone. */
 static void what_was_planted_is_named(void **state)
 {
     enum { ROUNDS = 140 };
@@ -252,7 +254,8 @@ static void one_long_step_hides_nothing(void **state)
     release(&pair);
 }
 
-/* The same kernels slower by the same factor: the device was. Others by the same factor: that was changed. */
+/* The same kernels slower by the same factor: the device was. Others by the same factor: that was
+ * changed. */
 static void a_common_factor_is_known(void **state)
 {
     struct random random = random_seed(7, 0);
@@ -276,7 +279,8 @@ static void a_common_factor_is_known(void **state)
     release(&pair);
 }
 
-/* Products in another precision, and the rest as before: what is twice as long is named, and nothing is common. */
+/* Products in another precision, and the rest as before: what is twice as long is named, and
+ * nothing is common. */
 static void factors_that_differ_are_no_common_one(void **state)
 {
     struct random random = random_seed(10, 0);

@@ -1,4 +1,5 @@
-/* Digests that are damaged are refused with a reason, whatever is wrong, and a whole one gives back what it was made of. */
+/* Digests that are damaged are refused with a reason, whatever is wrong, and a whole one gives back
+ * what it was made of. */
 #include "harness/base/random.h"
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "tests/desk/diagnosis/made/found_findings.h"
@@ -85,7 +86,8 @@ static void every_collective_that_is_left_out_is_counted(void **state)
     found_forget(&found);
 }
 
-/* Bytes are changed, taken out and doubled, and texts cut: it is refused, or read as something whole. */
+/* Bytes are changed, taken out and doubled, and texts cut: it is refused, or read as something
+ * whole. */
 static void damage_is_refused_or_harmless(void **state)
 {
     char *line;

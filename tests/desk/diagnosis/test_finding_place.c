@@ -15,7 +15,8 @@ static void add_call(const char *name, const char *from, int start_us, int end_u
     made_add_with("python_function", name, 100, 100, start_us, end_us, 0, arguments);
 }
 
-/* Each step loads for 300 us, launches ten kernels that take 400 us, and reads the loss, for which it waits. */
+/* Each step loads for 300 us, launches ten kernels that take 400 us, and reads the loss, for which
+ * it waits. */
 static struct found judge_loop(bool with_python)
 {
     made_begin();

@@ -81,8 +81,8 @@ static void a_wait_costs_the_shorter_of_host_and_device(void **state)
     found_forget(&found);
 }
 
-/* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. Less launching hides most of
- * such a pause, so it is no cost of its own. */
+/* Usual is a pause of 20 us before each launch, so up to 100 us are; but 50 us are never long. Less
+ * launching hides most of such a pause, so it is no cost of its own. */
 static void a_pause_is_five_times_as_long_as_usual(void **state)
 {
     static const struct made_loop longer[] = {
@@ -103,8 +103,9 @@ static void a_pause_is_five_times_as_long_as_usual(void **state)
     }
 }
 
-/* The optimizer is launched after the wait, so the device is at work when the next load begins: 500 us of the
- * 600 us are exposed, in nine of ten steps, and 4 us each of calls and of the wait's end. */
+/* The optimizer is launched after the wait, so the device is at work when the next load begins: 500
+ * us of the 600 us are exposed, in nine of ten steps, and 4 us each of calls and of the wait's
+ * end. */
 static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
 {
     const struct made_loop every_step = { BUSY, .loading = 600, .wait_amid = 1,
@@ -119,8 +120,8 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
     found_forget(&found);
 }
 
-/* Loading and the device's work take turns. Whose fault that is comes first; but the other's fix would gain the
- * same, so it is named, too, after what has time of its own. */
+/* Loading and the device's work take turns. Whose fault that is comes first; but the other's fix
+ * would gain the same, so it is named, too, after what has time of its own. */
 static void time_that_two_fixes_would_save_names_both(void **state)
 {
     static const struct {
@@ -150,8 +151,9 @@ static void time_that_two_fixes_would_save_names_both(void **state)
     assert_true(found_lost_us(&little, "data_loading") == 0);
 }
 
-/* The wait for the first of three numbers is the long one, and loading follows the third. A pause after a wait
- * amid the step is put off likewise. Where the wait is short, as its step is launched slowly, it covers little. */
+/* The wait for the first of three numbers is the long one, and loading follows the third. A pause
+ * after a wait amid the step is put off likewise. Where the wait is short, as its step is launched
+ * slowly, it covers little. */
 static void a_wait_covers_as_much_as_it_takes(void **state)
 {
     const struct made_loop three = { BUSY, .loading = 600, .wait_every = 1, .reads = 3 };
@@ -174,9 +176,10 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
     assert_true(found_lost_us(&slow, "data_loading") >= 400);
 }
 
-/* The host takes 800 us, and the device 600 while the host already loads the next batch: the 200 us that it is idle are
- * lost where they are, in the pause, and no second time to loading. Where 100 us of the loading are idle too, its fix saves
- * all that the host takes beyond the device's time, and the pause shares that. Not so where the device sets the pace. */
+/* The host takes 800 us, and the device 600 while the host already loads the next batch: the 200 us
+ * that it is idle are lost where they are, in the pause, and no second time to loading. Where 100
+ * us of the loading are idle too, its fix saves all that the host takes beyond the device's time,
+ * and the pause shares that. Not so where the device sets the pace. */
 static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
 {
     struct made_loop loop = {
@@ -196,8 +199,8 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
                 found_lost_us(&loop, "data_loading") == 0);
 }
 
-/* Copies fill 2000 of 2060 us: that is the headline, and no copy is called a kernel. Only the kernel's 60 us could hide
- * some of them. */
+/* Copies fill 2000 of 2060 us: that is the headline, and no copy is called a kernel. Only the
+ * kernel's 60 us could hide some of them. */
 static void copies_that_fill_the_device_are_the_headline(void **state)
 {
     const struct made_loop loop = { .steps = 10,
@@ -250,8 +253,8 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
     found_forget(&found);
 }
 
-/* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a quicker host would hide: most
- * idle time lies there, but fewer launches gain more. */
+/* Kernels are as short as their launches, and the device runs dry in a pause of 280 us that a
+ * quicker host would hide: most idle time lies there, but fewer launches gain more. */
 static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **state)
 {
     const struct made_loop loop = {
@@ -269,8 +272,9 @@ static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **sta
     found_forget(&found);
 }
 
-/* 40 kernels of 50 us with a wait after each, and one of 1500 whose wait the host follows up with 1400 us of its own: the
- * waits may be at fault, or that work. Both are said, with their time. Nothing marks steps, so no step is named. */
+/* 40 kernels of 50 us with a wait after each, and one of 1500 whose wait the host follows up with
+ * 1400 us of its own: the waits may be at fault, or that work. Both are said, with their time.
+ * Nothing marks steps, so no step is named. */
 static void few_waits_that_have_most_of_the_time_are_named(void **state)
 {
     struct found found;
@@ -299,8 +303,8 @@ static void few_waits_that_have_most_of_the_time_are_named(void **state)
     found_forget(&found);
 }
 
-/* PyTorch has a caching allocator: who releases memory in each step has run out of it, or emptied the cache. Our own traces
- * have none of its operators. */
+/* PyTorch has a caching allocator: who releases memory in each step has run out of it, or emptied
+ * the cache. Our own traces have none of its operators. */
 static void releases_under_a_caching_allocator_are_told_why(void **state)
 {
     struct made_loop loop = { BUSY, .operator_time = 2, .allocations = 30, .allocation = 100 };
@@ -315,8 +319,8 @@ static void releases_under_a_caching_allocator_are_told_why(void **state)
     found_forget(&ours);
 }
 
-/* Each launch is waited for, and loading at the borders of epochs takes long: host_sync has all of the idle time, so the
- * border shares it. */
+/* Each launch is waited for, and loading at the borders of epochs takes long: host_sync has all of
+ * the idle time, so the border shares it. */
 static void idle_time_is_not_lost_twice(void **state)
 {
     const struct made_loop loop = { .steps = 40,
@@ -357,8 +361,8 @@ static void no_figure_that_is_judged_is_below_zero(void **state)
     found_forget(&found);
 }
 
-/* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it waits for work that the
- * recording does not have, and no graph launches it earlier. */
+/* Per step a kernel of 100 us and one that its call launches in 5 us but that begins 2 ms later: it
+ * waits for work that the recording does not have, and no graph launches it earlier. */
 static void work_that_begins_long_after_its_launch_is_not_launched_late(void **state)
 {
     struct found found;
@@ -439,7 +443,8 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
     found_forget(&found);
 }
 
-/* Other programs took some of the cores, so time is not lost by the step alone: the gain is no promise. */
+/* Other programs took some of the cores, so time is not lost by the step alone: the gain is no
+ * promise. */
 static void other_programs_lower_the_confidence(void **state)
 {
     static const struct {
@@ -526,8 +531,8 @@ static void without_unequal_work_a_gain_is_a_bound(void **state)
     found_forget(&found);
 }
 
-/* Four rows leave three quarters of a tile empty, which the whole batch fills. Where two sides are short,
- * the batch has more products, not larger ones. */
+/* Four rows leave three quarters of a tile empty, which the whole batch fills. Where two sides are
+ * short, the batch has more products, not larger ones. */
 static void products_of_few_rows_gain_by_filling_tiles(void **state)
 {
     static const char *const names[] = { "gemm_bf16_nn_16x64x64", "gemm_bf16_nn_4x64x64",
@@ -665,7 +670,8 @@ static const struct judged *judged(const struct found *found, const char *id)
     return NULL;
 }
 
-/* 480 us beside 500 of backward, whether they are worth a finding or not; without the phase, of the step. */
+/* 480 us beside 500 of backward, whether they are worth a finding or not; without the phase, of the
+ * step. */
 static void communication_is_judged_as_a_share_of_backward(void **state)
 {
     static const struct {
@@ -770,7 +776,8 @@ static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
     found_forget(&found);
 }
 
-/* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each launch. */
+/* Twelve graphs per step, of so many kernels of 2 us each, and 50 us of an operator before each
+ * launch. */
 static void graphs_are_not_to_be_captured_as_graphs(void **state)
 {
     (void)state;
@@ -870,8 +877,8 @@ static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
     found_forget(&beside);
 }
 
-/* Ten steps: a kernel of 500 us; then, in a span of that name, a first copy that waits for it and twenty
- * more of 30 us, in which the device works for 1 us each. */
+/* Ten steps: a kernel of 500 us; then, in a span of that name, a first copy that waits for it and
+ * twenty more of 30 us, in which the device works for 1 us each. */
 static struct found judge_copies_in(const char *span)
 {
     int now = 0, correlation = 0;
@@ -904,8 +911,8 @@ static void waits_within_a_save_are_the_saves(void **state)
     (void)state;
 
     assert_string_equal(saved.findings.items[0].id, "save_pause");
-    /* 10 us before the first copy, 29 before each of the others, 4 after the last; the copies; and the next launch,
-     * which is put off. */
+    /* 10 us before the first copy, 29 before each of the others, 4 after the last; the copies; and
+     * the next launch, which is put off. */
     assert_float_equal(saved.findings.items[0].lost_ns_per_step, (10 + 20 * 29 + 4 + 21 + 5) * 1e3,
                        1e3);
     assert_null(found_find(&saved, "host_sync"));
@@ -914,8 +921,8 @@ static void waits_within_a_save_are_the_saves(void **state)
     found_forget(&evaluated);
 }
 
-/* A loss that is read later is written later, too: the device's work then hides that as it would hide loading the next
- * batch. */
+/* A loss that is read later is written later, too: the device's work then hides that as it would
+ * hide loading the next batch. */
 static void a_wait_costs_the_log_and_the_load_after_it(void **state)
 {
     struct found plain = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200 });

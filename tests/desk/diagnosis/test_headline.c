@@ -81,8 +81,8 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
     }
 }
 
-/* A device that is busy for 87% of a step, or 80%, is the headline before what costs little, one of 67% is not. It can
- * only be known, so it comes after all that one can act on. */
+/* A device that is busy for 87% of a step, or 80%, is the headline before what costs little, one of
+ * 67% is not. It can only be known, so it comes after all that one can act on. */
 static void a_device_that_sets_the_pace_is_the_headline_before_what_costs_little(void **state)
 {
     static const struct {
@@ -92,7 +92,8 @@ static void a_device_that_sets_the_pace_is_the_headline_before_what_costs_little
         { { BUSY, .loading = 150, .wait_every = 1 }, "device", "host_sync", "data_loading" },
         { { BUSY, .loading = 250, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
         { { BUSY, .loading = 500, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
-        /* Time that the device could save counts, even if it is as little; a finding that costs much always does. */
+        /* Time that the device could save counts, even if it is as little; a finding that costs
+           much always does. */
         { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
             .optimizer_kernel = 50 },
           "device",
@@ -197,7 +198,8 @@ static struct found judge_host(const struct made_host *host)
     return judge_host_with(host, "\"schemaVersion\":1");
 }
 
-/* Steps of 1000 us, of which the loader takes 800: `loading` small operators within, and 10 outside. */
+/* Steps of 1000 us, of which the loader takes 800: `loading` small operators within, and 10
+ * outside. */
 static struct found judge_loader(int loading, const char *members)
 {
     made_begin_with(members);
@@ -299,7 +301,8 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
         { { { "aten::mm" }, 9, 100, false, 100, 0 }, "host", "logging_gap", "The host sets the" },
         { { { "aten::mm" }, 9, 90, false, 100, 0 }, "host", "logging_gap", "The host sets the" },
         { { { "aten::mm" }, 9, 70, false, 100, 0 }, "host_work", "logging_gap", "The step waits" },
-        /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused operator. */
+        /* 25 us of scores and 45 of products; a softmax behind a layer is a choice; a fused
+           operator. */
         { { { "aten::bmm", "aten::_softmax", "aten::bmm", "aten::mm" }, 10, 25, false, 0, 0 },
           "host",
           "naive_attention",
@@ -330,9 +333,10 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
     }
 }
 
-/* An activation of several operators. In place they are an optimizer's; small ones cost by their number. */
-/* The same loop, with a trace of a GPU whose rows are missing: nothing can be said of the bottleneck. The default of
- * init_process_group() names NCCL on any machine. */
+/* An activation of several operators. In place they are an optimizer's; small ones cost by their
+ * number. */
+/* The same loop, with a trace of a GPU whose rows are missing: nothing can be said of the
+ * bottleneck. The default of init_process_group() names NCCL on any machine. */
 static void a_host_that_had_a_device_is_not_judged_alone(void **state)
 {
     static const struct {
@@ -407,7 +411,8 @@ static void attention_that_took_its_math_path_is_told_why(void **state)
     found_forget(&fell_back);
 }
 
-/* The loop computes for 300 us of each step and waits for 700, in which another thread sends gradients for 600. */
+/* The loop computes for 300 us of each step and waits for 700, in which another thread sends
+ * gradients for 600. */
 static void messages_of_a_host_alone_are_communication(void **state)
 {
     struct found found;
@@ -490,7 +495,8 @@ static void begin_steps_of_operators(const char *category)
     }
 }
 
-/* Kineto's categories. Where the work is "kernel", as that of Intel's GPUs is, the device is read. */
+/* Kineto's categories. Where the work is "kernel", as that of Intel's GPUs is, the device is
+ * read. */
 static void a_device_that_is_not_read_is_all_that_is_said(void **state)
 {
     static const struct {
@@ -519,7 +525,8 @@ static void a_device_that_is_not_read_is_all_that_is_said(void **state)
     }
 }
 
-/* XLA's profiler gives no categories, only names of processes. PyTorch's gives "python" and "GPU 0". */
+/* XLA's profiler gives no categories, only names of processes. PyTorch's gives "python" and "GPU
+ * 0". */
 static void another_profiler_is_told_by_its_processes(void **state)
 {
     static const struct {

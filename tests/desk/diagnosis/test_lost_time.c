@@ -28,9 +28,10 @@ static void check_lost(const struct made_loop *loop, const char *id, double us)
 
 /* --- Waits that have a reason --- */
 
-/* 1000 us of device work, and 300 of loading which a wait puts off. Where the log takes long, the wait in it is the
- * log's: who logs in the background does not wait. Where it takes 30 us, it only reads a number: who reads it later writes
- * the log while the device works, as one does who logs what was read before. */
+/* 1000 us of device work, and 300 of loading which a wait puts off. Where the log takes long, the
+ * wait in it is the log's: who logs in the background does not wait. Where it takes 30 us, it only
+ * reads a number: who reads it later writes the log while the device works, as one does who logs
+ * what was read before. */
 static void a_wait_in_a_slow_log_is_the_logs(void **state)
 {
     struct made_loop slow = { BUSY, .loading = 300, .logging = 200, .log_waits = true };
@@ -46,7 +47,8 @@ static void a_wait_in_a_slow_log_is_the_logs(void **state)
     check_lost(&before, "host_sync", 300 + 200);
 }
 
-/* Likewise what is put off while memory is released: the calls themselves are idle for 2 x 100 us. */
+/* Likewise what is put off while memory is released: the calls themselves are idle for 2 x 100
+ * us. */
 static void a_release_of_memory_costs_what_it_puts_off(void **state)
 {
     struct made_loop loads = { BUSY, .loading = 300, .releases = 2, .allocation = 100 };
@@ -58,8 +60,9 @@ static void a_release_of_memory_costs_what_it_puts_off(void **state)
     check_lost(&does_not, "allocation_churn", 200);
 }
 
-/* 3 ms of allocating beside 1 ms of device work, of which 11% is for padding: 3% of the step, and 11% of what is left of it
- * without the allocations. Where they take less than half of the step, they hide nothing. */
+/* 3 ms of allocating beside 1 ms of device work, of which 11% is for padding: 3% of the step, and
+ * 11% of what is left of it without the allocations. Where they take less than half of the step,
+ * they hide nothing. */
 static void what_a_large_finding_hides_is_named_after_it(void **state)
 {
 #define PADDED .samples = 8, .tokens = 400, .padded_tokens = 112
@@ -91,8 +94,8 @@ static void what_a_large_finding_hides_is_named_after_it(void **state)
     found_forget(&found);
 }
 
-/* The host could do 50 x 17 us of its own beside 50 x 40 of the device. A call that is mostly the host's tells
- * nothing: its kernel may just have been done when it returned. */
+/* The host could do 50 x 17 us of its own beside 50 x 40 of the device. A call that is mostly the
+ * host's tells nothing: its kernel may just have been done when it returned. */
 static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
 {
     struct made_loop held = { .steps = 10,
@@ -111,8 +114,9 @@ static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
     assert_true(found_lost_us(&own, "launch_bound") > 2000);
 }
 
-/* Calls that copy are no launches of kernels: waits are still behind every one of those. The step takes 50 x 32 us and
- * 120 x 2; without waits the device sets the pace, with 50 x 20 and 120 x 1. */
+/* Calls that copy are no launches of kernels: waits are still behind every one of those. The step
+ * takes 50 x 32 us and 120 x 2; without waits the device sets the pace, with 50 x 20 and 120 x
+ * 1. */
 static void copies_do_not_hide_that_every_launch_waits(void **state)
 {
     struct made_loop loop = {
@@ -131,8 +135,9 @@ static void copies_do_not_hide_that_every_launch_waits(void **state)
 
 /* --- The pace --- */
 
-/* The host takes 30 x 10 us for copies, 300 for something else and 100 for launches; the device 560, which hides some
- * of the copies. Without them the device would take 500, and the host less. */
+/* The host takes 30 x 10 us for copies, 300 for something else and 100 for launches; the device
+ * 560, which hides some of the copies. Without them the device would take 500, and the host
+ * less. */
 static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void **state)
 {
     struct made_loop loop = { .steps = 20,
@@ -151,8 +156,9 @@ static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void
     check_lost(&loop, "small_copies", 30 * 2); /* the copies */
 }
 
-/* The device is done 300 us after the host begins to load for 900, and idle for 600. A host that loads no more is 300 us
- * ahead of its device, unless the next copy waits for the device all the same. */
+/* The device is done 300 us after the host begins to load for 900, and idle for 600. A host that
+ * loads no more is 300 us ahead of its device, unless the next copy waits for the device all the
+ * same. */
 static void a_copy_that_waits_takes_what_loading_hid(void **state)
 {
     struct made_loop loop = { .steps = 20,
@@ -174,8 +180,9 @@ static void a_copy_that_waits_takes_what_loading_hid(void **state)
     check_lost(&loop, "data_loading", 1510 - 790);
 }
 
-/* 1000 us of products at an eighth, which is half of what an A100's peaks promise. The step is as much shorter where the host waits for the device, and half as much
- * where the host takes as long to launch. */
+/* 1000 us of products at an eighth, which is half of what an A100's peaks promise. The step is as
+ * much shorter where the host waits for the device, and half as much where the host takes as long
+ * to launch. */
 static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
 {
     struct made_loop waits = { BUSY, MATRIX, .wait_every = 1, .pause = 800 };
@@ -219,8 +226,8 @@ static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
     }
 }
 
-/* Per step 600 us of loading, 300 of a capture, and a graph of 500: the device is idle for 400 us, most of them in the
- * capture. Without the loading the host would be faster than the device. */
+/* Per step 600 us of loading, 300 of a capture, and a graph of 500: the device is idle for 400 us,
+ * most of them in the capture. Without the loading the host would be faster than the device. */
 static void loading_of_a_host_that_captures_saves_what_the_step_would_gain(void **state)
 {
     struct found found;
@@ -285,8 +292,8 @@ static int confidence_of(const struct made_loop *loop, const char *id)
     return confidence;
 }
 
-/* Steps 4, 11 and 22 of 33 wait: none of the last third. Two waits may be chance, and two that are close together are
- * one disturbance. */
+/* Steps 4, 11 and 22 of 33 wait: none of the last third. Two waits may be chance, and two that are
+ * close together are one disturbance. */
 static void waits_that_come_apart_are_jitter(void **state)
 {
     struct made_loop thrice = { LONG_BUSY,        .steps = 33,    .wait_every = 1,
@@ -302,7 +309,8 @@ static void waits_that_come_apart_are_jitter(void **state)
     assert_int_equal(confidence_of(&close, "data_jitter"), -1);
 }
 
-/* The device waits in every other step. The host loads for 700 us in the others, too: all of it is too slow. */
+/* The device waits in every other step. The host loads for 700 us in the others, too: all of it is
+ * too slow. */
 static void batches_that_come_in_groups_are_slow_loading(void **state)
 {
     struct made_loop slow = { LONG_BUSY, .steps = 15, .loading = 700, .slow_every = 2,

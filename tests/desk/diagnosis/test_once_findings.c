@@ -1,4 +1,5 @@
-/* Findings of what happens once, as first uses, compiling and captures of graphs, and of captures that come again. */
+/* Findings of what happens once, as first uses, compiling and captures of graphs, and of captures
+ * that come again. */
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -52,8 +53,8 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
     }
 }
 
-/* Steps of 100 us: in every `every`-th of the first `until` the host waits for the device, captures a graph for 30 us and
- * instantiates it for 10, then launches it. */
+/* Steps of 100 us: in every `every`-th of the first `until` the host waits for the device, captures
+ * a graph for 30 us and instantiates it for 10, then launches it. */
 static struct found judge_captures(int every, int steps, int until)
 {
     int correlation = 0;
@@ -84,8 +85,8 @@ static struct found judge_captures(int every, int steps, int until)
     return found_judge_trace(made_analyse());
 }
 
-/* An operator of 200 us, of which a capture takes 20, and whose rows may be missing: before it begins the host collects
- * garbage. Then 50 us of other work. */
+/* An operator of 200 us, of which a capture takes 20, and whose rows may be missing: before it
+ * begins the host collects garbage. Then 50 us of other work. */
 static void a_capture_takes_the_operator_around_it(void **state)
 {
     (void)state;

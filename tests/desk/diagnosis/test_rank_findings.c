@@ -105,8 +105,8 @@ static void the_rank_that_others_wait_for_is_named(void **state)
     check_ranks(rank_on_host, (const int[]){ 500, 450 }, 2, false, "rank");
 }
 
-/* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together 420 us, for
- * then rank 4 would be next. */
+/* Ranks 1 and 3 are equally slow: what one of them would gain alone is nothing, and both together
+ * 420 us, for then rank 4 would be next. */
 static void ranks_that_are_equally_slow_are_named_together(void **state)
 {
     struct run run = make_run(rank_on_device, (const int[]){ 500, 60, 500, 70, 480, 500 }, 6);
@@ -137,7 +137,8 @@ static struct analysed rank_that_loads(const char *about, int communication)
     return made_loop(&loop);
 }
 
-/* The part that is longer on the slow rank by most of the others' wait; none is if a device is merely late. */
+/* The part that is longer on the slow rank by most of the others' wait; none is if a device is
+ * merely late. */
 static void what_the_slow_rank_does_is_named(void **state)
 {
     static const struct {
@@ -164,8 +165,8 @@ static void what_the_slow_rank_does_is_named(void **state)
     }
 }
 
-/* The others' wait is the straggler's finding; what is left of their communication is below a tenth of a
- * step. If all communicate for as long, that is their own. */
+/* The others' wait is the straggler's finding; what is left of their communication is below a tenth
+ * of a step. If all communicate for as long, that is their own. */
 static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
 {
     struct run waits = make_run(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4);
@@ -178,7 +179,8 @@ static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
     release_run(&alike);
 }
 
-/* Messages of 1500 us hide behind kernels of 1000 us: 1500 of 2500 us are left. One multiprocessor sends or computes. */
+/* Messages of 1500 us hide behind kernels of 1000 us: 1500 of 2500 us are left. One multiprocessor
+ * sends or computes. */
 static void messages_hide_behind_no_more_than_is_computed(void **state)
 {
     static const char *const abouts[] = {
@@ -245,7 +247,8 @@ static void a_rank_without_communication_is_not_compared(void **state)
     release_run(&run);
 }
 
-/* Each finding of the run once, with the ranks that have it and what it costs them; the costliest's text. */
+/* Each finding of the run once, with the ranks that have it and what it costs them; the costliest's
+ * text. */
 static void findings_of_ranks_are_gathered(void **state)
 {
     int communication[RANKS_MOST];

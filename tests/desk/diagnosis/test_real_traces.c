@@ -1,5 +1,6 @@
-/* Traces of real machines against numbers that were computed elsewhere. The traces are not part of the
- * project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is skipped. */
+/* Traces of real machines against numbers that were computed elsewhere. The traces are not part of
+ * the project: CHOKEPOINT_TRACES names their folder, with expected.json; without it this is
+ * skipped. */
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/diagnosis/findings.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -187,7 +188,8 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         enum severity least;
     } cases[] = {
         /* Kernels fill 74% of the span, two thirds of it convolutions in fp32, on a device that has
-         * matrix units for fp16. The idle time is spread over small launches, mostly the optimizer's. */
+         * matrix units for fp16. The idle time is spread over small launches, mostly the
+         * optimizer's. */
         { "v100_resnet50_workers4", "fp32_matmul", "device", SEVERITY_MAJOR },
         /* Idle for 92%; every gap ends with a launch that was made after it began. */
         { "h100_bert_small", "launch_bound", "launching", SEVERITY_MAJOR },
@@ -195,15 +197,18 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         { "mi250_minitoy", "initialisation", "first_use", SEVERITY_MAJOR },
         /* Idle for 96%; kernels of 2 us behind launches of 8. */
         { "gp100_toy", "launch_bound", "launching", SEVERITY_MAJOR },
-        /* Busy for 86%, and 34 launches hold nothing back: the device sets the pace. All that could be fixed is a wait. */
+        /* Busy for 86%, and 34 launches hold nothing back: the device sets the pace. All that could
+           be fixed is a wait. */
         { "mi300_qwen30b_decode", "host_sync", "device", SEVERITY_MINOR },
-        /* 269 ms of Python, in which a video is prepared, before the first work of a 391 ms step. */
+        /* 269 ms of Python, in which a video is prepared, before the first work of a 391 ms
+         * step. */
         { "mi300_timesformer", "host_work", "host_work", SEVERITY_CRITICAL },
         /* Capture and instantiation of a graph fill the largest gap, 231 of 332 ms of idle time. */
         { "mi300_flux_capture", "initialisation", "first_use", SEVERITY_CRITICAL },
         /* 272 calls of hipFree an iteration: 99% of the idle time is under them. */
         { "mi300_resnet18_hipfree", "allocation_churn", "allocation", SEVERITY_CRITICAL },
-        /* 77% of the long gaps' time is inside of the loader's __next__; PyTorch's sample for that. */
+        /* 77% of the long gaps' time is inside of the loader's __next__; PyTorch's sample for
+         * that. */
         { "v100_resnet50_workers0", "data_loading", "loading", SEVERITY_MAJOR },
         { "v100_resnet50_workers4_b", "fp32_matmul", "device", SEVERITY_MAJOR },
         /* Three of five regions take 210 ms and capture a graph, two launch it in 2.5 ms. */
@@ -319,7 +324,8 @@ static void the_longest_gap_names_its_line(void **state)
     trace_file_close(trace);
 }
 
-/* By the names of their kernels: BERT and four other transformers, and no ResNet or perceptron. None of them trains. */
+/* By the names of their kernels: BERT and four other transformers, and no ResNet or perceptron.
+ * None of them trains. */
 static void transformers_are_known_and_their_kernels_classed(void **state)
 {
     static const char *const transformers[] = { "a100_sam_masks", "h100_bert_small",

@@ -42,7 +42,8 @@ static const struct {
     const char *id;
     struct made_loop fires, misses;
 } cases[] = {
-    /* 800 us of loading, then 1000 of device work behind a wait: but for the wait, it would hide. */
+    /* 800 us of loading, then 1000 of device work behind a wait: but for the wait, it would
+     * hide. */
     { "host_sync",
       { BUSY, .loading = 800, .wait_every = 1 },
       { BUSY, .loading = 800, .wait_every = 20 } },
@@ -71,13 +72,15 @@ static const struct {
         .slow_loading = 6000 },
       { LONG_BUSY, .steps = 12, .wait_every = 1, .loading = 80, .slow_every = 3,
         .slow_loading = 6000 } },
-    /* An epoch of ten steps has two borders in 20. Without their marks two waits might be anything. */
+    /* An epoch of ten steps has two borders in 20. Without their marks two waits might be
+     * anything. */
     { "epoch_gap",
       { LONG_BUSY, .steps = 20, .loading = 10, .epoch = 10, .slow_every = 10,
         .slow_loading = 20000 },
       { LONG_BUSY, .steps = 20, .loading = 10, .slow_every = 10, .slow_loading = 20000 } },
-    /* Every fifth step loads for 1500 us, 500 more than the device works, and the host waits in each:
-     * that is the loading's fault, and not the wait's, as it would be if every step loaded for 300. */
+    /* Every fifth step loads for 1500 us, 500 more than the device works, and the host waits in
+     * each: that is the loading's fault, and not the wait's, as it would be if every step loaded
+     * for 300. */
     { "data_jitter",
       { LONG_BUSY, .steps = 20, .wait_every = 1, .slow_every = 5, .slow_loading = 1500 },
       { LONG_BUSY, .steps = 20, .wait_every = 1, .loading = 300 } },
@@ -166,7 +169,8 @@ static const struct {
     { "launch_bound", /* the device keeps its queue, and takes its time between kernels */
       { .steps = 10, .launches = 50, .call = 2, .kernel = 10, .stall = 3 },
       { .steps = 10, .launches = 50, .call = 2, .kernel = 50, .stall = 3 } },
-    /* Every 25th call takes 400 us: none that the device waits for, none that is an outlier, all. */
+    /* Every 25th call takes 400 us: none that the device waits for, none that is an outlier,
+     * all. */
     { "oversubscribed_host",
       { .steps = 10, .launches = 50, .call = 4, .kernel = 5, .late_every = 25, .late_call = 400 },
       { LONG_BUSY, .steps = 40, .late_every = 25, .late_call = 400 } },
@@ -301,8 +305,8 @@ static const struct {
       { .steps = 1, .launches = 2, .operator_time = 40, .call = 2, .kernel = 2, .no_steps = true },
       { .steps = 1, .launches = 1, .call = 2, .kernel = 0, .no_steps = true } },
     { "exposed_communication", { BUSY, .communication = 300 }, { BUSY, .communication = 80 } },
-    /* As many bytes in fewer messages; or as many messages, of which DistributedDataParallel sends none smaller;
-     * or sent by forward too. */
+    /* As many bytes in fewer messages; or as many messages, of which DistributedDataParallel sends
+     * none smaller; or sent by forward too. */
     { "small_messages",
       { BACKWARD, .messages = 40, .message = 12, .message_kib = 256 },
       { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 } },
@@ -341,8 +345,8 @@ static const struct {
     { "exposed_communication",
       { BACKWARD, .messages = 2, .message_kib = 4096, .message = 180 },
       { PIPELINE, .about = RANK_OF_4, .message = 180 } },
-    /* Experts exchange with all ranks. NCCL's kernel for that is the same, so where it is all that is stated, operators
-     * must tell. */
+    /* Experts exchange with all ranks. NCCL's kernel for that is the same, so where it is all that
+     * is stated, operators must tell. */
     { "pipeline_bubble",
       { PIPELINE, .message = 500 },
       { BACKWARD, .messages = 2, .message = 500, .message_kib = 64, .collective = "all_to_all",
@@ -352,7 +356,8 @@ static const struct {
         .pause = 5, .pause_name = "c10d::recv_" },
       { BACKWARD, .messages = 2, .message = 500, .message_kernel = "ncclDevKernel_SendRecv",
         .pause = 5, .pause_name = "c10d::alltoall_base_" } },
-    /* Two states of 200 MiB each, of which three of four ranks need none: 300 MiB of 1 GiB. Or 90 MiB. */
+    /* Two states of 200 MiB each, of which three of four ranks need none: 300 MiB of 1 GiB. Or 90
+       MiB. */
     { "replicated_state",
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 6144 } },
@@ -369,7 +374,8 @@ static const struct {
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480,
         .returned = "_allgather_base" } },
-    /* Nobody knows what the optimizer keeps, or how many ranks there are; or forward sends as much. */
+    /* Nobody knows what the optimizer keeps, or how many ranks there are; or forward sends as
+     * much. */
     { "replicated_state",
       { ADAM, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 },
       { BACKWARD, .about = RANK_OF_4, .messages = 10, .message_kib = 20480 } },
@@ -503,7 +509,8 @@ static void every_rule_fires_and_has_a_near_miss(void **state)
     }
 }
 
-/* Whether findings are followed by information; none may come after it. The trace may say first that it tells little. */
+/* Whether findings are followed by information; none may come after it. The trace may say first
+ * that it tells little. */
 static bool has_both(const struct made_loop *loop)
 {
     struct found found = found_judge(loop);

@@ -1,4 +1,5 @@
-/* Made loops without some of their causes: alone they gain what their findings say, together what is left to gain. */
+/* Made loops without some of their causes: alone they gain what their findings say, together what
+ * is left to gain. */
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/what_if.h"
 #include "tests/desk/diagnosis/made/found_findings.h"
@@ -63,7 +64,8 @@ static void two_fixes_gain_what_they_gain_together(void **state)
     found_forget(&found);
 }
 
-/* The host loads for 1500 us and launches for 40; the device works for 1000 beside that, half of it on padding. */
+/* The host loads for 1500 us and launches for 40; the device works for 1000 beside that, half of it
+ * on padding. */
 static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
 {
     const struct made_loop loop = { .steps = 200,
@@ -84,7 +86,8 @@ static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
     found_forget(&found);
 }
 
-/* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all combinations, fewer first. */
+/* Alone, a cause gains what its finding says. Unnamed, all causes of the trace come in all
+ * combinations, fewer first. */
 static void causes_that_are_not_named_are_combined(void **state)
 {
     const struct made_loop loop = { SLOW_HOST, .logging = 700 };
@@ -169,7 +172,8 @@ static void the_next_fix_is_named(void **state)
     found_forget(&found);
 }
 
-/* A host that loads and computes has no predicted gain, since both share its cores. The step is shorter by the cost. */
+/* A host that loads and computes has no predicted gain, since both share its cores. The step is
+ * shorter by the cost. */
 static void on_a_host_alone_loading_takes_its_cost(void **state)
 {
     const struct made_loop loop = {

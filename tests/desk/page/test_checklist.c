@@ -74,7 +74,8 @@ static void a_healthy_loop_answers_yes(void **state)
     found_forget(&found);
 }
 
-/* A loop has that finding, and its question alone is answered with no, but for that of the idle device. */
+/* A loop has that finding, and its question alone is answered with no, but for that of the idle
+ * device. */
 static void each_problem_answers_its_question(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Diagnoses as people and programs get them: which files are judged together, and what is printed. */
+/* Diagnoses as people and programs get them: which files are judged together, and what is
+ * printed. */
 #include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/diagnosis/findings.h"
@@ -41,8 +42,8 @@ static void close_files(void)
     while (file_count > 0) close(descriptors[--file_count]);
 }
 
-/* Two steps of 100 us. In each a kernel of 40 us, launched by a call of 10 us before it; a copy of 8000
- * bytes in 2 us; and `communication_us` of communication at its end. */
+/* Two steps of 100 us. In each a kernel of 40 us, launched by a call of 10 us before it; a copy of
+ * 8000 bytes in 2 us; and `communication_us` of communication at its end. */
 static void add_rank(const char *head, const char *kernel, int communication_us)
 {
     char text[8192];
@@ -147,8 +148,8 @@ static void check_row(const char *text, const char *const words[], int count)
 
 /* --- One trace --- */
 
-/* Known to the microsecond: 40 of kernels, 2 of copies, 10 of calls, 10 of an operator beside them, and
- * nothing in the rest. The span is from 20 us to 164 us. */
+/* Known to the microsecond: 40 of kernels, 2 of copies, 10 of calls, 10 of an operator beside them,
+ * and nothing in the rest. The span is from 20 us to 164 us. */
 static void the_page_says_where_step_and_device_time_went(void **state)
 {
     struct diagnosis diagnosis;
@@ -529,9 +530,9 @@ static void a_healthy_trace_says_why(void **state)
 
 /* --- On demand --- */
 
-/* Two steps of 100 us in 63 columns, so a column is 3.17 us: the call is from 2 to 12 us, its operator from 1
- * to 21, the kernel from 20 to 60, a copy from 62 to 64, communication in the last 30. The copy is half of no
- * column in the first step, and of one in the second. */
+/* Two steps of 100 us in 63 columns, so a column is 3.17 us: the call is from 2 to 12 us, its
+ * operator from 1 to 21, the kernel from 20 to 60, a copy from 62 to 64, communication in the
+ * last 30. The copy is half of no column in the first step, and of one in the second. */
 static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
 {
     struct diagnosis diagnosis;
@@ -842,7 +843,8 @@ static void all_formats_name_the_busiest_of_two_devices(void **state)
     release(&diagnosis, text);
 }
 
-/* Rank 1 is another process of the same file, with the numbers of its calls the same, and on the same stream. */
+/* Rank 1 is another process of the same file, with the numbers of its calls the same, and on the
+ * same stream. */
 static void processes_of_one_file_are_ranks(void **state)
 {
     static const char event[] =
@@ -889,7 +891,8 @@ static double sum(const cJSON *array)
     return sum;
 }
 
-/* As add_rank() has it: kernels from 10 to 50 us of each step and communication in its last 30, a copy of 2. */
+/* As add_rank() has it: kernels from 10 to 50 us of each step and communication in its last 30, a
+ * copy of 2. */
 static void parts_in_json_sum_to_their_whole(void **state)
 {
     struct diagnosis diagnosis;
@@ -1050,7 +1053,8 @@ static void ranks_have_one_page_with_one_slow_rank(void **state)
     release(&diagnosis, text);
 }
 
-/* A run of `world` ranks that wait for rank `slow`; of the file of rank `cut` the end is missing. */
+/* A run of `world` ranks that wait for rank `slow`; of the file of rank `cut` the end is
+ * missing. */
 static void make_ranks(int world, int slow, int cut)
 {
     for (int rank = 0; rank < world; rank++) {
@@ -1060,8 +1064,8 @@ static void make_ranks(int world, int slow, int cut)
     }
 }
 
-/* However many ranks there are: a line for each, each finding once, and nothing is said of a rank whose trace
- * may lack communication, but that it is so. */
+/* However many ranks there are: a line for each, each finding once, and nothing is said of a rank
+ * whose trace may lack communication, but that it is so. */
 static void many_ranks_fit_on_one_page(void **state)
 {
     static const struct {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* An operator that allocates, the launch in it, its kernel, and now and then a wait. Each kernel begins once the host has
- * launched it: there is a gap before it. */
+/* An operator that allocates, the launch in it, its kernel, and now and then a wait. Each kernel
+ * begins once the host has launched it: there is a gap before it. */
 static void write_operator(FILE *file, int i)
 {
     int at_us = 100 * i;

@@ -1,6 +1,7 @@
-/* Memory that cannot be had, one allocation after the other: of the reader, of the analysis and the findings, and of
- * what is printed. Each is one sentence, nothing leaks, and the other trace is judged all the same. The linker puts
- * these functions before those of the C library and of arena.c. */
+/* Memory that cannot be had, one allocation after the other: of the reader, of the analysis and the
+ * findings, and of what is printed. Each is one sentence, nothing leaks, and the other trace is
+ * judged all the same. The linker puts these functions before those of the C library and of
+ * arena.c. */
 #include "harness/base/system/arena.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
@@ -313,7 +314,8 @@ static void json_is_whole_or_not_there(void **state)
     }
 }
 
-/* Reads a snapshot and joins it to a trace, while allocation `number` of both fails; false: it was not reached. */
+/* Reads a snapshot and joins it to a trace, while allocation `number` of both fails; false: it was
+ * not reached. */
 static bool snapshot_fails_once(struct diagnosis *diagnosis, long number)
 {
     struct snapshot_file file = { .path = SEEDS "_snapshots/leak.pickle" };

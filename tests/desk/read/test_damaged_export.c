@@ -1,4 +1,5 @@
-/* Exports of Nsight Systems that are damaged anywhere: reading ends, with a sentence or with rows that can be. */
+/* Exports of Nsight Systems that are damaged anywhere: reading ends, with a sentence or with rows
+ * that can be. */
 #include "harness/base/random.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"

@@ -111,7 +111,8 @@ static void escapes_become_utf8(void **state)
         { "\\u0041\\u00e9\\u20ac\\uFFFD\"", "A\xc3\xa9\xe2\x82\xac\xef\xbf\xbd" },
         { "\\ud83d\\ude00\\uDBFF\\udfff\"", "\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf" },
         { "\xc3\xa9\\n\"", "\xc3\xa9\n" },
-        /* Paths of Windows, as Kineto wrote them, and halves of characters: the backslash stands for itself. */
+        /* Paths of Windows, as Kineto wrote them, and halves of characters: the backslash stands
+           for itself. */
         { "C:\\Users\\x\\u12g4\"", "C:\\Users\\x\\u12g4" },
         { "\\ud83d \\ud83d\\u0041 \\ude00\"", "\\ud83d \\ud83dA \\ude00" },
     };

@@ -1,4 +1,5 @@
-/* Names in exports of Nsight Systems: what calls, kernels and ranges are called elsewhere, and which ranges are steps. */
+/* Names in exports of Nsight Systems: what calls, kernels and ranges are called elsewhere, and
+ * which ranges are steps. */
 #include "harness/desk/read/nsys/nsys_names.h"
 #include "harness/desk/read/nsys/nsys_range_name.h"
 #include "harness/desk/read/sqlite/table_columns.h"

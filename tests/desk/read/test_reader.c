@@ -1,4 +1,5 @@
-/* The reader of trace files: every form that profilers write, and what happens to files that are not. */
+/* The reader of trace files: every form that profilers write, and what happens to files that are
+ * not. */
 #include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -84,7 +85,8 @@ static float occupancy_of(const char *warps, const char *percent)
     return occupancy;
 }
 
-/* 10.9 warps and 0%: an H200's convolution with 227 KiB of shared memory per block, by PyTorch 2.11. */
+/* 10.9 warps and 0%: an H200's convolution with 227 KiB of shared memory per block, by
+ * PyTorch 2.11. */
 static void an_occupancy_that_cannot_be_is_unknown(void **state)
 {
     (void)state;
@@ -787,7 +789,8 @@ static void gzip_cut_or_damaged_anywhere_is_partial_or_refused(void **state)
         trace_file_close(trace);
     }
     assert_true(partial > 0);
-    /* One bit after the other turned: never a crash, and never a whole trace that differs unnoticed. */
+    /* One bit after the other turned: never a crash, and never a whole trace that differs
+     * unnoticed. */
     for (size_t bit = 16; bit < 8 * size; bit++) {
         struct trace_file *trace = NULL;
         bytes[bit / 8] = (char)(bytes[bit / 8] ^ 1 << bit % 8);
@@ -899,7 +902,8 @@ static void events_across_windows_are_whole(void **state)
 
 /* --- Two threads --- */
 
-/* A writer of traces may do this, which the second of two readers cannot know; each is rare in a trace. */
+/* A writer of traces may do this, which the second of two readers cannot know; each is rare in a
+ * trace. */
 enum oddity { NOTHING_ODD, ODD_BRACES, ODD_TEXT, ODD_TRACK, ODD_CATEGORY, ODD_CALLS, ODDITIES };
 
 static int put_odd(char *at, enum oddity oddity, int i)
@@ -925,7 +929,8 @@ static int put_odd(char *at, enum oddity oddity, int i)
     return oddity != NOTHING_ODD ? sprintf(at, events[oddity], i) : 0;
 }
 
-/* An operator with a stack, its call, kernel and block, and a half of an interval that ends much later. */
+/* An operator with a stack, its call, kernel and block, and a half of an interval that ends much
+ * later. */
 static int put_step(char *at, int i)
 {
     return sprintf(
@@ -1020,8 +1025,8 @@ static void check_two_threads(const char *bytes, size_t length, const struct tra
     trace_file_close(trace);
 }
 
-/* One core has one reader. Two read a plain file themselves, or what another thread inflates. The oddity stands in all
- * windows, in the later ones, and in none. */
+/* One core has one reader. Two read a plain file themselves, or what another thread inflates. The
+ * oddity stands in all windows, in the later ones, and in none. */
 static void two_threads_read_what_one_does(void **state)
 {
     cpu_set_t one;

@@ -43,7 +43,8 @@ static uint64_t submit(struct queue *queue, long number)
     return queue_submit(queue);
 }
 
-/* Each way of waiting: asleep at once or after a spin, with the doorbell or with wakes on demand. */
+/* Each way of waiting: asleep at once or after a spin, with the doorbell or with wakes on
+ * demand. */
 static const struct queue_options ways[] = {
     { .spin_ns = 0, .doorbell = false },
     { .spin_ns = 0, .doorbell = true },
@@ -240,8 +241,8 @@ static void *look_on(void *argument)
     return NULL;
 }
 
-/* The player waits for the next value, and others for later ones of the same number; once a wake is lost,
- * the ball rests for ever. */
+/* The player waits for the next value, and others for later ones of the same number; once a wake is
+ * lost, the ball rests for ever. */
 static void a_player_is_woken_though_others_wait_for_more(void **state)
 {
     static const uint64_t steps[WAITERS] = { 1, 2, 3, 7 };

@@ -1,5 +1,5 @@
-/* A library that the CUDA device takes for cuBLAS. It multiplies nothing: it says that it is version
- * 13.7.9 of NAME, and with LACKING it has no cublasGemmEx. */
+/* A library that the CUDA device takes for cuBLAS. It multiplies nothing: it says that it is
+ * version 13.7.9 of NAME, and with LACKING it has no cublasGemmEx. */
 #define FAKE(name) __attribute__((visibility("default"))) int name(void)
 
 #define EXPORT(name)                                                                               \

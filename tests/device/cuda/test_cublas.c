@@ -3,8 +3,8 @@
  *
  *     test_cublas missing|lacking|linker|home
  *
- * The folders of the stand-ins come in LD_LIBRARY_PATH or CUDA_HOME. Where none is to be found by the
- * linker, it finds an empty file first: a machine with CUDA has a cuBLAS of its own. */
+ * The folders of the stand-ins come in LD_LIBRARY_PATH or CUDA_HOME. Where none is to be found by
+ * the linker, it finds an empty file first: a machine with CUDA has a cuBLAS of its own. */
 #include "harness/device/cuda/libraries/cublas.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,5 +1,5 @@
-/* The CUDA device on a machine without a driver: it says so, and nothing else happens. Skipped where
- * there is a driver. */
+/* The CUDA device on a machine without a driver: it says so, and nothing else happens. Skipped
+ * where there is a driver. */
 #include "harness/device/device.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,5 +1,5 @@
-/* The parts of the CUDA device that decide without a GPU: what an error means, why there is no GPU to
- * use, how large a grid is, which operands cuBLAS gets. */
+/* The parts of the CUDA device that decide without a GPU: what an error means, why there is no GPU
+ * to use, how large a grid is, which operands cuBLAS gets. */
 #include "harness/base/random.h"
 #include "harness/device/cuda/kernels/geometry.h"
 #include "harness/device/cuda/libraries/errors.h"
@@ -59,7 +59,8 @@ static void errors_have_the_status_they_deserve(void **state)
     assert_int_equal(errors_check(cudaSuccess, "cudaMalloc", "f.c", 1), STATUS_OK);
 }
 
-/* Every error that this toolkit knows fails: none is taken for a success or for an unknown status. */
+/* Every error that this toolkit knows fails: none is taken for a success or for an unknown
+ * status. */
 static void every_error_of_the_toolkit_fails_and_fits_in_the_sentence(void **state)
 {
     int known = 0;
@@ -238,7 +239,8 @@ static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **s
                          cases[i].blocks);
 }
 
-/* Walks the grid as the kernels do: every element or row has its thread, and the last block has work. */
+/* Walks the grid as the kernels do: every element or row has its thread, and the last block has
+ * work. */
 static void no_element_is_without_a_thread_and_no_block_without_work(void **state)
 {
     struct random random = random_seed(3, 1);

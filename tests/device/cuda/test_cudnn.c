@@ -1,6 +1,6 @@
 /* Whether a real cuDNN accepts the graphs of attention: every descriptor is checked when it is
- * finalized, which takes no GPU. Only a GPU can tell which graphs it has engines for. Skipped where there
- * is no cuDNN. */
+ * finalized, which takes no GPU. Only a GPU can tell which graphs it has engines for. Skipped where
+ * there is no cuDNN. */
 #include "harness/device/cuda/attention/attention_graph.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

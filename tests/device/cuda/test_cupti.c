@@ -1,6 +1,6 @@
-/* CUPTI as a library: from where it is loaded, what is said when it is not there or refuses, and whether
- * the toolkit's own is laid out as the collector reads it. A process loads it once, so each case is one
- * run of this program, told apart by its argument:
+/* CUPTI as a library: from where it is loaded, what is said when it is not there or refuses, and
+ * whether the toolkit's own is laid out as the collector reads it. A process loads it once, so each
+ * case is one run of this program, told apart by its argument:
  *
  *     test_cupti missing|empty|version|dated|newer|refusing|real
  *

@@ -101,8 +101,9 @@ static void a_kernel_keeps_its_times_size_and_place(void **state)
     assert_int_equal(activity.graph_node, 6);
 }
 
-/* By hand from the limits of an SM of compute capability 9.0 ("CUDA C++ Programming Guide", "Compute
- * capabilities"): 2048 threads, 32 blocks, 65536 registers, 228 KiB of which a block costs 1 more. */
+/* By hand from the limits of an SM of compute capability 9.0 ("CUDA C++ Programming Guide",
+ * "Compute capabilities"): 2048 threads, 32 blocks, 65536 registers, 228 KiB of which a block costs
+ * 1 more. */
 static void a_kernel_says_how_much_of_an_sm_it_can_fill(void **state)
 {
     static const struct cudaDeviceProp h200 = { .major = 9,

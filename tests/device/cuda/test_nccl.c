@@ -1,5 +1,6 @@
-/* Loading NCCL: what is said when it is not there or lacks something, and of its errors; and whether our own
- * declarations are those of nccl.h. A process loads it once, so each case is a run of this program:
+/* Loading NCCL: what is said when it is not there or lacks something, and of its errors; and
+ * whether our own declarations are those of nccl.h. A process loads it once, so each case is a run
+ * of this program:
  *
  *     test_nccl missing|lacking|complete|real
  *

@@ -1,5 +1,5 @@
-/* The answers of the management library, over a stand-in for it. A process loads it once, so each case is one
- * run of this program, with the stand-in's folder in LD_LIBRARY_PATH:
+/* The answers of the management library, over a stand-in for it. A process loads it once, so each
+ * case is one run of this program, with the stand-in's folder in LD_LIBRARY_PATH:
  *
  *     test_nvml complete|lacking|empty|missing */
 #include "harness/device/cuda/libraries/nvml.h"

@@ -9,7 +9,8 @@ struct test_folder {
     char path[64];
 };
 
-/* A cmocka setup and teardown: *state becomes a struct test_folder, and CHOKEPOINT_CACHE its path. */
+/* A cmocka setup and teardown: *state becomes a struct test_folder, and CHOKEPOINT_CACHE its
+ * path. */
 int test_folder_setup(void **state);
 int test_folder_teardown(void **state);
 

@@ -144,7 +144,8 @@ static void decode_both(const uint8_t *file, size_t bytes, int size, uint8_t *af
     jpeg_decoder_close(decoder);
 }
 
-/* A picture with waves and edges of 2 to 8 pixels. By 2, 4 and 8, and by what no such shrinking gives alone. */
+/* A picture with waves and edges of 2 to 8 pixels. By 2, 4 and 8, and by what no such shrinking
+ * gives alone. */
 static void a_decoder_that_shrinks_differs_a_little(void **state)
 {
     enum { SIDE = 256 };

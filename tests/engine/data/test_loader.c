@@ -155,7 +155,8 @@ static int padded_by_hand(const int32_t *lengths, int multiple)
     return longest < TOKENS ? longest : TOKENS;
 }
 
-/* Whether `ids`, with its padding, is sample `index` of a batch that is padded to TOKENS; -1: any. */
+/* Whether `ids`, with its padding, is sample `index` of a batch that is padded to TOKENS; -1:
+ * any. */
 static bool is_among(const struct batch *batch, int index, const int32_t *ids, int padded)
 {
     for (int i = 0; i < UPDATE; i++) {
@@ -633,8 +634,8 @@ static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
     }
 }
 
-/* The clocks again, as a thread that starves sees them, in place of those of harness/base/clock.c. While
- * `on`, each read of a worker's clock is that much later than the one before it. */
+/* The clocks again, as a thread that starves sees them, in place of those of harness/base/clock.c.
+ * While `on`, each read of a worker's clock is that much later than the one before it. */
 static struct {
     bool on;
     pthread_t caller;
@@ -868,7 +869,8 @@ static int damaged_in_an_epoch(const struct dataset_config *data,
     return damaged;
 }
 
-/* A file that is no image any more and has its old size is not looked at again, unless other data were open since. */
+/* A file that is no image any more and has its old size is not looked at again, unless other data
+ * were open since. */
 static void what_was_decoded_stays_for_the_next_who_opens_the_same_files(void **state)
 {
     static const struct loader_config configs[] = {

@@ -1,4 +1,5 @@
-/* The order of a pipeline's ranks: whole, without a wait that never ends, and idle for as many slots as the formula says. */
+/* The order of a pipeline's ranks: whole, without a wait that never ends, and idle for as many
+ * slots as the formula says. */
 #include "harness/engine/step/pipeline/pipeline_schedule.h"
 
 #include "tests/fixtures/cmocka_prelude.h"
@@ -30,8 +31,8 @@ static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
         }
 }
 
-/* Each pass once, forward before backward, both in the order of micro-batches, so that gradients add up in it; and no
- * micro-batch in the place of one whose backward is still to come. */
+/* Each pass once, forward before backward, both in the order of micro-batches, so that gradients
+ * add up in it; and no micro-batch in the place of one whose backward is still to come. */
 static void every_pass_comes_once_and_in_order(void **state)
 {
     (void)state;
@@ -55,7 +56,8 @@ static void every_pass_comes_once_and_in_order(void **state)
             }
 }
 
-/* Activations come before their forward pass and gradients before their backward pass, and go after them. */
+/* Activations come before their forward pass and gradients before their backward pass, and go after
+ * them. */
 static void what_a_pass_needs_has_come_and_what_it_makes_goes(void **state)
 {
     (void)state;

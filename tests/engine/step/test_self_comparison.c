@@ -9,7 +9,8 @@
 
 enum { STEPS = 4000 };
 
-/* Steps of 1 ms with up to `noise` more, by chance, and a tenth as long again for those that `slow` says. */
+/* Steps of 1 ms with up to `noise` more, by chance, and a tenth as long again for those that `slow`
+ * says. */
 static void make_steps(double *step_ns, double noise, bool (*slow)(int step))
 {
     struct random random = random_seed(1, 0x73746570);

@@ -1,4 +1,5 @@
-/* Soaking: equal bits, a wrong one found and named, errors, an early end, and the rows of readings that are made up. */
+/* Soaking: equal bits, a wrong one found and named, errors, an early end, and the rows of readings
+ * that are made up. */
 #include "harness/base/random.h"
 #include "harness/device/driver.h"
 #include "harness/device/ledger.h"
@@ -86,7 +87,8 @@ static int64_t launches_each(int kernel, const char *name)
     return all / (SOAK_PARTS * (OPENED + 1));
 }
 
-/* In the first iteration of either precision, which the rows must name, with the step, and the other must not. */
+/* In the first iteration of either precision, which the rows must name, with the step, and the
+ * other must not. */
 static void a_wrong_bit_is_found_in_each_precision(void **state)
 {
     static const struct {

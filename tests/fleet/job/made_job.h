@@ -1,5 +1,6 @@
-/* Simulated jobs whose truth is known: ranks in nodes of eight, that compute and reduce in their node (tensor parallelism),
- * and at the end of a step over all nodes (data parallelism), with faults that are planted. */
+/* Simulated jobs whose truth is known: ranks in nodes of eight, that compute and reduce in their
+ * node (tensor parallelism), and at the end of a step over all nodes (data parallelism), with
+ * faults that are planted. */
 #ifndef TESTS_MADE_JOB_H
 #define TESTS_MADE_JOB_H
 
@@ -13,8 +14,8 @@ struct made_job {
     uint64_t seed;
     bool healthy;
     enum job_cause_kind fault;
-    int64_t
-        which; /* the rank, node, rack or place; of a slow link the place of its group's ranks */
+    /* the rank, node, rack or place; of a slow link the place of its group's ranks */
+    int64_t which;
     double strength; /* of a step's own time; of imbalance the deviation of tokens */
     double skew_ns;  /* of clocks between nodes, at most */
     double drift;    /* of these clocks, at most: 50e-6 */

@@ -1,11 +1,12 @@
-/* Writes the digests of a simulated job, one file per rank, and beside their folder, in FOLDER.truth.json, what is planted
- * and what it costs.
+/* Writes the digests of a simulated job, one file per rank, and beside their folder, in
+ * FOLDER.truth.json, what is planted and what it costs.
  *
  * usage: make_job FOLDER RANKS CAUSE WHICH [SEED [STEPS [LOST]]]
  *
- * RANKS are 8 to 16,384, in nodes of eight. CAUSE is late_rank, late_node, late_rack, drifting_node, late_place, slow_link, imbalance or
- * healthy; WHICH the number of the rank, node, rack of four nodes, place in the node, or place that the slow group joins. Clocks differ by up to a
- * second, and drift by up to 50 ppm. LOST is the part of the digests that is not there: 0.01. */
+ * RANKS are 8 to 16,384, in nodes of eight. CAUSE is late_rank, late_node, late_rack,
+ * drifting_node, late_place, slow_link, imbalance or healthy; WHICH the number of the rank, node,
+ * rack of four nodes, place in the node, or place that the slow group joins. Clocks differ by up to
+ * a second, and drift by up to 50 ppm. LOST is the part of the digests that is not there: 0.01. */
 #include "tests/fleet/job/made_job.h"
 
 #include <errno.h>

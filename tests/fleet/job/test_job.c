@@ -1,5 +1,6 @@
-/* Jobs with a planted fault, and healthy ones: the fault is named with its cost, and a healthy job is not accused, whatever
- * the clocks of its nodes say. With arguments, RANKS JOBS [CAUSE], it prints so many of each cause, or of that one. */
+/* Jobs with a planted fault, and healthy ones: the fault is named with its cost, and a healthy job
+ * is not accused, whatever the clocks of its nodes say. With arguments, RANKS JOBS [CAUSE], it
+ * prints so many of each cause, or of that one. */
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
 #include "harness/fleet/job/job_racks.h"

@@ -135,7 +135,8 @@ static const struct {
     { 1, 1, 256 }, { 1, 1, 257 }, { 1, 1, 1105 },
 };
 
-/* Each row is computed alone: of the longest these say as much as all, and fill no number of blocks. */
+/* Each row is computed alone: of the longest these say as much as all, and fill no number of
+ * blocks. */
 enum { LONG_ROW = 258, LONG_ROWS = 199 };
 
 /* A softmax under test: scores with NaN wherever the contract lets anything stand. */

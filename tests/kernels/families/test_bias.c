@@ -68,7 +68,8 @@ static void bias_backward_and_columns_finish_follow_their_references(void **stat
     }
 }
 
-/* So many parts that a lane of a GPU adds several at a time, with some left over: the heavy step has 788. */
+/* So many parts that a lane of a GPU adds several at a time, with some left over: the heavy step
+ * has 788. */
 static void many_parts_are_added_up(void **state)
 {
     static const int part_counts[] = { 225, 256, 257, 788 };

@@ -30,7 +30,8 @@ static struct scored scored_make(struct workbench *bench, size_t i, double devia
     return scored;
 }
 
-/* The loss is the logarithm of a sum of at least 1, known to a last place of 1 however small it is. */
+/* The loss is the logarithm of a sum of at least 1, known to a last place of 1 however small it
+ * is. */
 static void expect_loss(struct workbench *bench, struct tensor *loss, const double *reference,
                         int rows)
 {
@@ -122,7 +123,8 @@ static void cross_entropy_backward_follows_its_reference(void **state)
     }
 }
 
-/* About half of the rows, in order, with the same gradients as of all; the others keep what they have. */
+/* About half of the rows, in order, with the same gradients as of all; the others keep what they
+ * have. */
 static void cross_entropy_backward_takes_the_rows_that_are_listed(void **state)
 {
     struct workbench *bench = *state;
@@ -269,7 +271,8 @@ static int first_of_the_largest(const double *logits, int classes)
     return best;
 }
 
-/* Every third row is right by itself, another third has two largest logits, of which the first counts. */
+/* Every third row is right by itself, another third has two largest logits, of which the first
+ * counts. */
 static void count_right_adds_one_where_the_first_largest_logit_is_the_labels(void **state)
 {
     struct workbench *bench = *state;

@@ -47,9 +47,9 @@ static void cast_from_float_rounds_to_nearest(void **state)
     }
 }
 
-/* Halfway between two bf16 or fp16 values, next to halfway, the ends of the range, where fp16 becomes
- * subnormal and infinite, and every kind of NaN: rounding by adding to the bits turns some of these into
- * infinity or zero. */
+/* Halfway between two bf16 or fp16 values, next to halfway, the ends of the range, where fp16
+ * becomes subnormal and infinite, and every kind of NaN: rounding by adding to the bits turns some
+ * of these into infinity or zero. */
 static void cast_from_float_knows_ties_infinity_and_nan(void **state)
 {
     struct workbench *bench = *state;

@@ -8,8 +8,8 @@ static const int widths[] = { 32, 64, 96, 128, 768 };
 static const int row_counts[] = { 1, 5, 64, 197 };
 enum { SHAPES = sizeof widths / sizeof widths[0] * 4 };
 
-/* Inputs of case `i`, and the bias in every second one. Some are far out, where tanh is 1 to the last
- * bit and x^3 large. */
+/* Inputs of case `i`, and the bias in every second one. Some are far out, where tanh is 1 to the
+ * last bit and x^3 large. */
 struct activations {
     struct tensor *x, *bias;
     int rows, width;

@@ -8,7 +8,8 @@ static const int widths[] = { 32, 64, 96, 128, 768 };
 static const int row_counts[] = { 1, 5, 64, 197 };
 enum { SHAPES = sizeof widths / sizeof widths[0] * 4 };
 
-/* The tensors of every case: inputs, and the statistics of x as a forward pass would have kept them. */
+/* The tensors of every case: inputs, and the statistics of x as a forward pass would have kept
+ * them. */
 struct norm {
     struct tensor *x, *dy, *weight, *bias, *mean, *rstd;
     int rows, width;
@@ -40,8 +41,8 @@ static void norm_keep_statistics(struct workbench *bench, struct norm *n)
     tensor_store(bench, n->rstd);
 }
 
-/* Mean and rstd of every row. A mean is as good as it is small beside the deviation, so it is measured
- * in deviations. */
+/* Mean and rstd of every row. A mean is as good as it is small beside the deviation, so it is
+ * measured in deviations. */
 static void check_statistics(struct workbench *bench, const struct norm *n, const double *mean,
                              const double *rstd, double mean_limit, double rstd_limit)
 {
@@ -81,8 +82,8 @@ static void layernorm_forward_follows_its_reference(void **state)
     }
 }
 
-/* A mean of hundreds of deviations: mean(x^2) - mean(x)^2 would lose a tenth of the variance. fp32 has
- * the mean to a few of its last places, 6e-5 each, which is the error allowed. */
+/* A mean of hundreds of deviations: mean(x^2) - mean(x)^2 would lose a tenth of the variance. fp32
+ * has the mean to a few of its last places, 6e-5 each, which is the error allowed. */
 static void layernorm_forward_survives_a_large_mean(void **state)
 {
     struct workbench *bench = *state;

@@ -1,8 +1,9 @@
 /* AdamW in its three forms, over several updates, beside one reference.
  *
  * A form is a set of tensors of its own (parameters, masters, moments, state) that starts as the
- * others do and sees the same gradients. The reference makes its own state from the gradients alone, so
- * that norm, clipping, rate and corrections are checked on the way and through what they do. */
+ * others do and sees the same gradients. The reference makes its own state from the gradients
+ * alone, so that norm, clipping, rate and corrections are checked on the way and through what they
+ * do. */
 #include "tests/kernels/families.h"
 #include "tests/kernels/references.h"
 
@@ -74,8 +75,8 @@ static struct tensor *table_make(struct workbench *bench, const struct training 
     return tensor_copy(bench, BYTE, table, rows * (long)sizeof table[0]);
 }
 
-/* Tensors as before the first step: moments 0, parameters rounded from masters. In fp32 the master is
- * the parameter. */
+/* Tensors as before the first step: moments 0, parameters rounded from masters. In fp32 the master
+ * is the parameter. */
 static void optimizer_make(struct workbench *bench, const struct training *training,
                            struct optimizer *optimizer)
 {
@@ -311,8 +312,9 @@ static void adamw_in_three_forms_follows_its_reference(void **state)
     }
 }
 
-/* One bad element among thousands, in the first or in the last tensor, in the second of four updates:
- * that update leaves parameters, masters and moments as they were, and the next goes on from there. */
+/* One bad element among thousands, in the first or in the last tensor, in the second of four
+ * updates: that update leaves parameters, masters and moments as they were, and the next goes on
+ * from there. */
 static void an_update_with_a_gradient_that_is_not_finite_is_skipped(void **state)
 {
     struct workbench *bench = *state;
@@ -348,8 +350,9 @@ static void an_update_with_a_gradient_that_is_not_finite_is_skipped(void **state
     }
 }
 
-/* After one update m / correction1 is the gradient and sqrt(v / correction2) its size, so without decay
- * every weight moves by the rate; and a gradient of nothing but zeros leaves only the decay. */
+/* After one update m / correction1 is the gradient and sqrt(v / correction2) its size, so without
+ * decay every weight moves by the rate; and a gradient of nothing but zeros leaves only the
+ * decay. */
 static void the_first_update_moves_every_weight_by_the_rate(void **state)
 {
     struct workbench *bench = *state;
@@ -475,7 +478,8 @@ static void gradient_norm_finish_follows_its_reference(void **state)
     }
 }
 
-/* Halved by an overflow, doubled by INTERVAL good updates in a row, and no further than to what is finite. */
+/* Halved by an overflow, doubled by INTERVAL good updates in a row, and no further than to what is
+ * finite. */
 static void the_loss_scale_follows_what_overflows(void **state)
 {
     struct workbench *bench = *state;

@@ -113,8 +113,8 @@ static void reference_backward(struct attention *a)
     }
 }
 
-/* Lengths are random, but all of 1 .. tokens where there are so many samples. The elements of k and v
- * that do not count are NaN. */
+/* Lengths are random, but all of 1 .. tokens where there are so many samples. The elements of k and
+ * v that do not count are NaN. */
 static struct attention attention_make(struct workbench *bench, size_t shape, bool with_lengths,
                                        double deviation)
 {

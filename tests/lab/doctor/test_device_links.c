@@ -1,4 +1,5 @@
-/* The ways between two and between eight devices: measured over the stand-ins for CUDA and NVML, and judged. */
+/* The ways between two and between eight devices: measured over the stand-ins for CUDA and NVML,
+ * and judged. */
 #include "harness/lab/doctor/device_links.h"
 
 #include "tests/fixtures/cmocka_prelude.h"

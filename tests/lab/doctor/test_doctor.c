@@ -1,5 +1,5 @@
-/* Rows of `doctor` on machines that are made up: a folder stands for /proc and /sys, and readings of a
- * GPU are given. */
+/* Rows of `doctor` on machines that are made up: a folder stands for /proc and /sys, and readings
+ * of a GPU are given. */
 #include "harness/lab/doctor/checks/checks_output.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/cpu_list.h"
@@ -322,7 +322,8 @@ static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
     }
 }
 
-/* The machine's memory does not help if less is allowed: by a group, one that holds it, or the process's limit. */
+/* The machine's memory does not help if less is allowed: by a group, one that holds it, or the
+ * process's limit. */
 static void memory_is_what_the_process_may_still_take(void **state)
 {
     static const struct {
@@ -738,8 +739,8 @@ static void json_has_the_members_that_programs_read(void **state)
     free(text);
 }
 
-/* Rows are on the page before the next is measured; those that are not applicable for one reason wait
- * for each other and are one line. */
+/* Rows are on the page before the next is measured; those that are not applicable for one reason
+ * wait for each other and are one line. */
 static void rows_are_printed_as_they_come(void **state)
 {
     char *text = NULL;

@@ -1,7 +1,8 @@
 /* The rows of doctor when NVML lacks a function or refuses to answer, over the stand-in for it.
  *
- * A process loads the library once, so each case is a child of this program, in which dlsym() does not find the
- * function (the linker turns its calls into the one here) or the stand-in's function fails. */
+ * A process loads the library once, so each case is a child of this program, in which dlsym() does
+ * not find the function (the linker turns its calls into the one here) or the stand-in's function
+ * fails. */
 #include "harness/device/cuda/libraries/nvml.h"
 #include "harness/fleet/devices/soak_readings.h"
 #include "harness/lab/doctor/gpu.h"
@@ -68,7 +69,8 @@ static bool needs(size_t at, const char *row)
     return false;
 }
 
-/* How many rows are wrong: n/a although they could be told, or the other way round, or without a reason. */
+/* How many rows are wrong: n/a although they could be told, or the other way round, or without a
+ * reason. */
 static int wrong_rows(size_t at)
 {
     static const struct device_properties gpu = { .is_gpu = true };

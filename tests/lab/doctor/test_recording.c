@@ -1,4 +1,5 @@
-/* The row `tracing` of `doctor`: on a device that records, every kernel is recorded, and no other. */
+/* The row `tracing` of `doctor`: on a device that records, every kernel is recorded, and no
+ * other. */
 #include "harness/lab/doctor/recording.h"
 #include "tests/fixtures/lab/cpu_device.h"
 

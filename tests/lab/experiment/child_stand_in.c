@@ -119,8 +119,8 @@ static int is_told_to_trace(int argc, char **argv)
     return 0;
 }
 
-/* As `chokepoint exec NAME ...` is called: the name says what to do. With --trace it is another child,
- * which plays another file. */
+/* As `chokepoint exec NAME ...` is called: the name says what to do. With --trace it is another
+ * child, which plays another file. */
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[2] : "";

@@ -1,8 +1,9 @@
 /* A child of `corpus` whose steps are computed: 100 us, and what wrong settings cost.
  *
- * STAND_IN_COSTS is "loss_every=1:50 launch=eager:20"; the steps of a variant with several of them take the sum, or
- * with STAND_IN_HIDES the largest: one wait hides the other. STAND_IN_FAILS=N makes the N-th timing child fail, and
- * "trace" the tracing one, and with "hang" that leaves half a file and never ends; STAND_IN_COUNT is a file that gets a letter for each timing child. */
+ * STAND_IN_COSTS is "loss_every=1:50 launch=eager:20"; the steps of a variant with several of them
+ * take the sum, or with STAND_IN_HIDES the largest: one wait hides the other. STAND_IN_FAILS=N
+ * makes the N-th timing child fail, and "trace" the tracing one, and with "hang" that leaves half a
+ * file and never ends; STAND_IN_COUNT is a file that gets a letter for each timing child. */
 #include "harness/lab/experiment/own_scenario.h"
 #include "harness/lab/experiment/records.h"
 

@@ -1,5 +1,5 @@
-/* A training run whose times are computed instead of measured, in place of the real one: for the tests
- * of the protocol that measures. Its device is one in name only. */
+/* A training run whose times are computed instead of measured, in place of the real one: for the
+ * tests of the protocol that measures. Its device is one in name only. */
 #ifndef TESTS_MODELLED_TRAINING_H
 #define TESTS_MODELLED_TRAINING_H
 

@@ -1,4 +1,5 @@
-/* The items of a corpus: the same for the same seed, possible, and with as many causes as it says. */
+/* The items of a corpus: the same for the same seed, possible, and with as many causes as it
+ * says. */
 #include "harness/lab/corpus/corpus_draw.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

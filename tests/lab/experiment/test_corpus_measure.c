@@ -1,4 +1,5 @@
-/* The measurements of a corpus's item, with children whose steps are computed (corpus_stand_in.c). */
+/* The measurements of a corpus's item, with children whose steps are computed
+ * (corpus_stand_in.c). */
 #include "harness/lab/corpus/corpus_measure.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -1,4 +1,5 @@
-/* The parent's side: what it makes of what a child sends, whole or not. The stand-in plays a file. */
+/* The parent's side: what it makes of what a child sends, whole or not. The stand-in plays a
+ * file. */
 #include "harness/lab/experiment/parent/arguments.h"
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/experiment/records.h"

@@ -231,8 +231,8 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
     free(ladder);
 }
 
-/* Checkpointing costs time, and bf16 changes the losses: the block leaves both, and sets nothing that a user set
- * to a value of his own. */
+/* Checkpointing costs time, and bf16 changes the losses: the block leaves both, and sets nothing
+ * that a user set to a value of his own. */
 static void the_block_asks_no_price(void **state)
 {
     struct machine machine = { .base_us = 1000, .thorough = true };
@@ -292,7 +292,8 @@ static void an_undecided_fix_is_taken_back(void **state)
     }
 }
 
-/* A graph is refused with the host's clipping and the host's GELU: both go first, though neither is found. */
+/* A graph is refused with the host's clipping and the host's GELU: both go first, though neither is
+ * found. */
 static void what_refuses_a_fix_is_fixed_before_it(void **state)
 {
     static const struct cost costs[] = { { "launch", "eager", "launch_bound", 800 } };
@@ -399,7 +400,8 @@ static void an_interrupt_leaves_what_was_measured(void **state)
     free(ladder);
 }
 
-/* On a CPU and on a GPU; the settings are possible, and each wrong value is that of a scenario with a fix. */
+/* On a CPU and on a GPU; the settings are possible, and each wrong value is that of a scenario with
+ * a fix. */
 static void everything_wrong_is_possible_and_has_fixes(void **state)
 {
     (void)state;

@@ -254,7 +254,8 @@ static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
     assert_false(sent.records[0].fp32[VARIANT_AFTER]);
 }
 
-/* A/A: the order, the pairs and the balance are those of before against after; the settings are not. */
+/* A/A: the order, the pairs and the balance are those of before against after; the settings are
+ * not. */
 static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state)
 {
     struct protocol protocol = protocol_of(6);
@@ -370,8 +371,8 @@ static void warm_up_lasts_until_two_quarters_agree(void **state)
     }
 }
 
-/* Quarters of 2 steps, two of which are within the steps whose losses are compared, and of 3 steps, of
- * which one is. */
+/* Quarters of 2 steps, two of which are within the steps whose losses are compared, and of 3 steps,
+ * of which one is. */
 static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
 {
     static const struct {
@@ -414,7 +415,8 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
     assert_int_equal(sent.records[1].repetition.steps, 400);
 }
 
-/* With quarters of 10 steps after 8 for the losses: 52, 42, ... 2 batches are ready, then none and none. */
+/* With quarters of 10 steps after 8 for the losses: 52, 42, ... 2 batches are ready, then none and
+ * none. */
 static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **state)
 {
     struct protocol protocol = protocol_of(1);
@@ -525,8 +527,9 @@ static void windows_are_as_short_as_the_first_pair_allows(void **state)
     for (int i = 9; i < 15; i++) assert_int_equal(sent.records[i].repetition.steps, 20 * 4);
 }
 
-/* A guard of what `run all` costs: the time of all steps that a timing child runs, if nothing disturbs it. Whatever makes
- * windows, warm-up or the pair that does not count longer for all scenarios must say so here. */
+/* A guard of what `run all` costs: the time of all steps that a timing child runs, if nothing
+ * disturbs it. Whatever makes windows, warm-up or the pair that does not count longer for all
+ * scenarios must say so here. */
 static void a_scenario_takes_few_seconds(void **state)
 {
     static const struct {
@@ -630,8 +633,8 @@ static void a_good_ratio_is_left_alone(void **state)
     assert_int_equal(model.reads, 2);      /* the files, before each */
 }
 
-/* As measured on a Xeon for images of 224 pixels: enlarging small files took longer than decoding, and
- * files of just that size need no resizing. */
+/* As measured on a Xeon for images of 224 pixels: enlarging small files took longer than decoding,
+ * and files of just that size need no resizing. */
 static double decode_of_224(int pixels)
 {
     return 1e3 * (pixels == 224  ? 210
@@ -680,8 +683,8 @@ static void a_disturbed_measurement_is_not_believed(void **state)
     assert_true(true_ratio >= 0.5 && true_ratio <= 0.8);
 }
 
-/* As on a Xeon: files of 56 and of 64 pixels take equally long and give the host too little to do. Those of
- * 72 are right, but other programs slowed the look at one of them. */
+/* As on a Xeon: files of 56 and of 64 pixels take equally long and give the host too little to do.
+ * Those of 72 are right, but other programs slowed the look at one of them. */
 static double decode_in_steps(int pixels)
 {
     return 1e3 * (pixels <= 64 ? 117 : pixels == 72 ? 150 : 200 + 2.0 * (pixels - 80));

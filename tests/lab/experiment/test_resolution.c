@@ -78,8 +78,9 @@ static void what_is_twice_as_far_takes_a_quarter_of_the_time(void **state)
 
 enum { TRIALS = 4000 };
 
-/* A machine: the standard deviation of the ratio of two windows of full length, and of how far a pair is off whatever the
- * length; the share of full windows in which something comes between for 15% of their time. */
+/* A machine: the standard deviation of the ratio of two windows of full length, and of how far a
+ * pair is off whatever the length; the share of full windows in which something comes between for
+ * 15% of their time. */
 static const struct machine {
     const char *name;
     double window, pair, disturbed;
@@ -163,8 +164,8 @@ static struct rates rates_of(const struct machine *machine, const struct protoco
     return rates;
 }
 
-/* At the bound itself each of the two claims is wrong, and may come in 2.5% of runs: 3.3 standard deviations of the
- * simulation are 0.8%. */
+/* At the bound itself each of the two claims is wrong, and may come in 2.5% of runs: 3.3 standard
+ * deviations of the simulation are 0.8%. */
 static void what_is_just_at_its_bound_is_rarely_claimed(void **state)
 {
     const struct protocol protocols[] = { protocol_default(false), protocol_default(true) };

@@ -1,5 +1,5 @@
-/* Each pair of kernels computes the same, and its counts are those that the lesson's arithmetic gives; a lesson whose
- * arithmetic or kernels are wrong is not as foretold. */
+/* Each pair of kernels computes the same, and its counts are those that the lesson's arithmetic
+ * gives; a lesson whose arithmetic or kernels are wrong is not as foretold. */
 #include "harness/lab/lessons/lesson_files.h"
 #include "harness/lab/lessons/lesson_launch.h"
 #include "harness/lab/lessons/lesson_measure.h"

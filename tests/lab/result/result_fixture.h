@@ -7,8 +7,8 @@
 extern const struct device_properties fixture_device;
 extern const struct device_health fixture_health; /* of the CPU device, which tells little */
 
-/* `pairs` repetitions of item_sync whose step takes 1500 us before and 1000 us after, each repetition
- * 1 us longer than the last; half of it is processor time. Steps are 4, samples 32. */
+/* `pairs` repetitions of item_sync whose step takes 1500 us before and 1000 us after, each
+ * repetition 1 us longer than the last; half of it is processor time. Steps are 4, samples 32. */
 void fixture_reproduced(struct scenario_result *result, int pairs);
 
 /* loader_workers, skipped with a reason and without repetitions. */

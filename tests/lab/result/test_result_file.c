@@ -1,5 +1,6 @@
-/* result.json: Google Benchmark's members, what is left out, and that there is a whole file at every
- * moment. With --write DIR this program writes such a file instead, for the tests in Python. */
+/* result.json: Google Benchmark's members, what is left out, and that there is a whole file at
+ * every moment. With --write DIR this program writes such a file instead, for the tests in
+ * Python. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/lab/result/result_file.h"
 #include "harness/text/json.h"

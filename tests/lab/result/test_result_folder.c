@@ -1,5 +1,5 @@
-/* The folder of a run: at every moment its result file and the traces in it belong together, one run at a
- * time writes to it, and nothing of a user's is removed. */
+/* The folder of a run: at every moment its result file and the traces in it belong together, one
+ * run at a time writes to it, and nothing of a user's is removed. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/lab/result/result_file.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -87,7 +87,8 @@ static void refused(const char *why)
     assert_null(file);
 }
 
-/* Writes the traces of item_sync as a run does, on two ranks if `ranks` is, and adds the scenario that names the first's. */
+/* Writes the traces of item_sync as a run does, on two ranks if `ranks` is, and adds the scenario
+ * that names the first's. */
 static void add_of(struct result_file *file, bool ranks)
 {
     const struct result_folder *where = result_file_folder(file);
@@ -320,8 +321,8 @@ static void a_second_run_is_refused_until_the_first_has_ended(void **state)
     assert_names("traces-2");
 }
 
-/* A child that is still there after its parent was killed has the lock open, and the parent could not
- * remove the file. */
+/* A child that is still there after its parent was killed has the lock open, and the parent could
+ * not remove the file. */
 static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
 {
     struct result_file *first = begin(true);

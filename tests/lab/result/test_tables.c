@@ -124,7 +124,8 @@ static void a_reported_step_above_the_peak_is_faster_than_the_hardware(void **st
     fixture_release(&result);
 }
 
-/* A step is not faster than the largest product, so the peak is wrong, for both who are held against it. */
+/* A step is not faster than the largest product, so the peak is wrong, for both who are held
+ * against it. */
 static void a_share_above_the_peak_is_doubtful(void **state)
 {
     const char *reason = "MFU is doubtful: a step computed at 1.25 times the peak, so the device";

@@ -1,4 +1,5 @@
-/* A scenario's traces beside the scenario: which findings count as right, and how a run reports them. */
+/* A scenario's traces beside the scenario: which findings count as right, and how a run reports
+ * them. */
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 #include "harness/lab/result/result_findings.h"
 #include "harness/lab/result/run_table.h"
@@ -19,7 +20,8 @@ static const struct scenario scenario = {
     .tolerated_after = { { "data_loading", ANYWHERE } },
 };
 
-/* "host_sync! data_loading": an exclamation mark is major, none is minor, a question mark information. */
+/* "host_sync! data_loading": an exclamation mark is major, none is minor, a question mark
+ * information. */
 static void put(struct variant_diagnosis *diagnosis, const char *words)
 {
     static const char *const ids[] = { "host_sync", "data_loading", "fp32_matmul", "device_bound" };

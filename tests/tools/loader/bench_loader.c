@@ -1,8 +1,10 @@
-/* Prints what the loader takes per sample, for compare_loaders.py: usage: bench_loader PIXELS SIZE WORKERS BATCHES
+/* Prints what the loader takes per sample, for compare_loaders.py: usage: bench_loader PIXELS SIZE
+ * WORKERS BATCHES
  *
- * The files are the generated set of PIXELS by PIXELS, decoded to SIZE by SIZE with the decoder's own scaling, in batches of
- * 64. After 20 batches BATCHES are timed: nanoseconds of all time, and of the process' threads. The second line is the
- * folder of the files. */
+ * The files are the generated set of PIXELS by PIXELS, decoded to SIZE by SIZE with the decoder's
+ * own scaling, in batches of
+ * 64. After 20 batches BATCHES are timed: nanoseconds of all time, and of the process' threads. The
+ * second line is the folder of the files. */
 #include "harness/base/clock.h"
 #include "harness/engine/data/loader.h"
 

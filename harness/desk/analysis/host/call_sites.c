@@ -237,8 +237,8 @@ static void go_into(struct search *search, const struct candidate *function)
             search->opened[i] = true;
 }
 
-/* A line that calls a library, which calls the user's code back: a loader that calls __getitem__(). If more than half of
- * the cost comes from there, that function is the place. */
+/* A line that calls a library, which calls the user's code back: a loader that calls __getitem__().
+ * If more than half of the cost comes from there, that function is the place. */
 static void follow_back(struct search *search, struct candidate *found)
 {
     struct candidate back;

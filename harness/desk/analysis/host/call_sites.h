@@ -1,9 +1,10 @@
 /* Finds the place in the program that a cost comes from.
  *
- * A cost is time of the loop's thread, or a sum that belongs to such time, such as the idle time after a wait. It is
- * divided among places. Time in a call that is nearly all cost belongs to that function as a whole, the outermost
- * such; of any other call, it belongs to the line of the user's own code that it is under. The place with the most
- * is named; if it is a function most of whose cost comes from one of its lines, that line. */
+ * A cost is time of the loop's thread, or a sum that belongs to such time, such as the idle time
+ * after a wait. It is divided among places. Time in a call that is nearly all cost belongs to that
+ * function as a whole, the outermost such; of any other call, it belongs to the line of the user's
+ * own code that it is under. The place with the most is named; if it is a function most of whose
+ * cost comes from one of its lines, that line. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_SITES_H
 #define HARNESS_DESK_ANALYSIS_HOST_CALL_SITES_H
 
@@ -13,11 +14,12 @@
 /* A call of which a smaller share is the cost does other things as well. */
 #define CALL_SITE_PURE 0.9
 
-/* A part that has this share of the cost of a function stands for it: four fifths, as in Pareto's rule. */
+/* A part that has this share of the cost of a function stands for it: four fifths, as in Pareto's
+ * rule. */
 #define CALL_SITE_MOST 0.8
 
-/* The user's code that a library calls back is the place if it has more than this share of the library's cost: no other code
- * has as much. */
+/* The user's code that a library calls back is the place if it has more than this share of the
+ * library's cost: no other code has as much. */
 #define CALL_SITE_CALLED_BACK 0.5
 
 /* A place with less of the cost explains nothing. */
@@ -38,8 +40,8 @@ struct costly_times {
 /* Empty times are left out. */
 void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_ns, double cost_ns);
 
-/* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost, it is of kind
- * PLACE_UNKNOWN. */
+/* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost,
+ * it is of kind PLACE_UNKNOWN. */
 struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times);
 
 #endif

@@ -1,5 +1,5 @@
-/* Calls are sorted so that a call comes before those in it. One pass with a stack gives each its node, and later
- * passes need no more than these numbers. */
+/* Calls are sorted so that a call comes before those in it. One pass with a stack gives each its
+ * node, and later passes need no more than these numbers. */
 #include "harness/desk/analysis/host/call_tree.h"
 
 #include "harness/base/bisect.h"
@@ -34,8 +34,8 @@ static struct any_call call_at(const struct call_tree *tree, int64_t number)
 
 /* --- The thread --- */
 
-/* A thread's calls follow each other in frames (reader.h). The loop's thread is asked; if it has none, as where
- * steps are marked by another thread, the one with the most. */
+/* A thread's calls follow each other in frames (reader.h). The loop's thread is asked; if it has
+ * none, as where steps are marked by another thread, the one with the most. */
 static void choose_frames(struct call_tree *tree, const struct host_activity *activity)
 {
     const struct trace_file *trace = tree->trace;
@@ -76,7 +76,8 @@ struct growing {
     struct arena *arena, *scratch;
     struct triple_table known;
     uint8_t *owners; /* by name of a frame: enum owner */
-    /* By node, the one of the call that followed when it was called last: in a loop it follows again. */
+    /* By node, the one of the call that followed when it was called last: in a loop it follows
+     * again. */
     uint32_t *followers;
     int64_t follower_room;
     uint32_t last; /* node */

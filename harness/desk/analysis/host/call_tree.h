@@ -1,6 +1,6 @@
-/* The calls of the loop's thread as a tree: calls of the same function from the same line of the same call are one
- * node. They are Python's, if the trace has them (with_stack=True); else annotations and operators take their
- * place. */
+/* The calls of the loop's thread as a tree: calls of the same function from the same line of the
+ * same call are one node. They are Python's, if the trace has them (with_stack=True); else
+ * annotations and operators take their place. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
 #define HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
 
@@ -49,8 +49,8 @@ struct call_segment {
 /* Returns the moment from which on more is to be shown; INT64_MAX: nothing more. */
 typedef int64_t call_segment_visit(void *context, const struct call_segment *segment);
 
-/* Visits all such time from `from_ns` and from the moments on that the visit returns, in order, and perhaps some of the time
- * between. */
+/* Visits all such time from `from_ns` and from the moments on that the visit returns, in order, and
+ * perhaps some of the time between. */
 void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment_visit *visit,
                      void *context);
 

@@ -1,5 +1,5 @@
-/* One sweep per thread with a stack of open events; neighbours that are alike become one segment, so that
- * a trace of deep operators costs little more than its calls. */
+/* One sweep per thread with a stack of open events; neighbours that are alike become one segment,
+ * so that a trace of deep operators costs little more than its calls. */
 #include "harness/desk/analysis/host/host_activity.h"
 
 #include "harness/base/bisect.h"
@@ -13,8 +13,8 @@ struct sweep {
     const struct trace_file *trace;
     struct host_activity *activity;
     const struct timeline *timeline;
-    uint32_t
-        *work_of; /* by event: number of the first work that a call caused, from 1 on; 0: none */
+    /* by event: number of the first work that a call caused, from 1 on; 0: none */
+    uint32_t *work_of;
     struct host_names names;
     bool *awaits; /* by event: a copy's call that lasted while the device did other work */
     struct open_events open;
@@ -83,9 +83,9 @@ static int64_t device_of(const struct timeline *timeline, const struct trace_eve
     return low;
 }
 
-/* A copy may wait in its call until the device has done the work before it: a blocking copy, or one that is
- * called asynchronous and has pageable memory. It did if it began right after that work, and more than half
- * of the call was over by then. */
+/* A copy may wait in its call until the device has done the work before it: a blocking copy, or one
+ * that is called asynchronous and has pageable memory. It did if it began right after that work,
+ * and more than half of the call was over by then. */
 static bool awaited(const struct work *work, int64_t earlier_end_ns)
 {
     const struct trace_event *call = work->call;
@@ -110,9 +110,9 @@ static void find_awaited(struct sweep *sweep, struct arena *scratch)
     }
 }
 
-/* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such a copy
- * goes through a staging buffer, so it returns when it is done whatever the call is named. The times tell
- * whether another copy does. */
+/* A copy to the host waits for the device if it is synchronous, or if its memory is pageable: such
+ * a copy goes through a staging buffer, so it returns when it is done whatever the call is named.
+ * The times tell whether another copy does. */
 static bool copy_waits(const struct sweep *sweep, const struct trace_event *event)
 {
     uint32_t work = sweep->work_of[event - sweep->trace->events];
@@ -216,7 +216,8 @@ static void sweep_over(struct sweep *sweep)
     intervals_merge(&sweep->activity->logging);
 }
 
-/* The loop runs on the thread that marks steps or, where nothing marks them, on the one that launches most. */
+/* The loop runs on the thread that marks steps or, where nothing marks them, on the one that
+ * launches most. */
 static void find_loop(struct host_activity *activity, struct arena *scratch,
                       const struct timeline *timeline)
 {
@@ -256,7 +257,8 @@ static void claim(struct host_activity *activity, const struct first_uses *uses,
     intervals_without(&activity->first_uses, &uses->times, &activity->captures);
 }
 
-/* A host that computes itself waits for messages on its loop's thread while other threads send them. */
+/* A host that computes itself waits for messages on its loop's thread while other threads send
+ * them. */
 static void find_messages(struct host_activity *activity, const struct timeline *timeline)
 {
     for (int64_t i = 0; timeline->host_alone && i < timeline->host_count; i++) {
@@ -273,8 +275,8 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
 {
     const struct trace_file *trace = timeline->trace;
     struct arena *scratch = arena_scratch(arena);
-    /* An event begins and ends at most one segment each. Most of this room is never touched, so it costs no
-     * memory. */
+    /* An event begins and ends at most one segment each. Most of this room is never touched, so it
+     * costs no memory. */
     struct host_activity activity = {
         .items = ARENA_NEW(arena, struct host_segment, 2 * timeline->host_count),
         .waits = ARENA_NEW(arena, const struct trace_event *, timeline->host_count),
@@ -309,7 +311,8 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
 /* The first segment of the thread that ends after the moment, or the first of a later thread. */
 static int64_t first_after(const struct host_activity *activity, uint32_t track, int64_t at_ns)
 {
-    /* One for the loop, one for other threads: whoever asks mostly goes through the trace. Any number is right. */
+    /* One for the loop, one for other threads: whoever asks mostly goes through the trace. Any
+     * number is right. */
     static _Thread_local int64_t near[2];
     const struct host_segment *items = activity->items;
     int64_t low = 0, high = activity->count, *last = &near[track == activity->loop];
@@ -323,8 +326,9 @@ static int64_t first_after(const struct host_activity *activity, uint32_t track,
 static void visit_events(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                          int64_t end_ns, host_piece_visit *visit, void *context);
 
-/* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be busy
- * then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is asked. */
+/* Time in which a thread is outside of every event. If it is not the loop's thread, the loop may be
+ * busy then (PyTorch's backward thread has nothing to do while the loop loads data), so the loop is
+ * asked. */
 static void visit_outside(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                           int64_t end_ns, host_piece_visit *visit, void *context)
 {

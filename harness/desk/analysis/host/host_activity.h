@@ -1,13 +1,13 @@
 /* The activity of host threads at any moment, as far as the trace shows.
  *
- * The innermost of a thread's nested events counts. Everything within loading, logging or saving counts as
- * that, except calls of the runtime within the first two: a loop that reads a loss to log it waits for the
- * device, while a save waits for its own copies. A moment that no event covers is HOST_OUTSIDE: the
- * program's own code, or a thread that sleeps.
+ * The innermost of a thread's nested events counts. Everything within loading, logging or saving
+ * counts as that, except calls of the runtime within the first two: a loop that reads a loss to log
+ * it waits for the device, while a save waits for its own copies. A moment that no event covers is
+ * HOST_OUTSIDE: the program's own code, or a thread that sleeps.
  *
- * Time outside of events, in operators and in calls is launching overhead only if the host is about to launch.
- * First uses (first_uses.h), captures that come again (captures.h) and pauses (pauses.h) are kept apart from
- * that. */
+ * Time outside of events, in operators and in calls is launching overhead only if the host is about
+ * to launch. First uses (first_uses.h), captures that come again (captures.h) and pauses (pauses.h)
+ * are kept apart from that. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
 #define HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
 
@@ -24,8 +24,8 @@ enum host_doing {
     HOST_LAUNCHING,  /* a call that launches, or any other call that none of the following names */
     HOST_COPYING,    /* a copy's call: staging of pageable memory shows here */
     HOST_ALLOCATING, /* of the device or of pinned memory, also releases */
-    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done; on a
-                   * host alone for messages, while no event of its own covers it */
+    HOST_WAITING, /* for the device: synchronisation, and copies and launches that return when done;
+                   * on a host alone for messages, while no event of its own covers it */
     /* Instead of HOST_OUTSIDE, HOST_OPERATOR and HOST_LAUNCHING: */
     HOST_FIRST_USE, /* what is done once */
     HOST_CAPTURING, /* again and again */
@@ -46,11 +46,11 @@ struct host_activity {
     int64_t wait_count;
     bool launches_wait; /* half of the launches or more return when their kernel is done */
     bool has_loop;
-    uint32_t
-        loop; /* the track of the steps, or else that of the most launches; of a host alone, of the most events */
+    uint32_t loop; /* the track of the steps, or else that of the most launches; of a host alone, of
+                      the most events */
     struct intervals first_uses, captures, pauses; /* of all threads, disjoint */
-    struct intervals
-        messages; /* of a host alone, between processes: of all threads, and disjoint from these */
+    /* of a host alone, between processes: of all threads, and disjoint from these */
+    struct intervals messages;
     struct intervals logging; /* of all threads, waits and calls in it included */
     int64_t pause_ns;         /* the shortest pause before an operator that launches (pauses.h) */
 };
@@ -60,8 +60,8 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
                                       const struct first_uses *uses,
                                       const struct captures *captures);
 
-/* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by what
- * the loop's thread did then, since a thread that only helps sleeps in between. */
+/* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by
+ * what the loop's thread did then, since a thread that only helps sleeps in between. */
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                            int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
 

@@ -1,5 +1,5 @@
-/* One pass over the work, which is sorted by start: a gap is where work starts after all work before it has
- * ended. */
+/* One pass over the work, which is sorted by start: a gap is where work starts after all work
+ * before it has ended. */
 #include "harness/desk/analysis/host/idle.h"
 
 #include "harness/base/figures/statistics.h"
@@ -120,8 +120,9 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     sum->longest_ns = interval_later(sum->longest_ns, more->longest_ns);
 }
 
-/* The call in which a thread waits for the device at that moment; NULL: none. PyTorch launches the backward
- * pass from a thread of its own while the loop's thread waits, so the loop is asked too. */
+/* The call in which a thread waits for the device at that moment; NULL: none. PyTorch launches the
+ * backward pass from a thread of its own while the loop's thread waits, so the loop is asked
+ * too. */
 static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t track, int64_t at_ns)
 {
     const struct trace_event *wait = host_activity_wait(sweep->activity, track, at_ns);
@@ -131,9 +132,9 @@ static const struct trace_event *wait_at(const struct sweep *sweep, uint32_t tra
     return wait;
 }
 
-/* Charges a gap to what the host did up to the return of the call that launched its end; the rest, until the
- * work begins, is launching, or if it is an outlier, a stall: the work was queued and waited. The gap is drained if the
- * host was waiting when it began. */
+/* Charges a gap to what the host did up to the return of the call that launched its end; the rest,
+ * until the work begins, is launching, or if it is an outlier, a stall: the work was queued and
+ * waited. The gap is drained if the host was waiting when it began. */
 static void split_host(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     uint32_t track = gap->work != NULL ? gap->work->call->track : sweep->activity->loop;
@@ -150,8 +151,8 @@ static void split_host(struct sweep *sweep, struct idle_time *time, const struct
         ns[HOST_LAUNCHING] += gap->end_ns - called_ns;
 }
 
-/* True if the gap is the device's own: the work had been launched when the gap began, or its call is a
- * blocking copy, which was waiting for this very work. */
+/* True if the gap is the device's own: the work had been launched when the gap began, or its call
+ * is a blocking copy, which was waiting for this very work. */
 static bool was_queued(const struct sweep *sweep, const struct gap *gap)
 {
     const struct trace_event *call = gap->work->call;
@@ -160,8 +161,8 @@ static bool was_queued(const struct sweep *sweep, const struct gap *gap)
            host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
 }
 
-/* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those inside a graph, whose
- * work has one call in common. */
+/* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those inside a
+ * graph, whose work has one call in common. */
 static void take_queued(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     time->queued_ns = time->idle_ns;
@@ -171,8 +172,8 @@ static void take_queued(struct sweep *sweep, struct idle_time *time, const struc
         sweep->queued[sweep->queued_count++] = time->idle_ns;
 }
 
-/* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued, else the
- * host's. */
+/* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued,
+ * else the host's. */
 static struct idle_time split(struct sweep *sweep, const struct gap *gap)
 {
     struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
@@ -208,8 +209,8 @@ static void take(struct sweep *sweep, struct idle_time *time, const struct gap *
         add(step, time);
 }
 
-/* True if the host waits after the last step only. It then waits because the recording ends, which tells
- * nothing about training. */
+/* True if the host waits after the last step only. It then waits because the recording ends, which
+ * tells nothing about training. */
 static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
 {
     const struct steps *steps = sweep->steps;
@@ -220,8 +221,8 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
            wait->start_ns >= steps->items[steps->count - 1].event->end_ns;
 }
 
-/* The window stands for one turn of a loop, so the idle time at its end and at its start is one gap. If the
- * host waited when the first half began, both halves are drained. */
+/* The window stands for one turn of a loop, so the idle time at its end and at its start is one
+ * gap. If the host waited when the first half began, both halves are drained. */
 static void take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
                       int64_t end_ns)
 {
@@ -285,8 +286,8 @@ static void sort_loadings(struct idle *idle, int count)
     stats_sort(idle->loadings, count);
 }
 
-/* The calls, in the order of their work. One that was made before that of earlier work, for another stream, is
- * part of the time up to that one. */
+/* The calls, in the order of their work. One that was made before that of earlier work, for another
+ * stream, is part of the time up to that one. */
 static void sum_host(struct idle *idle, const struct timeline *timeline,
                      const struct host_activity *activity)
 {

@@ -45,8 +45,8 @@ struct idle {
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
-    /* Time of the host in the window, by its doing, from call to call, whether the device was idle or
-     * not. */
+    /* Time of the host in the window, by its doing, from call to call, whether the device was idle
+     * or not. */
     int64_t host_ns[HOST_DOING_COUNT];
 
     /* Free idle time that a typical step has while the host loads, works, copies, captures or

@@ -1,4 +1,5 @@
-/* The events of a thread that are open in a sweep over them (timeline.host), each within the one before. */
+/* The events of a thread that are open in a sweep over them (timeline.host), each within the one
+ * before. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_OPEN_EVENTS_H
 #define HARNESS_DESK_ANALYSIS_HOST_OPEN_EVENTS_H
 
@@ -16,8 +17,9 @@ struct open_events {
 /* Between two moments event number `innermost` was the innermost. */
 typedef void open_events_visit(void *context, int innermost, int64_t start_ns, int64_t end_ns);
 
-/* Closes the events that end before `next` begins, the innermost first, and shows the time from the cursor on, which moves to
- * the beginning of `next`. If `next` is of another thread, or NULL, all events are closed. `visit` may be NULL. */
+/* Closes the events that end before `next` begins, the innermost first, and shows the time from the
+ * cursor on, which moves to the beginning of `next`. If `next` is of another thread, or NULL, all
+ * events are closed. `visit` may be NULL. */
 void open_events_advance(struct open_events *open, const struct trace_event *next,
                          open_events_visit *visit, void *context);
 

@@ -11,8 +11,8 @@ struct sweep {
     int64_t *row_of; /* by name, from 1 on; 0: none */
     bool *asked;     /* by thread */
     struct open_events open;
-    const struct trace_event
-        *owners[OPEN_DEPTH]; /* of the time of open events; NULL: it has another cause */
+    /* of the time of open events; NULL: it has another cause */
+    const struct trace_event *owners[OPEN_DEPTH];
 };
 
 /* Whether an event is launching overhead or other work; its name tells of what else it may be. */

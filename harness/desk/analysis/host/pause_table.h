@@ -1,8 +1,9 @@
 /* Names for what the host did in pauses (pauses.h) while no device worked.
  *
- * A moment belongs to the outermost operator around it, else to the innermost annotation that marks no step,
- * else to a call of the runtime. Threads that launch are asked, and the one that marks steps. The rest of
- * the idle time in pauses is recorded nowhere: the program's own code, or sleep. */
+ * A moment belongs to the outermost operator around it, else to the innermost annotation that marks
+ * no step, else to a call of the runtime. Threads that launch are asked, and the one that marks
+ * steps. The rest of the idle time in pauses is recorded nowhere: the program's own code, or
+ * sleep. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_PAUSE_TABLE_H
 #define HARNESS_DESK_ANALYSIS_HOST_PAUSE_TABLE_H
 

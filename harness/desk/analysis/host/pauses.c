@@ -1,5 +1,5 @@
-/* One pass over the host's events collects launches with their operators; sorted by time, each is compared
- * with the one before. */
+/* One pass over the host's events collects launches with their operators; sorted by time, each is
+ * compared with the one before. */
 #include "harness/desk/analysis/host/pauses.h"
 
 #include "harness/base/sort.h"
@@ -56,7 +56,8 @@ static void collect(struct search *search)
     sort_items(search->launches, search->count, sizeof *search->launches, by_start);
 }
 
-/* Launches that overlap, and calls of the driver within those of the runtime, have no time between them. */
+/* Launches that overlap, and calls of the driver within those of the runtime, have no time between
+ * them. */
 static void find_border(struct search *search, struct arena *scratch)
 {
     int64_t count = 0, end_ns, *lengths = ARENA_NEW(scratch, int64_t, search->count);

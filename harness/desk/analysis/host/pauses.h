@@ -1,15 +1,15 @@
 /* Pauses: times in which the host neither gives the device work nor is about to.
  *
- * Between two launches, of whatever threads, the host prepares the second. The innermost operator around that
- * launch belongs to it, up to PAUSE_SURE_NS. Before that operator a loop that does nothing but launch calls
- * into Python and looks at shapes, which takes about as long every time. Time beyond the usual is a
- * pause: the host works on something else, or sleeps. The border is PAUSE_TIMES the median time between
- * launches, at least PAUSE_LEAST_NS and at most PAUSE_SURE_NS. Traces in which the host does nothing else have
- * 99 of 100 such times below 3.5 medians (H100, BERT; GP100, a toy), 2.6 (MI300X, TimeSformer's forward pass)
- * and 2.1 (V100, ResNet-50).
+ * Between two launches, of whatever threads, the host prepares the second. The innermost operator
+ * around that launch belongs to it, up to PAUSE_SURE_NS. Before that operator a loop that does
+ * nothing but launch calls into Python and looks at shapes, which takes about as long every time.
+ * Time beyond the usual is a pause: the host works on something else, or sleeps. The border is
+ * PAUSE_TIMES the median time between launches, at least PAUSE_LEAST_NS and at most PAUSE_SURE_NS.
+ * Traces in which the host does nothing else have 99 of 100 such times below 3.5 medians (H100,
+ * BERT; GP100, a toy), 2.6 (MI300X, TimeSformer's forward pass) and 2.1 (V100, ResNet-50).
  *
- * Time with a cause of its own (loading, logging, saving, copies, allocations, waits, first uses, captures)
- * is no pause, and does not make one longer.
+ * Time with a cause of its own (loading, logging, saving, copies, allocations, waits, first uses,
+ * captures) is no pause, and does not make one longer.
  *
  * If the host computes itself, operators take the place of launches. */
 #ifndef HARNESS_DESK_ANALYSIS_HOST_PAUSES_H

@@ -12,38 +12,41 @@ bool name_has_one(const char *name, const char *const *parts, size_t count);
 bool name_is_one(const char *name, const char *const *names, size_t count);
 
 /* A kernel that communicates between devices: NCCL, RCCL, HCCL, DeepEP, PyTorch's symmetric-memory
- * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first three
- * (hta/common/types.py). */
+ * (multimem) kernels, and vLLM's and SGLang's own all-reduce. HolisticTraceAnalysis has the first
+ * three (hta/common/types.py). */
 bool name_is_communication(const char *name);
 
-/* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce", "mpi:broadcast". */
+/* An event of the host that communicates between processes: PyTorch's "gloo:all_reduce",
+ * "mpi:broadcast". */
 bool name_is_host_communication(const char *name);
 
-/* An operator or annotation of the host that only a program with a GPU has: messages by NCCL, memory that a stream uses
- * or that is pinned for copies, cuDNN's and MIOpen's operators. */
+/* An operator or annotation of the host that only a program with a GPU has: messages by NCCL,
+ * memory that a stream uses or that is pinned for copies, cuDNN's and MIOpen's operators. */
 bool name_needs_device(const char *name);
 
-/* A kernel that Inductor generates: "triton_poi_fused_convolution_relu_3". Three letters say of which kind its code is, as
- * "poi" that it is pointwise (torch/_inductor/wrapper_benchmark.py, get_kernel_category_by_source_code()). The rest names
- * all operators that it comes from, also products that other kernels compute. */
+/* A kernel that Inductor generates: "triton_poi_fused_convolution_relu_3". Three letters say of
+ * which kind its code is, as "poi" that it is pointwise (torch/_inductor/wrapper_benchmark.py,
+ * get_kernel_category_by_source_code()). The rest names all operators that it comes from, also
+ * products that other kernels compute. */
 bool name_is_of_inductor(const char *name);
 
-/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. Of Inductor's, those from
- * templates ("tem") do, but for attention. */
+/* A kernel that multiplies matrices, or convolves; those with a vector are bound by memory. Of
+ * Inductor's, those from templates ("tem") do, but for attention. */
 bool name_is_product(const char *name);
 
 /* The wait for the next batch: PyTorch's enumerate(DataLoader) and enumerate(DataPipe), as in
- * torch_tb_profiler's event_parser.py, the phase "data", and what a reader names NAME_OF_WAITS: a loop's waits in the
- * operating system for anything but the device and its own threads. */
+ * torch_tb_profiler's event_parser.py, the phase "data", and what a reader names NAME_OF_WAITS: a
+ * loop's waits in the operating system for anything but the device and its own threads. */
 #define NAME_OF_WAITS "system wait: "
 bool name_is_data_loading(const char *name);
 
-/* A phase that writes what training reports ("log"), or its state ("save"), and the annotations that
- * frameworks give them. */
+/* A phase that writes what training reports ("log"), or its state ("save"), and the annotations
+ * that frameworks give them. */
 bool name_is_logging(const char *name);
 bool name_is_saving(const char *name);
 
-/* A call that launches a kernel or a graph: cudaLaunchKernel, cuLaunchKernelEx, hipGraphLaunch ... */
+/* A call that launches a kernel or a graph: cudaLaunchKernel, cuLaunchKernelEx, hipGraphLaunch
+ * ... */
 bool name_is_launch(const char *name);
 
 /* Calls that begin and end a capture: launches between them go into a graph and are not done. */

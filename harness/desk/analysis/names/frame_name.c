@@ -12,8 +12,8 @@ static const char *const libraries[] = {
     "sklearn", "PIL",         "cv2",        "av",        "pyarrow", "tqdm",  "jax",   "functorch",
 };
 
-/* Modules of the standard library that show in profiles: packages by their folder, the others by their file. The
- * recorder of `record` is not the user's code either. */
+/* Modules of the standard library that show in profiles: packages by their folder, the others by
+ * their file. The recorder of `record` is not the user's code either. */
 static const char *const standard[] = {
     "_collections_abc",
     "_pydatetime",
@@ -175,7 +175,8 @@ bool frame_name_is_part(const struct frame_name *name)
     return is_in(name->function, name->function_length, parts, ARRAY_SIZE(parts));
 }
 
-/* Stacks of 2021 begin with the innermost call, later ones with the outermost, which is mostly a module. */
+/* Stacks of 2021 begin with the innermost call, later ones with the outermost, which is mostly a
+ * module. */
 bool frame_name_of_stack(const char *text, struct frame_name *name)
 {
     const char *end = text + strlen(text), *at = text;

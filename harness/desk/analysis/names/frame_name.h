@@ -1,5 +1,5 @@
-/* Takes apart the name of a Python call: "train.py(12): log_loss", "nn.Module: Linear_0", "<built-in method item
- * of Tensor object>"; and a call stack of several such, split by ";". */
+/* Takes apart the name of a Python call: "train.py(12): log_loss", "nn.Module: Linear_0",
+ * "<built-in method item of Tensor object>"; and a call stack of several such, split by ";". */
 #ifndef HARNESS_DESK_ANALYSIS_NAMES_FRAME_NAME_H
 #define HARNESS_DESK_ANALYSIS_NAMES_FRAME_NAME_H
 
@@ -11,8 +11,8 @@
 struct frame_name {
     const char *file; /* NULL: built in, or a module's name */
     size_t file_length;
-    int64_t
-        line; /* the first of the function; where it ran when recording began, or for stacks: the current one */
+    int64_t line; /* the first of the function; where it ran when recording began, or for stacks:
+                     the current one */
     const char *function;
     size_t function_length;
 };
@@ -22,9 +22,9 @@ struct frame_name frame_name_of(const char *text, size_t length);
 /* The innermost call of a stack that is the user's own code; false: none is. */
 bool frame_name_of_stack(const char *text, struct frame_name *name);
 
-/* True for code that people write themselves or adapt: not Python's standard library, not PyTorch, and none of
- * the libraries that training calls for its arithmetic or its progress. PyTorch cuts the folders of sys.path
- * from the names, so the first folder, or the file's name, has to tell. */
+/* True for code that people write themselves or adapt: not Python's standard library, not PyTorch,
+ * and none of the libraries that training calls for its arithmetic or its progress. PyTorch cuts
+ * the folders of sys.path from the names, so the first folder, or the file's name, has to tell. */
 bool frame_name_is_own(const struct frame_name *name);
 
 /* True for a comprehension or a generator expression: Python calls it, but it is part of a line. */

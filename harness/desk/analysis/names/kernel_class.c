@@ -38,9 +38,10 @@ static const struct row rows[] = {
         "_tokens" } }, /* to experts and back */
 };
 
-/* Inductor names a kernel after all that it comes from, also after products and attention beside it: only what it can compute
- * itself counts. "triton_poi" is element-wise, and so is "triton_for", the loop of a foreach operator; "triton_tem" is from a
- * template, of a product or of attention; "triton_red" and "triton_per" reduce. */
+/* Inductor names a kernel after all that it comes from, also after products and attention beside
+ * it: only what it can compute itself counts. "triton_poi" is element-wise, and so is "triton_for",
+ * the loop of a foreach operator; "triton_tem" is from a template, of a product or of attention;
+ * "triton_red" and "triton_per" reduce. */
 static const struct row inductor_rows[] = {
     { CLASS_ELEMENTWISE, { "triton_poi", "triton_for" } },
     { CLASS_PRODUCT, { NULL } }, /* name_is_product() */

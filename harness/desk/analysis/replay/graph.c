@@ -1,5 +1,5 @@
-/* One pass over the calls, in the order of time: each becomes a piece of the host, after those that fill the time since the
- * call before, and is followed by its work. */
+/* One pass over the calls, in the order of time: each becomes a piece of the host, after those that
+ * fill the time since the call before, and is followed by its work. */
 #include "harness/desk/analysis/replay/graph.h"
 
 #include "harness/base/bisect.h"
@@ -14,8 +14,8 @@ enum { CLOCKS_NS = 2000 }; /* host and device time the same moment by so much ap
 
 /* A call of the host and one work that it launched, if any. */
 struct launch {
-    int64_t
-        at_ns; /* when it was made; of work that was launched before the window, its beginning */
+    /* when it was made; of work that was launched before the window, its beginning */
+    int64_t at_ns;
     const struct trace_event *call; /* NULL: it is not in the window */
     const struct work *work;        /* NULL: it launches nothing, but waits or releases memory */
 };
@@ -28,8 +28,8 @@ struct stream_nodes {
 
 /* Delays that are usual. */
 struct delays {
-    int64_t
-        latency_ns; /* from a call's start to its work's, on a stream that has nothing else to do */
+    /* from a call's start to its work's, on a stream that has nothing else to do */
+    int64_t latency_ns;
     int64_t gap_ns; /* between works that are queued */
     int64_t call_ns;
 };
@@ -44,10 +44,10 @@ struct making {
     int16_t *stream_of; /* by track */
     bool *synchronizes; /* by name: calls that wait for the device, and releases, which do so too */
     struct delays delays;
-    int64_t cursor_ns; /* the host's time so far */
-    int64_t
-        awaited_load_ns; /* a load that takes as long waits for workers; INT64_MAX: there are none */
-    int32_t load;        /* the last one, if it waited; GRAPH_NONE */
+    int64_t cursor_ns;       /* the host's time so far */
+    int64_t awaited_load_ns; /* a load that takes as long waits for workers; INT64_MAX: there are
+                                none */
+    int32_t load;            /* the last one, if it waited; GRAPH_NONE */
     int64_t load_end_ns;
     int loads_since; /* that did not wait */
 };
@@ -233,8 +233,8 @@ static struct graph_node *add_host(struct making *making, enum host_doing doing,
     return node;
 }
 
-/* Loads that wait for workers, one after the other, end as far apart as the workers have batches ready, however early the
- * loop asks. */
+/* Loads that wait for workers, one after the other, end as far apart as the workers have batches
+ * ready, however early the loop asks. */
 static void add_load(struct making *making, int64_t duration_ns)
 {
     bool waits = duration_ns >= making->awaited_load_ns;
@@ -304,7 +304,8 @@ static void add_wait(struct making *making, const struct trace_event *call, enum
     node->is_call = true;
 }
 
-/* Sets what held a work up; the other constraints get usual delays. `before` is the work before it on its stream. */
+/* Sets what held a work up; the other constraints get usual delays. `before` is the work before it
+ * on its stream. */
 static void constrain(struct making *making, struct graph_node *node, int32_t before,
                       int32_t sibling)
 {
@@ -343,8 +344,8 @@ static void constrain(struct making *making, struct graph_node *node, int32_t be
     }
 }
 
-/* Threads that run at once are one after the other here, so a work may begin before the piece that launches it: then an
- * earlier piece does. */
+/* Threads that run at once are one after the other here, so a work may begin before the piece that
+ * launches it: then an earlier piece does. */
 static int32_t launcher_of(const struct making *making, int32_t call, int64_t at_ns)
 {
     const struct graph_node *nodes = making->graph->nodes;
@@ -376,8 +377,9 @@ static int32_t add_work(struct making *making, const struct work *work, int32_t 
     return at;
 }
 
-/* Whether a call returned when its work was done, or as pageable memory was on its way. Up to 64 KiB of it to the device are
- * staged at once (CUDA runtime's documentation, API synchronization behavior). */
+/* Whether a call returned when its work was done, or as pageable memory was on its way. Up to 64
+ * KiB of it to the device are staged at once (CUDA runtime's documentation, API synchronization
+ * behavior). */
 static bool is_held(const struct making *making, const struct work *work, enum host_doing doing)
 {
     enum { STAGED_BYTES = 65536 };
@@ -472,7 +474,8 @@ static void add_all(struct making *making)
         add_pieces(making, making->activity->loop, making->graph->end_ns);
 }
 
-/* Work that was launched before the window: where later work of its stream is called, the turn before has it. */
+/* Work that was launched before the window: where later work of its stream is called, the turn
+ * before has it. */
 static void mark_first_turn(struct making *making)
 {
     struct trace_graph *graph = making->graph;

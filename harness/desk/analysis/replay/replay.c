@@ -6,8 +6,8 @@ struct replaying {
     const struct trace_graph *graph;
     double *ends_ns;   /* by node, of this turn */
     double *starts_ns; /* likewise, of pieces of the host */
-    double
-        *streams_ns; /* by stream: when its last work so far ended; before it had any, -INFINITY */
+    /* by stream: when its last work so far ended; before it had any, -INFINITY */
+    double *streams_ns;
     double host_ns;
     struct intervals *busy; /* NULL: nobody asks, or it is the first turn */
 };

@@ -1,4 +1,5 @@
-/* The device's clock beside the host's: work begins after its launch, and a wait ends after the work that it waits for. */
+/* The device's clock beside the host's: work begins after its launch, and a wait ends after the
+ * work that it waits for. */
 #include "harness/base/figures/quantity.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
@@ -8,19 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A launch that found the device idle: when it was called, and how long after that its work began. */
+/* A launch that found the device idle: when it was called, and how long after that its work
+ * began. */
 struct moment {
     int64_t called_ns, after_ns;
 };
 
-/* The time by which a device's clock may be moved: no further back than `least_ns`, or work would begin before its
- * launch, and no further on than `most_ns`, or a wait would end before its work. */
+/* The time by which a device's clock may be moved: no further back than `least_ns`, or work would
+ * begin before its launch, and no further on than `most_ns`, or a wait would end before its
+ * work. */
 struct bounds {
     int64_t *least, *most; /* of each launch, and of each wait */
     int64_t least_count, most_count;
     int64_t least_ns, most_ns;
-    int64_t
-        *queued; /* from the return of each launch to its work: a clock that is late adds to each */
+    /* from the return of each launch to its work: a clock that is late adds to each */
+    int64_t *queued;
     /* The same for launches that found the device idle, and their moments, by start of the work. */
     int64_t *delays;
     struct moment *moments;
@@ -102,8 +105,9 @@ static const enum call_sort *sorts_of(struct arena *scratch, const struct trace_
     return sorts;
 }
 
-/* The end of the work that a wait of a thread waits for at least: that which the thread launched last. On a device of
- * several streams it may be another's, unless it is a copy to the host, which is what threads wait for. */
+/* The end of the work that a wait of a thread waits for at least: that which the thread launched
+ * last. On a device of several streams it may be another's, unless it is a copy to the host, which
+ * is what threads wait for. */
 static void take_waits(struct bounds *bounds, struct arena *scratch,
                        const struct timeline *timeline, int64_t device, bool one_stream)
 {
@@ -178,8 +182,9 @@ static bool are_alike(int64_t shorter_ns, int64_t longer_ns)
     return longer_ns - shorter_ns <= interval_later(CLOCK_ALIKE_NS, shorter_ns / 100);
 }
 
-/* The time that an idle device seems to take until it begins, if its clock is late. A device that stalls now and then is
- * no sign of that, but one whose stalls are alike, though nothing begins sooner, is. 0: the clock is not late. */
+/* The time that an idle device seems to take until it begins, if its clock is late. A device that
+ * stalls now and then is no sign of that, but one whose stalls are alike, though nothing begins
+ * sooner, is. 0: the clock is not late. */
 static int64_t lateness(const struct bounds *bounds)
 {
     int64_t shortest_ns, median_ns;
@@ -207,8 +212,9 @@ static void find_soonest(struct moment soonest[DRIFT_PARTS], const struct bounds
     }
 }
 
-/* The time by which a clock that runs faster than the host's gets ahead: an idle device then seems to begin later and
- * later, in proportion to the time. No clock is wrong by more than a few hundredths. 0: it does not. */
+/* The time by which a clock that runs faster than the host's gets ahead: an idle device then seems
+ * to begin later and later, in proportion to the time. No clock is wrong by more than a few
+ * hundredths. 0: it does not. */
 static int64_t drift_of(const struct bounds *bounds)
 {
     const double most = 0.03;
@@ -259,8 +265,8 @@ static void move_device(struct trace_file *trace, int64_t device, int64_t shift_
     }
 }
 
-/* Everything seems to be late if the clock is: then no work begins soon after its launch. It may also have waited for
- * something that the trace does not show, so this is only a doubt. */
+/* Everything seems to be late if the clock is: then no work begins soon after its launch. It may
+ * also have waited for something that the trace does not show, so this is only a doubt. */
 static void doubt_delays(struct sound_row *row, const struct bounds *bounds, int64_t device)
 {
     int64_t late_ns = lateness(bounds);

@@ -35,10 +35,12 @@ void mend_whole(struct sound_row *row, const struct trace_file *trace)
                  (long long)trace->dropped_count, trace->dropped_count == 1 ? "" : "s");
         say(row, trace->dropped_count, text);
     }
-    /* Writers put one kind of rows after the other, so that what is lost is not the same share of each. */
+    /* Writers put one kind of rows after the other, so that what is lost is not the same share of
+     * each. */
     if (trace->partial)
         row->trust = TRUST_LESS;
-    /* Other rules look at what is missing; only a trace of which much is lost is not worth reading. */
+    /* Other rules look at what is missing; only a trace of which much is lost is not worth
+     * reading. */
     if (trust_without(trace->bad_count + trace->dropped_count,
                       trace->event_count + trace->bad_count + trace->dropped_count) == TRUST_LITTLE)
         row->trust = TRUST_LITTLE;
@@ -85,7 +87,8 @@ COMPARATOR(by_value, uint64_t, COMPARE(*a, *b))
 
 enum { SAMPLES = 4096 };
 
-/* A sample of the numbered rows is looked at, by their hashes, so that of rows that are alike all are in it, or none. */
+/* A sample of the numbered rows is looked at, by their hashes, so that of rows that are alike all
+ * are in it, or none. */
 static bool has_doubles(struct arena *arena, const struct trace_file *trace)
 {
     struct arena *scratch = arena_scratch(arena);

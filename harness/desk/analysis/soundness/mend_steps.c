@@ -73,8 +73,8 @@ static void remove_hole(struct trace_file *trace, const struct interval *hole)
     }
 }
 
-/* Steps whose numbers do not follow, with nothing of the host for most of the time between them: the profiler did not record
- * then. The work of the last step may go on for a while. */
+/* Steps whose numbers do not follow, with nothing of the host for most of the time between them:
+ * the profiler did not record then. The work of the last step may go on for a while. */
 static bool find_hole(struct interval *hole, struct arena *scratch, const struct trace_file *trace,
                       const struct step_mark *before, const struct step_mark *after)
 {
@@ -91,8 +91,8 @@ static bool find_hole(struct interval *hole, struct arena *scratch, const struct
     return hole->end_ns > hole->start_ns;
 }
 
-/* The time between two steps that is no part of the hole, beyond a fiftieth of a step: work that ends late or begins late,
- * which then seems to be idle time of the next step. */
+/* The time between two steps that is no part of the hole, beyond a fiftieth of a step: work that
+ * ends late or begins late, which then seems to be idle time of the next step. */
 static int64_t work_beside(const struct step_mark *before, const struct step_mark *after,
                            const struct interval *hole)
 {
@@ -129,8 +129,8 @@ bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *
 
 /* --- Annotations across a mark --- */
 
-/* The step in which an event begins and after whose end it goes on; NULL: there is none. A mark that begins with the
- * step is around it. */
+/* The step in which an event begins and after whose end it goes on; NULL: there is none. A mark
+ * that begins with the step is around it. */
 static const struct step_mark *crossed(const struct marks *marks, const struct trace_event *event)
 {
     enum { MARK_NS = 1000 }; /* whole microseconds are a unit of traces */

@@ -1,4 +1,5 @@
-/* Device work beside its stream and its calls: its times cannot contradict the order in which things happen. */
+/* Device work beside its stream and its calls: its times cannot contradict the order in which
+ * things happen. */
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/soundness/mends.h"
 
@@ -6,7 +7,8 @@
 
 /* --- Durations --- */
 
-/* Recorders of whole microseconds round a short kernel to nothing: in traces of a V100 of 2021, 7 of 100. */
+/* Recorders of whole microseconds round a short kernel to nothing: in traces of a V100 of 2021, 7
+ * of 100. */
 #define ROUNDED_MOST 0.2
 
 void mend_durations(struct sound_row *row, const struct timeline *timeline)

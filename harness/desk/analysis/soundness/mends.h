@@ -4,7 +4,8 @@
 
 #include "harness/desk/analysis/soundness/soundness.h"
 
-/* The trust in `all` events of which `count` were wrong and could not be mended: a hundredth may be chance. */
+/* The trust in `all` events of which `count` were wrong and could not be mended: a hundredth may be
+ * chance. */
 enum trust trust_without(int64_t count, int64_t all);
 
 /* "1 event is", "7 events are" */

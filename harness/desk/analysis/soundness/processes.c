@@ -19,7 +19,8 @@ static int number_of(const struct processes *processes, int64_t id)
     return -1;
 }
 
-/* Whether the process of that event is a rank: of the host's events, row_process is their process. */
+/* Whether the process of that event is a rank: of the host's events, row_process is their
+ * process. */
 static bool tells_rank(const struct trace_file *trace, const struct trace_event *event)
 {
     int64_t step;
@@ -85,8 +86,8 @@ static int64_t first_call(const struct calls *calls, int64_t correlation)
 
 /* --- Labels --- */
 
-/* Scripts that merge ranks put a label before each number: "[TP1] 4242" and, for its device, "[TP1] 0". The text of a
- * number that was none (kineto_events.c); NULL: it was one, or has no label. */
+/* Scripts that merge ranks put a label before each number: "[TP1] 4242" and, for its device, "[TP1]
+ * 0". The text of a number that was none (kineto_events.c); NULL: it was one, or has no label. */
 static const char *label_of(const struct trace_file *trace, int64_t process)
 {
     const char *text = process < -1 ? trace_file_name(trace, (uint32_t)(-2 - process)) : NULL;
@@ -116,8 +117,9 @@ static int labelled_part(const struct trace_file *trace, const struct processes 
 
 /* --- Streams --- */
 
-/* How well a stream's work fits the calls of a process. Processes count their launches by themselves, so the same number
- * may be a call of each: work cannot begin before its own call, and where the device was idle it begins right after it. */
+/* How well a stream's work fits the calls of a process. Processes count their launches by
+ * themselves, so the same number may be a call of each: work cannot begin before its own call, and
+ * where the device was idle it begins right after it. */
 struct fit {
     int64_t after,
         before; /* pieces of work that begin after and before the process' call of their number */
@@ -212,8 +214,8 @@ static int devices_in_order(const struct event_track **devices, const struct tra
     return count;
 }
 
-/* If calls of two processes fit the same work, one seems to have none. Where there is a device for each process, they are
- * taken in their order then, as launchers start them. */
+/* If calls of two processes fit the same work, one seems to have none. Where there is a device for
+ * each process, they are taken in their order then, as launchers start them. */
 static void settle_by_order(int *parts, struct arena *scratch, const struct trace_file *trace,
                             const struct processes *processes)
 {
@@ -266,8 +268,9 @@ static int64_t count_calls(const struct calls *calls, int64_t first, int64_t cor
     return count;
 }
 
-/* A script that renames the processes of ranks, and not their devices, leaves the work of all on one stream. If each number
- * then has as many pieces of work there as calls, they are each other's, in their order. */
+/* A script that renames the processes of ranks, and not their devices, leaves the work of all on
+ * one stream. If each number then has as many pieces of work there as calls, they are each other's,
+ * in their order. */
 static void share_streams(int32_t *event_part, struct arena *scratch,
                           const struct trace_file *trace, const struct calls *calls)
 {

@@ -1,9 +1,11 @@
-/* Whether a trace can be believed: what is wrong in it, what was mended, and how far its figures can be trusted.
+/* Whether a trace can be believed: what is wrong in it, what was mended, and how far its figures
+ * can be trusted.
  *
- * Recorders, converters and merging scripts write traces that cannot be: work that overlaps within a stream, times of
- * zero, work before its launch, every event twice, steps of two cycles with a hole between. Each check looks for one
- * kind of damage and mends it in the rows of the trace, before anything else looks at them. Damage that cannot be mended
- * lowers the trust, and with it the confidence of findings. */
+ * Recorders, converters and merging scripts write traces that cannot be: work that overlaps within
+ * a stream, times of zero, work before its launch, every event twice, steps of two cycles with a
+ * hole between. Each check looks for one kind of damage and mends it in the rows of the trace,
+ * before anything else looks at them. Damage that cannot be mended lowers the trust, and with it
+ * the confidence of findings. */
 #ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
 #define HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
 
@@ -44,7 +46,8 @@ struct soundness {
     enum trust trust; /* the least of the rows */
 };
 
-/* Mends the trace, whose rows may be fewer and have other times afterwards, and returns its timeline. */
+/* Mends the trace, whose rows may be fewer and have other times afterwards, and returns its
+ * timeline. */
 struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
                                   struct soundness *soundness);
 

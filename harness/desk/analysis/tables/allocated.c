@@ -1,4 +1,5 @@
-/* Sums up to each moment, so that a span costs two searches, which begin where the last one ended. */
+/* Sums up to each moment, so that a span costs two searches, which begin where the last one
+ * ended. */
 #include "harness/desk/analysis/tables/allocated.h"
 
 #include "harness/base/bisect.h"

@@ -1,4 +1,5 @@
-/* The bytes allocated, less those released, between two moments: by PyTorch's caching allocators and ours
+/* The bytes allocated, less those released, between two moments: by PyTorch's caching allocators
+ * and ours
  * ("[memory]" of a trace), on all threads. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H
 #define HARNESS_DESK_ANALYSIS_TABLES_ALLOCATED_H

@@ -30,8 +30,8 @@ struct operator_sweep {
     bool softmax;                      /* one came after it */
 };
 
-/* Scores are a product for each head and sample, so a product of two matrices is that of a layer, and a softmax
- * behind it chooses a class or an expert. */
+/* Scores are a product for each head and sample, so a product of two matrices is that of a layer,
+ * and a softmax behind it chooses a class or an expert. */
 static void look_for_attention(struct operator_sweep *sweep, const struct trace_event *event)
 {
     static const char *const batched[] = { "aten::bmm", "aten::baddbmm" };

@@ -1,17 +1,19 @@
-/* Operators of a host that computes itself: how much of their time is their own cost, and how attention is
- * computed.
+/* Operators of a host that computes itself: how much of their time is their own cost, and how
+ * attention is computed.
  *
- * Each operator costs some time beside its work: dispatch, checks, the allocation of its result, the recording for
- * backward. One element costs as much, so where every operator does little, that cost is all. An operator's
- * self time is its own less that of the operators directly in it. Other programs interrupt a few operators for
- * milliseconds, so each counts with the median of its name. */
+ * Each operator costs some time beside its work: dispatch, checks, the allocation of its result,
+ * the recording for backward. One element costs as much, so where every operator does little, that
+ * cost is all. An operator's self time is its own less that of the operators directly in it. Other
+ * programs interrupt a few operators for milliseconds, so each counts with the median of its
+ * name. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_HOST_OPERATORS_H
 #define HARNESS_DESK_ANALYSIS_TABLES_HOST_OPERATORS_H
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
-/* The most that counts as an operator's own cost. Under PyTorch 2.15's profiler, on one core of an EPYC (Zen 5),
- * operators on a few elements take 0.2 us (a view) to 4 us (a node of backward) of self time. */
+/* The most that counts as an operator's own cost. Under PyTorch 2.15's profiler, on one core of an
+ * EPYC (Zen 5), operators on a few elements take 0.2 us (a view) to 4 us (a node of backward) of
+ * self time. */
 enum { OPERATOR_OWN_NS = 5000 };
 
 struct host_operators {
@@ -19,17 +21,18 @@ struct host_operators {
     double typical_ns; /* sum of all operators' median self times */
     double own_ns;     /* their own cost: the part of each up to OPERATOR_OWN_NS */
 
-    /* Softmax between two batched products of matrices, forward or backward, and the time from product to
-     * product: the scores of attention are there in memory. */
+    /* Softmax between two batched products of matrices, forward or backward, and the time from
+     * product to product: the scores of attention are there in memory. */
     int64_t attention_count, attention_ns;
 
-    /* One element-wise operation each, with a result of its own, which take longer than their own cost. In-place ones
-     * are left out: optimizers update with those, and residuals are added by them. */
+    /* One element-wise operation each, with a result of its own, which take longer than their own
+     * cost. In-place ones are left out: optimizers update with those, and residuals are added by
+     * them. */
     int64_t elementwise_count;
     double elementwise_ns; /* sum of their median self times */
 
-    /* Numbers read from tensors (aten::item). Those that loading and the optimizer read are left out: samples
-     * and counts of steps are the host's on every machine. */
+    /* Numbers read from tensors (aten::item). Those that loading and the optimizer read are left
+     * out: samples and counts of steps are the host's on every machine. */
     int64_t value_count, value_ns;
 };
 

@@ -75,7 +75,8 @@ static void take(struct kernel_row *row, struct means *means, const struct trace
     }
 }
 
-/* Whether no other computation runs beside work number `index`; what came before it ended at `last_ns`. */
+/* Whether no other computation runs beside work number `index`; what came before it ended at
+ * `last_ns`. */
 static bool is_alone(const struct timeline *timeline, int64_t index, int64_t last_ns)
 {
     const struct work *work = timeline->work;

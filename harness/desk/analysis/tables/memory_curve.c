@@ -1,5 +1,5 @@
-/* Points are sorted by device and time. One pass over a device finds its curve and peak, a second one its
- * categories, with a look at them when the peak is reached. */
+/* Points are sorted by device and time. One pass over a device finds its curve and peak, a second
+ * one its categories, with a look at them when the peak is reached. */
 #include "harness/desk/analysis/tables/memory_curve.h"
 
 #include "harness/base/sort.h"

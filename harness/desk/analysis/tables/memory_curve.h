@@ -1,9 +1,9 @@
-/* Memory of devices over time, as the step's allocator reports it: the curve, its peak, and what the peak
- * was made of.
+/* Memory of devices over time, as the step's allocator reports it: the curve, its peak, and what
+ * the peak was made of.
  *
- * If the trace states totals after every block (PyTorch since 1.10, and ours), they are the curve. Otherwise
- * (PyTorch in 2021) the curve is the sum of the blocks since the trace began, and only its changes mean
- * something. Fragmentation is reserved over allocated. */
+ * If the trace states totals after every block (PyTorch since 1.10, and ours), they are the curve.
+ * Otherwise (PyTorch in 2021) the curve is the sum of the blocks since the trace began, and only
+ * its changes mean something. Fragmentation is reserved over allocated. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
 

@@ -1,4 +1,5 @@
-/* One pass chooses the points, a second one follows the categories and notes them at those points. */
+/* One pass chooses the points, a second one follows the categories and notes them at those
+ * points. */
 #include "harness/desk/analysis/tables/memory_samples.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
-/* A device's memory over time in a number of points that a picture can show, in all and by category.
+/* A device's memory over time in a number of points that a picture can show, in all and by
+ * category.
  *
- * If the curve (memory_curve.h) has more, it is cut into parts of equally many points, and of each part
- * the lowest and the highest stay: the peak does. Parts of equal time would not do, since a host that runs
- * ahead allocates for many steps at once. A value holds until the next point. */
+ * If the curve (memory_curve.h) has more, it is cut into parts of equally many points, and of each
+ * part the lowest and the highest stay: the peak does. Parts of equal time would not do, since a
+ * host that runs ahead allocates for many steps at once. A value holds until the next point. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_SAMPLES_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_SAMPLES_H
 

@@ -60,8 +60,8 @@ double mix_share(const struct mix *mix, enum mix_group group)
     return all_ns > 0 ? group_ns(mix, group) / all_ns : (double)NAN;
 }
 
-/* Kernels that the phase "optimizer" launches update the weights, whatever their names. `class` is 0 until the name is
- * classed, and then one more than that. */
+/* Kernels that the phase "optimizer" launches update the weights, whatever their names. `class` is
+ * 0 until the name is classed, and then one more than that. */
 static int kind_of(const struct work *work, const struct intervals *optimizer, int *class,
                    const char *name)
 {

@@ -1,8 +1,9 @@
 /* The mix of a transformer: its device work by kind, beside what is usual.
  *
- * Usual is what Ivanov, Dryden, Ben-Nun, Li and Hoefler measured ("Data Movement Is All You Need", MLSys 2021, table 1):
- * forward and backward of an encoder layer of BERT-large in PyTorch on a V100, in three classes of operators. The shares of a
- * trace that stand beside it are therefore shares of its layers alone, and only of a trace that trains.
+ * Usual is what Ivanov, Dryden, Ben-Nun, Li and Hoefler measured ("Data Movement Is All You Need",
+ * MLSys 2021, table 1): forward and backward of an encoder layer of BERT-large in PyTorch on a
+ * V100, in three classes of operators. The shares of a trace that stand beside it are therefore
+ * shares of its layers alone, and only of a trace that trains.
  *
  * Times are sums of durations, so work that runs beside other work counts twice. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MIX_H
@@ -20,7 +21,8 @@ const char *mix_name(int kind); /* "matrix products" */
 enum mix_group {
     MIX_CONTRACTIONS,   /* products and fused attention */
     MIX_NORMALISATIONS, /* norms and softmax */
-    MIX_ELEMENTWISE, /* the rest of the layers: element-wise work, and reductions such as the gradients of biases */
+    MIX_ELEMENTWISE,    /* the rest of the layers: element-wise work, and reductions such as the
+                           gradients of biases */
     MIX_GROUP_COUNT
 };
 
@@ -31,8 +33,9 @@ extern const char mix_source[];
 struct mix {
     int64_t count[MIX_COUNT], ns[MIX_COUNT]; /* work that counts (timeline_counts()) */
     int64_t all_ns;                          /* the sum of `ns` */
-    /* It has products and norms, and softmax or fused attention at least once for every eight norms: one softmax behind many
-     * norms is that of a classifier. Otherwise there is nothing to compare. */
+    /* It has products and norms, and softmax or fused attention at least once for every eight
+     * norms: one softmax behind many norms is that of a classifier. Otherwise there is nothing to
+     * compare. */
     bool is_transformer;
     bool trains; /* its optimizer shows */
 };

@@ -1,5 +1,6 @@
-/* One sweep per thread finds the operators that count, with a stack of those that are open; nodes of the
- * backward pass are then joined with their operators, and all are counted by what they have in common. */
+/* One sweep per thread finds the operators that count, with a stack of those that are open; nodes
+ * of the backward pass are then joined with their operators, and all are counted by what they have
+ * in common. */
 #include "harness/desk/analysis/tables/operator_kinds.h"
 
 #include "harness/base/bisect.h"
@@ -153,7 +154,8 @@ static void close_items(struct gathering *gathering, const struct trace_event *n
     }
 }
 
-/* Before PyTorch 1.9 nothing is around the backward pass of an operator, which names its forward thread. */
+/* Before PyTorch 1.9 nothing is around the backward pass of an operator, which names its forward
+ * thread. */
 static bool is_node(const struct gathering *gathering, const struct trace_event *event,
                     const struct counted *around)
 {
@@ -282,8 +284,8 @@ COMPARATOR(by_candidates, struct forward_thread, DESCENDING(count))
 
 COMPARATOR(by_nodes, struct numbered_thread, DESCENDING(count))
 
-/* Nodes name the thread of their operator by a number that no other row has, so threads are matched by how
- * much they do: the more operators, the more nodes. */
+/* Nodes name the thread of their operator by a number that no other row has, so threads are matched
+ * by how much they do: the more operators, the more nodes. */
 static void match_threads(struct gathering *gathering)
 {
     for (int64_t i = 0; i < gathering->count; i++) {

@@ -1,16 +1,18 @@
-/* The kinds of layers that take the time: operators grouped by kind, shape, and forward or backward.
+/* The kinds of layers that take the time: operators grouped by kind, shape, and forward or
+ * backward.
  *
- * Counted are operators that are in no other ("aten::linear", not the aten::addmm in it), and nodes of the
- * backward pass ("autograd::engine::evaluate_function: AddmmBackward0"). A node is the backward pass of the
- * operator that was given its sequence number: of those on the forward pass's thread, the last one before it
- * that began with that number or a lower one, because a number is given when a result that needs a gradient is
- * recorded (PyTorch, torch/csrc/autograd/function.h and profiler_kineto.cpp). Its kind and shape are that
- * operator's, and several nodes of one operator are one call. A node without a number, or whose operator is
- * not in the trace, is a kind of its own. Where activations are recomputed, operators in a node count too, and
- * the node without them; so do operators in wrappers, such as DistributedDataParallel.forward.
+ * Counted are operators that are in no other ("aten::linear", not the aten::addmm in it), and nodes
+ * of the backward pass ("autograd::engine::evaluate_function: AddmmBackward0"). A node is the
+ * backward pass of the operator that was given its sequence number: of those on the forward pass's
+ * thread, the last one before it that began with that number or a lower one, because a number is
+ * given when a result that needs a gradient is recorded (PyTorch, torch/csrc/autograd/function.h
+ * and profiler_kineto.cpp). Its kind and shape are that operator's, and several nodes of one
+ * operator are one call. A node without a number, or whose operator is not in the trace, is a kind
+ * of its own. Where activations are recomputed, operators in a node count too, and the node without
+ * them; so do operators in wrappers, such as DistributedDataParallel.forward.
  *
- * Kinds are names without "aten::"; of numbered layers ("block0.qkv") the number is "*". Time is an operator's
- * own and that of everything in it. */
+ * Kinds are names without "aten::"; of numbered layers ("block0.qkv") the number is "*". Time is an
+ * operator's own and that of everything in it. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_OPERATOR_KINDS_H
 #define HARNESS_DESK_ANALYSIS_TABLES_OPERATOR_KINDS_H
 
@@ -32,8 +34,9 @@ struct operator_kinds {
     int64_t device_ns, host_ns; /* of all of them */
 };
 
-/* `row_of`, which may be NULL, becomes an array by event of the trace, the row of an operator that counts, of a call in
- * one, and of what is annotated of a launched graph (replayed.h); -1: of none. */
+/* `row_of`, which may be NULL, becomes an array by event of the trace, the row of an operator that
+ * counts, of a call in one, and of what is annotated of a launched graph (replayed.h); -1: of
+ * none. */
 struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t **row_of);
 

@@ -1,5 +1,5 @@
-/* Operators that state their work are sorted by thread and start. Each product counts for the operator that
- * its call was made in, and operators of equal work become one kind. */
+/* Operators that state their work are sorted by thread and start. Each product counts for the
+ * operator that its call was made in, and operators of equal work become one kind. */
 #include "harness/desk/analysis/tables/products.h"
 
 #include "harness/base/bisect.h"
@@ -12,7 +12,8 @@
 /* If work differs by less, it is not known how time grows with it. */
 #define WORK_RATIO_LEAST 4.0
 
-/* An operator with the products that it launched, or all operators with the same work per product. */
+/* An operator with the products that it launched, or all operators with the same work per
+ * product. */
 struct stated {
     const struct trace_event *event;
     double flops; /* per product */

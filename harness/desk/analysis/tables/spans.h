@@ -1,18 +1,19 @@
-/* Operators, annotations and calls by name, as PyTorch's key_averages() has them: their time on the host, that
- * of the device work they launched, and the memory that they took.
+/* Operators, annotations and calls by name, as PyTorch's key_averages() has them: their time on the
+ * host, that of the device work they launched, and the memory that they took.
  *
- * Spans of a thread nest. Self time on the host (PyTorch's "Self CPU") is a span's own less that of the spans
- * and calls directly in it. A launch belongs to the innermost operator or annotation that its call begins in
- * (self, "Self CUDA") and to every one around (total, "CUDA total"); a call itself has no time on the device. Work that a graph's launch runs
- * belongs to the operators and phases that were captured, where the trace has them (replayed.h).
- * Memory is the sum of what was allocated, less what was released, from a span's start to its end, on whatever
- * thread; self memory is without that of the spans directly in it. (torch/autograd/profiler.py and
+ * Spans of a thread nest. Self time on the host (PyTorch's "Self CPU") is a span's own less that of
+ * the spans and calls directly in it. A launch belongs to the innermost operator or annotation that
+ * its call begins in (self, "Self CUDA") and to every one around (total, "CUDA total"); a call
+ * itself has no time on the device. Work that a graph's launch runs belongs to the operators and
+ * phases that were captured, where the trace has them (replayed.h). Memory is the sum of what was
+ * allocated, less what was released, from a span's start to its end, on whatever thread; self
+ * memory is without that of the spans directly in it. (torch/autograd/profiler.py and
  * profiler_util.py, PyTorch 2.x)
  *
- * As there, profiler::_record_function_enter and its like are left out, and a span that has nothing in it but
- * one span of its own name is one call. Unlike there, if a name is nested in itself otherwise, totals count the
- * outermost only, so no time counts twice; and Python functions are no spans. Steps are not rows: steps.h has
- * them. */
+ * As there, profiler::_record_function_enter and its like are left out, and a span that has nothing
+ * in it but one span of its own name is one call. Unlike there, if a name is nested in itself
+ * otherwise, totals count the outermost only, so no time counts twice; and Python functions are no
+ * spans. Steps are not rows: steps.h has them. */
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_SPANS_H
 #define HARNESS_DESK_ANALYSIS_TABLES_SPANS_H
 
@@ -33,7 +34,8 @@ struct span_row {
     int64_t flops; /* of calls that state them, without those of operators in them; 0: none does */
 };
 
-/* The figure that rows are ordered by, the largest first. PyTorch's names for it (sort_by) are those of spans_order(). */
+/* The figure that rows are ordered by, the largest first. PyTorch's names for it (sort_by) are
+ * those of spans_order(). */
 enum span_order {
     SPANS_BY_DEFAULT, /* the total time on the device; without device work, that on the host */
     SPANS_BY_SELF_DEVICE_TIME_TOTAL,
@@ -59,17 +61,20 @@ struct spans {
 
 struct spans spans_of(struct arena *arena, const struct timeline *timeline);
 
-/* The row of that name that the host called; NULL: none. `begins`: the first row, thus the longest, whose name begins so. */
+/* The row of that name that the host called; NULL: none. `begins`: the first row, thus the longest,
+ * whose name begins so. */
 const struct span_row *spans_find(const struct spans *spans, const struct trace_file *trace,
                                   const char *name, bool begins);
 
-/* Puts in `rows`, an array of spans->count, pointers to the rows in that order; equal ones as they were. */
+/* Puts in `rows`, an array of spans->count, pointers to the rows in that order; equal ones as they
+ * were. */
 void spans_sort(const struct span_row **rows, const struct spans *spans, enum span_order order);
 
 /* "self_cpu_time_total"; "" for SPANS_BY_DEFAULT. */
 const char *span_order_name(enum span_order order);
 
-/* The order of that name. "cuda" or "xpu" in it mean the device, as in PyTorch. False: there is none. */
+/* The order of that name. "cuda" or "xpu" in it mean the device, as in PyTorch. False: there is
+ * none. */
 bool span_order_find(const char *name, enum span_order *order);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "harness/desk/analysis/names/event_names.h"
 
-/* The name of a call tells what it does. A trace has far fewer names than calls, so each name is looked at
- * once. */
+/* The name of a call tells what it does. A trace has far fewer names than calls, so each name is
+ * looked at once. */
 enum does { DOES_OTHER, DOES_BEGIN, DOES_END, DOES_INSTANTIATE };
 
 static enum does by_name(const char *name)
@@ -24,7 +24,8 @@ struct search {
     bool ended;                      /* a capture, since a graph was made last */
 };
 
-/* The innermost operator that contains a time, which ends with the host's event of that number; NULL: none does. */
+/* The innermost operator that contains a time, which ends with the host's event of that number;
+ * NULL: none does. */
 static const struct trace_event *operator_around(const struct timeline *timeline, int64_t number,
                                                  int64_t start_ns)
 {
@@ -54,7 +55,8 @@ static void take(struct search *search, int64_t number, int64_t start_ns)
         intervals_add(taken, start_ns, last->end_ns);
 }
 
-/* A graph that is made of a capture which has no rows: what the operator around has launched until then went into it. */
+/* A graph that is made of a capture which has no rows: what the operator around has launched until
+ * then went into it. */
 static void take_unseen(struct search *search, int64_t number)
 {
     const struct trace_event *made = search->timeline->host[number];
@@ -113,7 +115,8 @@ static void find(struct search *search)
     intervals_merge(&search->captures->taken);
 }
 
-/* True if a step does without a capture, between two that have one: what was captured did not fit later. */
+/* True if a step does without a capture, between two that have one: what was captured did not fit
+ * later. */
 static bool come_back(const struct captures *captures, const struct steps *steps)
 {
     bool begun = false, paused = false;
@@ -130,7 +133,8 @@ static bool come_back(const struct captures *captures, const struct steps *steps
     return false;
 }
 
-/* In every fifth step or more often, so many times that no warm-up explains it, or anew after a step without. */
+/* In every fifth step or more often, so many times that no warm-up explains it, or anew after a
+ * step without. */
 static bool come_again(const struct captures *captures, const struct steps *steps)
 {
     if (steps->count == 0 || captures->count * 5 < steps->count)

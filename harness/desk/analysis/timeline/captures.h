@@ -1,10 +1,12 @@
 /* The times in which threads captured graphs.
  *
- * A capture takes all of the operator around it, as torch.compile has one: before it begins, PyTorch waits for the
- * device, collects garbage and empties its cache (torch.cuda.graph), which has no rows and may take longer.
+ * A capture takes all of the operator around it, as torch.compile has one: before it begins,
+ * PyTorch waits for the device, collects garbage and empties its cache (torch.cuda.graph), which
+ * has no rows and may take longer.
  *
- * Launches within a capture go into the graph and are not done. Captures hold for launches of all threads:
- * PyTorch launches the backward pass from a thread of its own, and that goes into the graph as well. */
+ * Launches within a capture go into the graph and are not done. Captures hold for launches of all
+ * threads: PyTorch launches the backward pass from a thread of its own, and that goes into the
+ * graph as well. */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
 
@@ -13,17 +15,16 @@
 #include "harness/desk/analysis/timeline/timeline.h"
 
 struct captures {
-    int64_t
-        count; /* begun and ended in the trace, by the same thread; or a graph is made in an operator, and
-                    * the trace has no row of its capture */
+    int64_t count; /* begun and ended in the trace, by the same thread; or a graph is made in an
+                    * operator, and the trace has no row of its capture */
     int64_t instantiated;   /* calls that make a graph of one */
     struct intervals times; /* from the call that begins to the end of the one that ends; merged */
     struct intervals taken; /* these times, those of instantiating, and operators around; merged */
     struct intervals idle;  /* the part of `taken` in which no device worked; merged */
 
-    /* Every program that launches graphs captures some. This one is not done with it after a warm-up: there
-     * is one in every fifth step or more, and there are CAPTURES_REPEAT or more, or CAPTURES_ANEW with a step
-     * between them that has none. */
+    /* Every program that launches graphs captures some. This one is not done with it after a
+     * warm-up: there is one in every fifth step or more, and there are CAPTURES_REPEAT or more, or
+     * CAPTURES_ANEW with a step between them that has none. */
     bool again;
 };
 

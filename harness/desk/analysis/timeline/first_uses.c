@@ -1,5 +1,5 @@
-/* Work is sorted by start, so a kernel is used first at the work with which its name is first seen. Calls and
- * spans are found by their names. */
+/* Work is sorted by start, so a kernel is used first at the work with which its name is first seen.
+ * Calls and spans are found by their names. */
 #include "harness/desk/analysis/timeline/first_uses.h"
 
 #include "harness/base/bisect.h"

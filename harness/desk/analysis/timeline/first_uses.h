@@ -1,9 +1,10 @@
-/* A program's one-time work: it captures and instantiates graphs, compiles, loads modules, and launches
- * kernels for the first time, which loads or compiles them. All of that may come late in a trace.
+/* A program's one-time work: it captures and instantiates graphs, compiles, loads modules, and
+ * launches kernels for the first time, which loads or compiles them. All of that may come late in a
+ * trace.
  *
- * The time that the operator around a first launch, or around loading a module, spent before it counts too,
- * unless the operator had launched something else: it was looking for the kernel, or compiling it. Captures
- * that come again and again are not done once (captures.h). */
+ * The time that the operator around a first launch, or around loading a module, spent before it
+ * counts too, unless the operator had launched something else: it was looking for the kernel, or
+ * compiling it. Captures that come again and again are not done once (captures.h). */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
 

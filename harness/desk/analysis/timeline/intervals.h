@@ -1,7 +1,7 @@
 /* Intervals of time as a set: their union, and how much of a given time it covers.
  *
- * A list is merged when it is sorted and its intervals neither touch nor overlap; questions are put to
- * merged lists. An interval contains its start and not its end. */
+ * A list is merged when it is sorted and its intervals neither touch nor overlap; questions are put
+ * to merged lists. An interval contains its start and not its end. */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
 
@@ -44,11 +44,13 @@ void intervals_without(struct intervals *rest, const struct intervals *all,
 /* The first that ends after a moment; `count`: none. */
 int64_t intervals_after(const struct intervals *intervals, int64_t at_ns);
 
-/* How much of the time between two moments a merged list covers, by bisection; whether it covers a moment. */
+/* How much of the time between two moments a merged list covers, by bisection; whether it covers a
+ * moment. */
 int64_t intervals_within_ns(const struct intervals *intervals, int64_t start_ns, int64_t end_ns);
 bool intervals_contain(const struct intervals *intervals, int64_t at_ns);
 
-/* a + b, or the largest number there is: sums over broken traces stay defined. Both are at least 0. */
+/* a + b, or the largest number there is: sums over broken traces stay defined. Both are at least
+ * 0. */
 int64_t intervals_sum_ns(int64_t a, int64_t b);
 
 #endif

@@ -25,9 +25,10 @@ static bool was_queued(const struct work *work)
     return work->call->start_ns <= work->event->start_ns;
 }
 
-/* A launch is in its stream's queue from its call until its work begins, so a queue is longest just before
- * work begins. Issues and work are both sorted by time, so one cursor per stream is enough. `seen` marks
- * the calls that have work; each mark is removed at the call's first work, because a graph is one launch. */
+/* A launch is in its stream's queue from its call until its work begins, so a queue is longest just
+ * before work begins. Issues and work are both sorted by time, so one cursor per stream is enough.
+ * `seen` marks the calls that have work; each mark is removed at the call's first work, because a
+ * graph is one launch. */
 static void find_deepest(struct launches *launches, struct arena *scratch,
                          const struct timeline *timeline, struct issue *issues, int64_t count,
                          bool *seen)
@@ -83,8 +84,9 @@ bool launch_is_held(const struct work *work)
            2 * (event->end_ns - event->start_ns) > call->end_ns - call->start_ns;
 }
 
-/* True if the call is an outlier, and the device had nothing else to do: the work began as soon as it was
- * launched. A graph may well take long to launch, and so does a kernel whose code has to be loaded. */
+/* True if the call is an outlier, and the device had nothing else to do: the work began as soon as
+ * it was launched. A graph may well take long to launch, and so does a kernel whose code has to be
+ * loaded. */
 static bool is_late(const struct trace_file *trace, const struct work *work, bool *known)
 {
     int64_t call_ns = work->call->end_ns - work->call->start_ns;
@@ -107,9 +109,10 @@ static int64_t beyond_mean(const struct launches *launches, int64_t late_ns, int
     return beyond > 0 ? (int64_t)beyond : 0;
 }
 
-/* Counts launches without work; `seen` marks the calls that have work. A driver call inside a runtime call
- * is the same launch, and its work may name either of them; the outer call comes first. Launches into a
- * graph that is being captured are left out: they cause no work themselves. */
+/* Counts launches without work; `seen` marks the calls that have work. A driver call inside a
+ * runtime call is the same launch, and its work may name either of them; the outer call comes
+ * first. Launches into a graph that is being captured are left out: they cause no work
+ * themselves. */
 static void count_lost(struct launches *launches, struct arena *scratch,
                        const struct timeline *timeline, const struct captures *captures,
                        const bool *seen)

@@ -1,5 +1,5 @@
-/* One pass over the work. The line through the shortest of the smallest messages and the shortest of the largest
- * needs no more than these two to be kept. */
+/* One pass over the work. The line through the shortest of the smallest messages and the shortest
+ * of the largest needs no more than these two to be kept. */
 #include "harness/desk/analysis/timeline/messages.h"
 
 #include "harness/desk/analysis/names/event_names.h"
@@ -10,7 +10,8 @@
 /* If sizes differ by less, it is not known how time grows with them. */
 #define BYTES_RATIO_LEAST 4
 
-/* All-reduces of activations (tensor parallelism) have more: a row of them for each of many tokens. */
+/* All-reduces of activations (tensor parallelism) have more: a row of them for each of many
+ * tokens. */
 #define NUMBERS_BYTES (1 << 20)
 
 struct sized {
@@ -33,8 +34,8 @@ struct sweep {
 
 enum message_kind message_kind_of(const char *collective, const char *kernel)
 {
-    /* The names of c10d's process groups, and those of NCCL's kernels. Names that scatter or gather come before
-     * those that they contain. */
+    /* The names of c10d's process groups, and those of NCCL's kernels. Names that scatter or gather
+     * come before those that they contain. */
     static const struct {
         const char *part;
         enum message_kind is;
@@ -105,8 +106,8 @@ static void take_size(struct sweep *sweep, struct sized one)
     sweep->shortest_ns = interval_earlier(sweep->shortest_ns, one.ns);
 }
 
-/* The last rank of a pipeline is done first, and waits for the others where all agree on a number: the norm of all
- * gradients, say. */
+/* The last rank of a pipeline is done first, and waits for the others where all agree on a number:
+ * the norm of all gradients, say. */
 static bool meets_after_pipeline(enum message_kind kind, const struct trace_event *event,
                                  bool in_backward)
 {

@@ -1,5 +1,5 @@
-/* Each phase has one merged list of intervals over the whole trace. A step asks how much of each list it
- * covers, and a call in which list it begins. */
+/* Each phase has one merged list of intervals over the whole trace. A step asks how much of each
+ * list it covers, and a call in which list it begins. */
 #include "harness/desk/analysis/timeline/phases.h"
 
 #include "harness/desk/analysis/names/event_names.h"

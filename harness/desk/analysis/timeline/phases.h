@@ -1,12 +1,14 @@
 /* Phases of steps: the time of each on the host, and that of the device work which it launched.
  *
- * A phase is an annotation inside a step, on the step's thread: of our own names, or those that PyTorch
- * gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks ("save_checkpoint"). Nested annotations count
- * for both of their phases; if both are of one phase, they count once.
+ * A phase is an annotation inside a step, on the step's thread: of our own names, or those that
+ * PyTorch gives by itself ("enumerate(DataLoader)#...", "Optimizer.step#..."), or frameworks
+ * ("save_checkpoint"). Nested annotations count for both of their phases; if both are of one phase,
+ * they count once.
  *
- * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of its own
- * while the caller waits in its annotation, so a call on another thread belongs to "backward" while that
- * lasts, and to no other phase. Durations are summed: work that runs at once on two streams counts twice. */
+ * Work belongs to the phase in which its call begins. PyTorch runs the backward pass on threads of
+ * its own while the caller waits in its annotation, so a call on another thread belongs to
+ * "backward" while that lasts, and to no other phase. Durations are summed: work that runs at once
+ * on two streams counts twice. */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
 

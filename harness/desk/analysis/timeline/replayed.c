@@ -1,5 +1,5 @@
-/* Spans are sorted, and each knows the one around it. A kernel's spans are then the last one that begins before
- * it and those around. */
+/* Spans are sorted, and each knows the one around it. A kernel's spans are then the last one that
+ * begins before it and those around. */
 #include "harness/desk/analysis/timeline/replayed.h"
 
 #include "harness/base/bisect.h"

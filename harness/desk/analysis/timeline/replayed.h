@@ -1,5 +1,5 @@
-/* The operators and phases that launches of captured graphs run: annotations of a stream that name a launch as
- * their cause, which our own traces have (kineto.c). The host calls none of them. */
+/* The operators and phases that launches of captured graphs run: annotations of a stream that name
+ * a launch as their cause, which our own traces have (kineto.c). The host calls none of them. */
 #ifndef HARNESS_DESK_ANALYSIS_TIMELINE_REPLAYED_H
 #define HARNESS_DESK_ANALYSIS_TIMELINE_REPLAYED_H
 
@@ -16,8 +16,8 @@ struct replayed_span {
 struct replayed {
     struct replayed_span *items; /* by stream and start, the outer first */
     int64_t count;
-    int64_t *
-        work_ns; /* by event: of a launch, the work that is in any of them; NULL where there are none */
+    int64_t *work_ns; /* by event: of a launch, the work that is in any of them; NULL where there
+                         are none */
 };
 
 struct replayed replayed_of(struct arena *arena, const struct timeline *timeline);

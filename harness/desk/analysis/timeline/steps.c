@@ -1,5 +1,5 @@
-/* Each part has one merged list of intervals over the whole trace; a step goes through the piece of each
- * list that it covers. */
+/* Each part has one merged list of intervals over the whole trace; a step goes through the piece of
+ * each list that it covers. */
 #include "harness/desk/analysis/timeline/steps.h"
 
 #include "harness/base/bisect.h"
@@ -77,8 +77,8 @@ static void collect(struct intervals *parts, struct arena *scratch, const struct
     for (int part = 0; part < STEP_OTHER; part++) intervals_merge(&parts[part]);
 }
 
-/* Goes through the step from moment to moment: the first part that is under way counts, until it ends or a
- * part with priority begins. */
+/* Goes through the step from moment to moment: the first part that is under way counts, until it
+ * ends or a part with priority begins. */
 static void break_down(struct step *step, const struct intervals *parts)
 {
     int64_t at_ns = step->event->start_ns, until_ns, next[STEP_OTHER];

@@ -29,13 +29,15 @@ static const bool *find_step_names(struct arena *scratch, const struct trace_fil
     return is_step;
 }
 
-/* The order of a thread's events in a sweep with a stack: what contains comes before what is contained, calls last. */
+/* The order of a thread's events in a sweep with a stack: what contains comes before what is
+ * contained, calls last. */
 COMPARATOR_OF_POINTERS(by_place, struct trace_event,
                        ASCENDING(start_ns)
                        ?: COMPARE(trace_event_is_call(a), trace_event_is_call(b))
                        ?: DESCENDING(end_ns) ?: COMPARE(a, b))
 
-/* One thread after the other. A thread's events stand in the file in a few runs that are in order. */
+/* One thread after the other. A thread's events stand in the file in a few runs that are in
+ * order. */
 static void find_host_events(struct timeline *timeline, struct arena *arena,
                              const struct trace_file *trace)
 {
@@ -89,7 +91,8 @@ static const struct trace_event *find_call(struct calls *calls, int64_t correlat
                                                                                : NULL;
 }
 
-/* Copies and memsets that a profiler files under kernels keep their names: "Memcpy", "hipMemcpy". */
+/* Copies and memsets that a profiler files under kernels keep their names: "Memcpy",
+ * "hipMemcpy". */
 static enum work_kind kind_of(const struct trace_event *event, const char *name)
 {
     const char *plain = strncmp(name, "hip", 3) == 0 ? name + 3 : name;

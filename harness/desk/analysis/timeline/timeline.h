@@ -27,10 +27,10 @@ struct timeline {
     int64_t device_count, stream_count;
     int64_t from_ns; /* the first marked step begins: totals leave out what ended before;
                       * INT64_MIN: no step is marked, or steps are not known yet */
-    bool
-        host_alone; /* no device is described, called, at work or `needed`: the host computes itself */
-    /* The name of the first event that only a program with a GPU has, or "backend nccl"; NULL: none.
-     * Without device work its rows are missing. Not looked for where there is some. */
+    bool host_alone; /* no device is described, called, at work or `needed`: the host computes
+                        itself */
+    /* The name of the first event that only a program with a GPU has, or "backend nccl"; NULL:
+     * none. Without device work its rows are missing. Not looked for where there is some. */
     const char *needed;
 };
 
@@ -43,7 +43,8 @@ static inline bool timeline_counts(const struct timeline *timeline, const struct
     return event->end_ns > timeline->from_ns;
 }
 
-/* The usage of all devices as one, by the work that totals count; its part before the first marked step is cut off. */
+/* The usage of all devices as one, by the work that totals count; its part before the first marked
+ * step is cut off. */
 struct usage timeline_counted_usage(const struct timeline *timeline);
 
 /* The device that did most of the work; NULL: none did any. */

@@ -1,6 +1,6 @@
-/* Work comes in order of its start. So of a set of work only its end matters: from the start of the next
- * work to that end the set has no gap. Nothing but that end is kept for each kind, for both kinds of
- * kernels (`kernel`), and for copies and memsets (`memory`). */
+/* Work comes in order of its start. So of a set of work only its end matters: from the start of the
+ * next work to that end the set has no gap. Nothing but that end is kept for each kind, for both
+ * kinds of kernels (`kernel`), and for copies and memsets (`memory`). */
 #include "harness/desk/analysis/timeline/usage.h"
 
 #include "harness/desk/analysis/timeline/intervals.h"

@@ -12,8 +12,8 @@
 
 #include "harness/desk/trace/trace_file.h"
 
-/* A shorter gap before work that was queued in time is the device's own. This is HolisticTraceAnalysis'
- * consecutive_kernel_delay of 30, which it compares with microseconds. */
+/* A shorter gap before work that was queued in time is the device's own. This is
+ * HolisticTraceAnalysis' consecutive_kernel_delay of 30, which it compares with microseconds. */
 enum { IDLE_DEVICE_WAIT_NS = 30000 };
 
 enum idle_cause {

@@ -81,7 +81,8 @@ double benchmark_time_unit(const char *name)
     return NAN;
 }
 
-/* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes it for. */
+/* us in the entry's unit; a missing one is "s", which is what Google Benchmark's compare.py takes
+ * it for. */
 static enum status unit_of(const struct benchmark_file *file, const cJSON *entry, double *unit)
 {
     const char *name = json_text_of(entry, "time_unit");

@@ -1,9 +1,11 @@
-/* A file of benchmark results as Google Benchmark and this program write them, or one of another tool
- * (other_tools.h), read for one metric.
+/* A file of benchmark results as Google Benchmark and this program write them, or one of another
+ * tool (other_tools.h), read for one metric.
  *
- * Rows are benchmarks (row_names.h), each with one value per repetition. Where a file has only aggregates
- * (--benchmark_report_aggregates_only), a row has no values but the median that the file states, or the
- * mean. A repetition that failed or was skipped, took no time, or has no such number gives no value. */
+ * Rows are benchmarks (row_names.h), each with one value per repetition. Where a file has only
+ * aggregates
+ * (--benchmark_report_aggregates_only), a row has no values but the median that the file states, or
+ * the mean. A repetition that failed or was skipped, took no time, or has no such number gives no
+ * value. */
 #ifndef HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
 #define HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
 
@@ -39,8 +41,9 @@ struct benchmark_file {
 #define BENCHMARK_TIME "real_time"
 bool benchmark_metric_is_time(const char *metric); /* real_time and cpu_time, in us */
 
-/* Reads `path`, or `path`/result.json where it is a folder. `metric` is a time or the name of a counter.
- * BAD_INPUT when it is not such a file or has an unknown time unit; IO when it cannot be read. */
+/* Reads `path`, or `path`/result.json where it is a folder. `metric` is a time or the name of a
+ * counter. BAD_INPUT when it is not such a file or has an unknown time unit; IO when it cannot be
+ * read. */
 enum status benchmark_file_read(struct benchmark_file *file, const char *path, const char *metric);
 void benchmark_file_release(struct benchmark_file *file); /* all zero is allowed */
 
@@ -57,11 +60,12 @@ double benchmark_date(const char *text);
 /* us in the unit of that name: ns, us, ms, s; NaN: there is no such unit. */
 double benchmark_time_unit(const char *name);
 
-/* Names of the numbers that the rows of the file have, times first: "real_time, cpu_time, bytes"; may be "". */
+/* Names of the numbers that the rows of the file have, times first: "real_time, cpu_time, bytes";
+ * may be "". */
 void benchmark_file_metrics(const struct benchmark_file *file, char *text, size_t size);
 
-/* The aggregates of a file that has no row, as it has only some of which no time of a run can be told: "max,
- * p99"; "" when there are none. */
+/* The aggregates of a file that has no row, as it has only some of which no time of a run can be
+ * told: "max, p99"; "" when there are none. */
 void benchmark_file_aggregates(const struct benchmark_file *file, char *text, size_t size);
 
 #endif

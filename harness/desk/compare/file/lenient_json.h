@@ -1,5 +1,5 @@
-/* Reading JSON as Google Benchmark writes it: a counter that is not a number is printed as a bare NaN or
- * Infinity, which JSON does not have. Such a word is read as an empty array: no number. */
+/* Reading JSON as Google Benchmark writes it: a counter that is not a number is printed as a bare
+ * NaN or Infinity, which JSON does not have. Such a word is read as an empty array: no number. */
 #ifndef HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
 #define HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
 
@@ -7,8 +7,8 @@
 
 #include <cjson/cJSON.h>
 
-/* The document in the file `path`, for cJSON_Delete(). IO when it cannot be read; BAD_INPUT, with the
- * line, when it is not JSON. */
+/* The document in the file `path`, for cJSON_Delete(). IO when it cannot be read; BAD_INPUT, with
+ * the line, when it is not JSON. */
 enum status lenient_json_read(cJSON **root, const char *path);
 
 #endif

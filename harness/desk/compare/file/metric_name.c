@@ -19,7 +19,8 @@ static const char *const costs[] = {
     "conflict", "barrier",
 };
 
-/* With one of these, a word of a cost says nothing: "memory_bandwidth", "bytes_saved", "miss_rate". */
+/* With one of these, a word of a cost says nothing: "memory_bandwidth", "bytes_saved",
+ * "miss_rate". */
 static const char *const turns[] = {
     "rate",        "throughput", "bandwidth", "speed", "speedup", "efficiency",
     "utilization", "occupancy",  "hit",       "saved", "free",    "reuse",

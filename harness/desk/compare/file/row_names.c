@@ -66,8 +66,8 @@ static long long known(double number)
     return number >= 0 && number < 1e15 ? (long long)number : -1;
 }
 
-/* How often this part of the benchmark came before: the second time, it is of a second benchmark. Repetitions
- * without a number are counted off by as many as the benchmark has. */
+/* How often this part of the benchmark came before: the second time, it is of a second benchmark.
+ * Repetitions without a number are counted off by as many as the benchmark has. */
 static enum status turn_of(struct row_names *names, uint32_t plain, const struct row_key *key,
                            int *turn)
 {
@@ -112,7 +112,8 @@ enum status row_names_take(struct row_names *names, const struct row_key *key, i
 COMPARATOR(by_family, struct identity,
            ASCENDING(plain) ?: ASCENDING(family) ?: ASCENDING(instance) ?: ASCENDING(turn))
 
-/* The rows of one name are numbered in the order of by_family(); *texts are theirs, by their rows. */
+/* The rows of one name are numbered in the order of by_family(); *texts are theirs, by their
+ * rows. */
 static enum status number_rows(const struct row_names *names, struct identity *sorted, char **texts)
 {
     for (int first = 0, end; first < names->count; first = end) {

@@ -85,7 +85,8 @@ static bool next_setting(const char **settings, struct piece *name, struct piece
     return length > 0;
 }
 
-/* The value that `settings` state for a knob, or its healthy value if they do not; no text without a catalogue. */
+/* The value that `settings` state for a knob, or its healthy value if they do not; no text without
+ * a catalogue. */
 static struct piece value_in(const char *settings, struct piece wanted)
 {
     struct piece name, value;

@@ -16,23 +16,24 @@ struct workload {
     double memory;        /* of the device, in bytes; 0: its default; NaN: the file does not say */
 };
 
-/* The scenario of that name in a result file; NULL: the file has none, or is none of `run`. `length` is
- * that of `name`. */
+/* The scenario of that name in a result file; NULL: the file has none, or is none of `run`.
+ * `length` is that of `name`. */
 const cJSON *workload_scenario(const cJSON *root, const char *name, size_t length);
 
 /* The work of the row "item_sync/before", or "item_sync/aa:1". It borrows from the file. */
 struct workload workload_of_row(const cJSON *root, const char *row);
 
-/* Whether two rows did different work, and `text` then says in what: "jpeg_pixels 32 and 96". A knob that
- * only one of two files knows has its healthy value in the other: a version without the knob behaved so. Without a
- * catalogue (catalogue.h), which has the healthy values, it is taken for equal.
- * Rows whose files do not say are taken for equal. */
+/* Whether two rows did different work, and `text` then says in what: "jpeg_pixels 32 and 96". A
+ * knob that only one of two files knows has its healthy value in the other: a version without the
+ * knob behaved so. Without a catalogue (catalogue.h), which has the healthy values, it is taken for
+ * equal. Rows whose files do not say are taken for equal. */
 bool workload_differs(const struct workload *first, const struct workload *second, char *text,
                       size_t size);
 
-/* A number that differs where workload_differs() says so, and where one of the two does not say its memory; 0
- * where the file does not say what was done. A knob at its healthy value counts as if it were not stated. Without a
- * catalogue it counts, so a program without a lab has numbers of its own. */
+/* A number that differs where workload_differs() says so, and where one of the two does not say its
+ * memory; 0 where the file does not say what was done. A knob at its healthy value counts as if it
+ * were not stated. Without a catalogue it counts, so a program without a lab has numbers of its
+ * own. */
 uint64_t workload_fingerprint(const struct workload *work);
 
 #endif

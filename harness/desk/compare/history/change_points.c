@@ -94,9 +94,10 @@ static double block_correlation(const double *scores, int count)
     return squares > 1e-9 * count ? products / squares : 0;
 }
 
-/* How neighbours correlate, beyond doubt; 0: not beyond it. It is the median of blocks, so that a change of
- * state, which is in one of them, is not taken for correlation. In a block the estimate is too small by (1 + 4 r) /
- * BLOCK (Marriott and Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954, 390-402). */
+/* How neighbours correlate, beyond doubt; 0: not beyond it. It is the median of blocks, so that a
+ * change of state, which is in one of them, is not taken for correlation. In a block the estimate
+ * is too small by (1 + 4 r) / BLOCK (Marriott and Pope, "Bias in the estimation of
+ * autocorrelations", Biometrika 41, 1954, 390-402). */
 static double correlation_of(const double *scores, int count)
 {
     enum { BLOCK = 20, BLOCKS_MOST = 64 };
@@ -174,7 +175,8 @@ static int find_split(const struct part *part, double error)
     return best;
 }
 
-/* Adds the splits of values[from .. to - 1] to at[found...]. Returns how many there are then; -1: no memory. */
+/* Adds the splits of values[from .. to - 1] to at[found...]. Returns how many there are then; -1:
+ * no memory. */
 static int find_splits(const double *values, int from, int to, double error, double *scores,
                        int *at, int found)
 {
@@ -230,8 +232,8 @@ double change_chance(const double *scores, int count, int chosen)
     return above / all;
 }
 
-/* The probability of the last window, which is higher (`sign` 1) or lower (-1) than what is before it by `z`
- * deviations. NaN: no memory. The scores get the sign. */
+/* The probability of the last window, which is higher (`sign` 1) or lower (-1) than what is before
+ * it by `z` deviations. NaN: no memory. The scores get the sign. */
 static double recent_chance(struct part *part, double z, int sign)
 {
     double less = discount(part->scores, part->count - CHANGE_WINDOW), chance;
@@ -241,8 +243,8 @@ static double recent_chance(struct part *part, double z, int sign)
     return less < 1 ? fmax(chance, normal_above(z * less)) : chance;
 }
 
-/* How many runs the last state has: where the difference is most plain, up to two windows. Its sign is that of
- * the last window. */
+/* How many runs the last state has: where the difference is most plain, up to two windows. Its sign
+ * is that of the last window. */
 static int recent_length(const struct part *part, int sign)
 {
     double sum = part->scores[part->count - 1], largest = 0;
@@ -263,8 +265,8 @@ static int recent_length(const struct part *part, int sign)
     return best;
 }
 
-/* Whether the last window of a state's `runs` runs is unlike those before: 1 higher, -1 lower, 0 alike; 2: no
- * memory is left. */
+/* Whether the last window of a state's `runs` runs is unlike those before: 1 higher, -1 lower, 0
+ * alike; 2: no memory is left. */
 static int recent_sign(const double *values, int runs, double error, double *scores)
 {
     int beyond = runs - CHANGE_RUNS_LEAST, gap, before, sign;

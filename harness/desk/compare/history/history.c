@@ -29,7 +29,8 @@ struct placed {
     bool shares_name;
 };
 
-/* Compares all that may differ between two series of one machine. Equal texts are equal pointers. */
+/* Compares all that may differ between two series of one machine. Equal texts are equal
+ * pointers. */
 static bool is_same_series(const struct history_entry *one, const struct history_entry *other)
 {
     return one->machine == other->machine && one->row == other->row &&

@@ -292,8 +292,8 @@ void history_file_damages(const struct history_file *history, char *text, size_t
 
 /* --- Adding --- */
 
-/* The best of the repetitions, or the number that stands for them (location.h): the median too where nobody says
- * which of them is the best. */
+/* The best of the repetitions, or the number that stands for them (location.h): the median too
+ * where nobody says which of them is the best. */
 static double value_of(const struct benchmark_row *row, enum better better)
 {
     double best = row->count > 0 && better != BETTER_BY_NAME ? row->values[0] : row->median;
@@ -411,7 +411,8 @@ out:
     return status;
 }
 
-/* Makes the file, and the text read from it, end with a whole line; *bytes is its size before and after. */
+/* Makes the file, and the text read from it, end with a whole line; *bytes is its size before and
+ * after. */
 static enum status mend_end(int descriptor, const char *path, char *text, size_t *bytes,
                             struct history_added *added)
 {

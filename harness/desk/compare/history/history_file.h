@@ -1,6 +1,6 @@
-/* A history: the results of many runs in one file that git can keep. JSON Lines (https://jsonlines.org), one
- * object per run and row; docs/history.md has its members. Lines stand in any order, so that git may
- * merge two histories by taking the lines of both (merge=union). */
+/* A history: the results of many runs in one file that git can keep. JSON Lines
+ * (https://jsonlines.org), one object per run and row; docs/history.md has its members. Lines stand
+ * in any order, so that git may merge two histories by taking the lines of both (merge=union). */
 #ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 #define HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
 
@@ -58,9 +58,10 @@ struct history_adding {
     const char *machine; /* NULL: as each file says (machines.h) */
 };
 
-/* Adds the rows; makes the file where there is none. A row of a date, commit, machine, metric and work that is there is not added again. The
- * rows are added all or not at all, and writers wait for each other. A writer that was killed may leave half
- * a line: the next one moves it to `path`.cut. BAD_INPUT for a file without a date; IO. */
+/* Adds the rows; makes the file where there is none. A row of a date, commit, machine, metric and
+ * work that is there is not added again. The rows are added all or not at all, and writers wait for
+ * each other. A writer that was killed may leave half a line: the next one moves it to `path`.cut.
+ * BAD_INPUT for a file without a date; IO. */
 enum status history_file_add(const char *path, const struct history_adding *adding,
                              struct history_added *added);
 

@@ -15,9 +15,9 @@ void history_check_page(const struct page *page, const struct history *history);
 enum status history_json(const struct history *history, const struct history_file *file,
                          char **text);
 
-/* The course of `count` values in at most `columns` characters, each the median of as many values: blocks of
- * eight heights, or in ASCII. Values that are all equal are drawn at half of the height. `text` has room
- * for 3 bytes per column and a '\0'. */
+/* The course of `count` values in at most `columns` characters, each the median of as many values:
+ * blocks of eight heights, or in ASCII. Values that are all equal are drawn at half of the height.
+ * `text` has room for 3 bytes per column and a '\0'. */
 void history_sparkline(char *text, const double *values, int count, int columns, bool utf8);
 
 #endif

@@ -183,9 +183,9 @@ static int doubled_rank(const double *sorted, int count, double value)
     return 2 * below + equal + 1;
 }
 
-/* The probability that ranks of blocks differ as much by chance, both ways together, in the direction of the means;
- * 1 in the other one. Every choice of base's blocks
- * among all of them is as likely; they are counted by their sum of ranks. Base's values are scaled by `pace`. */
+/* The probability that ranks of blocks differ as much by chance, both ways together, in the
+ * direction of the means; 1 in the other one. Every choice of base's blocks among all of them is as
+ * likely; they are counted by their sum of ranks. Base's values are scaled by `pace`. */
 static double rank_probability(const struct block_means sides[SIDES], double pace)
 {
     enum { ALL = SIDES * STEP_BLOCKS, SUMS = ALL * (ALL + 1) + 1 };
@@ -215,8 +215,8 @@ static double rank_probability(const struct block_means sides[SIDES], double pac
     return fmin(1, 2 * (new->mean > pace * base->mean ? low : high) / all);
 }
 
-/* The change's interval; and the probability of its distance from what `pace` makes of base, where runs differ
- * by `spread_ns` beside what steps do. */
+/* The change's interval; and the probability of its distance from what `pace` makes of base, where
+ * runs differ by `spread_ns` beside what steps do. */
 static void find_noise(const struct making *making, struct part_change *row,
                        const struct match *match, double pace, double spread_ns)
 {
@@ -328,8 +328,8 @@ static bool can_matter(const struct part_change *part, double least_ns)
     return fmax((double)part->ns[SIDE_BASE], (double)part->ns[SIDE_NEW]) >= least_ns;
 }
 
-/* Holm's adjustment: of n parts that can matter the k-th smallest counts n - k + 1 times, and no less than the one
- * before it. */
+/* Holm's adjustment: of n parts that can matter the k-th smallest counts n - k + 1 times, and no
+ * less than the one before it. */
 static void adjust(struct step_change *change, double least_ns)
 {
     double least = 0;

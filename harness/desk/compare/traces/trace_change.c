@@ -108,8 +108,9 @@ static bool trace_change_has_untraced(const struct trace_change *change)
 }
 
 /* A trace is of one stretch of steps. The medians of the windows must differ the same way: by
- * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n) standard deviations
- * (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over sqrt(n). */
+ * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n)
+ * standard deviations (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over
+ * sqrt(n). */
 static bool is_confirmed(const struct trace_change *change)
 {
     const struct untraced *base = &change->untraced[SIDE_BASE], *new = &change->untraced[SIDE_NEW];

@@ -1,8 +1,10 @@
-/* The digest of a trace: all that a diagnosis says of it but for its tables, and what lies beside other ranks, in a line
- * of JSON. A file has a line per trace, in gzip; files that are joined end to end are a file of digests.
+/* The digest of a trace: all that a diagnosis says of it but for its tables, and what lies beside
+ * other ranks, in a line of JSON. A file has a line per trace, in gzip; files that are joined end
+ * to end are a file of digests.
  *
- * A digest is read as a trace without events (trace_file.digest), so that everything that judges traces judges both. Its
- * tables of kernels, operators, memory and gaps are empty, and nothing can be replayed. */
+ * A digest is read as a trace without events (trace_file.digest), so that everything that judges
+ * traces judges both. Its tables of kernels, operators, memory and gaps are empty, and nothing can
+ * be replayed. */
 #ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
 #define HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
 
@@ -28,12 +30,13 @@ enum status digest_write(char **line, struct digest *digest);
 /* A gzip member with these bytes; the caller frees it. OUT_OF_MEMORY. */
 enum status digest_compress(char **bytes, size_t *count, const char *text, size_t length);
 
-/* The numbers of the file itself: rank, world, what is missing. BAD_INPUT: it is no digest of this schema, or damaged. */
+/* The numbers of the file itself: rank, world, what is missing. BAD_INPUT: it is no digest of this
+ * schema, or damaged. */
 enum status digest_take_head(struct trace_file *trace);
 
-/* All of it, in the memory of `arena`; `trace` must live longer. `summary` and `record` may be NULL; without
- * `summary` the head is read, too. BAD_INPUT,
- * OUT_OF_MEMORY. Not within arena_run(). */
+/* All of it, in the memory of `arena`; `trace` must live longer. `summary` and `record` may be
+ * NULL; without `summary` the head is read, too. BAD_INPUT, OUT_OF_MEMORY. Not within
+ * arena_run(). */
 enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
                         struct rank_record *record);
 

@@ -1,8 +1,9 @@
-/* The members of a JSON object, written from a struct or read into it by the same list of calls, so that what one
- * writes the other reads.
+/* The members of a JSON object, written from a struct or read into it by the same list of calls, so
+ * that what one writes the other reads.
  *
- * Reading checks: a member that is missing, or of another type, or out of its range, is the first fault, which is kept,
- * and the value stays as it was. Texts and rows that are read lie in the arena. */
+ * Reading checks: a member that is missing, or of another type, or out of its range, is the first
+ * fault, which is kept, and the value stays as it was. Texts and rows that are read lie in the
+ * arena. */
 #ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_FIELDS_H
 #define HARNESS_DESK_DIAGNOSIS_DIGEST_FIELDS_H
 
@@ -36,8 +37,8 @@ typedef void field_members(struct fields *fields, void *object);
 /* An object that is a member; if it is missing, its struct stays as it was. */
 void field_object(struct fields *fields, const char *name, field_members *members, void *object);
 
-/* An array of objects, one per row of `size` bytes: *count of them when writing, at most `most` when reading. Returns the rows,
- * which are read into `rows`, or into new ones if that is NULL. */
+/* An array of objects, one per row of `size` bytes: *count of them when writing, at most `most`
+ * when reading. Returns the rows, which are read into `rows`, or into new ones if that is NULL. */
 void *field_rows(struct fields *fields, const char *name, void *rows, int64_t *count, size_t size,
                  int64_t most, field_members *members);
 

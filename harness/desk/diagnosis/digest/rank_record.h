@@ -1,8 +1,9 @@
-/* A rank's steps and collectives as a digest holds them, to be laid beside those of thousands of others.
+/* A rank's steps and collectives as a digest holds them, to be laid beside those of thousands of
+ * others.
  *
- * A collective is known on all ranks of its group by the group, its step and its number among the group's in that step.
- * If there are more than a digest has room for, every so many of a step are kept: as all ranks of a group have equally
- * many, they keep the same ones. */
+ * A collective is known on all ranks of its group by the group, its step and its number among the
+ * group's in that step. If there are more than a digest has room for, every so many of a step are
+ * kept: as all ranks of a group have equally many, they keep the same ones. */
 #ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_RANK_RECORD_H
 #define HARNESS_DESK_DIAGNOSIS_DIGEST_RANK_RECORD_H
 
@@ -20,9 +21,9 @@ struct record_group {
     int64_t count;          /* kept */
     int64_t *step;          /* [count], among the record's steps */
     int64_t *start_ns, *ns; /* [count] */
-    int64_t *
-        own_ns; /* [count], since the collective that was kept before, of any group: not in collectives */
-    int64_t *bytes; /* [count]; -1: not stated */
+    int64_t *own_ns; /* [count], since the collective that was kept before, of any group: not in
+                        collectives */
+    int64_t *bytes;  /* [count]; -1: not stated */
 };
 
 /* Times count from `clock_ns`, the beginning of the first step. */

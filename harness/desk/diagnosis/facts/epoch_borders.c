@@ -73,8 +73,8 @@ static double rank_of(const struct step_waits *waits, double wait_ns)
     return (double)waits->count - (double)(below - 1) / 2;
 }
 
-/* The chance that as many steps, drawn at random, have a sum of ranks that is as small. Where steps are few, this
- * normal approximation gives more than the exact chance. */
+/* The chance that as many steps, drawn at random, have a sum of ranks that is as small. Where steps
+ * are few, this normal approximation gives more than the exact chance. */
 static double chance_of_ranks(const struct step_waits *waits, double marks)
 {
     double count = (double)waits->count, sum = 0;
@@ -118,8 +118,8 @@ static double long_wait(const struct step_waits *waits)
     return at < waits->count ? waits->sorted[at] : INFINITY;
 }
 
-/* New workers load their first batches side by side, and the loop waits for some of these. So a step that
- * waits for long, up to BORDER_STEPS after another, belongs to the same border. */
+/* New workers load their first batches side by side, and the loop waits for some of these. So a
+ * step that waits for long, up to BORDER_STEPS after another, belongs to the same border. */
 static bool begins_waiting(const struct step_waits *waits, int64_t step, double long_ns)
 {
     if (waits->wait_ns[step] < long_ns)
@@ -140,8 +140,8 @@ static struct places find_waits(const struct step_waits *waits, double long_ns)
     return places;
 }
 
-/* Whether all long waits are at equal distances: each of half a step or more, and none beside them. Waits that
- * go on for more than BORDER_STEPS are no border's. */
+/* Whether all long waits are at equal distances: each of half a step or more, and none beside them.
+ * Waits that go on for more than BORDER_STEPS are no border's. */
 static bool are_regular(const struct step_waits *waits, const struct places *places, double long_ns)
 {
     for (int64_t i = 0; i < waits->count; i++) {
@@ -155,8 +155,8 @@ static bool are_regular(const struct step_waits *waits, const struct places *pla
     return true;
 }
 
-/* In how many ways `borders` are in `steps` at equal distances, so that one more would be outside on both
- * sides. */
+/* In how many ways `borders` are in `steps` at equal distances, so that one more would be outside
+ * on both sides. */
 static double regular_ways(int64_t steps, int64_t borders)
 {
     double ways = 0;

@@ -1,5 +1,5 @@
-/* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those who
- * keep or print findings and do not make them (findings.h). */
+/* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those
+ * who keep or print findings and do not make them (findings.h). */
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
 
@@ -18,10 +18,11 @@ enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
 
 const char *confidence_name(enum confidence confidence); /* "high" */
 
-/* The figure that a rule compared with its bounds. Where `good` is the larger one, more is better. */
+/* The figure that a rule compared with its bounds. Where `good` is the larger one, more is
+ * better. */
 struct judged {
-    const char
-        *what; /* "lost share of a step"; NULL: nothing that has bounds, or nothing in this trace */
+    /* "lost share of a step"; NULL: nothing that has bounds, or nothing in this trace */
+    const char *what;
     double value, good, bad; /* good up to `good`, bad from `bad` on */
 };
 
@@ -37,13 +38,13 @@ struct finding {
     bool gain_is_most;       /* it would take from the gain, and from the lost time, maybe all */
     bool shares_time;        /* another finding has the same time, whose fault it is */
     bool is_replayed;        /* the gain is that of a replay */
-    double
-        replayed_share; /* the part of what its change gains that is its own; 0: the gain is the lost time */
-    const char *
-        behind; /* id of a rule whose change is taken for made, since it is to be made first; NULL: none */
-    double least_step_ns; /* no step gets shorter by its advice; 0: nothing is known */
-    /* Id of the finding that hides this one, whose numbers are of the step that is left when that one is fixed; NULL:
-     * of the step as it is. */
+    double replayed_share; /* the part of what its change gains that is its own; 0: the gain is the
+                              lost time */
+    const char *behind;    /* id of a rule whose change is taken for made, since it is to be made
+                              first; NULL: none */
+    double least_step_ns;  /* no step gets shorter by its advice; 0: nothing is known */
+    /* Id of the finding that hides this one, whose numbers are of the step that is left when that
+     * one is fixed; NULL: of the step as it is. */
     const char *once_fixed;
     struct judged judged;
     char evidence[480];      /* in numbers, a sentence */
@@ -76,18 +77,19 @@ struct findings {
     int64_t count;
     struct threshold *thresholds; /* of all rules, in the order of their tables; NULL: not kept */
     int64_t threshold_count;
-    char healthy
-        [480]; /* why the trace is thought healthy; "": a finding that is not information stands,
-                        * or the trace does not tell */
+    char healthy[480]; /* why the trace is thought healthy; "": a finding that is not information
+                        * stands, or the trace does not tell */
 };
 
-/* The first that can be fixed: information, which may stand before it, cannot. NULL: there is none. */
+/* The first that can be fixed: information, which may stand before it, cannot. NULL: there is
+ * none. */
 const struct finding *findings_first(const struct findings *findings);
 
 const struct finding *findings_find(const struct findings *findings,
                                     const char *id); /* NULL: it is not among them */
 
-/* The items alone, for whoever needs them longer than the trace's memory is there. OUT_OF_MEMORY. */
+/* The items alone, for whoever needs them longer than the trace's memory is there.
+ * OUT_OF_MEMORY. */
 enum status findings_copy(struct findings *copy, const struct findings *findings);
 void findings_release(struct findings *copy);
 

@@ -35,7 +35,8 @@ static const char *who(const struct facts *facts)
     return facts->summary->timeline.host_alone ? "host" : "device";
 }
 
-/* A title within a sentence: "The device waits" begins small there, "GPU" and "fp32" stay as they are. */
+/* A title within a sentence: "The device waits" begins small there, "GPU" and "fp32" stay as they
+ * are. */
 static void put_title(char *text, size_t size, const char *title)
 {
     snprintf(text, size, "%s", title);

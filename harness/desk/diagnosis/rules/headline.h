@@ -1,7 +1,8 @@
 /* The bottleneck of a run, in a word that programs can read and in a sentence.
  *
- * The word is the bottleneck of the finding that says what limits the run, as findings_limit() chooses it. So the
- * headline never contradicts the findings. If no finding says it, the trace leaves it open. */
+ * The word is the bottleneck of the finding that says what limits the run, as findings_limit()
+ * chooses it. So the headline never contradicts the findings. If no finding says it, the trace
+ * leaves it open. */
 #ifndef HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 #define HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
 

@@ -22,8 +22,8 @@ const struct idle_time *facts_idle(const struct facts *facts);
  * before. */
 double facts_doing_ns(const struct facts *facts, enum host_doing doing);
 
-/* The least time of a step if its host never waits for its device and both share the cores: all of their work, on all
- * cores. 0: they do not, or there is no telling how many there are. */
+/* The least time of a step if its host never waits for its device and both share the cores: all of
+ * their work, on all cores. 0: they do not, or there is no telling how many there are. */
 double facts_least_of_cores_ns(const struct facts *facts);
 
 /* Idle time for loading in a step. */
@@ -50,9 +50,10 @@ bool facts_loading_comes_again(const struct facts *facts);
  * slow may send batches in groups, and the device is idle before the first of each only. */
 bool facts_loading_is_uneven(const struct facts *facts);
 
-/* True if most steps copy a batch from pageable memory to the device: CUDA waits for the stream before such a copy
- * begins (runtime's documentation, API synchronization behavior; 64 KiB and less are staged at once), so whatever the
- * host saves before the copy while the device still works, it then waits for. */
+/* True if most steps copy a batch from pageable memory to the device: CUDA waits for the stream
+ * before such a copy begins (runtime's documentation, API synchronization behavior; 64 KiB and less
+ * are staged at once), so whatever the host saves before the copy while the device still works, it
+ * then waits for. */
 bool facts_batches_are_pageable(const struct facts *facts);
 
 /* True if every second kernel, or more, is followed by a wait for all of the device's work. */

@@ -63,8 +63,8 @@ bool rule_costs_time(const struct rule *rule)
 
 /* --- Facts --- */
 
-/* A call without work and work without a call may be one pair whose numbers differ, so only the excess of
- * such calls counts. */
+/* A call without work and work without a call may be one pair whose numbers differ, so only the
+ * excess of such calls counts. */
 static bool lacks_work(const struct launches *launches)
 {
     int64_t lost = launches->lost_count - launches->orphan_count;
@@ -267,8 +267,8 @@ static double replayed_ns(const struct finding *finding, const struct facts *fac
     return facts_saved_ns(&left, rule_find(finding->id));
 }
 
-/* Whether the change leaves the device's work as long as it is, so that at most the idle time is lost. A turn that is replayed
- * may have more of that than the window, whose ends are left out. */
+/* Whether the change leaves the device's work as long as it is, so that at most the idle time is
+ * lost. A turn that is replayed may have more of that than the window, whose ends are left out. */
 static bool leaves_work(const struct rule *rule)
 {
     return rule->site != SITE_COPIES && rule->site != SITE_PAGEABLE_COPIES &&

@@ -31,7 +31,8 @@
  * after it. */
 #define RULE_BUSY_GOOD 0.7
 
-/* Fewer kernels and copies in a trace show no pattern, whether or not steps are marked around them. */
+/* Fewer kernels and copies in a trace show no pattern, whether or not steps are marked around
+ * them. */
 enum { RULE_WORK_LEAST = 10 };
 
 /* A kernel that takes longer has enough work: starting and ending it, a few us, no longer count. */
@@ -41,7 +42,8 @@ enum { FACTS_FIXED_MOST = 9 };
 
 enum { FACTS_KNOWN_MOST = 64 };
 
-/* The times of turns that were replayed: rules, and what judges their findings, ask for the same ones. */
+/* The times of turns that were replayed: rules, and what judges their findings, ask for the same
+ * ones. */
 struct known_turns {
     struct known_turn {
         const struct rule *rules[2 * FACTS_FIXED_MOST]; /* in order; NULL behind the last */
@@ -65,14 +67,15 @@ struct facts {
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
-    /* Rules whose changes are taken for made, and what a turn of the loop takes with them (replay.h). */
+    /* Rules whose changes are taken for made, and what a turn of the loop takes with them
+     * (replay.h). */
     const struct rule *fixed[FACTS_FIXED_MOST];
     int fixed_count;
     struct known_turns *known; /* without such changes; NULL: none are kept */
     double turn_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
-    struct held
-        *keep; /* takes the answers of the rules (held.h); NULL, mostly: nobody wants them */
+    /* takes the answers of the rules (held.h); NULL, mostly: nobody wants them */
+    struct held *keep;
 };
 
 /* Gathered to find the place in the program that a cost comes from (finding_place.h). */
@@ -114,9 +117,10 @@ struct rule {
     enum finding_site site;
     bool asks_ranks; /* it looks at other ranks of the run */
 
-    /* The change of its advice, as a replay makes it, whose gain is the predicted gain: what it alters in the trace's graph,
-     * with the facts as its context, or else the device time per step that it takes from all computation. Both NULL:
-     * nothing that a replay knows, and the gain is the lost time. */
+    /* The change of its advice, as a replay makes it, whose gain is the predicted gain: what it
+     * alters in the trace's graph, with the facts as its context, or else the device time per step
+     * that it takes from all computation. Both NULL: nothing that a replay knows, and the gain is
+     * the lost time. */
     replay_alter *alter;
     double (*saved_computing_ns)(const struct facts *facts);
 };
@@ -138,34 +142,38 @@ extern const struct rule rules_of_memory[], rules_of_launches[], rules_of_loadin
 
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which);
 
-/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL. It is cut to the step,
- * with low confidence. False: below RULE_SHARE_LEAST. */
+/* Sets the lost time, and with it severity and gain: by RULE_SHARE_MAJOR and RULE_SHARE_CRITICAL.
+ * It is cut to the step, with low confidence. False: below RULE_SHARE_LEAST. */
 bool finding_costs(struct finding *finding, const struct facts *facts, double lost_ns);
 
 /* The same with another least share. */
 bool finding_costs_from(struct finding *finding, const struct facts *facts, double lost_ns,
                         double least);
 
-/* The same for rules whose change a replay can make (rule_is_replayed()), if the symptom takes `touched_ns` of the step: the
- * lost time is what a replay with that change gains, the finding's share of it and down to its least step. If that is below
- * RULE_SHARE_LEAST, the finding informs. Without a replay the lost time is `touched_ns`. */
+/* The same for rules whose change a replay can make (rule_is_replayed()), if the symptom takes
+ * `touched_ns` of the step: the lost time is what a replay with that change gains, the finding's
+ * share of it and down to its least step. If that is below RULE_SHARE_LEAST, the finding informs.
+ * Without a replay the lost time is `touched_ns`. */
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns);
 
-/* The time of a turn with the changes of `count` rules, at most FACTS_FIXED_MOST, after those that are taken for made; and
- * the device's work in it, which is not merged yet. `busy` may be NULL. */
+/* The time of a turn with the changes of `count` rules, at most FACTS_FIXED_MOST, after those that
+ * are taken for made; and the device's work in it, which is not merged yet. `busy` may be NULL. */
 double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
                      struct intervals *busy);
 
-/* The time that a step gains by a rule's change, or by several together; less than 0: it gets longer. */
+/* The time that a step gains by a rule's change, or by several together; less than 0: it gets
+ * longer. */
 double facts_saved_ns(const struct facts *facts, const struct rule *rule);
 double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
                                int count);
 
-/* Takes a rule's change for made, and the step for as much shorter. Nothing happens if FACTS_FIXED_MOST are. */
+/* Takes a rule's change for made, and the step for as much shorter. Nothing happens if
+ * FACTS_FIXED_MOST are. */
 void facts_fix(struct facts *facts, const struct rule *rule);
 
-/* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost time or less. The gain goes
- * by that, and all else by the lost time, so what a step loses is counted once. */
+/* After a cost that is a finding: its advice takes `saved_ns` out of a step, more than the lost
+ * time or less. The gain goes by that, and all else by the lost time, so what a step loses is
+ * counted once. */
 void finding_saves(struct finding *finding, const struct facts *facts, double saved_ns);
 
 /* Notes the figure that a rule compares with bounds other than those of finding_costs(), for the
@@ -180,8 +188,8 @@ void finding_says(struct finding *finding, const char *format, ...)
 /* Makes it a finding that only informs: it costs nothing and gains nothing. */
 void finding_informs(struct finding *finding);
 
-/* Whether the device shares the host's cores, as the CPU device does, so that its kernels may take the core of any call; or is
- * a GPU, which leaves them to the host. Neither: there is no device. */
+/* Whether the device shares the host's cores, as the CPU device does, so that its kernels may take
+ * the core of any call; or is a GPU, which leaves them to the host. Neither: there is no device. */
 bool facts_on_host_cores(const struct facts *facts);
 bool facts_on_gpu(const struct facts *facts);
 
@@ -189,9 +197,9 @@ bool facts_on_gpu(const struct facts *facts);
  * else step_ns. */
 double facts_whole_ns(const struct facts *facts);
 
-/* How long a step that takes `traced_ns` in the trace with the changes of `count` rules would take without a tracer: as much
- * shorter as the recorded one. A tracer makes calls of the host longer, not a GPU's kernels, so these take what the changes
- * leave them. */
+/* How long a step that takes `traced_ns` in the trace with the changes of `count` rules would take
+ * without a tracer: as much shorter as the recorded one. A tracer makes calls of the host longer,
+ * not a GPU's kernels, so these take what the changes leave them. */
 double facts_untraced_ns(const struct facts *facts, double traced_ns,
                          const struct rule *const *rules, int count);
 
@@ -206,12 +214,12 @@ double facts_device_share(const struct facts *facts);
  * operators. */
 double facts_computing_share(const struct facts *facts);
 
-/* True if the device, or a host that is alone, is busy for RULE_BUSY_GOOD of a step or more, most of that
- * with kernels. */
+/* True if the device, or a host that is alone, is busy for RULE_BUSY_GOOD of a step or more, most
+ * of that with kernels. */
 bool facts_device_sets_pace(const struct facts *facts);
 
-/* True if a device waits for its host, which is busy with more than that: what saves device time may then save
- * nothing, because the host takes as long all the same. */
+/* True if a device waits for its host, which is busy with more than that: what saves device time
+ * may then save nothing, because the host takes as long all the same. */
 bool facts_host_sets_pace(const struct facts *facts);
 
 /* True if the trace has so little work that shares of it mean nothing: a handful of kernels (or

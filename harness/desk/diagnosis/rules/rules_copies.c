@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* From the CUDA runtime's documentation (API synchronization behavior): a transfer from pageable memory of
- * up to 64 KB is staged at once; a larger one may hold the host up. */
+/* From the CUDA runtime's documentation (API synchronization behavior): a transfer from pageable
+ * memory of up to 64 KB is staged at once; a larger one may hold the host up. */
 enum { SMALL_BYTES = 65536 };
 
 /* Copies of one direction, per step. */
@@ -63,7 +63,8 @@ static double idle_in_calls(const struct facts *facts)
     return facts_doing_ns(facts, HOST_COPYING);
 }
 
-/* Copies that cost their own time and that in their calls. Those that go on at once are one time. */
+/* Copies that cost their own time and that in their calls. Those that go on at once are one
+ * time. */
 static bool cost_with_calls(struct finding *finding, const struct facts *facts, double copies_ns)
 {
     double exposed = (double)facts->summary->usage.copy_exposed_ns / facts->steps;
@@ -82,8 +83,9 @@ static bool is_batch(const struct facts *facts, const struct graph_node *node, b
            !(pageable && event->bytes >= 0 && event->bytes <= SMALL_BYTES);
 }
 
-/* A copy goes on beside all other work, in time for it, and its call returns at once. From pinned memory it takes half the
- * time (Harris: How to Optimize Data Transfers in CUDA C/C++, NVIDIA, 2012). */
+/* A copy goes on beside all other work, in time for it, and its call returns at once. From pinned
+ * memory it takes half the time (Harris: How to Optimize Data Transfers in CUDA C/C++, NVIDIA,
+ * 2012). */
 static void copy_beside(const struct facts *facts, const struct trace_graph *graph, int64_t at,
                         struct graph_node *node, bool pageable)
 {
@@ -111,7 +113,8 @@ static void copy_ahead(const void *context, const struct trace_graph *graph, int
     copy_beside(context, graph, at, node, false);
 }
 
-/* One copy for all: what each costs beside its bytes is small, and no call waits for it any more. */
+/* One copy for all: what each costs beside its bytes is small, and no call waits for it any
+ * more. */
 static void copy_at_once(const void *context, const struct trace_graph *graph, int64_t at,
                          struct graph_node *node)
 {
@@ -189,8 +192,8 @@ static double pinned_share(const struct facts *facts, const struct copies *copie
     return all > 0 ? (copies->ns - copies->pageable_ns) / all : 0;
 }
 
-/* Copies that go on beside all else still take their own time, so a step that is little but copies gains little from
- * that: there the copies themselves are to be fewer. */
+/* Copies that go on beside all else still take their own time, so a step that is little but copies
+ * gains little from that: there the copies themselves are to be fewer. */
 static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_between(facts);
@@ -232,8 +235,8 @@ static bool is_copy(const struct facts *facts, const struct work *work, const ch
            strstr(trace_file_name(facts->summary->trace, work->event->name), direction) != NULL;
 }
 
-/* A round trip is a copy to the host that is followed at once by a copy to the device, with kernels before
- * and after both in the same step. */
+/* A round trip is a copy to the host that is followed at once by a copy to the device, with kernels
+ * before and after both in the same step. */
 static struct trips find_trips(const struct facts *facts)
 {
     const struct timeline *timeline = &facts->summary->timeline;
@@ -275,8 +278,8 @@ static bool judge_host_round_trip(struct finding *finding, const struct facts *f
 
 /* --- Copies on the device --- */
 
-/* Time per step in which the device copies to itself and computes nothing. A message to other ranks beside such a copy hides
- * nothing of it: what is computed next waits for the copy. */
+/* Time per step in which the device copies to itself and computes nothing. A message to other ranks
+ * beside such a copy hides nothing of it: what is computed next waits for the copy. */
 static double uncovered_ns(const struct facts *facts)
 {
     const struct timeline *timeline = &facts->summary->timeline;

@@ -11,8 +11,8 @@
 
 /* --- Kernels by name --- */
 
-/* Parts of the names of kernels in types of 16 bits and less, or on matrix units. Kernels of Composable Kernel name
- * the type of sums as well, so they do not tell. */
+/* Parts of the names of kernels in types of 16 bits and less, or on matrix units. Kernels of
+ * Composable Kernel name the type of sums as well, so they do not tell. */
 static bool names_short_type(const char *name)
 {
     static const char *const units[] = { "bf16",     "half",   "h884",     "s884", "1688",
@@ -28,9 +28,9 @@ static bool names_no_short_type(const char *name)
     return !names_short_type(name);
 }
 
-/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we give, and for
- * those of Tensile and MIOpen. The names of kernels on matrix units are those of torch_tb_profiler's
- * tensor_core.py, and newer ones. */
+/* True for products in fp32 without matrix units, by the names that cuBLAS, cuDNN, CUTLASS and we
+ * give, and for those of Tensile and MIOpen. The names of kernels on matrix units are those of
+ * torch_tb_profiler's tensor_core.py, and newer ones. */
 static bool is_fp32_product(const char *name)
 {
     static const char *const fp32[] = { "sgemm",  "scudnn", "f32f32", "gemm_f32", "float",
@@ -75,7 +75,8 @@ static struct share kernels_that(const struct facts *facts, bool (*are)(const ch
     return share;
 }
 
-/* How many characters of a kernel's name to print: without its arguments, and not more than fit a sentence. */
+/* How many characters of a kernel's name to print: without its arguments, and not more than fit a
+ * sentence. */
 static int name_length(const char *name)
 {
     static const char nameless[] = "(anonymous namespace)";
@@ -99,8 +100,8 @@ static bool is_any(const char *name)
 
 /* --- Rules: saving device time shortens a step only as far as the device is busy --- */
 
-/* Not what a replay gains, which has the host's calls as long as the tracer makes them: on a GPU they may then take as long
- * as the kernels do, and shorter kernels seem to gain nothing. */
+/* Not what a replay gains, which has the host's calls as long as the tracer makes them: on a GPU
+ * they may then take as long as the kernels do, and shorter kernels seem to gain nothing. */
 static bool shortens_computing(struct finding *finding, const struct facts *facts)
 {
     return finding_costs(finding, facts,
@@ -117,8 +118,8 @@ static bool has_sides(const char *name, int least)
            (m >= least && n >= least && k >= least);
 }
 
-/* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel AMX's
- * tiles; NVIDIA's mma has m16n8k16). */
+/* A product with a side shorter than the 16 rows of a tile leaves matrix units mostly empty (Intel
+ * AMX's tiles; NVIDIA's mma has m16n8k16). */
 static bool is_fp32_product_of_tiles(const char *name)
 {
     return is_fp32_product(name) && has_sides(name, 16);
@@ -129,10 +130,10 @@ static bool is_large_fp32_product(const char *name)
     return is_fp32_product(name) && has_sides(name, 64);
 }
 
-/* A CPU's matrix units gain what large products lose there; kernels that are not products convert each value, and
- * smaller products are too short to gain. Measured on two cores of a Xeon with AMX, over models of width 32 to 384:
- * products with all sides of 64 or more were 2.4 to 3.9 times as fast in bf16, smaller ones 0.7 to 2.6, and the other
- * kernels 0.65 to 0.9 times. */
+/* A CPU's matrix units gain what large products lose there; kernels that are not products convert
+ * each value, and smaller products are too short to gain. Measured on two cores of a Xeon with AMX,
+ * over models of width 32 to 384: products with all sides of 64 or more were 2.4 to 3.9 times as
+ * fast in bf16, smaller ones 0.7 to 2.6, and the other kernels 0.65 to 0.9 times. */
 static double lost_on_cpu(const struct facts *facts)
 {
     double large = kernels_that(facts, is_large_fp32_product).ns;
@@ -141,9 +142,9 @@ static double lost_on_cpu(const struct facts *facts)
     return 0.6 * large - 0.3 * others;
 }
 
-/* On a GPU products reach about half of what the peaks promise, and at least twice the rate: on an H200 those of the heavy
- * model became 9.5 times as fast in bf16 where the peaks differ by 15, and the other kernels, which then move half the
- * bytes, 1.8 times (results/nvidia-h200). */
+/* On a GPU products reach about half of what the peaks promise, and at least twice the rate: on an
+ * H200 those of the heavy model became 9.5 times as fast in bf16 where the peaks differ by 15, and
+ * the other kernels, which then move half the bytes, 1.8 times (results/nvidia-h200). */
 static double lost_on_gpu(const struct facts *facts)
 {
     double products = kernels_that(facts, is_fp32_product_of_tiles).ns;
@@ -181,8 +182,9 @@ struct tokens {
     double real, padded, waste;
 };
 
-/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed Precision
- * Training Guide), so up to 7 tokens per sample are no waste. All 0: the steps do not state them. */
+/* Rows are padded to a multiple of 8 anyway, the least that matrix units take (NVIDIA, Mixed
+ * Precision Training Guide), so up to 7 tokens per sample are no waste. All 0: the steps do not
+ * state them. */
 static struct tokens tokens_of(const struct facts *facts)
 {
     const struct trace_file *trace = facts->summary->trace;
@@ -294,10 +296,11 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
                  : shortens_computing(finding, facts);
 }
 
-/* If the trace shows operators alone: work on the scores between two products, which is masks, scales and a
- * softmax. A fused operator does that too, in registers, which takes from the gain; its products read no scores from
- * memory, which adds to it. On two cores of a Xeon the fix gained 2.31 times where this says 1.76 (results/cpu-xeon-amx-2cores,
- * twins.json), so it is no bound. */
+/* If the trace shows operators alone: work on the scores between two products, which is masks,
+ * scales and a softmax. A fused operator does that too, in registers, which takes from the gain;
+ * its products read no scores from memory, which adds to it. On two cores of a Xeon the fix
+ * gained 2.31 times where this says 1.76 (results/cpu-xeon-amx-2cores, twins.json), so it is no
+ * bound. */
 static bool judge_naive_operators(struct finding *finding, const struct facts *facts)
 {
     const struct host_operators *operators = &facts->summary->operators;
@@ -311,8 +314,9 @@ static bool judge_naive_operators(struct finding *finding, const struct facts *f
     return finding_costs(finding, facts, ns);
 }
 
-/* On a CPU fused attention always saves memory, but time only where the scores are larger than its cache (from
- * about a thousand tokens on), which a trace does not show. So neither lost time nor a gain is stated there. */
+/* On a CPU fused attention always saves memory, but time only where the scores are larger than its
+ * cache (from about a thousand tokens on), which a trace does not show. So neither lost time nor a
+ * gain is stated there. */
 static bool judge_naive_attention(struct finding *finding, const struct facts *facts)
 {
     struct share share = kernels_that(facts, is_softmax);
@@ -332,14 +336,15 @@ static bool judge_naive_attention(struct finding *finding, const struct facts *f
                  quantity_time(facts->step_ns).text);
     if (facts_on_host_cores(facts))
         return facts->step_ns > 0 && ns / facts->step_ns >= RULE_SHARE_LEAST;
-    /* The products over the scores gain as well: on an H100 1.67 times where this says 1.08 (results/nvidia-h100). */
+    /* The products over the scores gain as well: on an H100 1.67 times where this says 1.08
+     * (results/nvidia-h100). */
     finding->gain_is_least = true;
     return finding_costs(finding, facts, ns);
 }
 
-/* Kernels of less than 10 us, which other rules call bound by launches, are left out, and kernels beside
- * others (kernel_table.h). A kernel may have few blocks because it has little to do: what it would gain is
- * the time of its empty SMs at most. */
+/* Kernels of less than 10 us, which other rules call bound by launches, are left out, and kernels
+ * beside others (kernel_table.h). A kernel may have few blocks because it has little to do: what it
+ * would gain is the time of its empty SMs at most. */
 static bool judge_small_grid(struct finding *finding, const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;

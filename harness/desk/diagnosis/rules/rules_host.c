@@ -9,7 +9,8 @@
 
 /* --- Waits in the loop --- */
 
-/* The time in calls that launch, without copies that wait in them, or the kernels that launches wait for. */
+/* The time in calls that launch, without copies that wait in them, or the kernels that launches
+ * wait for. */
 static double launching_ns(const struct facts *facts)
 {
     const struct host_activity *host = &facts->summary->host;
@@ -29,8 +30,8 @@ static const struct trace_event *event_of(const struct facts *facts, const struc
     return &facts->summary->trace->events[node->event];
 }
 
-/* The host has to wait for data that it copied to itself to work on: it copies the result back. A smaller copy is a
- * number that is read. */
+/* The host has to wait for data that it copied to itself to work on: it copies the result back. A
+ * smaller copy is a number that is read. */
 static bool is_operand(const struct facts *facts, const struct trace_graph *graph, int64_t at)
 {
     enum { BYTES = 1024 };
@@ -83,8 +84,9 @@ static double idle_of_others(const struct facts *facts)
     return idle;
 }
 
-/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever is longer. A replay leaves
- * such calls as long as they are beside their waits, and they are shorter if they do not wait. */
+/* Without the waits, a step takes what the host does otherwise or what the device takes, whichever
+ * is longer. A replay leaves such calls as long as they are beside their waits, and they are
+ * shorter if they do not wait. */
 static bool judge_blocking_launches(struct finding *finding, const struct facts *facts)
 {
     double launching = launching_ns(facts) / facts->steps;
@@ -120,8 +122,8 @@ static void take_after_wait(void *context, const struct idle_gap *gap)
         after->ns[after->count++] = (double)gap->time.idle_ns;
 }
 
-/* Waits in a loop cost about the same each time. If a tenth of them or fewer have most of the idle time, the host may as
- * well be said to do long work there: names how many, and their time. */
+/* Waits in a loop cost about the same each time. If a tenth of them or fewer have most of the idle
+ * time, the host may as well be said to do long work there: names how many, and their time. */
 static void name_few_waits(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -142,8 +144,9 @@ static void name_few_waits(struct finding *finding, const struct facts *facts)
     arena_close(scratch);
 }
 
-/* The host's work after waits; after a wait in mid-step, part of it in a later gap. The time until it notices that its
- * wait is over counts as well, but no more than that: a thread that lost its core once shows no pattern. */
+/* The host's work after waits; after a wait in mid-step, part of it in a later gap. The time until
+ * it notices that its wait is over counts as well, but no more than that: a thread that lost its
+ * core once shows no pattern. */
 static double put_off_ns(const struct idle_time *time)
 {
     double noticing_ns = (double)time->drained_ns[HOST_WAITING];
@@ -197,7 +200,8 @@ static double say_idle(struct finding *finding, const struct facts *facts, enum 
     return idle;
 }
 
-/* Another thread needs a core for what it does, but for the time that a disk or a network takes, which no trace tells. */
+/* Another thread needs a core for what it does, but for the time that a disk or a network takes,
+ * which no trace tells. */
 static bool replays_on_cores(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     finding->least_step_ns = facts_least_of_cores_ns(facts);
@@ -312,8 +316,8 @@ static bool judge_host_work(struct finding *finding, const struct facts *facts)
 
 #define UNEVEN 0.1 /* standard deviation over mean */
 
-/* On a host alone: the longest step over the shortest, and the fewest to compare. Threads that outnumber the cores
- * do that, as each operator of several threads waits for the last of them. */
+/* On a host alone: the longest step over the shortest, and the fewest to compare. Threads that
+ * outnumber the cores do that, as each operator of several threads waits for the last of them. */
 enum { THREEFOLD = 3, THREEFOLD_STEPS = 3 };
 
 /* The time that a step took, and how much of it is explained. */
@@ -334,7 +338,8 @@ static double explained_ns(const struct facts *facts, int64_t step)
     return ns;
 }
 
-/* A host that computes itself: its steps' own lengths, and how many operators of the loop begin in each. */
+/* A host that computes itself: its steps' own lengths, and how many operators of the loop begin in
+ * each. */
 static bool measure_host_steps(struct step_figures *figures, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -353,8 +358,9 @@ static bool measure_host_steps(struct step_figures *figures, const struct facts 
     return true;
 }
 
-/* A host that runs ahead of its device spends no even time per step, so the device's work says how long a
- * step took: from the end of the last step's work to the end of its own. False: a step has no work. */
+/* A host that runs ahead of its device spends no even time per step, so the device's work says how
+ * long a step took: from the end of the last step's work to the end of its own. False: a step has
+ * no work. */
 static bool measure_steps(struct step_figures *figures, const struct facts *facts)
 {
     const struct steps *steps = &facts->summary->steps;
@@ -371,7 +377,8 @@ static bool measure_steps(struct step_figures *figures, const struct facts *fact
     return true;
 }
 
-/* Eight steps show a deviation; three do if one of them takes three times as long as another. The first is left out. */
+/* Eight steps show a deviation; three do if one of them takes three times as long as another. The
+ * first is left out. */
 static bool are_uneven(const struct step_figures *figures, double cv, bool alone)
 {
     const double *length = figures->length;

@@ -1,5 +1,5 @@
-/* Findings of launching: what the host spends to give the device its work, and what it does for that only
- * once. */
+/* Findings of launching: what the host spends to give the device its work, and what it does for
+ * that only once. */
 #include "harness/desk/diagnosis/rules/host_facts.h"
 
 #include "harness/base/words/text.h"
@@ -10,7 +10,8 @@
 
 /* --- Work that is done once --- */
 
-/* Steps include what happens before their first work; without steps, the window begins with that work. */
+/* Steps include what happens before their first work; without steps, the window begins with that
+ * work. */
 static double idle_for_first_uses(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -86,9 +87,9 @@ static bool judge_graph_recapture(struct finding *finding, const struct facts *f
 
 enum { LATE_CALLS_LEAST = 10 }; /* fewer show no pattern */
 
-/* A call that takes a few microseconds and now and then ten times as long has lost its core meanwhile:
- * a trace has no row for that, and PyTorch's does not tell how many threads there are. Where most calls
- * are long, something else is the matter. */
+/* A call that takes a few microseconds and now and then ten times as long has lost its core
+ * meanwhile: a trace has no row for that, and PyTorch's does not tell how many threads there are.
+ * Where most calls are long, something else is the matter. */
 static bool calls_are_late(const struct facts *facts)
 {
     const struct launches *launches = &facts->summary->launches;
@@ -110,9 +111,9 @@ static double late_calls_ns(const struct facts *facts)
 
 static const enum host_doing launch_doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
 
-/* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h), whether or
- * not it waited before, and without late calls. Queued work that began late counts too: it waited for its
- * launch to reach the device. */
+/* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h),
+ * whether or not it waited before, and without late calls. Queued work that began late counts too:
+ * it waited for its launch to reach the device. */
 static double lost_to_launches(const struct facts *facts)
 {
     const struct idle_time *time = facts_idle(facts);
@@ -130,7 +131,8 @@ static int64_t next_call(const struct trace_graph *graph, int64_t at, int direct
     return at < graph->count ? at : -1;
 }
 
-/* Whether the host computes on what it has waited for, and copies the result back: no graph takes that over. */
+/* Whether the host computes on what it has waited for, and copies the result back: no graph takes
+ * that over. */
 static bool is_round_trip(const struct facts *facts, const struct trace_graph *graph, int64_t at)
 {
     int64_t before = next_call(graph, at, -1), after = next_call(graph, at, 1);
@@ -141,7 +143,8 @@ static bool is_round_trip(const struct facts *facts, const struct trace_graph *g
            facts_copies_to(facts, &graph->nodes[awaited], "DtoH");
 }
 
-/* One call launches the step as a graph, whose kernels follow each other in half the time (late_ns in idle.h). */
+/* One call launches the step as a graph, whose kernels follow each other in half the time (late_ns
+ * in idle.h). */
 static void launch_as_graph(const void *context, const struct trace_graph *graph, int64_t at,
                             struct graph_node *node)
 {
@@ -235,10 +238,11 @@ static bool is_of_each_pass(const struct facts *facts, const struct kernel_row *
     return row->kind == WORK_COMPUTATION && (double)row->count >= facts->passes * facts->steps;
 }
 
-/* The part of a kernel's time that one pass over the whole batch would save if the kernel gives blocks to a share of
- * the GPU's SMs only: the blocks of the other pieces run beside them, as many as there are SMs. On an H200 steps of 64
- * pieces had kernels for 21.6 ms; this model leaves 1.4 ms of them, and one pass over the batch took 0.54 ms, so it is
- * a bound (small_batch in results/nvidia-h200). 0 on a CPU, and where the grid is not known. */
+/* The part of a kernel's time that one pass over the whole batch would save if the kernel gives
+ * blocks to a share of the GPU's SMs only: the blocks of the other pieces run beside them, as many
+ * as there are SMs. On an H200 steps of 64 pieces had kernels for 21.6 ms; this model leaves 1.4 ms
+ * of them, and one pass over the batch took 0.54 ms, so it is a bound (small_batch in
+ * results/nvidia-h200). 0 on a CPU, and where the grid is not known. */
 static double shared_with_other_passes(const struct facts *facts, const struct kernel_row *row)
 {
     if (!facts_on_gpu(facts) || !(row->blocks_per_sm < 1))
@@ -246,7 +250,8 @@ static double shared_with_other_passes(const struct facts *facts, const struct k
     return 1 - fmax(1 / facts->passes, row->blocks_per_sm);
 }
 
-/* The mean time of the shortest kernel of each pass, but no more than a call of the host: part of it may be work. */
+/* The mean time of the shortest kernel of each pass, but no more than a call of the host: part of
+ * it may be work. */
 static double fixed_ns_of_kernels(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -260,9 +265,10 @@ static double fixed_ns_of_kernels(const struct facts *facts)
     return shortest;
 }
 
-/* The part of the matrix units that a product of a short type leaves empty, because one of its sides, which the batch
- * makes longer, is shorter than the 16 rows of a tile (Intel AMX; NVIDIA's mma has m16n8k16). Only our names tell the
- * sides. If two are shorter, as in attention over few tokens, the batch has more such products, not larger ones. */
+/* The part of the matrix units that a product of a short type leaves empty, because one of its
+ * sides, which the batch makes longer, is shorter than the 16 rows of a tile (Intel AMX; NVIDIA's
+ * mma has m16n8k16). Only our names tell the sides. If two are shorter, as in attention over few
+ * tokens, the batch has more such products, not larger ones. */
 static double empty_part(const char *name)
 {
     const int tile = 16;
@@ -278,7 +284,8 @@ static double empty_part(const char *name)
     return shorter == 1 ? 1 - (double)least / tile : 0;
 }
 
-/* The time per step of products, beyond what each takes however small it is, in which units work on empty rows. */
+/* The time per step of products, beyond what each takes however small it is, in which units work on
+ * empty rows. */
 static double lost_to_empty_tiles(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -293,9 +300,10 @@ static double lost_to_empty_tiles(const struct facts *facts)
     return lost / facts->steps;
 }
 
-/* The device time that a step would save if it ran once over its batch instead of in passes over pieces: that for
- * starting and ending kernels, which is known for matrix products if their work is stated, and for empty rows of tiles, or
- * more where the kernels of all passes fit beside each other. The optimizer runs once per step already, and multiplies nothing. */
+/* The device time that a step would save if it ran once over its batch instead of in passes over
+ * pieces: that for starting and ending kernels, which is known for matrix products if their work is
+ * stated, and for empty rows of tiles, or more where the kernels of all passes fit beside each
+ * other. The optimizer runs once per step already, and multiplies nothing. */
 static double busy_lost_to_passes(const struct facts *facts)
 {
     const struct kernels *kernels = &facts->summary->kernels;
@@ -321,8 +329,9 @@ static double busy_lost_to_passes(const struct facts *facts)
            (1 - optimizer_share(facts)) * beside;
 }
 
-/* The idle time that would be saved: that of launches, which is given, but those of one pass, as far as its kernels are not
- * long enough to hide them; and that between queued kernels. The optimizer's part remains. */
+/* The idle time that would be saved: that of launches, which is given, but those of one pass, as
+ * far as its kernels are not long enough to hide them; and that between queued kernels. The
+ * optimizer's part remains. */
 static double idle_lost_to_passes(const struct facts *facts, double launching, double busy_lost)
 {
     double between = (double)(facts_idle(facts)->queued_ns - facts_idle(facts)->stalled_ns -
@@ -335,8 +344,8 @@ static double idle_lost_to_passes(const struct facts *facts, double launching, d
            (launching - left + (1 - 1 / facts->passes) * fmax(0, between));
 }
 
-/* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as far as
- * there is any. The result is in time of the traced step, like that of other rules. */
+/* A tracer makes calls longer but not kernels, so the time that it adds to a step is idle time, as
+ * far as there is any. The result is in time of the traced step, like that of other rules. */
 static double lost_to_passes(const struct facts *facts, double launching)
 {
     double busy = busy_lost_to_passes(facts), idle = idle_lost_to_passes(facts, launching, busy);

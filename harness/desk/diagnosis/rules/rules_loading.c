@@ -15,8 +15,8 @@ static void load_in_workers(const void *context, const struct trace_graph *graph
     graph_node_drop(node, HOST_LOADING);
 }
 
-/* Workers share the cores that are left, so a step cannot get shorter than its loading divided by these. 0: there is no
- * telling how many there are. */
+/* Workers share the cores that are left, so a step cannot get shorter than its loading divided by
+ * these. 0: there is no telling how many there are. */
 static double least_step_ns(const struct facts *facts)
 {
     const struct event_device *device = facts->device;
@@ -35,9 +35,10 @@ static double lost_to_loading(const struct facts *facts)
                 fmin(facts_doing_ns(facts, HOST_LOADING), facts->step_ns - least_step_ns(facts)));
 }
 
-/* The cost is that of a replay, or the share of it that is the finding's own. Not so where batches are pageable: then the
- * device runs dry at each copy, and how soon it has work again depends on what workers leave of the host, which a replay
- * takes as recorded. On a V100 the idle time was right (27.3 of 27.4 ms), the replay a fifth too high. */
+/* The cost is that of a replay, or the share of it that is the finding's own. Not so where batches
+ * are pageable: then the device runs dry at each copy, and how soon it has work again depends on
+ * what workers leave of the host, which a replay takes as recorded. On a V100 the idle time was
+ * right (27.3 of 27.4 ms), the replay a fifth too high. */
 static void take_as_replayed(struct finding *finding, const struct facts *facts, double share)
 {
     finding->replayed_share = facts_batches_are_pageable(facts) ? 0 : share;
@@ -71,12 +72,13 @@ static struct loop_events count_events(const struct facts *facts)
     return (struct loop_events){ (double)all / facts->steps, (double)loading / facts->steps };
 }
 
-/* PyTorch 2.15's profiler took 300 and 550 ns per operator of two trainings on a host alone, with 3,643 and 10,638
- * operators per step. If a step is longer by more than this per event, it is longer for other reasons as well. */
+/* PyTorch 2.15's profiler took 300 and 550 ns per operator of two trainings on a host alone, with
+ * 3,643 and 10,638 operators per step. If a step is longer by more than this per event, it is
+ * longer for other reasons as well. */
 #define TRACER_NS_MOST 1000.0
 
-/* The tracer takes this long per event, and a loader that makes its batches of many small operators has most of them. 0: not
- * known, or the loop is no slower with the tracer. */
+/* The tracer takes this long per event, and a loader that makes its batches of many small operators
+ * has most of them. 0: not known, or the loop is no slower with the tracer. */
 static double tracer_ns(const struct facts *facts, const struct loop_events *events)
 {
     double untraced_ns = facts->summary->trace->cost.step_ns;
@@ -86,8 +88,9 @@ static double tracer_ns(const struct facts *facts, const struct loop_events *eve
     return fmin((facts->step_ns - untraced_ns) / events->all, TRACER_NS_MOST);
 }
 
-/* If nobody timed the loader: the share of loading in the step without the tracer's time. This is too little: a tracer slows
- * all else down as well, not by events but by the memory that it fills (docs/record.md). */
+/* If nobody timed the loader: the share of loading in the step without the tracer's time. This is
+ * too little: a tracer slows all else down as well, not by events but by the memory that it fills
+ * (docs/record.md). */
 static double lost_by_events(struct finding *finding, const struct facts *facts)
 {
     double lost_ns = lost_to_loading(facts);
@@ -117,7 +120,8 @@ static double lost_as_timed(struct finding *finding, const struct facts *facts)
                 lost_to_loading(facts) * cost->loading_share / cost->traced_loading_share);
 }
 
-/* In time of the traced step, as other rules have it. A host alone spends the tracer's time itself. */
+/* In time of the traced step, as other rules have it. A host alone spends the tracer's time
+ * itself. */
 static double lost_without_tracer(struct finding *finding, const struct facts *facts)
 {
     const struct trace_cost *cost = &facts->summary->trace->cost;

@@ -31,8 +31,8 @@ static const struct memory_device *fullest(const struct facts *facts)
 
 /* --- Activations --- */
 
-/* The part of the peak that is freed within a step: the category "activations" or, without categories, what
- * comes and goes. */
+/* The part of the peak that is freed within a step: the category "activations" or, without
+ * categories, what comes and goes. */
 static int64_t activations_at_peak(const struct facts *facts, const struct memory_device *device,
                                    bool *by_category)
 {
@@ -102,8 +102,9 @@ static double loading_share(const struct facts *facts)
     return (double)idle_doing_ns(&facts->summary->idle.all, HOST_LOADING) / facts->window_ns;
 }
 
-/* A larger batch helps where kernels are too short to fill the device. It does not where they are long, or
- * where the loader sets the pace; and a device in the host's memory shares it with everything else. */
+/* A larger batch helps where kernels are too short to fill the device. It does not where they are
+ * long, or where the loader sets the pace; and a device in the host's memory shares it with
+ * everything else. */
 static bool judge_memory_headroom(struct finding *finding, const struct facts *facts)
 {
     const struct memory_device *device = fullest(facts);
@@ -237,8 +238,8 @@ static void take_allocation(struct allocations *all, const struct trace_event *e
         }
 }
 
-/* The host's events are sorted by thread, so a step in which several threads allocate comes up several
- * times: `has` marks the steps that were counted. */
+/* The host's events are sorted by thread, so a step in which several threads allocate comes up
+ * several times: `has` marks the steps that were counted. */
 static struct allocations allocations(const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -265,8 +266,9 @@ static struct allocations allocations(const struct facts *facts)
     return all;
 }
 
-/* A caching allocator fills its cache in the first steps, and libraries allocate at their first use. Churn
- * goes on: it is in half of the steps or, if none are marked, memory is released again and again. */
+/* A caching allocator fills its cache in the first steps, and libraries allocate at their first
+ * use. Churn goes on: it is in half of the steps or, if none are marked, memory is released again
+ * and again. */
 static bool goes_on(const struct facts *facts, const struct allocations *all)
 {
     if ((double)all->count < 2 * facts->steps)

@@ -3,8 +3,8 @@
 
 enum { OPERATORS_LEAST = 10 }; /* per step: fewer cost nothing */
 
-/* The time of operators goes by the loop's thread, which interruptions lengthen; the part of it that is their
- * own cost goes by medians, which they do not change. */
+/* The time of operators goes by the loop's thread, which interruptions lengthen; the part of it
+ * that is their own cost goes by medians, which they do not change. */
 static bool judge_small_operators(struct finding *finding, const struct facts *facts)
 {
     const struct host_operators *operators = &facts->summary->operators;

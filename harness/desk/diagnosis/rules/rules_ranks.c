@@ -46,8 +46,8 @@ static struct reductions reductions(const struct facts *facts)
     return reductions;
 }
 
-/* Forward sends no gradients: if it reduces as much as backward, both send activations, of a model that is
- * split. */
+/* Forward sends no gradients: if it reduces as much as backward, both send activations, of a model
+ * that is split. */
 static bool model_is_split(const struct facts *facts)
 {
     const struct messages *messages = &facts->summary->messages;
@@ -70,8 +70,8 @@ static double bucket_count(const struct reductions *reductions)
 
 /* --- Pipelines --- */
 
-/* GPipe (Huang et al., 2019, 2.2): with four micro-batches per rank the bubble is negligible. It is at most a fifth of a
- * step then. */
+/* GPipe (Huang et al., 2019, 2.2): with four micro-batches per rank the bubble is negligible. It is
+ * at most a fifth of a step then. */
 enum { MICRO_BATCHES_A_RANK = 4 };
 #define BUBBLE_SHARE_MOST 0.2
 
@@ -95,8 +95,8 @@ static double bubble_ns(const struct facts *facts)
     return least_ns > 0 ? fmin(own_ns, least_ns) : own_ns;
 }
 
-/* The share of a rank's slots that is idle with so many micro-batches; the limit for many ranks if it is not known how many
- * they are. */
+/* The share of a rank's slots that is idle with so many micro-batches; the limit for many ranks if
+ * it is not known how many they are. */
 static double idle_share(double ranks, double micro_batches)
 {
     return (ranks - 1) / (micro_batches + ranks - 1);
@@ -109,7 +109,8 @@ static double ranks_of(const struct facts *facts)
     return ranks > 1 ? (double)ranks : 0;
 }
 
-/* Whether a larger number of micro-batches would make the bubble smaller, which is more than a healthy one's. */
+/* Whether a larger number of micro-batches would make the bubble smaller, which is more than a
+ * healthy one's. */
 static bool bubble_matters(const struct facts *facts)
 {
     double ranks = ranks_of(facts);
@@ -168,8 +169,8 @@ static double exposed_share(const struct facts *facts)
     return all > 0 ? (double)usage->communication_exposed_ns / all : 0;
 }
 
-/* The time that messages have whatever their size, of those that larger buckets would save; 0: they are few,
- * large, or what they send is not known to be gradients. */
+/* The time that messages have whatever their size, of those that larger buckets would save; 0: they
+ * are few, large, or what they send is not known to be gradients. */
 static double lost_to_small_messages(const struct facts *facts)
 {
     struct reductions sent = reductions(facts);
@@ -202,8 +203,8 @@ static bool judge_small_messages(struct finding *finding, const struct facts *fa
     return finding_costs(finding, facts, lost);
 }
 
-/* Compared with backward, which could hide it. Where the trace does not tell what backward computed, the share of
- * the step is all there is to compare. */
+/* Compared with backward, which could hide it. Where the trace does not tell what backward
+ * computed, the share of the step is all there is to compare. */
 static void judge_share_of_backward(struct finding *finding, const struct facts *facts,
                                     double exposed)
 {
@@ -217,8 +218,9 @@ static void judge_share_of_backward(struct finding *finding, const struct facts 
                  100 * exposed / (backward + exposed));
 }
 
-/* Messages can hide behind computation that none hides behind yet. A device with one multiprocessor sends or computes, so
- * overlapping gains nothing there, and the gain of fewer or smaller messages is not known. */
+/* Messages can hide behind computation that none hides behind yet. A device with one multiprocessor
+ * sends or computes, so overlapping gains nothing there, and the gain of fewer or smaller messages
+ * is not known. */
 static void save_by_overlap(struct finding *finding, const struct facts *facts, double exposed)
 {
     const struct usage *usage = &facts->summary->usage;
@@ -277,8 +279,9 @@ static bool judge_exposed_communication(struct finding *finding, const struct fa
 
 /* --- Replicated state --- */
 
-/* The gradients of all parameters. Each pass that reduces them sends a message at least; with fewer messages than passes,
- * only the last pass of an update does (DistributedDataParallel.no_sync()). */
+/* The gradients of all parameters. Each pass that reduces them sends a message at least; with fewer
+ * messages than passes, only the last pass of an update does
+ * (DistributedDataParallel.no_sync()). */
 static double gradient_bytes(const struct facts *facts)
 {
     struct reductions sent = reductions(facts);
@@ -303,8 +306,8 @@ static bool update_is_shared(const struct facts *facts, double reduced_bytes)
            messages->elsewhere[MESSAGE_REDUCE_SCATTER].count > 0 || returned >= reduced_bytes / 4;
 }
 
-/* The states that an optimizer keeps for each parameter, by its name in "Optimizer.step#AdamW.step" or in its kernels;
- * 0: not known. SGD may have one or none. */
+/* The states that an optimizer keeps for each parameter, by its name in "Optimizer.step#AdamW.step"
+ * or in its kernels; 0: not known. SGD may have one or none. */
 static int states_of(const char *name)
 {
     static const struct {
@@ -347,9 +350,9 @@ static int64_t stated_state(const struct facts *facts)
     return most;
 }
 
-/* Ranks that reduce their gradients to all of them, and get no parameters back, must each make the whole update,
- * and so keep the whole state. Where the allocator does not state what that takes, it has the type of the
- * parameters (torch/optim/adamw.py: zeros_like), and so of the gradients. */
+/* Ranks that reduce their gradients to all of them, and get no parameters back, must each make the
+ * whole update, and so keep the whole state. Where the allocator does not state what that takes, it
+ * has the type of the parameters (torch/optim/adamw.py: zeros_like), and so of the gradients. */
 static bool judge_replicated_state(struct finding *finding, const struct facts *facts)
 {
     const struct event_device *device = facts->device;
@@ -438,8 +441,8 @@ static bool judge_straggler(struct finding *finding, const struct facts *facts)
     return found;
 }
 
-/* The time that all devices would work if they shared the work evenly, over that of the busiest: below a half is uneven, as
- * two devices are of which one does nothing. */
+/* The time that all devices would work if they shared the work evenly, over that of the busiest:
+ * below a half is uneven, as two devices are of which one does nothing. */
 static bool judge_uneven_devices(struct finding *finding, const struct facts *facts)
 {
     enum { NAMED_MOST = 8 };

@@ -1,4 +1,5 @@
-/* The seven questions and their answers, for programs: a member "checklist" of docs/diagnosis.md. */
+/* The seven questions and their answers, for programs: a member "checklist" of
+ * docs/diagnosis.md. */
 #ifndef HARNESS_DESK_PAGE_JSON_CHECKLIST_JSON_H
 #define HARNESS_DESK_PAGE_JSON_CHECKLIST_JSON_H
 

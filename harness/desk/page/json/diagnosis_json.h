@@ -1,14 +1,14 @@
-/* A diagnosis for programs. docs/diagnosis.md describes every member, and a test holds it complete. Times are
- * nanoseconds; an unknown value is null. ranks_json.h has the member "run", memory_json.h "memory", and
- * timeline_json.h "gaps" and "timeline". */
+/* A diagnosis for programs. docs/diagnosis.md describes every member, and a test holds it complete.
+ * Times are nanoseconds; an unknown value is null. ranks_json.h has the member "run", memory_json.h
+ * "memory", and timeline_json.h "gaps" and "timeline". */
 #ifndef HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
 #define HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/json.h"
 
-/* `only`: the trace that is written, -1 for all. With the timeline of `timeline_steps` steps; 0: without one.
- * *text is malloc'd. OUT_OF_MEMORY. */
+/* `only`: the trace that is written, -1 for all. With the timeline of `timeline_steps` steps; 0:
+ * without one. *text is malloc'd. OUT_OF_MEMORY. */
 enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int timeline_steps,
                            char **text);
 

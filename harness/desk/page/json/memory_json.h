@@ -1,5 +1,5 @@
-/* Memory over time, for programs: the member "memory" of docs/diagnosis.md, MEMORY_JSON_POINTS at most for each
- * curve, chosen as memory_samples.h says. */
+/* Memory over time, for programs: the member "memory" of docs/diagnosis.md, MEMORY_JSON_POINTS at
+ * most for each curve, chosen as memory_samples.h says. */
 #ifndef HARNESS_DESK_PAGE_JSON_MEMORY_JSON_H
 #define HARNESS_DESK_PAGE_JSON_MEMORY_JSON_H
 

@@ -110,7 +110,8 @@ static void add_column(struct json *json, cJSON *object, const char *name, struc
     json_numbers(json, object, name, drawing->column, row->bar_count, DIGITS);
 }
 
-/* The categories that the row has, in the order of their enum, and the place of each bar's among them. */
+/* The categories that the row has, in the order of their enum, and the place of each bar's among
+ * them. */
 static void add_categories(struct json *json, cJSON *object, struct drawing *drawing,
                            const struct excerpt_row *row)
 {

@@ -1,5 +1,5 @@
-/* The order of events, for programs: the members "gaps" (LONGEST_GAPS at most, the longest first; idle.h) and
- * "timeline" (bars to draw; excerpt.h) of docs/diagnosis.md. */
+/* The order of events, for programs: the members "gaps" (LONGEST_GAPS at most, the longest first;
+ * idle.h) and "timeline" (bars to draw; excerpt.h) of docs/diagnosis.md. */
 #ifndef HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
 #define HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
 

@@ -1,4 +1,5 @@
-/* Members "next" and "what_if" of a trace: what two fixes gain, and the step without causes that were chosen. */
+/* Members "next" and "what_if" of a trace: what two fixes gain, and the step without causes that
+ * were chosen. */
 #ifndef HARNESS_DESK_PAGE_JSON_WHAT_IF_JSON_H
 #define HARNESS_DESK_PAGE_JSON_WHAT_IF_JSON_H
 

@@ -128,7 +128,8 @@ static void print_copies(const struct page *page, const struct summary *summary,
 
 /* --- Memory --- */
 
-/* Categories are listed by what they have at the peak; those that never have anything are not shown. */
+/* Categories are listed by what they have at the peak; those that never have anything are not
+ * shown. */
 static int64_t used_categories(const struct memory_device *device)
 {
     int64_t count = 0;

@@ -1,7 +1,9 @@
-/* The tables of a diagnosis: the mix of a transformer, kernels, copies, phases, operators and memory.
+/* The tables of a diagnosis: the mix of a transformer, kernels, copies, phases, operators and
+ * memory.
  *
- * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the device where
- * PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among them, are "device". */
+ * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the
+ * device where PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among
+ * them, are "device". */
 #ifndef HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
 #define HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
 

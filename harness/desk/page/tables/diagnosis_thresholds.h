@@ -1,4 +1,5 @@
-/* The figures that the rules looked at: this trace's figure, what is good, what is bad, and who says so. */
+/* The figures that the rules looked at: this trace's figure, what is good, what is bad, and who
+ * says so. */
 #ifndef HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_THRESHOLDS_H
 #define HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_THRESHOLDS_H
 

@@ -51,7 +51,8 @@ static struct headings headings_of(const struct summary *summary)
 
 /* --- Rows --- */
 
-/* The sums that shares are of, and whether a column of annotations or of operators has anything to say. */
+/* The sums that shares are of, and whether a column of annotations or of operators has anything to
+ * say. */
 struct whole {
     double device_ns, host_ns;
     bool host_memory, device_memory;

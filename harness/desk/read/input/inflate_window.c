@@ -1,6 +1,6 @@
 /* A file is gzip when it begins with gzip's two bytes (RFC 1952); its name does not matter. The
- * text before any damage is handed on, and the reader makes a partial result of it. ISA-L inflates, because
- * zlib took a third of the time of reading a trace. */
+ * text before any damage is handed on, and the reader makes a partial result of it. ISA-L inflates,
+ * because zlib took a third of the time of reading a trace. */
 #include "harness/desk/read/input/inflate_window.h"
 
 #include "harness/base/rows.h"

@@ -1,5 +1,5 @@
-/* The text of a file in windows, inflated on the way where the file is gzip: memory does not depend on
- * the file's size. Several gzip members in a row are one text. */
+/* The text of a file in windows, inflated on the way where the file is gzip: memory does not depend
+ * on the file's size. Several gzip members in a row are one text. */
 #ifndef HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
 #define HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
 
@@ -25,8 +25,8 @@ enum status inflate_window_read(struct inflate_window *window, char *bytes, size
 /* Whether the text is the file as it is, on a disk: it can be read from anywhere. */
 bool inflate_window_is_plain(const struct inflate_window *window);
 
-/* Reads such a text from byte `at` on, up to `size` bytes and up to the end that the file had when it was opened; *count 0
- * is that end. Several threads may do so at once. IO. */
+/* Reads such a text from byte `at` on, up to `size` bytes and up to the end that the file had when
+ * it was opened; *count 0 is that end. Several threads may do so at once. IO. */
 enum status inflate_window_read_at(const struct inflate_window *window, int64_t at, char *bytes,
                                    size_t size, size_t *count);
 

@@ -1,6 +1,7 @@
-/* The thread fills the buffers of the next two windows while two are in use. It begins with the second window, so that
- * small traces do without, and so that a pipe which brings no trace is refused before its next bytes come. A plain file
- * needs no thread: its windows can be read side by side, each by the thread in whose cache it has to be. */
+/* The thread fills the buffers of the next two windows while two are in use. It begins with the
+ * second window, so that small traces do without, and so that a pipe which brings no trace is
+ * refused before its next bytes come. A plain file needs no thread: its windows can be read side by
+ * side, each by the thread in whose cache it has to be. */
 #include "harness/desk/read/input/read_ahead.h"
 
 #include "harness/base/thread.h"

@@ -1,5 +1,6 @@
-/* The text of a file in windows. A plain file is read by whoever asks for a window; any other is read and inflated by
- * another thread, ahead of those who work on the windows. Inflating is a sixth of the work on a trace. */
+/* The text of a file in windows. A plain file is read by whoever asks for a window; any other is
+ * read and inflated by another thread, ahead of those who work on the windows. Inflating is a sixth
+ * of the work on a trace. */
 #ifndef HARNESS_DESK_READ_INPUT_READ_AHEAD_H
 #define HARNESS_DESK_READ_INPUT_READ_AHEAD_H
 
@@ -9,9 +10,9 @@
 #include <stdint.h>
 
 enum {
-    /* Bytes of windows but the last, which are of two sizes in turn. In a trace with events in window 0, one thread reads the
-     * odd ones and joins the rows of the even ones to its own, which takes a quarter of the time of reading them; another
-     * thread reads the even ones. */
+    /* Bytes of windows but the last, which are of two sizes in turn. In a trace with events in
+     * window 0, one thread reads the odd ones and joins the rows of the even ones to its own, which
+     * takes a quarter of the time of reading them; another thread reads the even ones. */
     READ_AHEAD_EVEN = 512 << 10,
     READ_AHEAD_ODD = 384 << 10,
     READ_AHEAD_PADDING = 64, /* zeros behind a window */
@@ -31,9 +32,10 @@ enum status read_ahead_open(struct read_ahead **ahead, const char *path);
 /* NULL is allowed. */
 void read_ahead_close(struct read_ahead *ahead);
 
-/* Window number `number`, with READ_AHEAD_PADDING zeros behind it. One that is not full is the last; those behind it are
- * empty, also if a compressed file is cut or damaged. Windows are asked for in order, the first as often as one likes. Two
- * neighbours may be asked for at once, in two threads, and live until the one behind them is asked for. IO. */
+/* Window number `number`, with READ_AHEAD_PADDING zeros behind it. One that is not full is the
+ * last; those behind it are empty, also if a compressed file is cut or damaged. Windows are asked
+ * for in order, the first as often as one likes. Two neighbours may be asked for at once, in two
+ * threads, and live until the one behind them is asked for. IO. */
 enum status read_ahead_window(struct read_ahead *ahead, int64_t number, const char **bytes,
                               size_t *count);
 

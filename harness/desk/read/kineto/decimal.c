@@ -1,4 +1,5 @@
-/* Nineteen digits fit in 64 bits, which is enough for nanoseconds since 1970. Further digits only round. */
+/* Nineteen digits fit in 64 bits, which is enough for nanoseconds since 1970. Further digits only
+ * round. */
 #include "harness/desk/read/kineto/decimal.h"
 
 enum { DIGITS = 19, EXPONENT_MAX = 100000 };
@@ -116,8 +117,9 @@ static int64_t with_sign(const struct decimal *decimal)
     return decimal->negative ? -(int64_t)decimal->digits : (int64_t)decimal->digits;
 }
 
-/* Most numbers are short and plain: "1695835.123", with at most `fraction` digits behind the point. Sets *value to
- * them, times 10^fraction. False: it is none of these; it may be another number, or none. */
+/* Most numbers are short and plain: "1695835.123", with at most `fraction` digits behind the point.
+ * Sets *value to them, times 10^fraction. False: it is none of these; it may be another number, or
+ * none. */
 static bool plain(const char *text, size_t length, size_t fraction, int64_t *value)
 {
     uint64_t digits = 0;

@@ -1,5 +1,6 @@
-/* The whole numbers that a trace states of its device, for the writer and for the reader: the name in the
- * file, the member of struct event_device, and the value that the writer takes from `device` and `about`. */
+/* The whole numbers that a trace states of its device, for the writer and for the reader: the name
+ * in the file, the member of struct event_device, and the value that the writer takes from `device`
+ * and `about`. */
 #ifndef HARNESS_DESK_READ_KINETO_DEVICE_NUMBERS_H
 #define HARNESS_DESK_READ_KINETO_DEVICE_NUMBERS_H
 

@@ -1,5 +1,5 @@
-/* The halves are sorted by thread and time; one pass with a stack then joins them. The stack is a chain
- * through the halves themselves (`below`), so matching needs no memory of its own. */
+/* The halves are sorted by thread and time; one pass with a stack then joins them. The stack is a
+ * chain through the halves themselves (`below`), so matching needs no memory of its own. */
 #include "harness/desk/read/kineto/event_pairs.h"
 
 #include "harness/base/rows.h"

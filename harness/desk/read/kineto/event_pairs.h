@@ -1,8 +1,9 @@
 /* Joins intervals that are written as two events: "B" where they begin, "E" where they end.
  *
- * On a thread such intervals nest, so an end belongs to the last beginning before it that has no end yet
- * (Chrome's trace event format, "duration events"). The format wants a thread's halves in the order of
- * time; here they may come in any order, and only those of one moment count in the order of the file. */
+ * On a thread such intervals nest, so an end belongs to the last beginning before it that has no
+ * end yet (Chrome's trace event format, "duration events"). The format wants a thread's halves in
+ * the order of time; here they may come in any order, and only those of one moment count in the
+ * order of the file. */
 #ifndef HARNESS_DESK_READ_KINETO_EVENT_PAIRS_H
 #define HARNESS_DESK_READ_KINETO_EVENT_PAIRS_H
 

@@ -1,7 +1,8 @@
-/* Each byte of an event is looked at once, numbers are handed out as they are written, and strings where they
- * are, unless they have escapes. Every value is visited, even if nobody needs it, so that invalid JSON is
- * noticed. For this reason no library parses: simdjson has to be told where the text ends, so the text was walked
- * twice before it began, and it took three times as long as this. */
+/* Each byte of an event is looked at once, numbers are handed out as they are written, and strings
+ * where they are, unless they have escapes. Every value is visited, even if nobody needs it, so
+ * that invalid JSON is noticed. For this reason no library parses: simdjson has to be told where
+ * the text ends, so the text was walked twice before it began, and it took three times as long as
+ * this. */
 #include "harness/desk/read/kineto/event_parser.h"
 
 #include "harness/base/status.h"
@@ -33,7 +34,8 @@ static void begin(struct event_parser *parser, size_t most)
 
 /* --- Scalars --- */
 
-/* Room for the escaped strings of a text is made when the first is met, so that none of them moves. */
+/* Room for the escaped strings of a text is made when the first is met, so that none of them
+ * moves. */
 static char *room_to_unescape(struct event_parser *parser)
 {
     if (parser->copy_length == 0 && parser->most > parser->copy_room) {
@@ -65,8 +67,8 @@ static const char *string(struct event_parser *parser, const char *at, struct ev
     return at;
 }
 
-/* Passes a value at `depth` brackets. *is_scalar: it is a string, number or word, and *text has it, without a
- * string's quotes; null has none. */
+/* Passes a value at `depth` brackets. *is_scalar: it is a string, number or word, and *text has it,
+ * without a string's quotes; null has none. */
 static const char *scalar(struct event_parser *parser, const char *at, int depth,
                           struct event_text *text, bool *is_scalar)
 {
@@ -102,8 +104,8 @@ static const char *key_of(const char *at, struct event_text *key)
     return *at == ':' ? json_scan_blanks(at + 1) : NULL;
 }
 
-/* The same. Most events have the same keys in the same order, so the processor guesses which comes, and goes on before
- * it has looked for its end. */
+/* The same. Most events have the same keys in the same order, so the processor guesses which comes,
+ * and goes on before it has looked for its end. */
 static inline const char *usual_key_of(const char *at, struct event_text *key)
 {
 #define USUAL(word)                                                                                \
@@ -135,7 +137,8 @@ static const char *next_of(const char *at, char bracket, bool *more)
     return *at == bracket ? at + 1 : NULL;
 }
 
-/* Behind an opening bracket: at the first value's key, or, with *more false, behind the closing one. */
+/* Behind an opening bracket: at the first value's key, or, with *more false, behind the closing
+ * one. */
 static const char *first_of(const char *at, char bracket, bool *more)
 {
     at = json_scan_blanks(at + 1);
@@ -143,8 +146,8 @@ static const char *first_of(const char *at, char bracket, bool *more)
     return *more ? at : at + 1;
 }
 
-/* Decimal, or hexadecimal as ROCm writes streams ("0x0"). Numbers beyond 63 bits wrap, since they are
- * identities. */
+/* Decimal, or hexadecimal as ROCm writes streams ("0x0"). Numbers beyond 63 bits wrap, since they
+ * are identities. */
 static bool whole_number(struct event_text text, int64_t *number)
 {
     if (text.length > 2 && text.bytes[0] == '0' && (text.bytes[1] | 0x20) == 'x') {
@@ -180,7 +183,8 @@ static const char *take_digits(const char *at, int most, uint64_t *value, int *d
     return at;
 }
 
-/* Most numbers are short whole ones, which need not be scanned before they are read. NULL: it is another value. */
+/* Most numbers are short whole ones, which need not be scanned before they are read. NULL: it is
+ * another value. */
 static const char *short_number(const char *at, int64_t *number)
 {
     enum { MOST = 18 }; /* fit in 63 bits */
@@ -194,7 +198,8 @@ static const char *short_number(const char *at, int64_t *number)
     return end;
 }
 
-/* Likewise "11.636364": both sides of the division are exact, so that it rounds as strtod() does. NULL: another value. */
+/* Likewise "11.636364": both sides of the division are exact, so that it rounds as strtod() does.
+ * NULL: another value. */
 static const char *short_fraction(const char *at, double *number)
 {
     static const double tens[] = { 1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -387,7 +392,8 @@ static const char *take_arguments(struct event_parser *parser, const char *at,
 
 /* --- Events --- */
 
-/* Takes a member of an event itself, whose text is `text`. Returns why the event is none; NULL: it may be. */
+/* Takes a member of an event itself, whose text is `text`. Returns why the event is none; NULL: it
+ * may be. */
 static const char *take(struct event_fields *fields, struct event_text key, struct event_text text)
 {
     switch (key.length) {

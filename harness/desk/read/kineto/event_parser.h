@@ -8,15 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Text that lives until the next call on the parser, and as long as the event's; not ended by a zero. `bytes`
- * NULL: absent. */
+/* Text that lives until the next call on the parser, and as long as the event's; not ended by a
+ * zero. `bytes` NULL: absent. */
 struct event_text {
     const char *bytes;
     size_t length;
 };
 
-/* Whole numbers of an event's "args", by the names that profilers write. Both spellings of a name are one
- * number. */
+/* Whole numbers of an event's "args", by the names that profilers write. Both spellings of a name
+ * are one number. */
 #define EVENT_NUMBERS(X)                                                                           \
     X(CORRELATION, "correlation")                                                                  \
     X(EXTERNAL, "External id")                                                                     \
@@ -84,20 +84,20 @@ void event_parser_close(struct event_parser *parser);
 /* True if a text was taken for broken because there was no memory to unescape it. */
 bool event_parser_lacks_memory(const struct event_parser *parser);
 
-/* Parses the event that begins at `bytes`, which are at most `most` and end in '\0', with JSON_SCAN_PADDING
- * readable bytes from there on. If a key comes twice, its last value counts. Bare NaN and Infinity are read as
- * null. NULL: `fields` are set, and *end is behind the event's last bracket. Otherwise the reason why this is
- * not an event, a string constant. */
+/* Parses the event that begins at `bytes`, which are at most `most` and end in '\0', with
+ * JSON_SCAN_PADDING readable bytes from there on. If a key comes twice, its last value counts. Bare
+ * NaN and Infinity are read as null. NULL: `fields` are set, and *end is behind the event's last
+ * bracket. Otherwise the reason why this is not an event, a string constant. */
 const char *event_parse(struct event_parser *parser, const char *bytes, size_t most,
                         struct event_fields *fields, const char **end);
 
-/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has none. The text
- * ends as that of event_parse(), here and below. */
+/* Reads at most `most` devices of that array's JSON text; returns how many. Any other text has
+ * none. The text ends as that of event_parse(), here and below. */
 int event_parse_devices(struct event_parser *parser, const char *bytes, size_t length,
                         struct event_device *devices, int most);
 
-/* A number that is a member of the object `bytes`: a whole one, or any finite one. False: there is none,
- * and *value is as it was. */
+/* A number that is a member of the object `bytes`: a whole one, or any finite one. False: there is
+ * none, and *value is as it was. */
 bool event_parse_member(struct event_parser *parser, const char *bytes, size_t length,
                         const char *key, int64_t *value);
 bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,

@@ -1,9 +1,9 @@
 /* One loop over the bytes, with a state for each place in the file.
  *
- * A broken event must not swallow the events after it. Three rules find the end of a broken event, and none
- * of them cuts an event that is valid JSON: a string ends at the end of its line; a closing bracket also
- * closes whatever was opened inside; and a "{" inside an object that does not follow a colon cannot be a
- * value, so it begins the next event. */
+ * A broken event must not swallow the events after it. Three rules find the end of a broken event,
+ * and none of them cuts an event that is valid JSON: a string ends at the end of its line; a
+ * closing bracket also closes whatever was opened inside; and a "{" inside an object that does not
+ * follow a colon cannot be a value, so it begins the next event. */
 #include "harness/desk/read/kineto/event_splitter.h"
 
 #include "harness/base/rows.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that matter within a string, and those that matter between the strings of an event. All others
- * are skipped in a tight loop. */
+/* The bytes that matter within a string, and those that matter between the strings of an event. All
+ * others are skipped in a tight loop. */
 static const unsigned char ends_string[256] = { ['"'] = 1, ['\\'] = 1, ['\n'] = 1 };
 static const unsigned char is_structure[256] = {
     ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1, [':'] = 1, [','] = 1,
@@ -47,8 +47,8 @@ static void capture_begin(struct splitter *splitter, size_t at)
     splitter->too_deep = splitter->too_long = false;
 }
 
-/* An event may go on in the next piece, whose bytes take the place of these: copies what was captured so
- * far. */
+/* An event may go on in the next piece, whose bytes take the place of these: copies what was
+ * captured so far. */
 static enum status capture_hold(struct splitter *splitter, const char *bytes, size_t end)
 {
     size_t more = end - splitter->start, length = splitter->held_length + more;
@@ -120,8 +120,8 @@ static void nest(struct splitter *splitter, char bracket)
         splitter->depth++;
 }
 
-/* Closes everything up to and with the innermost open bracket of that kind. If there is none, nothing is
- * closed. */
+/* Closes everything up to and with the innermost open bracket of that kind. If there is none,
+ * nothing is closed. */
 static void unnest(struct splitter *splitter, char bracket)
 {
     if (splitter->depth > SPLITTER_DEPTH) {
@@ -273,8 +273,8 @@ static enum status step(struct splitter *splitter, const char *bytes, size_t at)
 
 /* --- Strings --- */
 
-/* Returns the place behind the end of a string, or the end of the piece if the string goes on in the next.
- * A key of the outermost object is copied on the way. */
+/* Returns the place behind the end of a string, or the end of the piece if the string goes on in
+ * the next. A key of the outermost object is copied on the way. */
 static size_t skip_string(struct splitter *splitter, const char *bytes, size_t at, size_t count)
 {
     size_t from = at;

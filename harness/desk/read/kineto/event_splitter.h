@@ -1,8 +1,8 @@
 /* Finds the events in the text of a trace, and the members beside them, without parsing either.
  *
- * A trace is an object with an array "traceEvents", or such an array alone. The splitter follows strings
- * and nesting only, so an event that is not valid JSON costs only itself: it is handed on as it is, and its
- * parser notices. Text comes in pieces of any size. */
+ * A trace is an object with an array "traceEvents", or such an array alone. The splitter follows
+ * strings and nesting only, so an event that is not valid JSON costs only itself: it is handed on
+ * as it is, and its parser notices. Text comes in pieces of any size. */
 #ifndef HARNESS_DESK_READ_KINETO_EVENT_SPLITTER_H
 #define HARNESS_DESK_READ_KINETO_EVENT_SPLITTER_H
 
@@ -20,16 +20,16 @@ enum {
     SPLITTER_KEY_BYTES = 128,
 };
 
-/* `bytes` live during the call. SPLITTER_PADDING zeros follow them, or the piece that they are in. A status
- * other than OK ends the splitting. */
+/* `bytes` live during the call. SPLITTER_PADDING zeros follow them, or the piece that they are in.
+ * A status other than OK ends the splitting. */
 struct splitter_sink {
-    /* An event begins here, and `most` bytes of the piece are left. If it is valid JSON, nested at most
-     * SPLITTER_DEPTH deep, and ends among them, it is taken and *end is behind it; else *end is NULL, and it will
-     * come again, through event(). NULL: all come through event(). */
+    /* An event begins here, and `most` bytes of the piece are left. If it is valid JSON, nested at
+     * most SPLITTER_DEPTH deep, and ends among them, it is taken and *end is behind it; else *end
+     * is NULL, and it will come again, through event(). NULL: all come through event(). */
     enum status (*whole_event)(void *context, const char *bytes, size_t most, int64_t offset,
                                const char **end);
-    /* An event, from "{" to "}", or to the next event where it is never closed; `bytes` NULL: it was
-     * dropped, `reason` says why. */
+    /* An event, from "{" to "}", or to the next event where it is never closed; `bytes` NULL: it
+     * was dropped, `reason` says why. */
     enum status (*event)(void *context, const char *bytes, size_t length, int64_t offset,
                          const char *reason);
     /* A member beside the events: its key as written, its value as JSON text. */
@@ -79,15 +79,17 @@ void splitter_release(struct splitter *splitter);
  * begins neither an object nor an array; OUT_OF_MEMORY; what the sink returned. */
 enum status splitter_feed(struct splitter *splitter, const char *bytes, size_t count);
 
-/* The same up to the first event that begins at bytes[stop] or behind it. *reached: where that is, or `count`. */
+/* The same up to the first event that begins at bytes[stop] or behind it. *reached: where that is,
+ * or `count`. */
 enum status splitter_feed_until(struct splitter *splitter, const char *bytes, size_t count,
                                 size_t stop, size_t *reached);
 
-/* Where, from `from` on, an event seems to begin: at a brace before a quote, behind a closed brace and a comma. Within a
- * string or an event there may be such a place too. `count`: nowhere. */
+/* Where, from `from` on, an event seems to begin: at a brace before a quote, behind a closed brace
+ * and a comma. Within a string or an event there may be such a place too. `count`: nowhere. */
 size_t splitter_guess(const char *bytes, size_t from, size_t count);
 
-/* Makes a splitter that is between two events, at `offset`, of the text that `before` is among the events of. */
+/* Makes a splitter that is between two events, at `offset`, of the text that `before` is among the
+ * events of. */
 void splitter_init_at(struct splitter *splitter, const struct splitter *before, int64_t offset);
 
 /* Goes on where `ahead` is, which began where this splitter has come to. Release both. */

@@ -56,8 +56,9 @@ static size_t valid_escape(const char *at, int32_t *character)
     return 12;
 }
 
-/* The length of the escape at `at`, a backslash, and the character that it stands for. Kineto on Windows wrote paths as
- * they are ("C:\Users"), so a backslash that begins no escape stands for itself. 0: the text ends, or is broken there. */
+/* The length of the escape at `at`, a backslash, and the character that it stands for. Kineto on
+ * Windows wrote paths as they are ("C:\Users"), so a backslash that begins no escape stands for
+ * itself. 0: the text ends, or is broken there. */
 static size_t escape(const char *at, int32_t *character)
 {
     size_t length = valid_escape(at, character);

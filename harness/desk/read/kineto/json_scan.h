@@ -1,8 +1,8 @@
 /* Tokens of JSON text (RFC 8259), each checked as it is passed over.
  *
- * Functions get a place in the text and return the place behind what they found there, NULL if it is no valid
- * JSON. The text ends in '\0', which is no part of any token, so nothing else bounds it; JSON_SCAN_PADDING bytes
- * from that zero on are readable. */
+ * Functions get a place in the text and return the place behind what they found there, NULL if it
+ * is no valid JSON. The text ends in '\0', which is no part of any token, so nothing else bounds
+ * it; JSON_SCAN_PADDING bytes from that zero on are readable. */
 #ifndef HARNESS_DESK_READ_KINETO_JSON_SCAN_H
 #define HARNESS_DESK_READ_KINETO_JSON_SCAN_H
 
@@ -44,7 +44,8 @@ static inline const char *json_scan_blanks(const char *at)
 #endif
 }
 
-/* The first byte that is not plain within a string: a quote, a backslash, a control, one beyond ASCII. */
+/* The first byte that is not plain within a string: a quote, a backslash, a control, one beyond
+ * ASCII. */
 static inline const char *json_scan_plain(const char *at)
 {
 #ifdef __SSE2__
@@ -79,8 +80,8 @@ static inline const char *json_scan_string(const char *at, bool *escaped)
     return *end == '"' ? end + 1 : json_scan_any_string(end, escaped);
 }
 
-/* Writes the string's text, from behind its opening quote on; it needs no more room than as it is written.
- * Returns its length. The string is valid. */
+/* Writes the string's text, from behind its opening quote on; it needs no more room than as it is
+ * written. Returns its length. The string is valid. */
 size_t json_scan_unescape(const char *at, char *text);
 
 const char *json_scan_number(const char *at);
@@ -88,7 +89,8 @@ const char *json_scan_number(const char *at);
 /* true, false, null. */
 const char *json_scan_word(const char *at);
 
-/* Any value, at `depth` brackets. NaN and infinities, which some writers put there, pass for one. */
+/* Any value, at `depth` brackets. NaN and infinities, which some writers put there, pass for
+ * one. */
 const char *json_scan_value(const char *at, int depth);
 
 #endif

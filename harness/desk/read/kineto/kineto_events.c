@@ -1,4 +1,5 @@
-/* An event's fields become rows. Categories are those of Kineto; "B" and "E" are joined at the end. */
+/* An event's fields become rows. Categories are those of Kineto; "B" and "E" are joined at the
+ * end. */
 #include "harness/desk/read/kineto/kineto_events.h"
 
 #include "harness/desk/read/kineto/decimal.h"
@@ -75,8 +76,9 @@ static enum status add_name(struct kineto_events *events, struct event_text text
     return trace_rows_name(events->rows, text.bytes, text.length, name);
 }
 
-/* The number of a process or thread. Traces name them in three ways: 7, "stream 7", and "CPU functions".
- * The last becomes a negative number by its place in the table of names; -1 means that none is named. */
+/* The number of a process or thread. Traces name them in three ways: 7, "stream 7", and "CPU
+ * functions". The last becomes a negative number by its place in the table of names; -1 means that
+ * none is named. */
 static enum status identity(struct kineto_events *events, struct event_text text, int64_t *number)
 {
     size_t digits = text.length;
@@ -85,7 +87,8 @@ static enum status identity(struct kineto_events *events, struct event_text text
     *number = -1;
     if (text.bytes == NULL || decimal_integer(text.bytes, text.length, number))
         return STATUS_OK;
-    /* Scripts that merge ranks write "[TP0] 7": the number alone would be that of another rank as well. */
+    /* Scripts that merge ranks write "[TP0] 7": the number alone would be that of another rank as
+     * well. */
     if (memchr(text.bytes, '[', text.length) != NULL)
         digits = 0;
     while (digits > 0 && text.bytes[digits - 1] >= '0' && text.bytes[digits - 1] <= '9') digits--;
@@ -105,8 +108,8 @@ static bool on_device(enum event_kind kind)
            kind == EVENT_KIND_SYNC || kind == EVENT_KIND_GPU_ANNOTATION;
 }
 
-/* The track of device work is its device and stream, as its arguments tell, because profilers put other
- * numbers into pid and tid; the track of everything else is a process and a thread. */
+/* The track of device work is its device and stream, as its arguments tell, because profilers put
+ * other numbers into pid and tid; the track of everything else is a process and a thread. */
 static enum status track_of(struct kineto_events *events, const struct event_fields *fields,
                             enum event_kind kind, uint32_t *number)
 {
@@ -126,8 +129,9 @@ static enum status track_of(struct kineto_events *events, const struct event_fie
 
 /* --- Details --- */
 
-/* NaN: unknown. PyTorch writes 0 for a kernel with more shared memory than a block may have without asking for it, as those of
- * cuDNN for sm_90; so it is unknown if the grid alone has a warp per multiprocessor, of 64 at most. */
+/* NaN: unknown. PyTorch writes 0 for a kernel with more shared memory than a block may have without
+ * asking for it, as those of cuDNN for sm_90; so it is unknown if the grid alone has a warp per
+ * multiprocessor, of 64 at most. */
 static float occupancy_percent(const struct event_fields *fields)
 {
     bool cannot_be = fields->occupancy_percent == 0 && fields->warps_per_sm >= 1;
@@ -261,8 +265,9 @@ static size_t without_addresses(char copy[NAME_BYTES], struct event_text name)
     return length;
 }
 
-/* The name of a call or a stack. A built-in method's name has the address of its object, which is another one for each
- * tensor. Without it the same methods have the same name, and the table of names stays small. */
+/* The name of a call or a stack. A built-in method's name has the address of its object, which is
+ * another one for each tensor. Without it the same methods have the same name, and the table of
+ * names stays small. */
 static enum status add_frame_name(struct kineto_events *events, struct event_text name,
                                   uint32_t *number)
 {
@@ -281,7 +286,8 @@ static bool is_call(const struct event_fields *fields)
     return fields->phase == 'X' && text_is(fields->category, category, strlen(category));
 }
 
-/* A row for an event that is a call, or an operator that states its stack; any other event is passed over. */
+/* A row for an event that is a call, or an operator that states its stack; any other event is
+ * passed over. */
 static enum status add_frame(struct kineto_events *events, const struct event_fields *fields,
                              uint32_t track)
 {
@@ -398,8 +404,9 @@ static const char *missing_field(const struct event_fields *fields)
     return NULL;
 }
 
-/* Notes one half of an event that is written as two, "B" and "E". Halves are matched when the file has been
- * read, since an end may stand before its beginning. `owner` is the number of the event, or NOT_KEPT. */
+/* Notes one half of an event that is written as two, "B" and "E". Halves are matched when the file
+ * has been read, since an end may stand before its beginning. `owner` is the number of the event,
+ * or NOT_KEPT. */
 static enum status add_half(struct kineto_events *events, const struct event_fields *fields,
                             int64_t offset, int64_t owner)
 {

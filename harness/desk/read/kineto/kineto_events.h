@@ -21,13 +21,14 @@ void kineto_events_release(struct kineto_events *events);
 enum status kineto_events_add(struct kineto_events *events, const struct event_fields *fields,
                               int64_t offset);
 
-/* Adds what was gathered beside this from the next part of the file, as trace_rows_join() adds its rows; *joined false: it
- * cannot be added, and all is as it was. Events that were added are no longer in `later`. OUT_OF_MEMORY. */
+/* Adds what was gathered beside this from the next part of the file, as trace_rows_join() adds its
+ * rows; *joined false: it cannot be added, and all is as it was. Events that were added are no
+ * longer in `later`. OUT_OF_MEMORY. */
 enum status kineto_events_join(struct kineto_events *events, struct kineto_events *later,
                                struct joined_numbers *numbers, bool *joined);
 
-/* When all are there: gives events that are written as two halves their end, and drops those without a second
- * half. */
+/* When all are there: gives events that are written as two halves their end, and drops those
+ * without a second half. */
 void kineto_events_settle(struct kineto_events *events);
 
 #endif

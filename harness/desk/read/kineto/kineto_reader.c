@@ -1,8 +1,9 @@
 /* Chrome's JSON, as PyTorch's profiler (Kineto) and our own recorder write it.
  *
- * The splitter cuts a window of text into events, the parser turns each event into fields, and the fields become
- * rows (kineto_events.h). Only one window and one event are in memory at a time, so a file of any size can be
- * read. Two threads read two windows at once. Some writers put NaN or Infinity among the arguments; such an event loses only those. */
+ * The splitter cuts a window of text into events, the parser turns each event into fields, and the
+ * fields become rows (kineto_events.h). Only one window and one event are in memory at a time, so a
+ * file of any size can be read. Two threads read two windows at once. Some writers put NaN or
+ * Infinity among the arguments; such an event loses only those. */
 #include "harness/base/system/machine.h"
 #include "harness/base/system/worker.h"
 #include "harness/desk/read/input/read_ahead.h"
@@ -41,8 +42,8 @@ static enum status on_whole_event(void *context, const char *bytes, size_t most,
                : STATUS_OK;
 }
 
-/* And this for those that were none then. A broken event is counted and left out: one of them must not cost
- * the reader the rest of the trace. */
+/* And this for those that were none then. A broken event is counted and left out: one of them must
+ * not cost the reader the rest of the trace. */
 static enum status on_event(void *context, const char *bytes, size_t length, int64_t offset,
                             const char *reason)
 {
@@ -114,8 +115,8 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
 
 /* --- The file --- */
 
-/* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth reading all
- * the same), or not a trace at all. */
+/* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth
+ * reading all the same), or not a trace at all. */
 static enum status judge(struct kineto_reader *reader, const char *path, const char *damage)
 {
     struct trace_rows *rows = reader->rows;
@@ -169,9 +170,10 @@ static void close_reader(struct kineto_reader *reader)
 
 enum { MISSES_MAX = 3 /* then one thread reads the rest */ };
 
-/* Another thread reads the window behind that of the first reader, from where an event seems to begin, into rows of its own.
- * These are joined to the others if the first reader comes to that place between two events. If it does not, or if the rows
- * cannot be joined, that is a miss: the first reader goes through that window as well. */
+/* Another thread reads the window behind that of the first reader, from where an event seems to
+ * begin, into rows of its own. These are joined to the others if the first reader comes to that
+ * place between two events. If it does not, or if the rows cannot be joined, that is a miss: the
+ * first reader goes through that window as well. */
 struct next_window {
     struct worker *worker; /* NULL: not open */
     struct kineto_reader reader;

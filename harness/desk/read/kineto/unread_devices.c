@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* By the category, how it begins: the names of Kineto's ActivityType.cpp, of vendors' forks of it, and of other tools.
- * Those of Intel's GPUs and of PrivateUse1 are read: their work is "kernel", "gpu_memcpy" and "gpu_memset". */
+/* By the category, how it begins: the names of Kineto's ActivityType.cpp, of vendors' forks of it,
+ * and of other tools. Those of Intel's GPUs and of PrivateUse1 are read: their work is "kernel",
+ * "gpu_memcpy" and "gpu_memset". */
 static const struct {
     const char *category, *device;
 } categories[] = {
@@ -20,8 +21,9 @@ static const struct {
     { "triton", "Triton's Proton" },
 };
 
-/* By the name of a process, which an event without a time gives: XLA's profiler (JAX, PyTorch/XLA, TensorFlow 2)
- * and TensorFlow 1's timeline, and the profilers of Ascend (torch_npu's trace_view.json) and Neuron. The first of these tells most. */
+/* By the name of a process, which an event without a time gives: XLA's profiler (JAX, PyTorch/XLA,
+ * TensorFlow 2) and TensorFlow 1's timeline, and the profilers of Ascend (torch_npu's
+ * trace_view.json) and Neuron. The first of these tells most. */
 static const struct {
     const char *process, *device;
 } processes[] = {

@@ -25,7 +25,8 @@ enum status nsys_names_read(struct nsys_names *names, struct database *database,
                             struct trace_rows *rows);
 void nsys_names_release(struct nsys_names *names);
 
-/* The name of a string by its id, as it is used: calls without the version that nsys appends, kernels spelt as by CUPTI.
+/* The name of a string by its id, as it is used: calls without the version that nsys appends,
+ * kernels spelt as by CUPTI.
  * "": there is none. */
 enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
                       const struct database_value *id, enum nsys_use use, uint32_t *name);
@@ -33,8 +34,9 @@ enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
 /* "cudaLaunchKernel_v7000_ptsz" is cudaLaunchKernel: the length without the endings. */
 size_t nsys_call_length(const char *name, size_t length);
 
-/* Writes a kernel's name with (int)4 as 4, (bool)0 as false, (unsigned long)3 as 3ul, <unnamed> as (anonymous namespace),
- * [lambda(float) (instance 1)] as {lambda(float)#1}. Needs room for NAME_BYTES. Returns the length. */
+/* Writes a kernel's name with (int)4 as 4, (bool)0 as false, (unsigned long)3 as 3ul, <unnamed> as
+ * (anonymous namespace), [lambda(float) (instance 1)] as {lambda(float)#1}. Needs room for
+ * NAME_BYTES. Returns the length. */
 size_t nsys_kernel_name(char *text, const char *name, size_t length);
 
 /* "Memcpy HtoD (Pinned -> Device)"; NULL: it is no copy that a call made. The numbers are nsys'. */

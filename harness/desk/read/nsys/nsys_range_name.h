@@ -20,8 +20,8 @@ struct nsys_range_name {
 
 void nsys_range_name(struct nsys_range_name *name, const char *text, size_t length);
 
-/* Whether ranges of that name may be steps: "iteration_12", "train_step 3", "Iteration 3 - eval", "step". *number is the
- * first behind that word; -1: it has none. */
+/* Whether ranges of that name may be steps: "iteration_12", "train_step 3", "Iteration 3 - eval",
+ * "step". *number is the first behind that word; -1: it has none. */
 bool nsys_range_is_step(const struct nsys_range_name *name, int64_t *number);
 
 /* The same for names that differ in their digits only. */

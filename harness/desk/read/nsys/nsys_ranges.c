@@ -1,6 +1,6 @@
-/* NVTX ranges. PyTorch's emit_nvtx() makes one of every operator, whose text goes on with what is known of it:
- * "aten::addmm, seq = 12, op_id = 30, sizes = [[2, 3], []]". If several ranges are named like steps and repeat, those
- * that take most time become the steps. */
+/* NVTX ranges. PyTorch's emit_nvtx() makes one of every operator, whose text goes on with what is
+ * known of it: "aten::addmm, seq = 12, op_id = 30, sizes = [[2, 3], []]". If several ranges are
+ * named like steps and repeat, those that take most time become the steps. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
@@ -32,7 +32,8 @@ enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, END_THREAD, COLUMN_COUNT };
 
 /* --- Rows --- */
 
-/* Ranges that threads push and pop, and others that end on the thread that began them: the latter may overlap. */
+/* Ranges that threads push and pop, and others that end on the thread that began them: the latter
+ * may overlap. */
 static bool is_range(const struct database_value *values)
 {
     enum { PUSHED = 59, STARTED = 60, TEXT_PUSHED = 70, TEXT_STARTED = 71 };
@@ -133,7 +134,8 @@ enum { STEPS_LEAST = 3 };
 COMPARATOR(by_place, struct candidate,
            ASCENDING(process) ?: ASCENDING(track) ?: ASCENDING(name) ?: ASCENDING(start_ns))
 
-/* Candidates of one name on one thread, and the time that they take; 0: one is within another, or they are few. */
+/* Candidates of one name on one thread, and the time that they take; 0: one is within another, or
+ * they are few. */
 struct range_group {
     int64_t first, end, ns;
 };

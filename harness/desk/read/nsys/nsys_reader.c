@@ -1,8 +1,9 @@
-/* The SQLite database that Nsight Systems exports (nsys export --type=sqlite), of any version since 2021.
+/* The SQLite database that Nsight Systems exports (nsys export --type=sqlite), of any version since
+ * 2021.
  *
- * Its rows become the events that a trace of PyTorch's profiler has, so everything else works on both. Times are of the
- * session's own clock. The table META_DATA_CAPTURE has the environment of the program, secrets included: only the rank
- * is taken from it, and no other text. */
+ * Its rows become the events that a trace of PyTorch's profiler has, so everything else works on
+ * both. Times are of the session's own clock. The table META_DATA_CAPTURE has the environment of
+ * the program, secrets included: only the rank is taken from it, and no other text. */
 #include "harness/base/rows.h"
 #include "harness/desk/read/input/trace_format.h"
 #include "harness/desk/read/nsys/nsys_reading.h"

@@ -1,8 +1,9 @@
-/* The reading of one export of Nsight Systems, in parts: names, processes and devices first, then the work of devices,
- * the calls of the host, and the ranges that programs mark.
+/* The reading of one export of Nsight Systems, in parts: names, processes and devices first, then
+ * the work of devices, the calls of the host, and the ranges that programs mark.
  *
- * Columns are asked for by name and may be missing, as versions of the export differ; a missing table means that nothing
- * of its kind happened or was traced. Statuses of all functions: those of database.h. */
+ * Columns are asked for by name and may be missing, as versions of the export differ; a missing
+ * table means that nothing of its kind happened or was traced. Statuses of all functions: those of
+ * database.h. */
 #ifndef HARNESS_DESK_READ_NSYS_NSYS_READING_H
 #define HARNESS_DESK_READ_NSYS_NSYS_READING_H
 
@@ -34,8 +35,8 @@ struct nsys_reading {
     int64_t rank, world_size; /* as the environment of the program states them; -1: it does not */
 };
 
-/* The number of a process, a new one if need be; NSYS_PROCESSES: there are too many. `global` is an id of a process or a
- * thread, as nsys has them. */
+/* The number of a process, a new one if need be; NSYS_PROCESSES: there are too many. `global` is an
+ * id of a process or a thread, as nsys has them. */
 int nsys_process(struct nsys_reading *reading, int64_t global);
 
 /* A correlation that no other process of the file has. */
@@ -62,11 +63,12 @@ int64_t nsys_gpu(const struct nsys_reading *reading, int64_t pid, int64_t ordina
 /* Kernels, copies, memsets, and graphs that were launched whole. */
 enum status nsys_read_work(struct nsys_reading *reading);
 
-/* Whether the host's rows of a process count: those of a launcher, or of a loader's workers, would stand beside the loop.
- * Work must have been read. */
+/* Whether the host's rows of a process count: those of a launcher, or of a loader's workers, would
+ * stand beside the loop. Work must have been read. */
 bool nsys_is_wanted(const struct nsys_reading *reading, int process);
 
-/* Calls of the runtime and the driver; then, when ranges are known, waits in the operating system. */
+/* Calls of the runtime and the driver; then, when ranges are known, waits in the operating
+ * system. */
 enum status nsys_read_calls(struct nsys_reading *reading);
 enum status nsys_read_waits(struct nsys_reading *reading);
 

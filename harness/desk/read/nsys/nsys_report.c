@@ -1,4 +1,5 @@
-/* Nsight Systems' own reports, whose format only nsys knows: it exports them, unless an export is there already. */
+/* Nsight Systems' own reports, whose format only nsys knows: it exports them, unless an export is
+ * there already. */
 #include "harness/base/programs/find_program.h"
 #include "harness/base/programs/side_program.h"
 #include "harness/base/system/scratch_folder.h"
@@ -13,7 +14,8 @@ extern const struct trace_format nsys_format;
 
 #define EXPORT_SECONDS 1800.0 /* a report of 600 MB takes some minutes */
 
-/* The export beside a report, as `nsys stats` leaves it: not one of an older report by the same name. */
+/* The export beside a report, as `nsys stats` leaves it: not one of an older report by the same
+ * name. */
 static bool find_beside(char path[PATH_MAX], const char *report)
 {
     size_t ending = ends_in(report, ".qdrep") ? strlen(".qdrep") : strlen(".nsys-rep");

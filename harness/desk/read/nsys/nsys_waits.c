@@ -1,4 +1,5 @@
-/* Waits in the operating system stand for a loop's waits for data, if no range says when it has those. */
+/* Waits in the operating system stand for a loop's waits for data, if no range says when it has
+ * those. */
 #include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
@@ -113,7 +114,8 @@ static bool is_in_call(const struct waiting *waiting, const struct trace_event *
            waiting->calls.items[before].end_ns > wait->start_ns;
 }
 
-/* While another thread of the process launches, the loop waits for that thread: PyTorch's backward pass has one. */
+/* While another thread of the process launches, the loop waits for that thread: PyTorch's backward
+ * pass has one. */
 static bool others_launch(const struct waiting *waiting, const struct trace_event *wait)
 {
     const struct trace_file *file = waiting->reading->rows->file;

@@ -54,7 +54,8 @@ static uint32_t size_of(const struct database_value *value)
     return size > 0 && size <= UINT32_MAX ? (uint32_t)size : 0;
 }
 
-/* As CUPTI's users compute them: the blocks of the grid for each multiprocessor, and their warps. */
+/* As CUPTI's users compute them: the blocks of the grid for each multiprocessor, and their
+ * warps. */
 static void take_spread(struct event_kernel *kernel, const struct event_device *device)
 {
     const uint32_t *grid = kernel->grid, *block = kernel->block;

@@ -1,4 +1,5 @@
-/* A scan goes down a table's tree with a page per level, and through the pages that hold the rest of long rows. */
+/* A scan goes down a table's tree with a page per level, and through the pages that hold the rest
+ * of long rows. */
 #include "harness/desk/read/sqlite/database.h"
 
 #include "harness/base/rows.h"
@@ -150,7 +151,8 @@ static enum status read_page(struct database *database, int64_t page, unsigned c
 
 /* --- Rows --- */
 
-/* Fetches a row that goes on in other pages: `local` bytes are at `at`, then the number of the next page. */
+/* Fetches a row that goes on in other pages: `local` bytes are at `at`, then the number of the next
+ * page. */
 static enum status fetch_long(struct database *database, int64_t page, const unsigned char *at,
                               int64_t local, int64_t size)
 {
@@ -208,7 +210,8 @@ static void take_value(struct database_value *value, int64_t type, const unsigne
     }
 }
 
-/* False: the row is no row. If the row was cut to DATABASE_ROW_BYTES, values beyond are cut or absent. */
+/* False: the row is no row. If the row was cut to DATABASE_ROW_BYTES, values beyond are cut or
+ * absent. */
 static bool take_values(struct scan *scan, const unsigned char *row, int64_t size, bool cut)
 {
     const unsigned char *end = row + size, *head_end, *at, *content;
@@ -496,7 +499,8 @@ static enum status read_tables(struct database *database)
     return walk(database, &scan, 1);
 }
 
-/* Whether the file of that name and ending holds something: a journal that is done with is empty, or begins with zeros. */
+/* Whether the file of that name and ending holds something: a journal that is done with is empty,
+ * or begins with zeros. */
 static bool has_beside(const char *path, const char *ending)
 {
     char name[4096], first = 0;

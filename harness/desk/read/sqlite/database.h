@@ -1,12 +1,12 @@
 /* A database of SQLite, read only: whole tables, row by row, with columns by their names.
  *
- * It follows "Database File Format" (sqlite.org/fileformat2.html), as far as an export needs: tables with row numbers, in
- * UTF-8, without a write-ahead log that waits beside the file. There is no SQL. Memory does not depend on the file: pages
- * are read one at a time, and of a row at most DATABASE_ROW_BYTES. No page is read twice in a scan, so pages that
- * point in circles end it.
+ * It follows "Database File Format" (sqlite.org/fileformat2.html), as far as an export needs:
+ * tables with row numbers, in UTF-8, without a write-ahead log that waits beside the file. There is
+ * no SQL. Memory does not depend on the file: pages are read one at a time, and of a row at most
+ * DATABASE_ROW_BYTES. No page is read twice in a scan, so pages that point in circles end it.
  *
- * Errors: IO; BAD_INPUT: the file is damaged or uses what is not read, the sentence says what and where;
- * OUT_OF_MEMORY. */
+ * Errors: IO; BAD_INPUT: the file is damaged or uses what is not read, the sentence says what and
+ * where; OUT_OF_MEMORY. */
 #ifndef HARNESS_DESK_READ_SQLITE_DATABASE_H
 #define HARNESS_DESK_READ_SQLITE_DATABASE_H
 
@@ -39,8 +39,8 @@ struct database_value {
 struct database_row {
     int64_t number; /* the row's, which is also the value of an INTEGER PRIMARY KEY */
     int64_t offset; /* in the file */
-    const struct database_value
-        *values; /* as asked for; DATABASE_NULL where the table lacks the column */
+    /* as asked for; DATABASE_NULL where the table lacks the column */
+    const struct database_value *values;
 };
 
 typedef enum status database_visit(void *context, const struct database_row *row);
@@ -58,8 +58,8 @@ const char *database_table(const struct database *database, int64_t number);
 
 int64_t database_bytes(const struct database *database); /* of the file */
 
-/* Visits the rows of a table by their numbers; none if there is no such table. `columns`: `count` names. Ends early with
- * the status of a visit that is not OK. */
+/* Visits the rows of a table by their numbers; none if there is no such table. `columns`: `count`
+ * names. Ends early with the status of a visit that is not OK. */
 enum status database_scan(struct database *database, const char *table, const char *const *columns,
                           int count, database_visit *visit, void *context);
 

@@ -8,7 +8,8 @@ attention_finish KERNEL_NAME(attention_finish);
 attention_delta KERNEL_NAME(attention_delta);
 attention_store KERNEL_NAME(attention_store);
 
-/* The packs of a row: whole ones with `left` a constant, for which no element is selected, then the rest. */
+/* The packs of a row: whole ones with `left` a constant, for which no element is selected, then the
+ * rest. */
 #define ROW_PACKS(c, left, length, to, ...)                                                        \
     do {                                                                                           \
         const int whole_ = (length) / PACK * PACK;                                                 \

@@ -1,31 +1,32 @@
-/* The work of attention between its products on the CPU device, on a block of scores that stays in cache.
- * It is built like the kernels, in their dialect, once per storage type; `real` is that type. Rows of
- * scores have room up to a multiple of ROW_MULTIPLE, whose contents do not matter. Floats are in arrays
- * without gaps. */
+/* The work of attention between its products on the CPU device, on a block of scores that stays in
+ * cache. It is built like the kernels, in their dialect, once per storage type; `real` is that
+ * type. Rows of scores have room up to a multiple of ROW_MULTIPLE, whose contents do not matter.
+ * Floats are in arrays without gaps. */
 #ifndef HARNESS_DEVICE_CPU_ARITHMETIC_ATTENTION_ROWS_H
 #define HARNESS_DEVICE_CPU_ARITHMETIC_ATTENTION_ROWS_H
 
-/* Scores of `rows` queries, `stride` elements apart, and `keys` keys, of which `length` count, 1 at least. */
+/* Scores of `rows` queries, `stride` elements apart, and `keys` keys, of which `length` count, 1 at
+ * least. */
 struct attention_rows {
     int rows, keys, length, stride;
     float scale;
 };
 
-/* The softmax so far of each row: the largest scaled score, the sum of exp(score - maximum), and the sum of
- * the values, [rows, width], weighted with these. */
+/* The softmax so far of each row: the largest scaled score, the sum of exp(score - maximum), and
+ * the sum of the values, [rows, width], weighted with these. */
 struct attention_sums {
     float *maxima, *sums, *y;
     int width;
 };
 
-/* p = exp(scale * scores - maximum), 0 where a key does not count, and the sums, y's too, brought to the new
- * maximum; where `first`, these keys are the first. p may be scores. */
+/* p = exp(scale * scores - maximum), 0 where a key does not count, and the sums, y's too, brought
+ * to the new maximum; where `first`, these keys are the first. p may be scores. */
 typedef void attention_softmax(const struct attention_rows *block, void *p,
                                const struct attention_sums *so_far, const float *scores, int first);
 attention_softmax attention_softmax_f32, attention_softmax_bf16, attention_softmax_f16;
 
-/* p = exp(scale * scores - lse) and ds = scale * p * (dp - delta), 0 where a key does not count. p may be
- * scores, ds may be dp. */
+/* p = exp(scale * scores - lse) and ds = scale * p * (dp - delta), 0 where a key does not count. p
+ * may be scores, ds may be dp. */
 typedef void attention_gradient(const struct attention_rows *block, void *p, void *ds,
                                 const float *scores, const float *dp, const float *lse,
                                 const float *delta);

@@ -1,13 +1,14 @@
 /* The protocol: a sleeper announces itself (sleepers, wanted), looks at the value once more, and
  * sleeps while the futex word is what it was before the announcement. A thread that advances the
- * value stores it first and looks for sleepers second. All four accesses are sequentially consistent, so
- * one of the two sees the other, and a wake between look and sleep changes the futex word.
+ * value stores it first and looks for sleepers second. All four accesses are sequentially
+ * consistent, so one of the two sees the other, and a wake between look and sleep changes the futex
+ * word.
  *
  * `wanted` spares the worker a system call per item while a host sleeps until the last of many.
  *
- * A spinning thread does not offer its core (sched_yield): where another thread has work, the scheduler
- * gives that one a slice of milliseconds for it, and a step waits as long. A thread that spins without
- * success soon sleeps, and a sleeper is woken ahead of others. */
+ * A spinning thread does not offer its core (sched_yield): where another thread has work, the
+ * scheduler gives that one a slice of milliseconds for it, and a step waits as long. A thread that
+ * spins without success soon sleeps, and a sleeper is woken ahead of others. */
 #include "harness/device/cpu/queue/cpu_progress.h"
 
 #include "harness/base/clock.h"
@@ -68,9 +69,9 @@ static int spin(struct cpu_progress *progress, uint64_t target, int spin_ns)
 }
 
 /* Leaves `wanted` at the nearest value that a sleeper waits for. A sleeper that finds a nearer one
- * there is woken with that one's owner, and comes back. One that puts its own in the place of a value
- * just reached wakes the others itself: the thread that advanced the value looks only now, and would
- * no longer find that somebody slept until it. */
+ * there is woken with that one's owner, and comes back. One that puts its own in the place of a
+ * value just reached wakes the others itself: the thread that advanced the value looks only now,
+ * and would no longer find that somebody slept until it. */
 static void want(struct cpu_progress *progress, uint64_t target)
 {
     uint64_t wanted = atomic_load(&progress->wanted);

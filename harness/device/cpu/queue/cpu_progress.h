@@ -1,8 +1,9 @@
 /* A number that only grows, and threads that wait until it is large enough.
  *
- * It is how host and worker tell each other how far they are: items submitted, items done, an event's
- * records reached. A waiter spins for a while, because what it waits for is often a microsecond away,
- * and then sleeps on a futex. One thread at a time may advance it; any number may wait. */
+ * It is how host and worker tell each other how far they are: items submitted, items done, an
+ * event's records reached. A waiter spins for a while, because what it waits for is often a
+ * microsecond away, and then sleeps on a futex. One thread at a time may advance it; any number may
+ * wait. */
 #ifndef HARNESS_DEVICE_CPU_QUEUE_CPU_PROGRESS_H
 #define HARNESS_DEVICE_CPU_QUEUE_CPU_PROGRESS_H
 

@@ -1,14 +1,16 @@
-/* The composite graphs, of which cuDNN makes one kernel each (forward) or a few (backward). Its pattern
- * matcher knows them in this form ("cuDNN Graph API", "Fused Flash Attention"): scores are scaled, then
- * masked by comparing the indices of rows and columns with the lengths, and softmax is its five
- * operations; backward makes its two transposes by reshapes, and adds dq up in fp32 first. There is one
- * operation for forward in newer versions, and none for backward on most GPUs, so both are composed.
+/* The composite graphs, of which cuDNN makes one kernel each (forward) or a few (backward). Its
+ * pattern matcher knows them in this form ("cuDNN Graph API", "Fused Flash Attention"): scores are
+ * scaled, then masked by comparing the indices of rows and columns with the lengths, and softmax is
+ * its five operations; backward makes its two transposes by reshapes, and adds dq up in fp32 first.
+ * There is one operation for forward in newer versions, and none for backward on most GPUs, so both
+ * are composed.
  *
  * Only what the graph's user can see is in memory; whatever else has no address ("virtual").
  *
- * An H200 has run these (test_gpu_attention). cuDNN 9.19 accepts every descriptor, and given the properties of an H200 in
- * place of one (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) it lists four engines for forward and three for
- * backward, in bf16 with 200 tokens and a width of 64, with lengths and without. */
+ * An H200 has run these (test_gpu_attention). cuDNN 9.19 accepts every descriptor, and given the
+ * properties of an H200 in place of one (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR) it lists four engines
+ * for forward and three for backward, in bf16 with 200 tokens and a width of 64, with lengths and
+ * without. */
 #include "harness/device/cuda/attention/attention_graph.h"
 
 #include <math.h>
@@ -115,7 +117,8 @@ static descriptor tensor(struct builder *builder, struct form form, enum attenti
     return made;
 }
 
-/* [samples, heads, rows, columns], or the transpose of such a matrix seen as [.., columns, rows]. */
+/* [samples, heads, rows, columns], or the transpose of such a matrix seen as [.., columns,
+ * rows]. */
 static struct form matrix(const struct builder *builder, int64_t rows, int64_t columns,
                           cudnnDataType_t type)
 {
@@ -137,7 +140,8 @@ static struct form transposed(struct form form)
     return form;
 }
 
-/* [samples, heads, tokens, width], where a token has `parts` such vectors of every head if packed. */
+/* [samples, heads, tokens, width], where a token has `parts` such vectors of every head if
+ * packed. */
 static struct form vectors(const struct builder *builder, int parts)
 {
     const struct attention_shape *shape = builder->shape;
@@ -254,8 +258,8 @@ static descriptor reduce(struct builder *builder, cudnnReduceTensorOp_t mode, de
     return y;
 }
 
-/* c [m, n] = a [m, k] b [k, n]. Where m, n or k is given, it holds the lengths up to which that dimension
- * counts, per sample; NULL: all of it counts. */
+/* c [m, n] = a [m, k] b [k, n]. Where m, n or k is given, it holds the lengths up to which that
+ * dimension counts, per sample; NULL: all of it counts. */
 static descriptor multiply(struct builder *builder, descriptor a, descriptor b, descriptor m,
                            descriptor n, descriptor k, descriptor c)
 {
@@ -360,8 +364,8 @@ static descriptor masked(struct builder *builder, const struct shared *shared, d
                                                   0, s, nothing, both, scores_tensor(builder) });
 }
 
-/* y = softmax(s) v, with the softmax as five operations: e = exp(s - max), sum, log(sum) + max for the
- * statistics, p = e / sum. The row maximum keeps exp() from overflowing. */
+/* y = softmax(s) v, with the softmax as five operations: e = exp(s - max), sum, log(sum) + max for
+ * the statistics, p = e / sum. The row maximum keeps exp() from overflowing. */
 static void forward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);
@@ -409,7 +413,8 @@ static void transpose_multiply(struct builder *builder, const struct shared *sha
 }
 
 /* Computes p again from the statistics, p = exp(s - statistics), so no scores were stored. Then
- * dv = p' dy, ds = p (dy v' - delta) scale, dk = ds' q, dq = ds k, where delta = sum(dy y) per query. */
+ * dv = p' dy, ds = p (dy v' - delta) scale, dk = ds' q, dq = ds k, where delta = sum(dy y) per
+ * query. */
 static void backward(struct builder *builder)
 {
     struct shared shared = shared_tensors(builder);

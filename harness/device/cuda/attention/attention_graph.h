@@ -1,18 +1,18 @@
 /* Attention as graphs of cuDNN's operations.
  *
- * q, k, v, y and their gradients are [samples, heads, tokens, width], in bf16 or fp16; the statistics
- * that forward leaves to backward are fp32 [samples, heads, tokens]: the logarithm of each query's sum
- * of exponentials. With lengths, keys count up to each sample's; the lengths of the queries are an
- * array too, because cuDNN masks both. */
+ * q, k, v, y and their gradients are [samples, heads, tokens, width], in bf16 or fp16; the
+ * statistics that forward leaves to backward are fp32 [samples, heads, tokens]: the logarithm of
+ * each query's sum of exponentials. With lengths, keys count up to each sample's; the lengths of
+ * the queries are an array too, because cuDNN masks both. */
 #ifndef HARNESS_DEVICE_CUDA_ATTENTION_ATTENTION_GRAPH_H
 #define HARNESS_DEVICE_CUDA_ATTENTION_ATTENTION_GRAPH_H
 
 #include "harness/device/cuda/attention/cudnn.h"
 #include "harness/device/device.h"
 
-/* The tensors that a graph reads and writes: their unique ids. SCALE, ONE and NOTHING (minus infinity)
- * are floats on the host. DELTA and DQ_SUMS are fp32 scratch in device memory, of as many elements as
- * the statistics and as q. */
+/* The tensors that a graph reads and writes: their unique ids. SCALE, ONE and NOTHING (minus
+ * infinity) are floats on the host. DELTA and DQ_SUMS are fp32 scratch in device memory, of as many
+ * elements as the statistics and as q. */
 enum attention_tensor {
     ATTENTION_Q = 1,
     ATTENTION_K,
@@ -49,8 +49,8 @@ enum status attention_graph_build(struct attention_graph *graph, const struct cu
                                   bool backward);
 void attention_graph_release(struct attention_graph *graph);
 
-/* A descriptor that the graph owns: created here, finalized by the caller. NULL after a failure, which
- * *status then holds; does nothing where *status is one already. */
+/* A descriptor that the graph owns: created here, finalized by the caller. NULL after a failure,
+ * which *status then holds; does nothing where *status is one already. */
 cudnnBackendDescriptor_t attention_graph_own(struct attention_graph *graph, enum status *status,
                                              cudnnBackendDescriptorType_t type);
 

@@ -69,8 +69,8 @@ static enum status check_version(void)
     return STATUS_OK;
 }
 
-/* CUPTI of 13.0 before Update 1 leaves out the waits of cudaDeviceSynchronize and may crash in a flush ("CUDA
- * Toolkit 13.0 Update 1 Release Notes", CUPTI). */
+/* CUPTI of 13.0 before Update 1 leaves out the waits of cudaDeviceSynchronize and may crash in a
+ * flush ("CUDA Toolkit 13.0 Update 1 Release Notes", CUPTI). */
 static bool is_dated(void)
 {
     enum { UPDATE_1 = 130001 };

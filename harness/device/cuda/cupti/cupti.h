@@ -1,5 +1,6 @@
-/* CUPTI, loaded when a device is opened to record its activity, and at no other time: a process that is
- * timed never has it. The facts are those of the headers of CUDA 13 and of NVIDIA's "CUPTI" guide. */
+/* CUPTI, loaded when a device is opened to record its activity, and at no other time: a process
+ * that is timed never has it. The facts are those of the headers of CUDA 13 and of NVIDIA's "CUPTI"
+ * guide. */
 #ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_H
 #define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_H
 
@@ -33,12 +34,13 @@ struct cupti {
 #undef CUPTI_MEMBER
 };
 
-/* Loads the library once for the process (plugin/library.h). It stays loaded: CUPTI of CUDA 13.0 crashes
- * when it is closed. NO_LIBRARY says what is missing, or that it is CUPTI of another CUDA. */
+/* Loads the library once for the process (plugin/library.h). It stays loaded: CUPTI of CUDA 13.0
+ * crashes when it is closed. NO_LIBRARY says what is missing, or that it is CUPTI of another
+ * CUDA. */
 enum status cupti_load(const struct cupti **cupti);
 
-/* OK, or NO_LIBRARY with what CUPTI said of `call` and what to do. `other` is what it said of the tool
- * that is there already; "" or NULL: nothing. */
+/* OK, or NO_LIBRARY with what CUPTI said of `call` and what to do. `other` is what it said of the
+ * tool that is there already; "" or NULL: nothing. */
 enum status cupti_check(const struct cupti *cupti, CUptiResult result, const char *call,
                         const char *other);
 

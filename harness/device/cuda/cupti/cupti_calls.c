@@ -110,7 +110,8 @@ static const char *callback_name(const struct cupti *cupti, CUpti_CallbackDomain
     return cupti->callback_name(domain, id, &name) == CUPTI_SUCCESS && name != NULL ? name : "";
 }
 
-/* A library that is newer than the headers may have more calls, which nothing built with them makes. */
+/* A library that is newer than the headers may have more calls, which nothing built with them
+ * makes. */
 void cupti_calls_find(struct cupti_calls *calls, const struct cupti *cupti)
 {
     memset(calls, 0, sizeof *calls);

@@ -1,6 +1,6 @@
-/* The calls of the host that a trace shows. All of them would be too many: every library asks for the
- * current device and the like, and each record costs. They are known by their names, since their numbers
- * differ between versions of CUDA. */
+/* The calls of the host that a trace shows. All of them would be too many: every library asks for
+ * the current device and the like, and each record costs. They are known by their names, since
+ * their numbers differ between versions of CUDA. */
 #ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_CALLS_H
 #define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_CALLS_H
 

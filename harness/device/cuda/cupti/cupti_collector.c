@@ -1,5 +1,6 @@
-/* CUPTI calls back from any thread: for a buffer mostly from one that calls CUDA, with a full one from a
- * thread of its own. Both may come while it is itself called here, so no lock is held across a call.
+/* CUPTI calls back from any thread: for a buffer mostly from one that calls CUDA, with a full one
+ * from a thread of its own. Both may come while it is itself called here, so no lock is held across
+ * a call.
  *
  * It knows one client and passes no context to these callbacks: hence the one static collector. */
 #include "harness/device/cuda/cupti/cupti_collector.h"
@@ -203,7 +204,8 @@ static int64_t hand_over(struct buffer *list, bool show)
     return lost;
 }
 
-/* CUPTI counts these itself. For a refused buffer it counts the records that the buffer would have held. */
+/* CUPTI counts these itself. For a refused buffer it counts the records that the buffer would have
+ * held. */
 static CUptiResult count_dropped(int64_t *lost)
 {
     size_t dropped = 0, refused;
@@ -290,7 +292,8 @@ static void CUPTIAPI on_state(void *context, CUpti_CallbackDomain domain, CUpti_
 #define CHECK(member, call, ...)                                                                   \
     TRY_OUT(cupti_check(cupti, cupti->member(__VA_ARGS__), call, other))
 
-/* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's buffers. */
+/* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's
+ * buffers. */
 static enum status subscribe(const struct cupti *cupti)
 {
     enum status status = STATUS_OK;
@@ -308,9 +311,9 @@ out:
     return status;
 }
 
-/* The kind of calls, and then each call as traces show it or not. Calls that are enabled without their kind once CUDA is
- * initialised leave no record, though CUPTI says success (an H200, CUPTI 13.0.1). CUPTI may refuse ids that no call has any
- * more. */
+/* The kind of calls, and then each call as traces show it or not. Calls that are enabled without
+ * their kind once CUDA is initialised leave no record, though CUPTI says success (an H200,
+ * CUPTI 13.0.1). CUPTI may refuse ids that no call has any more. */
 static enum status enable_calls(const struct cupti *cupti)
 {
     enum status status = STATUS_OK;

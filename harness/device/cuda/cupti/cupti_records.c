@@ -22,8 +22,8 @@ static uint32_t positive(int64_t value)
     return value < 0 ? 0 : value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* "A value of 0 for both the start and end timestamps indicates that timestamp information could not be
- * collected" (cupti_activity.h): its own buffer was full. */
+/* "A value of 0 for both the start and end timestamps indicates that timestamp information could
+ * not be collected" (cupti_activity.h): its own buffer was full. */
 static enum cupti_outcome timed(struct activity *activity, uint64_t start, uint64_t end)
 {
     if (start == CUPTI_TIMESTAMP_UNKNOWN || end < start || end > INT64_MAX)

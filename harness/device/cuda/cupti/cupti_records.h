@@ -1,12 +1,14 @@
 /* From CUPTI's records to the trace's: `struct activity`, in the CPU device's words.
  *
- * Records of different threads come in no order, so those of one flush are read twice: first their calls
- * are noted, then each record is translated, and what does not say its thread (waits, memory) has it from
- * the call of the same correlation. One call may leave two records of one correlation, the runtime's and
- * inside it the driver's, or one under each of two names: the first runtime record is shown.
+ * Records of different threads come in no order, so those of one flush are read twice: first their
+ * calls are noted, then each record is translated, and what does not say its thread (waits, memory)
+ * has it from the call of the same correlation. One call may leave two records of one correlation,
+ * the runtime's and inside it the driver's, or one under each of two names: the first runtime
+ * record is shown.
  *
- * NCCL's kernels say nothing of what they communicate. The launch that is inside a call of NCCL's, by thread and
- * time, tells which message its kernel has. Kernels of graphs, which were launched elsewhere, have none. */
+ * NCCL's kernels say nothing of what they communicate. The launch that is inside a call of NCCL's,
+ * by thread and time, tells which message its kernel has. Kernels of graphs, which were launched
+ * elsewhere, have none. */
 #ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_RECORDS_H
 #define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_RECORDS_H
 

@@ -26,7 +26,8 @@ float occupancy_of(const struct cudaDeviceProp *gpu, const uint32_t grid[3],
         .sharedMemPerBlockOptin = gpu->sharedMemPerBlockOptin,
         .reservedSharedMemPerBlock = gpu->reservedSharedMemPerBlock,
     };
-    /* The kernel has run, so its threads, registers and shared memory are within the GPU's limits. */
+    /* The kernel has run, so its threads, registers and shared memory are within the GPU's
+     * limits. */
     const cudaOccFuncAttributes kernel = {
         .maxThreadsPerBlock = INT_MAX,
         .numRegs = (int)(registers < INT_MAX ? registers : INT_MAX),

@@ -15,7 +15,8 @@ enum {
 };
 
 /* Blocks of GEOMETRY_BLOCK threads for `count` elements of `element_bytes` (PACKS), rows (ROWS) or
- * columns of such elements (COLUMNS); at least 1. More than GEOMETRY_BLOCKS_MAX do not fit in a grid. */
+ * columns of such elements (COLUMNS); at least 1. More than GEOMETRY_BLOCKS_MAX do not fit in a
+ * grid. */
 int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* One table. An error that it does not list is a plain DEVICE_ERROR without advice: most of CUDA's errors
- * say that the caller made a mistake, and here the caller is this device. */
+/* One table. An error that it does not list is a plain DEVICE_ERROR without advice: most of CUDA's
+ * errors say that the caller made a mistake, and here the caller is this device. */
 #include "harness/device/cuda/libraries/errors.h"
 
 #include <cuda_runtime_api.h>

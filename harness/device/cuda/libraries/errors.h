@@ -18,8 +18,8 @@ bool errors_is_sticky(cudaError_t error);
 /* From now on messages say that a sticky error was injected. */
 void errors_note_injected(void);
 
-/* OK, or a failure that names the call ("cudaMalloc", cut from the expression `call`), the error, what
- * CUDA says about it and what to do. */
+/* OK, or a failure that names the call ("cudaMalloc", cut from the expression `call`), the error,
+ * what CUDA says about it and what to do. */
 enum status errors_check(cudaError_t error, const char *call, const char *file, int line);
 
 /* TRY() for calls of the runtime. */

@@ -1,9 +1,9 @@
 /* From row-major products to the column-major ones that cuBLAS computes.
  *
  * A row-major [rows, columns] matrix with rows `ld` elements apart is, read as column-major, its
- * transpose [columns, rows] with the same leading dimension. So c = op(a) op(b) is c' = op(b)' op(a)'
- * with the operands swapped and everything else as it was: nothing is moved, nothing transposed that
- * was not before. */
+ * transpose [columns, rows] with the same leading dimension. So c = op(a) op(b) is c' = op(b)'
+ * op(a)' with the operands swapped and everything else as it was: nothing is moved, nothing
+ * transposed that was not before. */
 #ifndef HARNESS_DEVICE_CUDA_LIBRARIES_GEMM_SWAP_H
 #define HARNESS_DEVICE_CUDA_LIBRARIES_GEMM_SWAP_H
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* CUDA 13 dropped GPUs before Turing ("CUDA Toolkit 13.0 Release Notes": Maxwell, Pascal, Volta). */
+/* CUDA 13 dropped GPUs before Turing ("CUDA Toolkit 13.0 Release Notes": Maxwell, Pascal,
+ * Volta). */
 enum { LEAST_COMPUTE_CAPABILITY = 75 };
 
 /* A driver serves every toolkit of its major version ("CUDA Compatibility": minor version

@@ -22,8 +22,8 @@ struct gpu_found {
 
 void gpu_look(struct gpu_found *found, int index);
 
-/* OK, or the sentence that says what is missing and what to do: NO_LIBRARY for the driver, NO_DEVICE
- * for the GPU, UNSUPPORTED for one that is too old. */
+/* OK, or the sentence that says what is missing and what to do: NO_LIBRARY for the driver,
+ * NO_DEVICE for the GPU, UNSUPPORTED for one that is too old. */
 enum status gpu_verdict(const struct gpu_found *found, int index);
 
 #endif

@@ -1,9 +1,9 @@
-/* NCCL, which lets GPUs of many ranks communicate: loaded when a device of such a rank is opened, and needed by
- * no other.
+/* NCCL, which lets GPUs of many ranks communicate: loaded when a device of such a rank is opened,
+ * and needed by no other.
  *
- * libnccl.so.2 and its header come with neither the toolkit nor the driver, so what is used of them is declared
- * here ("NCCL API", docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html). test_nccl compares it with
- * nccl.h, where that is installed. */
+ * libnccl.so.2 and its header come with neither the toolkit nor the driver, so what is used of them
+ * is declared here ("NCCL API", docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html).
+ * test_nccl compares it with nccl.h, where that is installed. */
 #ifndef HARNESS_DEVICE_CUDA_LIBRARIES_NCCL_H
 #define HARNESS_DEVICE_CUDA_LIBRARIES_NCCL_H
 
@@ -69,8 +69,9 @@ struct nccl {
 /* Loads the library once for the process (plugin/library.h). NO_LIBRARY says what is missing. */
 enum status nccl_load(const struct nccl **nccl);
 
-/* OK, or a failure that names the call (cut from an expression), what NCCL says of the error and of its last one, and its version.
- * BAD_USAGE: ncclInvalidUsage, as where two ranks have the same GPU. INTERNAL: we asked wrongly. */
+/* OK, or a failure that names the call (cut from an expression), what NCCL says of the error and of
+ * its last one, and its version. BAD_USAGE: ncclInvalidUsage, as where two ranks have the same GPU.
+ * INTERNAL: we asked wrongly. */
 enum status nccl_check(const struct nccl *nccl, enum nccl_result result, const char *call);
 
 #endif

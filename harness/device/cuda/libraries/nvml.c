@@ -26,8 +26,8 @@ enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
 enum { P2P_READ = 0, P2P_NVLINK = 2, P2P_OK = 0 }; /* nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t */
 enum { NVLINKS_MOST = 18 };                        /* NVML_NVLINK_MAX_LINKS */
 
-/* nvmlClocksEventReasons: what each bit means here. Slowdowns by heat and by the power brake come with
- * the bit of hardware slowdowns, which says nothing more then. */
+/* nvmlClocksEventReasons: what each bit means here. Slowdowns by heat and by the power brake come
+ * with the bit of hardware slowdowns, which says nothing more then. */
 enum {
     REASON_IDLE = 0x1,
     REASON_APPLICATION_CLOCKS = 0x2,
@@ -52,7 +52,8 @@ struct violation { /* nvmlViolationTime_t */
     unsigned long long reference_us, limited_ns;
 };
 
-/* The functions in use: member, symbol, its older name or NULL, parameters. All return nvmlReturn_t. */
+/* The functions in use: member, symbol, its older name or NULL, parameters. All return
+ * nvmlReturn_t. */
 #define FUNCTIONS(X)                                                                               \
     X(init, "nvmlInit_v2", NULL, (void))                                                           \
     X(shutdown, "nvmlShutdown", NULL, (void))                                                      \
@@ -311,8 +312,8 @@ static void add_processes(struct process_list *list, const struct nvml_process *
 }
 
 /* This process has the GPU open, so it is one of those listed; an empty list hides something. In a
- * container the numbers may be those of another namespace: then this process is not in the list, and
- * the memory of the others is unknown. */
+ * container the numbers may be those of another namespace: then this process is not in the list,
+ * and the memory of the others is unknown. */
 static void read_processes(struct nvml *nvml, struct device_health *health)
 {
     struct nvml_process found[PROCESSES_MOST];

@@ -34,7 +34,8 @@ void pci_locality(const char *root, int domain, int bus, int device, int *numa_n
     snprintf(cores, size, "%s", line[1]);
 }
 
-/* A line of the file has a number per node that there is, in their order, and nodes may be missing. */
+/* A line of the file has a number per node that there is, in their order, and nodes may be
+ * missing. */
 int pci_numa_distance(const char *root, int from, int to)
 {
     char path[PATH_MAX], line[1024] = "", *at = line;

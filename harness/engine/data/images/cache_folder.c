@@ -100,7 +100,8 @@ static enum status remove_folder(const char *path)
     return STATUS_OK;
 }
 
-/* Removes the unfinished entries of processes that were killed. Only the holder of the lock may call it. */
+/* Removes the unfinished entries of processes that were killed. Only the holder of the lock may
+ * call it. */
 static enum status remove_unfinished(const char *cache)
 {
     enum status status = STATUS_OK;
@@ -126,7 +127,8 @@ out:
 
 /* --- Whether an entry is as it was made --- */
 
-/* Bytes of the files in a folder and in those below it, but for names with a dot at the beginning. */
+/* Bytes of the files in a folder and in those below it, but for names with a dot at the
+ * beginning. */
 static int64_t bytes_in(int parent, const char *name)
 {
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -165,7 +167,8 @@ static enum status note_bytes(const char *folder)
     return STATUS_OK;
 }
 
-/* A disk that was full, or a cleaner of temporary folders, may have left files short, or taken some. */
+/* A disk that was full, or a cleaner of temporary folders, may have left files short, or taken
+ * some. */
 static bool is_whole(const struct cache_entry *entry, const char *folder)
 {
     char path[PATH_MAX];
@@ -260,7 +263,8 @@ static enum status make_room(const char *cache, const struct cache_entry *entry)
     return STATUS_OK;
 }
 
-/* The time of the folder is that of its last use. In a cache that is read-only, nothing is removed. */
+/* The time of the folder is that of its last use. In a cache that is read-only, nothing is
+ * removed. */
 static void note_use(const char *path)
 {
     if (utimensat(AT_FDCWD, path, NULL, 0) != 0)

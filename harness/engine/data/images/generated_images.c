@@ -84,8 +84,8 @@ static float draw_between(struct random *random, float least, float most)
     return least + (most - least) * random_uniform(random);
 }
 
-/* Doubles the side of a square that repeats at its borders: every other value is the mean of its two
- * or four neighbours. */
+/* Doubles the side of a square that repeats at its borders: every other value is the mean of its
+ * two or four neighbours. */
 static void refine(float *fine, const float *coarse, int cells)
 {
     for (int y = 0; y < cells; y++) {
@@ -103,8 +103,8 @@ static void refine(float *fine, const float *coarse, int cells)
     }
 }
 
-/* Adds uniform noise between -amplitude and amplitude. One random word serves four values, because this
- * is most of the work of painting. `count` is a multiple of four. */
+/* Adds uniform noise between -amplitude and amplitude. One random word serves four values, because
+ * this is most of the work of painting. `count` is a multiple of four. */
 static void add_noise(float *values, size_t count, float amplitude, struct random *random)
 {
     for (size_t i = 0; i < count; i += 4) {

@@ -1,5 +1,5 @@
-/* Writing the files of an image set on all cores that this process may use. Painting or decoding, and
- * encoding, take milliseconds per file of 512 pixels, and a set has a thousand files. */
+/* Writing the files of an image set on all cores that this process may use. Painting or decoding,
+ * and encoding, take milliseconds per file of 512 pixels, and a set has a thousand files. */
 #ifndef HARNESS_ENGINE_DATA_IMAGES_IMAGE_SET_H
 #define HARNESS_ENGINE_DATA_IMAGES_IMAGE_SET_H
 
@@ -11,7 +11,8 @@
 struct image_set {
     uint32_t count; /* of images */
     void *context;
-    /* Makes what one thread needs for itself. *worker is NULL after a failure; close takes that too. */
+    /* Makes what one thread needs for itself. *worker is NULL after a failure; close takes that
+     * too. */
     enum status (*open)(void *context, void **worker);
     void (*close)(void *worker);
     /* Makes image `number` below `folder`. Threads take the numbers in order, each number once. */

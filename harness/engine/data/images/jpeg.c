@@ -24,8 +24,8 @@ struct jpeg_encoder {
     size_t file_bytes; /* as many as the worst image of the last size could take */
 };
 
-/* After a header that it cannot read, TurboJPEG takes the next file for the rest of that header (seen
- * with 2.1.5). So decode() drops the handle after a failure, and this makes a new one. */
+/* After a header that it cannot read, TurboJPEG takes the next file for the rest of that header
+ * (seen with 2.1.5). So decode() drops the handle after a failure, and this makes a new one. */
 static enum status need_turbo(struct jpeg_decoder *decoder)
 {
     enum status status = STATUS_OK;
@@ -110,8 +110,8 @@ static tjscalingfactor scaling(int side, int size)
     return factor;
 }
 
-/* Decodes all of the file as RGB without gaps, *width by *height pixels. *decoded is where: `rgb` for an image of that size, which
- * needs no resizing, else decoder->pixels. */
+/* Decodes all of the file as RGB without gaps, *width by *height pixels. *decoded is where: `rgb`
+ * for an image of that size, which needs no resizing, else decoder->pixels. */
 static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t bytes,
                           const char *name, int size, bool scales, uint8_t *rgb, uint8_t **decoded,
                           int *width, int *height)
@@ -146,8 +146,8 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
             reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
         *decoded = decoder->pixels;
     }
-    /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a warning
-     * TurboJPEG does not report later errors. So decoding stops at the first warning. */
+    /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a
+     * warning TurboJPEG does not report later errors. So decoding stops at the first warning. */
     if (tjDecompress2(decoder->turbo, file, bytes, *decoded, *width, 0, *height,
                       is_cmyk ? TJPF_CMYK : TJPF_RGB,
                       TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING) != 0)

@@ -17,11 +17,12 @@ enum status jpeg_decoder_open(struct jpeg_decoder **decoder);
 void jpeg_decoder_close(struct jpeg_decoder *decoder); /* NULL is allowed */
 
 /* Decodes the whole file, crops the middle square and resizes it to `size` x `size` RGB bytes by
- * averaging areas. If `scales`, the decoder shrinks by 2, 4 or 8 as far as the square stays no smaller than that
- * (libjpeg's scaled inverse DCT, as Pillow's draft mode): less to compute, and pixels that differ a little. Grayscale
- * and CMYK files become RGB. BAD_INPUT, with `name` in the sentence, when
- * the file is not a JPEG, is truncated or damaged (whatever libjpeg warns about is damage), has chroma
- * subsampled in a way that TurboJPEG does not know, or more than 178 million pixels. */
+ * averaging areas. If `scales`, the decoder shrinks by 2, 4 or 8 as far as the square stays no
+ * smaller than that (libjpeg's scaled inverse DCT, as Pillow's draft mode): less to compute, and
+ * pixels that differ a little. Grayscale and CMYK files become RGB. BAD_INPUT, with `name` in the
+ * sentence, when the file is not a JPEG, is truncated or damaged (whatever libjpeg warns about is
+ * damage), has chroma subsampled in a way that TurboJPEG does not know, or more than 178 million
+ * pixels. */
 enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, size_t bytes,
                                const char *name, int size, bool scales, uint8_t *rgb);
 
@@ -30,8 +31,8 @@ struct jpeg_encoder;
 enum status jpeg_encoder_open(struct jpeg_encoder **encoder);
 void jpeg_encoder_close(struct jpeg_encoder *encoder); /* NULL is allowed */
 
-/* Encodes `rgb`, `height` rows of `width` pixels, with 4:2:0 chroma. *file belongs to the encoder and
- * lives until its next image. `quality` is 1 to 100. */
+/* Encodes `rgb`, `height` rows of `width` pixels, with 4:2:0 chroma. *file belongs to the encoder
+ * and lives until its next image. `quality` is 1 to 100. */
 enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int width, int height,
                         int quality, const uint8_t **file, size_t *bytes);
 

@@ -17,7 +17,8 @@ static int greatest_common_divisor(int a, int b)
     return b == 0 ? a : greatest_common_divisor(b, a % b);
 }
 
-/* sums[i] = the source rows under units `begin` to `end`, weighted by the units that each has there. */
+/* sums[i] = the source rows under units `begin` to `end`, weighted by the units that each has
+ * there. */
 static void sum_rows(const uint8_t *source, size_t stride, int width, long step, long begin,
                      long end, uint32_t *sums)
 {
@@ -36,8 +37,9 @@ static void sum_rows(const uint8_t *source, size_t stride, int width, long step,
 static void average_columns(const uint32_t *sums, long step, long span, double area, uint8_t *row,
                             int size)
 {
-    /* A reciprocal, because a division takes several times as long. It may err in the last bit, so that
-     * a tie could fall below its .5: the quarter lifts ties, and is too little to lift anything else. */
+    /* A reciprocal, because a division takes several times as long. It may err in the last bit, so
+     * that a tie could fall below its .5: the quarter lifts ties, and is too little to lift
+     * anything else. */
     double reciprocal = 1 / area, half = 0.5 + 0.25 / area;
     long begin = 0, column_end = step;
 

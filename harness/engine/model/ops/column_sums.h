@@ -1,11 +1,12 @@
-/* Sums over the rows of a gradient, column by column: the gradients of biases and of a normalisation's
- * parameters. Parts of the rows are summed up first, and columns_finish adds the parts up in a fixed
- * order, so that every run gives the same bits.
+/* Sums over the rows of a gradient, column by column: the gradients of biases and of a
+ * normalisation's parameters. Parts of the rows are summed up first, and columns_finish adds the
+ * parts up in a fixed order, so that every run gives the same bits.
  *
- * On the CPU device a part is 64 rows, whole. A GPU wants many loads on their way at a time: 4.3 TB/s
- * at a latency of 700 ns are 3 MB (Little's law), which 25216 rows in whole parts of 64, 394 warps for
- * the 132 multiprocessors of an H200, do not have. So a part is 32 rows there, and a warp takes only as
- * many of their columns as one load of 16 bytes per lane: 2364 warps where rows are 768 wide in bf16. */
+ * On the CPU device a part is 64 rows, whole. A GPU wants many loads on their way at a time: 4.3
+ * TB/s at a latency of 700 ns are 3 MB (Little's law), which 25216 rows in whole parts of 64, 394
+ * warps for the 132 multiprocessors of an H200, do not have. So a part is 32 rows there, and a warp
+ * takes only as many of their columns as one load of 16 bytes per lane: 2364 warps where rows are
+ * 768 wide in bf16. */
 #ifndef HARNESS_ENGINE_MODEL_OPS_COLUMN_SUMS_H
 #define HARNESS_ENGINE_MODEL_OPS_COLUMN_SUMS_H
 
@@ -14,8 +15,8 @@
 /* Sets the shape's column_chunk and column_bytes. */
 void column_sums_choose(struct model_shape *shape, const struct device_properties *device);
 
-/* A matrix [rows, width] in `parts` of at most `chunk` rows; each is summed up by ceil(width / columns)
- * rows of the grid, `count` in all. */
+/* A matrix [rows, width] in `parts` of at most `chunk` rows; each is summed up by ceil(width /
+ * columns) rows of the grid, `count` in all. */
 struct column_grid {
     int chunk, columns, parts;
     long count;

@@ -2,11 +2,12 @@
  *
  * The model is an array of ops. An op has a forward and a backward pass, and each pass names the
  * tensors that it reads and writes: that is all the program (program.h) needs to know to allocate a
- * tensor before its first use and free it after its last. A pass that writes a tensor without reading
- * it defines it anew; one that does both changes it in place.
+ * tensor before its first use and free it after its last. A pass that writes a tensor without
+ * reading it defines it anew; one that does both changes it in place.
  *
  * Gradients of activations are tensors too. `gradient` of several tensors may be one and the same:
- * a residual connection hands its gradient on to both addends, so the whole residual stream has one. */
+ * a residual connection hands its gradient on to both addends, so the whole residual stream has
+ * one. */
 #ifndef HARNESS_ENGINE_MODEL_OPS_OP_H
 #define HARNESS_ENGINE_MODEL_OPS_OP_H
 
@@ -55,8 +56,8 @@ struct pass_listener {
 
 enum { PASS_LISTENERS = 4 };
 
-/* A second stream for work that nothing else of its pass needs. Once `forked`, recorded on the pass's stream, has come it
- * begins; the pass's stream goes on once `joined` has come. */
+/* A second stream for work that nothing else of its pass needs. Once `forked`, recorded on the
+ * pass's stream, has come it begins; the pass's stream goes on once `joined` has come. */
 struct side_stream {
     struct stream *stream;
     struct event *forked, *joined;
@@ -109,8 +110,9 @@ struct op {
     int64_t repeated_flops; /* of backward's, those of products that forward has computed already */
 };
 
-/* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial sums
- * of column gradients go through `partial`, fp32 [ceil(rows / column_chunk), 2 * width at most]. */
+/* The ops, each filled from its tensors. A NULL tensor is one that the op does not use. Partial
+ * sums of column gradients go through `partial`, fp32 [ceil(rows / column_chunk), 2 * width at
+ * most]. */
 
 /* y = x weight; weight is [in, out]. x_row is `in` unless rows of x are further apart. */
 struct op op_linear(const struct model_shape *shape, struct tensor *y, struct tensor *x,
@@ -120,8 +122,8 @@ struct op op_linear(const struct model_shape *shape, struct tensor *y, struct te
 struct op op_bias(const struct model_shape *shape, struct tensor *x, struct tensor *bias,
                   struct tensor *partial, int rows, int width);
 
-/* y = gelu(x + bias), fused; or y = gelu(x) where bias is NULL. Where `host` is not NULL it is pinned memory
- * for as many bytes as x has, and forward is computed on the host, without bias. */
+/* y = gelu(x + bias), fused; or y = gelu(x) where bias is NULL. Where `host` is not NULL it is
+ * pinned memory for as many bytes as x has, and forward is computed on the host, without bias. */
 struct op op_gelu(const struct model_shape *shape, struct tensor *y, struct tensor *x,
                   struct tensor *bias, struct tensor *partial, void *host);
 
@@ -160,7 +162,8 @@ struct op op_weighted_values(const struct model_shape *shape, struct tensor *y,
 struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
                              struct tensor *q, struct tensor *k, struct tensor *v,
                              struct tensor *scratch, bool library);
-/* The same by the library, with q, k and v as parts of qkv, and y a row per token, nothing copied. */
+/* The same by the library, with q, k and v as parts of qkv, and y a row per token, nothing
+ * copied. */
 struct op op_strided_attention(const struct model_shape *shape, struct tensor *y,
                                struct tensor *lse, struct tensor *qkv, struct tensor *scratch);
 struct attention_shape attention_shape(const struct model_shape *shape, bool lengths);
@@ -172,9 +175,10 @@ struct op op_patch_embedding(const struct model_shape *shape, struct tensor *y, 
 struct op op_token_embedding(const struct model_shape *shape, struct tensor *y,
                              struct tensor *table, struct tensor *positions);
 
-/* The mean cross-entropy of a micro-batch goes to the loss ring; backward starts here. If `rows` is not NULL, backward takes
- * the samples with at least the mean loss: `rows` has a number for each, and behind them how many these are. If `kept`
- * is not NULL it is pinned memory into which the host reads that, and backward is launched for so many. */
+/* The mean cross-entropy of a micro-batch goes to the loss ring; backward starts here. If `rows` is
+ * not NULL, backward takes the samples with at least the mean loss: `rows` has a number for each,
+ * and behind them how many these are. If `kept` is not NULL it is pinned memory into which the host
+ * reads that, and backward is launched for so many. */
 struct op op_loss(const struct model_shape *shape, struct tensor *losses, struct tensor *logits,
                   struct tensor *rows, void *kept);
 
@@ -183,13 +187,14 @@ struct op op_accuracy(const struct model_shape *shape, struct tensor *right, str
 
 /* A mixture of experts in place of a block's MLP (op_experts.c). */
 
-/* Tokens that ranks had to compute, summed up over mixtures and forward passes: those of the rank that had most, and those of
- * all ranks. The same on every rank. */
+/* Tokens that ranks had to compute, summed up over mixtures and forward passes: those of the rank
+ * that had most, and those of all ranks. The same on every rank. */
 struct expert_tokens {
     int64_t busiest, all;
 };
 
-/* Tensors [tokens, width] but for those with other shapes. Nothing of the other ranks' experts is here. */
+/* Tensors [tokens, width] but for those with other shapes. Nothing of the other ranks' experts is
+ * here. */
 struct expert_tensors {
     struct tensor *x, *y;
     struct tensor *router; /* [width, columns], columns: experts rounded up to ROW_MULTIPLE */
@@ -197,8 +202,8 @@ struct expert_tensors {
     struct tensor *logits; /* [tokens, columns] */
     struct tensor *routes; /* int32 [2, tokens]: each token's expert, and its row in `sent` */
     struct tensor *gate;   /* fp32 [tokens] */
-    struct tensor
-        *counts; /* fp32 [ranks, experts], rounded up: tokens of each rank for each expert */
+    /* fp32 [ranks, experts], rounded up: tokens of each rank for each expert */
+    struct tensor *counts;
     struct tensor *sent, *returned;
     struct tensor *received, *computed;         /* [tokens of this rank's experts, width] */
     struct tensor *expanded, *gelu;             /* [the same, hidden] */
@@ -209,8 +214,9 @@ struct expert_tensors {
 
 struct mixture;
 
-/* `experts` on `ranks` ranks in all. The numbers of tokens are added to `tokens`. With `balances`, the bias of the choice is
- * changed after each backward: up where an expert has had fewer tokens than the mean. */
+/* `experts` on `ranks` ranks in all. The numbers of tokens are added to `tokens`. With `balances`,
+ * the bias of the choice is changed after each backward: up where an expert has had fewer tokens
+ * than the mean. */
 struct mixture_options {
     int experts, rank, ranks;
     bool balances;
@@ -221,7 +227,8 @@ enum status mixture_open(struct mixture **mixture, struct device *device,
                          const struct model_shape *shape, const struct mixture_options *options);
 void mixture_close(struct mixture *mixture); /* NULL is allowed */
 
-/* Its ops on these tensors, in order, each with its name. Shape and tensors must outlive the mixture. */
+/* Its ops on these tensors, in order, each with its name. Shape and tensors must outlive the
+ * mixture. */
 enum { MIXTURE_OPS = 5 };
 void mixture_build(struct mixture *mixture, const struct expert_tensors *tensors,
                    struct op ops[MIXTURE_OPS]);

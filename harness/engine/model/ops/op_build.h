@@ -4,8 +4,8 @@
 
 #include "harness/engine/model/ops/op.h"
 
-/* Flops of the product of every head's [tokens, head_width] matrix with another, into or out of [tokens,
- * tokens]. */
+/* Flops of the product of every head's [tokens, head_width] matrix with another, into or out of
+ * [tokens, tokens]. */
 int64_t attention_product_flops(const struct model_shape *shape);
 
 float attention_scale(const struct model_shape *shape); /* of the scores: 1 / sqrt(head_width) */

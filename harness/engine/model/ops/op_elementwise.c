@@ -1,7 +1,7 @@
 /* GELU, layer normalisation and residual connections, single and fused.
  *
- * The gradient of the residual stream is one tensor: a residual connection's backward has nothing to
- * compute, and a normalisation's adds to it. */
+ * The gradient of the residual stream is one tensor: a residual connection's backward has nothing
+ * to compute, and a normalisation's adds to it. */
 #include "harness/engine/model/ops/column_sums.h"
 #include "harness/engine/model/ops/op_build.h"
 

@@ -1,4 +1,5 @@
-/* The two ends of the model: from the input to the first tokens, and from the logits to the loss. */
+/* The two ends of the model: from the input to the first tokens, and from the logits to the
+ * loss. */
 #include "harness/engine/model/ops/column_sums.h"
 
 /* The corner of what is cut out of the middle, in colours; rows are read eight pixels at a time. */

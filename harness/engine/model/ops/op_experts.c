@@ -1,24 +1,28 @@
-/* A mixture of experts in place of a block's MLP: a router sends each token to one of several MLPs, which are on different
- * ranks (Lepikhin et al.: "GShard", 2020; Fedus et al.: "Switch Transformer", 2021).
+/* A mixture of experts in place of a block's MLP: a router sends each token to one of several MLPs,
+ * which are on different ranks (Lepikhin et al.: "GShard", 2020; Fedus et al.: "Switch
+ * Transformer", 2021).
  *
- * Every rank has as many experts, in order. A token's vector goes to the rank of its expert by an all-to-all, is computed there
- * with those of all other ranks, and comes back by another; in backward its gradient goes the same ways. No token is
- * dropped, so a rank computes as many as the routers choose, and the host reads these numbers before it can launch
- * the rest: it waits for the device once per mixture.
+ * Every rank has as many experts, in order. A token's vector goes to the rank of its expert by an
+ * all-to-all, is computed there with those of all other ranks, and comes back by another; in
+ * backward its gradient goes the same ways. No token is dropped, so a rank computes as many as the
+ * routers choose, and the host reads these numbers before it can launch the rest: it waits for the
+ * device once per mixture.
  *
- * An expert's tokens are in the order of ranks and of their rows there, so they are in the same order for any number of ranks.
- * The update adds up the gradients of experts on their rank alone, and those of routers on all.
+ * An expert's tokens are in the order of ranks and of their rows there, so they are in the same
+ * order for any number of ranks. The update adds up the gradients of experts on their rank alone,
+ * and those of routers on all.
  *
- * How much goes where is known only when the router has chosen. So the first op brings the counts of all ranks to the host,
- * and the tensors of what is received get their sizes before the op that allocates them begins. */
+ * How much goes where is known only when the router has chosen. So the first op brings the counts
+ * of all ranks to the host, and the tensors of what is received get their sizes before the op that
+ * allocates them begins. */
 #include "harness/base/rows.h"
 #include "harness/engine/model/ops/column_sums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The balancing bias changes by so much, in units of a gate, per step in which an expert has twice the mean. The paper's
- * 0.001 is for thousands of steps. */
+/* The balancing bias changes by so much, in units of a gate, per step in which an expert has twice
+ * the mean. The paper's 0.001 is for thousands of steps. */
 #define BALANCE_RATE 0.05f
 
 struct mixture {
@@ -118,7 +122,8 @@ static void plan_sent(struct mixture *mixture)
     }
 }
 
-/* It receives tokens sorted by expert, and then by rank: so an expert computes all of its tokens at once. */
+/* It receives tokens sorted by expert, and then by rank: so an expert computes all of its tokens at
+ * once. */
 static void plan_received(struct mixture *mixture)
 {
     const struct mixture_options *options = &mixture->options;
@@ -145,7 +150,8 @@ static void plan_back(struct mixture *mixture)
     }
 }
 
-/* Tensors of what is received have as many rows, and one at least: there is no memory of no bytes. */
+/* Tensors of what is received have as many rows, and one at least: there is no memory of no
+ * bytes. */
 static void size_received(struct mixture *mixture)
 {
     const struct expert_tensors *t = &mixture->tensors;

@@ -1,6 +1,6 @@
-/* Attention whose scores are never stored in device memory: what forward keeps for backward grows with
- * the tokens and not with their square. The device's library computes it where it supports the shape,
- * else our own kernels do (kernels/model/tiled_attention.h). */
+/* Attention whose scores are never stored in device memory: what forward keeps for backward grows
+ * with the tokens and not with their square. The device's library computes it where it supports the
+ * shape, else our own kernels do (kernels/model/tiled_attention.h). */
 #include "harness/engine/model/ops/op_build.h"
 
 #include <math.h>
@@ -93,8 +93,8 @@ static enum status library_backward(const struct op *op, const struct op_context
                             });
 }
 
-/* Flops as FlashAttention's authors count them: two products forward; backward the four gradients and
- * the scores once more, however often a kernel computes them. */
+/* Flops as FlashAttention's authors count them: two products forward; backward the four gradients
+ * and the scores once more, however often a kernel computes them. */
 struct op op_fused_attention(const struct model_shape *shape, struct tensor *y, struct tensor *lse,
                              struct tensor *q, struct tensor *k, struct tensor *v,
                              struct tensor *scratch, bool library)

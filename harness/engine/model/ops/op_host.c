@@ -1,7 +1,8 @@
-/* GELU's forward on the host: its input is copied there and its result back, in the middle of the step.
+/* GELU's forward on the host: its input is copied there and its result back, in the middle of the
+ * step.
  *
- * The host waits for all work before, and the device for the host. One buffer serves all blocks: a copy
- * into it is queued behind the copy out of it. */
+ * The host waits for all work before, and the device for the host. One buffer serves all blocks: a
+ * copy into it is queued behind the copy out of it. */
 #include "harness/engine/model/ops/op_build.h"
 
 #include "kernels/dialect/half.h"

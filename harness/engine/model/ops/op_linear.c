@@ -70,8 +70,8 @@ static enum status input_gradient(const struct op *op, const struct op_context *
                                                         .math = op->shape->math });
 }
 
-/* Both products need dy, and neither needs the other. They are joined before the pass ends, as its tensors may be
- * freed then. */
+/* Both products need dy, and neither needs the other. They are joined before the pass ends, as its
+ * tensors may be freed then. */
 static enum status linear_backward(const struct op *op, const struct op_context *context)
 {
     const struct side_stream *side = context->side;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The length of a row of the kernel: long enough that little is copied, short enough that the rows of a large tensor fill a
- * GPU. */
+/* The length of a row of the kernel: long enough that little is copied, short enough that the rows
+ * of a large tensor fill a GPU. */
 enum { WORDS = 8192 };
 
 struct sum {

@@ -1,5 +1,6 @@
-/* A profiler within the loop, as torch.profiler is one with with_stack=True: a row for each pass of an operator, with the
- * time and the call stack. Nobody reads the rows: what they cost is what is of interest. */
+/* A profiler within the loop, as torch.profiler is one with with_stack=True: a row for each pass of
+ * an operator, with the time and the call stack. Nobody reads the rows: what they cost is what is
+ * of interest. */
 #ifndef HARNESS_ENGINE_STEP_MEASURING_STACK_PROFILER_H
 #define HARNESS_ENGINE_STEP_MEASURING_STACK_PROFILER_H
 

@@ -1,5 +1,5 @@
-/* Buckets: parameters whose gradients travel between ranks as one, and the parameters themselves where each rank keeps
- * a part of them only. */
+/* Buckets: parameters whose gradients travel between ranks as one, and the parameters themselves
+ * where each rank keeps a part of them only. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_BUCKET_H
 #define HARNESS_ENGINE_STEP_PARTS_BUCKET_H
 

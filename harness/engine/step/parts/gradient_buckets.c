@@ -98,8 +98,8 @@ static int64_t round_up(int64_t value, int64_t multiple)
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/* Places the members, and returns where they end. One across the end of a part begins at a chunk of the bucket, so that
- * its chunks end there, too. */
+/* Places the members, and returns where they end. One across the end of a part begins at a chunk of
+ * the bucket, so that its chunks end there, too. */
 static int64_t place_members(struct gradient_buckets *buckets, const struct bucket *bucket,
                              int64_t part)
 {

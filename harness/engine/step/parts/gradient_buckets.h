@@ -1,16 +1,18 @@
 /* Gradients of all ranks, added up in buckets.
  *
- * Tensors go into buckets in the order in which backward finishes them, until a bucket is full, as in PyTorch's
- * DistributedDataParallel; a tensor that is larger than a bucket has one alone. Every bucket is one all-reduce,
- * on a stream of its own: overlapped ones are queued as soon as the last of their tensors is, the others after
- * backward. The gradients are parts of the buckets (views), or are copied into them and back. Where each element is
- * added in the order of ranks (collective.h), neither the buckets nor the moment change any bit.
+ * Tensors go into buckets in the order in which backward finishes them, until a bucket is full, as
+ * in PyTorch's DistributedDataParallel; a tensor that is larger than a bucket has one alone. Every
+ * bucket is one all-reduce, on a stream of its own: overlapped ones are queued as soon as the last
+ * of their tensors is, the others after backward. The gradients are parts of the buckets (views),
+ * or are copied into them and back. Where each element is added in the order of ranks
+ * (collective.h), neither the buckets nor the moment change any bit.
  *
- * If the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of its part of it, as
- * in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The parameters are in buckets of their own at
- * the same places, and an all-gather brings the parts that other ranks have updated. A bucket is padded to equal
- * parts, whose ends never cut a chunk of the optimizer. If the parameters are sharded as well, a bucket is a unit of
- * parameter_shards.h, which gathers them; the gradients stay whole, as under no_sync(). */
+ * If the optimizer's state is sharded, every bucket is a reduce-scatter: a rank gets the sums of
+ * its part of it, as in ZeRO (Rajbhandari et al., 2020, stage 1) and FSDP's SHARD_GRAD_OP. The
+ * parameters are in buckets of their own at the same places, and an all-gather brings the parts
+ * that other ranks have updated. A bucket is padded to equal parts, whose ends never cut a chunk of
+ * the optimizer. If the parameters are sharded as well, a bucket is a unit of parameter_shards.h,
+ * which gathers them; the gradients stay whole, as under no_sync(). */
 #ifndef HARNESS_ENGINE_STEP_PARTS_GRADIENT_BUCKETS_H
 #define HARNESS_ENGINE_STEP_PARTS_GRADIENT_BUCKETS_H
 
@@ -20,9 +22,10 @@
 
 struct gradient_buckets;
 
-/* For the parameters of `encoder`, which are fp32 if the state is sharded; *buckets is NULL if there is one rank, or if each
- * has the gradients of its part of the model. It moves the gradients with views, and the parameters if the state is
- * sharded, so it comes before everybody who keeps their addresses. */
+/* For the parameters of `encoder`, which are fp32 if the state is sharded; *buckets is NULL if
+ * there is one rank, or if each has the gradients of its part of the model. It moves the gradients
+ * with views, and the parameters if the state is sharded, so it comes before everybody who keeps
+ * their addresses. */
 enum status gradient_buckets_open(struct gradient_buckets **buckets,
                                   const struct ranks_config *config, const struct encoder *encoder,
                                   struct allocator *allocator, struct stream *compute);
@@ -33,7 +36,8 @@ void gradient_buckets_close(struct gradient_buckets *buckets);
 /* For the context of the passes that finish the gradients of an update; NULL for NULL. */
 const struct pass_listener *gradient_buckets_listener(const struct gradient_buckets *buckets);
 
-/* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for NULL. */
+/* The piece of each of the encoder's parameters that this rank updates; NULL: all of them, as for
+ * NULL. */
 const struct optimizer_piece *gradient_buckets_pieces(const struct gradient_buckets *buckets);
 
 /* The stream that gradients travel on, for what else passes send to other ranks; NULL for NULL. */
@@ -42,15 +46,16 @@ const struct side_stream *gradient_buckets_stream(const struct gradient_buckets 
 /* NULL: each rank keeps all parameters. */
 struct parameter_shards *gradient_buckets_shards(const struct gradient_buckets *buckets);
 
-/* After these passes: queues the buckets that are left, and makes the compute stream wait for all. */
+/* After these passes: queues the buckets that are left, and makes the compute stream wait for
+ * all. */
 enum status gradient_buckets_finish(struct gradient_buckets *buckets);
 
-/* Bytes of the buckets that an update cannot hide behind backward: all that are queued after it, and those whose last
- * gradient is the last work of backward. */
+/* Bytes of the buckets that an update cannot hide behind backward: all that are queued after it,
+ * and those whose last gradient is the last work of backward. */
 int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets);
 
-/* Whether ranks wait for each other's parameters after an update; gradient_buckets_gather() then queues their coming,
- * and makes the compute stream wait for it. */
+/* Whether ranks wait for each other's parameters after an update; gradient_buckets_gather() then
+ * queues their coming, and makes the compute stream wait for it. */
 bool gradient_buckets_are_shared(const struct gradient_buckets *buckets);
 enum status gradient_buckets_gather(struct gradient_buckets *buckets);
 

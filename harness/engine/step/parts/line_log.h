@@ -1,9 +1,10 @@
-/* The log of a training run: a line per loss that was read, each forced to disk (fsync), so that it is there
- * even if the machine fails, or posted to a service (log_server.h) that answers once it has it. The loop does that
- * itself, or hands the line to a thread, which writes or posts all that are waiting at once.
+/* The log of a training run: a line per loss that was read, each forced to disk (fsync), so that it
+ * is there even if the machine fails, or posted to a service (log_server.h) that answers once it
+ * has it. The loop does that itself, or hands the line to a thread, which writes or posts all that
+ * are waiting at once.
  *
- * The queue is bounded: where disk or service is too slow, the loop waits for it. Where the disk is full, the log
- * ends and the training goes on. */
+ * The queue is bounded: where disk or service is too slow, the loop waits for it. Where the disk is
+ * full, the log ends and the training goes on. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_LINE_LOG_H
 #define HARNESS_ENGINE_STEP_PARTS_LINE_LOG_H
 
@@ -16,8 +17,8 @@ enum { LOG_LINES = 64 }; /* that may wait for the thread */
 
 struct line_log;
 
-/* A scratch file; `mode` is not LOGGING_NONE. UNSUPPORTED where the loop is to force lines to a disk and the
- * file is in memory, or where there is no loopback to post them on. */
+/* A scratch file; `mode` is not LOGGING_NONE. UNSUPPORTED where the loop is to force lines to a
+ * disk and the file is in memory, or where there is no loopback to post them on. */
 enum status line_log_open(struct line_log **log, enum logging_mode mode);
 
 /* Ends the thread when all lines are written. NULL is allowed. */
@@ -26,7 +27,8 @@ void line_log_close(struct line_log *log);
 /* `step` counts from 1, as all that people read does. Nothing once the log has ended. */
 void line_log_add(struct line_log *log, int64_t step, float loss);
 
-/* Waits until all lines are on the disk, or answered. Returns why the log has ended, and again on every later call. */
+/* Waits until all lines are on the disk, or answered. Returns why the log has ended, and again on
+ * every later call. */
 enum status line_log_wait(struct line_log *log);
 
 #endif

@@ -78,7 +78,8 @@ static bool set_limits(int socket)
            setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once) == 0;
 }
 
-/* Whether the accepted connection is the client's, and not that of another program that tries ports. */
+/* Whether the accepted connection is the client's, and not that of another program that tries
+ * ports. */
 static bool is_of_client(int client, const struct sockaddr_in *peer)
 {
     struct sockaddr_in own;

@@ -1,5 +1,6 @@
-/* A service that keeps the lines of a log, as an experiment tracker does: a socket on the loopback, and a thread that
- * writes what it is sent to a file and answers. It answers as late as a service in another place would. */
+/* A service that keeps the lines of a log, as an experiment tracker does: a socket on the loopback,
+ * and a thread that writes what it is sent to a file and answers. It answers as late as a service
+ * in another place would. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_LOG_SERVER_H
 #define HARNESS_ENGINE_STEP_PARTS_LOG_SERVER_H
 
@@ -16,7 +17,8 @@ struct log_server;
 /* `file` stays the caller's. UNSUPPORTED where nothing connects on the loopback. */
 enum status log_server_open(struct log_server **server, int file);
 
-/* Sends lines, each with its end, and waits for the answer. Returns 0, or why they were not kept, as an errno. */
+/* Sends lines, each with its end, and waits for the answer. Returns 0, or why they were not kept,
+ * as an errno. */
 int log_server_send(struct log_server *server, const char *lines, size_t bytes);
 
 void log_server_close(struct log_server *server); /* NULL is allowed */

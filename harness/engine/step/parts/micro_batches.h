@@ -1,8 +1,8 @@
 /* The micro-batches of the step under way: how many tokens each computes, and with which ops.
  *
- * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the model
- * exists once for each length that has come up, with the same parameters. In a pipeline it exists once for each
- * micro-batch in flight, and they take turns. */
+ * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the
+ * model exists once for each length that has come up, with the same parameters. In a pipeline it
+ * exists once for each micro-batch in flight, and they take turns. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
 #define HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
 
@@ -12,8 +12,8 @@
 
 struct micro_batches;
 
-/* `longest` is the model at its full length, and lives longer; so does `stream`. `in_flight` micro-batches, at least one,
- * have activations at once. */
+/* `longest` is the model at its full length, and lives longer; so does `stream`. `in_flight`
+ * micro-batches, at least one, have activations at once. */
 enum status micro_batches_open(struct micro_batches **opened, const struct training_config *config,
                                const struct batch_layout *layout, const struct encoder *longest,
                                int in_flight, struct stream *stream);

@@ -50,7 +50,8 @@ static int64_t part_of(const struct unit *unit)
 
 /* --- Gathering --- */
 
-/* The memory may be what earlier work of the compute stream has used, so the all-gather waits for that. */
+/* The memory may be what earlier work of the compute stream has used, so the all-gather waits for
+ * that. */
 static enum status gather(struct parameter_shards *shards, struct unit *unit)
 {
     struct stream *communication = shards->streams.communication;

@@ -1,11 +1,12 @@
-/* Parameters of which each rank keeps a part, as in PyTorch's fully_shard (Zhao et al.: "PyTorch FSDP", 2023; ZeRO's
- * stage 3).
+/* Parameters of which each rank keeps a part, as in PyTorch's fully_shard (Zhao et al.: "PyTorch
+ * FSDP", 2023; ZeRO's stage 3).
  *
- * A block is a unit, and so is what comes before the blocks, and what comes after. Its parameters are one bucket of
- * equal parts. Before the first of several passes of a unit an all-gather brings the parts of all ranks into memory
- * of the step's allocator, and after the last of them that is freed: once in forward, and once more in backward. With
- * prefetching a unit's parameters are on their way while the unit before it computes; without, the device waits for
- * them. Either has the same bits as parameters that stay. */
+ * A block is a unit, and so is what comes before the blocks, and what comes after. Its parameters
+ * are one bucket of equal parts. Before the first of several passes of a unit an all-gather brings
+ * the parts of all ranks into memory of the step's allocator, and after the last of them that is
+ * freed: once in forward, and once more in backward. With prefetching a unit's parameters are on
+ * their way while the unit before it computes; without, the device waits for them. Either has the
+ * same bits as parameters that stay. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_PARAMETER_SHARDS_H
 #define HARNESS_ENGINE_STEP_PARTS_PARAMETER_SHARDS_H
 
@@ -23,9 +24,10 @@ struct shard_streams {
 /* The unit that an op belongs to: 0, block + 1, or blocks + 1. */
 int parameter_unit(const struct encoder *encoder, const struct op *op);
 
-/* Takes the parameters, which are fp32, their memory and values from the encoder: they have data only while their unit
- * is gathered. `buckets` are one per unit, of as many equal parts as there are ranks, with `members`; `pieces`, by
- * number of the parameter, learn where this rank's values are. Everything must outlive the shards. */
+/* Takes the parameters, which are fp32, their memory and values from the encoder: they have data
+ * only while their unit is gathered. `buckets` are one per unit, of as many equal parts as there
+ * are ranks, with `members`; `pieces`, by number of the parameter, learn where this rank's values
+ * are. Everything must outlive the shards. */
 enum status parameter_shards_open(struct parameter_shards **shards, bool prefetches,
                                   const struct encoder *encoder, const struct bucket *buckets,
                                   const struct bucket_member *members,

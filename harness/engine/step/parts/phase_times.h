@@ -1,8 +1,8 @@
 /* The device time of forward, backward and optimizer: events between them, on the compute stream.
  *
- * In a graph the events are nodes, so every launch records them. Queued op by op, only the last step of a
- * window does, and the others cost what they cost without. Either way the last step's times are read. A
- * phase includes the time that the device waits within it, for launches, say. */
+ * In a graph the events are nodes, so every launch records them. Queued op by op, only the last
+ * step of a window does, and the others cost what they cost without. Either way the last step's
+ * times are read. A phase includes the time that the device waits within it, for launches, say. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_PHASE_TIMES_H
 #define HARNESS_ENGINE_STEP_PARTS_PHASE_TIMES_H
 
@@ -10,8 +10,9 @@
 
 struct phase_times;
 
-/* Sums over a step. Communication: how long the update waits for it after backward, and what follows after the update; in a
- * pipeline also the messages between passes, and of a mixture of experts the exchanges of tokens. */
+/* Sums over a step. Communication: how long the update waits for it after backward, and what
+ * follows after the update; in a pipeline also the messages between passes, and of a mixture of
+ * experts the exchanges of tokens. */
 struct phase_ns {
     double forward, backward, communication, optimizer;
 };

@@ -1,5 +1,5 @@
-/* Batches that are in memory before the first step: input that costs nothing to get from device memory, and
- * only its copy from host memory. */
+/* Batches that are in memory before the first step: input that costs nothing to get from device
+ * memory, and only its copy from host memory. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_RESIDENT_H
 #define HARNESS_ENGINE_STEP_PARTS_RESIDENT_H
 
@@ -8,8 +8,8 @@
 
 struct resident;
 
-/* How many batches are kept: an epoch, but at most RESIDENT_BATCHES, and RESIDENT_BYTES on all ranks
- * together; at least one. Wide pixels count as bytes, so that both kinds train on as many. */
+/* How many batches are kept: an epoch, but at most RESIDENT_BATCHES, and RESIDENT_BYTES on all
+ * ranks together; at least one. Wide pixels count as bytes, so that both kinds train on as many. */
 int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch);
 
 enum residence { RESIDENT_ON_DEVICE, RESIDENT_PINNED, RESIDENT_PAGEABLE };

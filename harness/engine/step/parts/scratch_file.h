@@ -1,5 +1,5 @@
-/* Files that leave no trace: they have no name, and go when the program ends, however it ends. They are in
- * $TMPDIR, else in /var/tmp, which is a disk even where /tmp is memory. */
+/* Files that leave no trace: they have no name, and go when the program ends, however it ends. They
+ * are in $TMPDIR, else in /var/tmp, which is a disk even where /tmp is memory. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_SCRATCH_FILE_H
 #define HARNESS_ENGINE_STEP_PARTS_SCRATCH_FILE_H
 

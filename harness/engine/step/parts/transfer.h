@@ -1,9 +1,9 @@
 /* From a batch in host memory to the step's input in device memory.
  *
- * The input has one address for the whole run, or two that take turns where copies overlap with compute:
- * one is filled while the step reads the other. A captured graph freezes its arguments, so there is a
- * graph for each. A batch's host memory goes back to the loader when its copy is done. The host waits
- * for the oldest copy only when `batches_in_flight` of them are in progress. */
+ * The input has one address for the whole run, or two that take turns where copies overlap with
+ * compute: one is filled while the step reads the other. A captured graph freezes its arguments, so
+ * there is a graph for each. A batch's host memory goes back to the loader when its copy is done.
+ * The host waits for the oldest copy only when `batches_in_flight` of them are in progress. */
 #ifndef HARNESS_ENGINE_STEP_PARTS_TRANSFER_H
 #define HARNESS_ENGINE_STEP_PARTS_TRANSFER_H
 
@@ -15,8 +15,8 @@ struct transfer;
 
 enum { TRANSFER_INPUTS = 2 };
 
-/* Batches to device memory from `allocator`, in order with `compute`: from host memory, or all from device
- * memory. The loader gets its batches back; NULL where they are none of a loader's. */
+/* Batches to device memory from `allocator`, in order with `compute`: from host memory, or all from
+ * device memory. The loader gets its batches back; NULL where they are none of a loader's. */
 enum status transfer_open(struct transfer **transfer, const struct transfer_config *config,
                           struct stream *compute, struct allocator *allocator,
                           const struct batch_layout *layout, bool from_host, struct loader *loader);
@@ -24,15 +24,17 @@ enum status transfer_open(struct transfer **transfer, const struct transfer_conf
 /* Waits for the copies in progress and returns their batches. NULL is allowed. */
 void transfer_close(struct transfer *transfer);
 
-/* The input of the step under way: `layout->bytes` of device memory, and which of the inputs it is. */
+/* The input of the step under way: `layout->bytes` of device memory, and which of the inputs it
+ * is. */
 void *transfer_input(const struct transfer *transfer);
 int transfer_input_number(const struct transfer *transfer);
 
-/* Gives batches whose copies are done back to the loader; waits for one when too many are not done. Call
- * it before taking the loader's next batch. */
+/* Gives batches whose copies are done back to the loader; waits for one when too many are not done.
+ * Call it before taking the loader's next batch. */
 enum status transfer_reclaim(struct transfer *transfer);
 
-/* Queues the copy of the batch to the input, after the work of earlier steps that reads the input. */
+/* Queues the copy of the batch to the input, after the work of earlier steps that reads the
+ * input. */
 enum status transfer_batch(struct transfer *transfer, const struct batch *batch);
 
 /* To be called once all of the step's work that reads the input is queued. */

@@ -36,8 +36,8 @@ void pipeline_close(struct pipeline *pipeline)
     free(pipeline);
 }
 
-/* To the rank after this one go activations, and their gradients come back; between this rank and the one before it,
- * the other way round. */
+/* To the rank after this one go activations, and their gradients come back; between this rank and
+ * the one before it, the other way round. */
 enum status pipeline_exchange(const struct pipeline *pipeline, int peer, const struct encoder *sent,
                               const struct encoder *received)
 {

@@ -19,8 +19,8 @@ struct check {
 
     /* The value as a number, where it is one, and where it stops to be ok; else NaN and NULL. */
     double number, bound;
-    double
-        noise; /* relative, by which the number may differ if it is measured again; NaN: not known */
+    double noise;     /* relative, by which the number may differ if it is measured again; NaN: not
+                         known */
     const char *unit; /* "B/s", "ns", "B", "Hz", "cores", "%" ... */
 };
 
@@ -39,13 +39,14 @@ struct checks {
     void *context;
 };
 
-/* Adds a row. `format` makes the value; `expected` is what would be ok. `advice` is dropped where the
- * status is ok. Beyond CHECKS_MAX nothing is added. */
+/* Adds a row. `format` makes the value; `expected` is what would be ok. `advice` is dropped where
+ * the status is ok. Beyond CHECKS_MAX nothing is added. */
 void checks_add(struct checks *checks, const char *name, enum check_status status,
                 const char *expected, const char *advice, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* The number of the row that is added next: `bound` is where it stops to be ok, NaN if there is none. */
+/* The number of the row that is added next: `bound` is where it stops to be ok, NaN if there is
+ * none. */
 void checks_number(struct checks *checks, double number, double bound, const char *unit);
 
 /* The noise of that number, after checks_number(). */
@@ -57,8 +58,8 @@ void checks_unknown(struct checks *checks, const char *name, const char *expecte
 /* NULL: there is none of that name. */
 const struct check *checks_find(const struct checks *checks, const char *name);
 
-/* Whether a machine is fit to measure: "yes" where no row is bad, "with care" where some are low, "no"
- * where one fails. `names` gets the rows in question, at most CHECKS_NAMED of them. */
+/* Whether a machine is fit to measure: "yes" where no row is bad, "with care" where some are low,
+ * "no" where one fails. `names` gets the rows in question, at most CHECKS_NAMED of them. */
 enum { CHECKS_NAMED = 6 };
 const char *checks_fitness(const struct checks *checks, char *names, size_t size);
 

@@ -14,7 +14,8 @@ static const struct column columns[] = {
     { "what to do", PAGE_BELOW, 0 },
 };
 
-/* If the screen has no room for two columns of text, the expected value is printed below each row that is not ok. */
+/* If the screen has no room for two columns of text, the expected value is printed below each row
+ * that is not ok. */
 enum { WIDE = 76 };
 static const struct column narrow_columns[ARRAY_SIZE(columns)] = {
     { "", -4, 0 },

@@ -7,8 +7,8 @@
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
-/* Prints rows as they are added. Rows of a group in turn that are not applicable for the same reason
- * become one line, so those wait for the row after them. */
+/* Prints rows as they are added. Rows of a group in turn that are not applicable for the same
+ * reason become one line, so those wait for the row after them. */
 struct checks_printer {
     struct page page;
     const struct checks *checks;
@@ -22,10 +22,10 @@ void checks_print_rows(struct checks_printer *printer);
 /* The same, then the counts, and whether the machine is fit to measure. */
 void checks_print_end(struct checks_printer *printer);
 
-/* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected", "advice",
- * "number", "bound", "unit"}]. The first five are text. Where the value is a number, it is there again in
- * `unit`, and `bound` is where it stops to be ok, null if that is not one number; all three are null
- * otherwise. */
+/* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected",
+ * "advice", "number", "bound", "unit"}]. The first five are text. Where the value is a number, it
+ * is there again in `unit`, and `bound` is where it stops to be ok, null if that is not one number;
+ * all three are null otherwise. */
 void checks_json(struct json *json, cJSON *root, const struct checks *checks);
 
 #endif

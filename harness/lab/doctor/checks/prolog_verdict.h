@@ -1,4 +1,5 @@
-/* Tells a scheduler what to do with a machine: whether a fault is its own, or comes from others who use it. */
+/* Tells a scheduler what to do with a machine: whether a fault is its own, or comes from others who
+ * use it. */
 #ifndef HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
 #define HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
 
@@ -9,13 +10,14 @@ enum prolog_verdict { PROLOG_FIT, PROLOG_CARE, PROLOG_BUSY, PROLOG_UNFIT };
 /* The exit code of doctor --prolog for a machine that is busy. */
 enum { PROLOG_BUSY_EXIT = 4 };
 
-/* Judges the rows of one look. A row that says what others do (other_programs, load, memory, gpu_others ...) is no
- * fault of the machine. If one of these is not ok, neither is a figure that is low, for it may be low for that reason.
- * `names` gets the rows that decide, with their values. */
+/* Judges the rows of one look. A row that says what others do (other_programs, load, memory,
+ * gpu_others ...) is no fault of the machine. If one of these is not ok, neither is a figure that
+ * is low, for it may be low for that reason. `names` gets the rows that decide, with their
+ * values. */
 enum prolog_verdict prolog_judge(const struct checks *checks, char *names, size_t size);
 
-/* Whether a second look can change the verdict: PROLOG_UNFIT, and no row says that a result was wrong. Wrong bits, and
- * errors that a memory has counted, are no matter of the moment. */
+/* Whether a second look can change the verdict: PROLOG_UNFIT, and no row says that a result was
+ * wrong. Wrong bits, and errors that a memory has counted, are no matter of the moment. */
 bool prolog_wants_second_look(const struct checks *checks);
 
 /* The verdict of two looks: a fault counts if both have it, else the second look decides. */

@@ -5,8 +5,9 @@
 #include "harness/base/facts/cpu_times.h"
 #include "harness/lab/doctor/checks/checks.h"
 
-/* Whether a figure that was taken meanwhile may be low for that reason alone: other programs used more than a tenth
- * of the cores, or a virtual machine's host kept more than 1% of them. Unknown: no. */
+/* Whether a figure that was taken meanwhile may be low for that reason alone: other programs used
+ * more than a tenth of the cores, or a virtual machine's host kept more than 1% of them. Unknown:
+ * no. */
 bool disturbance_matters(const struct cpu_loss *loss);
 
 /* Rows cpu_steal and other_programs, from the two readings. */

@@ -4,7 +4,8 @@
 
 #include "harness/lab/doctor/checks/checks.h"
 
-/* `variables` is environ. A row is low where figures mislead; without any there is one row that says so. */
+/* `variables` is environ. A row is low where figures mislead; without any there is one row that
+ * says so. */
 void environment_check(struct checks *checks, char *const *variables);
 
 #endif

@@ -17,8 +17,8 @@ struct folder_facts {
 /* Looks by writing a file and removing it; makes nothing else. */
 void folder_look(struct folder_facts *facts, const char *path);
 
-/* Row `name`. `needed_bytes` should be free. `memory_advice` tells what it means that the folder is in
- * memory; NULL: nothing. */
+/* Row `name`. `needed_bytes` should be free. `memory_advice` tells what it means that the folder is
+ * in memory; NULL: nothing. */
 void folder_check(struct checks *checks, const char *name, const struct folder_facts *facts,
                   int64_t needed_bytes, const char *memory_advice);
 

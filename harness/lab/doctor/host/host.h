@@ -1,7 +1,7 @@
 /* Whether the host lets figures be taken: its processors, its memory, and who else uses them.
  *
- * Facts come from /proc and /sys below `root`: "" is this machine, a test gives a folder. A fact that is
- * not there is n/a: nothing fails. */
+ * Facts come from /proc and /sys below `root`: "" is this machine, a test gives a folder. A fact
+ * that is not there is n/a: nothing fails. */
 #ifndef HARNESS_LAB_DOCTOR_HOST_HOST_H
 #define HARNESS_LAB_DOCTOR_HOST_HOST_H
 

@@ -13,9 +13,10 @@
 
 enum { TRIES = 7 };
 
-/* Floating point operations of fp32 that a core of this machine starts in a cycle, at least: two for each
- * lane of a fused multiply-add, one such unit of 512 bits or two of 256 (Intel Optimization Reference
- * Manual, 2.4 and 2.6; AMD Software Optimization Guide for Zen 4, 2.11), two of 128 on Armv8. */
+/* Floating point operations of fp32 that a core of this machine starts in a cycle, at least: two
+ * for each lane of a fused multiply-add, one such unit of 512 bits or two of 256 (Intel
+ * Optimization Reference Manual, 2.4 and 2.6; AMD Software Optimization Guide for Zen 4, 2.11), two
+ * of 128 on Armv8. */
 static double flops_per_cycle(void)
 {
 #if defined(__x86_64__)

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The benches take at most three tensors of 128 MiB on the CPU device, and each once more on the host. Four
- * times that should be free, so that nothing is swapped or taken from the page cache. */
+/* The benches take at most three tensors of 128 MiB on the CPU device, and each once more on the
+ * host. Four times that should be free, so that nothing is swapped or taken from the page cache. */
 static const int64_t needed_bytes = INT64_C(768) << 20;
 
 static int64_t meminfo(const char *root, const char *key)

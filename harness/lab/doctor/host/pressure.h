@@ -1,6 +1,7 @@
-/* How long programs waited for a disk, or for memory that had to be freed first, while figures were measured: the
- * kernel's pressure stall information (Linux, "Documentation/accounting/psi.rst"), which counts the time in which at
- * least one program waited. A disk that others keep busy and memory that is short show there whoever uses them. */
+/* How long programs waited for a disk, or for memory that had to be freed first, while figures were
+ * measured: the kernel's pressure stall information (Linux, "Documentation/accounting/psi.rst"),
+ * which counts the time in which at least one program waited. A disk that others keep busy and
+ * memory that is short show there whoever uses them. */
 #ifndef HARNESS_LAB_DOCTOR_HOST_PRESSURE_H
 #define HARNESS_LAB_DOCTOR_HOST_PRESSURE_H
 

@@ -78,8 +78,9 @@ static bool is_far(const struct balance *balance, double ratio)
     return ratio < balance->low / 2 || ratio > balance->high * 2;
 }
 
-/* Takes the measurement if it is less in all than those before it: other programs only ever add. Both
- * parts stay those of one measurement, or a machine that is slow at times would change their ratio. */
+/* Takes the measurement if it is less in all than those before it: other programs only ever add.
+ * Both parts stay those of one measurement, or a machine that is slow at times would change their
+ * ratio. */
 static enum status time_parts(struct balance_result *result, struct training *training,
                               enum balance_kind kind, int64_t steps)
 {
@@ -95,10 +96,10 @@ static enum status time_parts(struct balance_result *result, struct training *tr
     return STATUS_OK;
 }
 
-/* Measures both parts with the settings as they are, in a run of its own, once the files were read: the
- * first read of small files takes several times as long as the later ones. A short measurement gives the
- * number of steps of a good one. It is good enough where the ratio is far off and another size can be
- * tried. */
+/* Measures both parts with the settings as they are, in a run of its own, once the files were read:
+ * the first read of small files takes several times as long as the later ones. A short measurement
+ * gives the number of steps of a good one. It is good enough where the ratio is far off and another
+ * size can be tried. */
 static enum status measure(struct balance_result *result, struct device *device,
                            const struct balance *balance, const struct training_config *config)
 {
@@ -160,9 +161,9 @@ static bool is_central(const struct balance *balance, const struct balance_resul
     return distance(balance, result->ratio) <= 2.0 / 3;
 }
 
-/* A search for the size. The cost of a size is predicted from the time to decode one file of it alone,
- * which takes milliseconds to measure, and the last measurement of a whole step:
- * host(p) = measured + slope * (decode(p) - decode(measured p)). */
+/* A search for the size. The cost of a size is predicted from the time to decode one file of it
+ * alone, which takes milliseconds to measure, and the last measurement of a whole step: host(p) =
+ * measured + slope * (decode(p) - decode(measured p)). */
 struct search {
     const struct balance *balance;
     int image_size;
@@ -223,9 +224,10 @@ static bool is_above(const struct balance *balance, double ratio)
                                                      : ratio < middle(balance);
 }
 
-/* Looks at a few sizes over the whole range, then at those between the best and its neighbours. Larger
- * files take longer only above the size that the model sees: smaller ones must be enlarged, and files of
- * just that size need no resizing. So only above it the rest is left out once it would be too much. */
+/* Looks at a few sizes over the whole range, then at those between the best and its neighbours.
+ * Larger files take longer only above the size that the model sees: smaller ones must be enlarged,
+ * and files of just that size need no resizing. So only above it the rest is left out once it would
+ * be too much. */
 static enum status find_candidate(struct search *search, struct candidate *best)
 {
     double ratio;
@@ -251,9 +253,10 @@ static enum status find_candidate(struct search *search, struct candidate *best)
     return STATUS_OK;
 }
 
-/* The growth of host work with the time to decode one file, from the last two measurements. It would be
- * the number of samples if decoding in the loop were as fast as alone; what is not within a factor of
- * four of that is noise. Two sizes that take about as long as each other tell nothing. */
+/* The growth of host work with the time to decode one file, from the last two measurements. It
+ * would be the number of samples if decoding in the loop were as fast as alone; what is not within
+ * a factor of four of that is noise. Two sizes that take about as long as each other tell
+ * nothing. */
 static void learn_slope(struct search *search, double last_decode_ns, double last_host_ns,
                         double samples)
 {
@@ -264,9 +267,10 @@ static void learn_slope(struct search *search, double last_decode_ns, double las
         search->slope = slope;
 }
 
-/* Keeps the last measurement of its size. With one before it that agrees, the mean is kept: a device that
- * shares its cores with other programs takes half as long again now and then. Where they disagree more
- * than that, the first was disturbed, and the size is to be measured once more. */
+/* Keeps the last measurement of its size. With one before it that agrees, the mean is kept: a
+ * device that shares its cores with other programs takes half as long again now and then. Where
+ * they disagree more than that, the first was disturbed, and the size is to be measured once
+ * more. */
 static void keep(struct search *search, int size)
 {
     struct balance_result *kept = &search->measured[size];
@@ -312,8 +316,9 @@ static int best_measured(const struct search *search)
     return best;
 }
 
-/* The size halfway between two neighbours among those measured, of which one gave the host too much to
- * do and the other too little; -1: there is none. It needs no prediction, which noise may have spoiled. */
+/* The size halfway between two neighbours among those measured, of which one gave the host too much
+ * to do and the other too little; -1: there is none. It needs no prediction, which noise may have
+ * spoiled. */
 static int find_between(const struct search *search)
 {
     int last = -1;
@@ -330,9 +335,9 @@ static int find_between(const struct search *search)
     return -1;
 }
 
-/* A size beside `best` that was not measured yet, the nearest first and of two as near the one that is
- * likelier to give the host what it lacks; -1: there is none. It needs no prediction either: the time to
- * decode one file of its size was maybe disturbed. */
+/* A size beside `best` that was not measured yet, the nearest first and of two as near the one that
+ * is likelier to give the host what it lacks; -1: there is none. It needs no prediction either: the
+ * time to decode one file of its size was maybe disturbed. */
 static int find_beside(const struct search *search, int best)
 {
     int towards = is_above(search->balance, search->measured[best].ratio) ? -1 : 1;
@@ -347,8 +352,9 @@ static int find_beside(const struct search *search, int best)
     return -1;
 }
 
-/* Whether to leave it at the best measurement. If not, *next is the size to measure. One measurement may
- * have been disturbed, so what ends the search was measured twice, each time in a run of its own. */
+/* Whether to leave it at the best measurement. If not, *next is the size to measure. One
+ * measurement may have been disturbed, so what ends the search was measured twice, each time in a
+ * run of its own. */
 static enum status is_settled(struct search *search, int *next, bool *settled)
 {
     int best = best_measured(search);

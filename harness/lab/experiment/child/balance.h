@@ -1,20 +1,21 @@
 /* Balance: brings host and device work to a similar size, for bottlenecks that exist only then.
  *
- * Device work hides loading, or waits for it, only while neither of them is negligible. Both parts are
- * measured in steps in which one waits for the other, so that the step of a loop that waits takes their
- * sum, and the step of a loop that does not takes the larger of the two. Then the size of the JPEG files
- * is chosen so that decoding a batch gives the ratio that the scenario asks for, and measured once more.
- * Both variants use the same size. */
+ * Device work hides loading, or waits for it, only while neither of them is negligible. Both parts
+ * are measured in steps in which one waits for the other, so that the step of a loop that waits
+ * takes their sum, and the step of a loop that does not takes the larger of the two. Then the size
+ * of the JPEG files is chosen so that decoding a batch gives the ratio that the scenario asks for,
+ * and measured once more. Both variants use the same size. */
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_BALANCE_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_BALANCE_H
 
 #include "harness/lab/experiment/result.h"
 
-/* Measures both parts. Where `config` (resolved) decodes images of a size that is ours to choose, also
- * chooses config->data.jpeg_pixels, a multiple of 8 from 32 to 512, to come near the middle of the band.
- * Other input is taken as it is. `result` is the measurement of the choice. Where there was a choice, two
- * runs agree on it, unless the search ended after as many sizes as it may try: then the best of these was
- * maybe measured once. result->measured is false where the scenario asks for no balance. */
+/* Measures both parts. Where `config` (resolved) decodes images of a size that is ours to choose,
+ * also chooses config->data.jpeg_pixels, a multiple of 8 from 32 to 512, to come near the middle of
+ * the band. Other input is taken as it is. `result` is the measurement of the choice. Where there
+ * was a choice, two runs agree on it, unless the search ended after as many sizes as it may try:
+ * then the best of these was maybe measured once. result->measured is false where the scenario asks
+ * for no balance. */
 enum status balance_choose(struct balance_result *result, struct device *device,
                            const struct balance *balance, struct training_config *config);
 

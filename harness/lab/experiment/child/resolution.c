@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* The shortest windows tell factors of 1.2 and more apart. Unless steps are long these have four slices, and the ratio of the
- * same steps to themselves then has a standard deviation of 2% to 4% on a busy machine of two cores (window.h): a fifth
- * of this distance. */
+/* The shortest windows tell factors of 1.2 and more apart. Unless steps are long these have four
+ * slices, and the ratio of the same steps to themselves then has a standard deviation of 2% to 4%
+ * on a busy machine of two cores (window.h): a fifth of this distance. */
 #define EASY 0.2
 
 /* NaN where the metric is not known. */

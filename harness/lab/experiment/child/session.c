@@ -57,8 +57,8 @@ enum status session_settle(struct session *session, struct device *device)
     return STATUS_OK;
 }
 
-/* A child that is given the size measures no balance: it does the work of an earlier one, whatever the
- * ratio is now. */
+/* A child that is given the size measures no balance: it does the work of an earlier one, whatever
+ * the ratio is now. */
 enum status session_check_balance(struct session *session, bool *holds)
 {
     const struct balance *balance = &session->scenario->balance;

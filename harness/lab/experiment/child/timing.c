@@ -80,7 +80,8 @@ out:
     return status;
 }
 
-/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it does not. */
+/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it
+ * does not. */
 static enum status check_cost(const struct timing *timing)
 {
     const struct least_cost *least = &timing->session.scenario->least_cost;
@@ -126,8 +127,8 @@ static double seconds_needed(struct timing *timing)
                 device->window_seconds_least);
 }
 
-/* The pair that does not count: it warms up files, pools and primitives. Its metrics give the length of a window, and
- * its step times the number of steps. */
+/* The pair that does not count: it warms up files, pools and primitives. Its metrics give the
+ * length of a window, and its step times the number of steps. */
 static enum status run_pilot_pair(struct timing *timing)
 {
     bool both = timing->only == VARIANT_COUNT;
@@ -150,8 +151,8 @@ out:
     return status;
 }
 
-/* Decides which variant opens each of `pairs` pairs: each opens half of them, in shuffled order, so drift within a
- * pair affects both equally. */
+/* Decides which variant opens each of `pairs` pairs: each opens half of them, in shuffled order, so
+ * drift within a pair affects both equally. */
 static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
 {
     for (int i = 0; i < pairs; i++) first[i] = (uint32_t)i % VARIANT_COUNT;
@@ -212,8 +213,8 @@ out:
     return status;
 }
 
-/* The verdict that would be given if no more pairs came. It decides only whether more are measured: the
- * parent gives the verdict that counts, from the same pairs. */
+/* The verdict that would be given if no more pairs came. It decides only whether more are measured:
+ * the parent gives the verdict that counts, from the same pairs. */
 static enum status verdict_so_far(struct timing *timing, enum verdict *verdict)
 {
     enum status status = verdict_give(&timing->so_far);
@@ -238,8 +239,9 @@ static enum status open_so_far(struct timing *timing, int pairs)
     return STATUS_OK;
 }
 
-/* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided, of windows that are
- * not shortened: there is more noise than the first pair showed. One variant alone has no verdict, so nothing is added. */
+/* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided,
+ * of windows that are not shortened: there is more noise than the first pair showed. One variant
+ * alone has no verdict, so nothing is added. */
 static enum status run_pairs(struct timing *timing)
 {
     const struct protocol *protocol = timing->session.protocol;

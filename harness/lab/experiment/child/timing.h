@@ -1,9 +1,9 @@
 /* The timing child: compares before with after.
  *
- * First the size of the images is chosen so that host and device work are in balance. Then comes a pair
- * of repetitions that does not count, and then pairs that before and after open in shuffled order. Each
- * repetition sets up, warms up, times a window, keeps the first losses and tears down (window.h); it
- * becomes a record. */
+ * First the size of the images is chosen so that host and device work are in balance. Then comes a
+ * pair of repetitions that does not count, and then pairs that before and after open in shuffled
+ * order. Each repetition sets up, warms up, times a window, keeps the first losses and tears down
+ * (window.h); it becomes a record. */
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_TIMING_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_TIMING_H
 

@@ -11,7 +11,8 @@ enum {
 };
 
 #define STEPS_ENOUGH_NS      5e7
-/* The approximate length of all windows of one kind together, and their least number: a single one has no spread. */
+/* The approximate length of all windows of one kind together, and their least number: a single one
+ * has no spread. */
 #define WINDOWS_NS(quick)    ((quick) ? 5e7 : 1e8)
 #define WINDOWS_LEAST(quick) ((quick) ? 1 : 2)
 #define LONG_NS              1e8

@@ -65,8 +65,9 @@ out:
     return status;
 }
 
-/* Opens a run and takes it past its first steps, in which graphs are captured and pools fill, and past
- * those in which caches and clocks settle. `pace` is approximately that of the steps to come. */
+/* Opens a run and takes it past its first steps, in which graphs are captured and pools fill, and
+ * past those in which caches and clocks settle. `pace` is approximately that of the steps to
+ * come. */
 static enum status open_run(const struct trace_run *run, struct device *device,
                             struct training **training, struct pace *pace)
 {
@@ -194,8 +195,8 @@ static enum status record_undisturbed(struct trace_run *run, struct training *tr
     return STATUS_OK;
 }
 
-/* If there are several windows, one more comes first and does not count: it touches the buffer's memory
- * for the first time. The last window is the active one, and is timed like the others. */
+/* If there are several windows, one more comes first and does not count: it touches the buffer's
+ * memory for the first time. The last window is the active one, and is timed like the others. */
 enum status trace_run_record(struct trace_run *run)
 {
     struct device *device = NULL;

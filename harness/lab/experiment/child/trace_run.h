@@ -1,12 +1,13 @@
 /* One trace of one configuration: what the tracing child and `train --trace` share.
  *
  * It follows the profiler's usual schedule. Wait: windows of the step on a device without a tracer,
- * timed. Warm-up: such windows on a device that records, timed; their records are thrown away. Active:
- * one more window, whose records are kept and written; one that other programs disturbed is recorded
- * again. trace_plan.h gives the length of a window.
+ * timed. Warm-up: such windows on a device that records, timed; their records are thrown away.
+ * Active: one more window, whose records are kept and written; one that other programs disturbed is
+ * recorded again. trace_plan.h gives the length of a window.
  *
- * The cost of tracing is the median of the recorded windows over the median of the others. There are few
- * windows, so a cost below their spread is noise. The wait is left out where the step's time is known. */
+ * The cost of tracing is the median of the recorded windows over the median of the others. There
+ * are few windows, so a cost below their spread is noise. The wait is left out where the step's
+ * time is known. */
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
 
@@ -39,9 +40,9 @@ struct trace_run {
 /* Times the windows without a tracer. `device` has no sink. */
 enum status trace_run_wait(struct trace_run *run, struct device *device);
 
-/* Opens the device with a sink, warms up, records, and writes the trace; no other device is open. IO when
- * it cannot be written. INTERRUPTED when it was stopped before all steps were recorded: then nothing is
- * written. */
+/* Opens the device with a sink, warms up, records, and writes the trace; no other device is open.
+ * IO when it cannot be written. INTERRUPTED when it was stopped before all steps were recorded:
+ * then nothing is written. */
 enum status trace_run_record(struct trace_run *run);
 
 #endif

@@ -14,7 +14,8 @@ struct tracer {
     struct trace_run run;
 };
 
-/* The device without a tracer: the settings, the balance and, if it is not known, the time of a step. */
+/* The device without a tracer: the settings, the balance and, if it is not known, the time of a
+ * step. */
 static enum status run_wait(struct tracer *tracer, bool *holds)
 {
     const struct training_config *configs = tracer->session.configs;

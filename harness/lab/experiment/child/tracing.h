@@ -1,5 +1,5 @@
-/* The tracing child: writes a trace of one variant (trace_run.h). For a quick run the step time of the
- * timing child is good enough. */
+/* The tracing child: writes a trace of one variant (trace_run.h). For a quick run the step time of
+ * the timing child is good enough. */
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACING_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_TRACING_H
 
@@ -12,9 +12,9 @@ struct tracing_order {
     double step_time_us; /* measured by the timing child; 0: measured here */
 };
 
-/* Writes the trace, then sets *written, and writes one record to `descriptor`: "tracing"; "skipped" where
- * the device cannot show the scenario; or "error" with the failure, which is also returned. Writes no
- * record if the descriptor is negative. Ignores SIGPIPE from then on. */
+/* Writes the trace, then sets *written, and writes one record to `descriptor`: "tracing"; "skipped"
+ * where the device cannot show the scenario; or "error" with the failure, which is also returned.
+ * Writes no record if the descriptor is negative. Ignores SIGPIPE from then on. */
 enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
                           const struct tracing_order *order, int descriptor, bool *written);
 

@@ -23,8 +23,8 @@ int64_t window_whole_periods(int64_t steps, int64_t period)
     return (steps + period - 1) / period * period;
 }
 
-/* The fewest steps from `least` on that divide a period, but up to twice as many if they divide it into an even number: the
- * other way round a window needs two periods. */
+/* The fewest steps from `least` on that divide a period, but up to twice as many if they divide it
+ * into an even number: the other way round a window needs two periods. */
 static int64_t part_of_period(int64_t least, int64_t period)
 {
     int64_t part = least, even;
@@ -35,8 +35,8 @@ static int64_t part_of_period(int64_t least, int64_t period)
     return even <= 2 * least ? even : part;
 }
 
-/* A slice either holds whole periods or divides a period, so that a group of slices holds whole periods.
- * The number of slices is even, so that both variants come first equally often (ABBA). */
+/* A slice either holds whole periods or divides a period, so that a group of slices holds whole
+ * periods. The number of slices is even, so that both variants come first equally often (ABBA). */
 void window_plan_steps(struct window_plan *plan, const double *step_ns, int count)
 {
     int64_t group = 2; /* slices: an even number that holds whole periods */
@@ -75,7 +75,8 @@ static enum status time_steps(struct training *training, int64_t steps, double *
     return STATUS_OK;
 }
 
-/* Closes a run after a failure and keeps the error, which closing could replace. NULL is allowed. */
+/* Closes a run after a failure and keeps the error, which closing could replace. NULL is
+ * allowed. */
 static void abandon(struct training *training)
 {
     struct status_error error = *status_last();
@@ -86,9 +87,9 @@ static void abandon(struct training *training)
     status_raise(&error);
 }
 
-/* Warm-up: windows of `quarter` steps are run until two in a row agree. The loader's batches that were
- * ready before the first step hide for as many steps that it is too slow (16 workers with a prefetch of 2
- * have 32), so a quarter that takes some of them is not warm. */
+/* Warm-up: windows of `quarter` steps are run until two in a row agree. The loader's batches that
+ * were ready before the first step hide for as many steps that it is too slow (16 workers with a
+ * prefetch of 2 have 32), so a quarter that takes some of them is not warm. */
 struct warm_up {
     int64_t quarter, ready;
     double last_ns, fastest_ns;   /* 0 before the first */
@@ -129,7 +130,8 @@ static enum status run_quarters(struct warm_up *warm_up, struct training *traini
     return STATUS_OK;
 }
 
-/* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time and metrics. */
+/* Finds by trying how many steps, in whole periods, fill about `wanted_ns`, and their time and
+ * metrics. */
 static enum status find_quarter(struct training *training, int64_t period, double wanted_ns,
                                 int64_t *steps, double *wall_ns, double *metric)
 {
@@ -176,9 +178,9 @@ out:
 
 /* --- A pair --- */
 
-/* Opens a run, warms it up and pauses it. The losses of its first LOSS_STEPS steps are the ones that are
- * compared. Where steps are long, those steps already contain quarters of a window, and these count as
- * warm-up. */
+/* Opens a run, warms it up and pauses it. The losses of its first LOSS_STEPS steps are the ones
+ * that are compared. Where steps are long, those steps already contain quarters of a window, and
+ * these count as warm-up. */
 static enum status prepare(struct window_run *run, struct device *device,
                            const struct window_plan *plan)
 {
@@ -250,8 +252,8 @@ out:
     return status;
 }
 
-/* Returns the memory that pools and graphs kept, so that every pair starts from the same state. Context,
- * handles and workspaces stay. */
+/* Returns the memory that pools and graphs kept, so that every pair starts from the same state.
+ * Context, handles and workspaces stay. */
 static enum status close_runs(struct window_run *runs, int count, struct device *device)
 {
     for (int i = 0; i < count; i++) {

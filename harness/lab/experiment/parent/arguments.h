@@ -15,12 +15,13 @@ struct arguments {
     char own[OWN_SCENARIO_TEXT];    /* a scenario that is in no list */
 };
 
-/* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as long. */
+/* The arguments of a timing child. They point into `scenario` and `protocol`, which must live as
+ * long. */
 void arguments_exec(struct arguments *arguments, const struct scenario *scenario,
                     const struct protocol *protocol);
 
-/* The arguments of a tracing child, which measures the time of a step itself if it is 0. They also point into
- * `path`. */
+/* The arguments of a tracing child, which measures the time of a step itself if it is 0. They also
+ * point into `path`. */
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
                      double step_time_us);

@@ -19,8 +19,8 @@
 
 enum { REPETITIONS_MOST = 10000 };
 
-/* The records of the child so far. The arrays of the result have room for all pairs; `arrived` says which
- * repetitions are there. */
+/* The records of the child so far. The arrays of the result have room for all pairs; `arrived` says
+ * which repetitions are there. */
 struct collector {
     struct scenario_result *result;
     bool *arrived[VARIANT_COUNT];
@@ -59,8 +59,8 @@ static int pairs_expected(const struct collector *collector)
     return planned + groups * EXTRA_PAIRS < most ? planned + groups * EXTRA_PAIRS : most;
 }
 
-/* Two traces take about as long as the pairs: 45% to 71% of a scenario's time, measured in quick and whole
- * runs of launch_overhead and precision on two cores of a Xeon. */
+/* Two traces take about as long as the pairs: 45% to 71% of a scenario's time, measured in quick
+ * and whole runs of launch_overhead and precision on two cores of a Xeon. */
 static double share_of_pairs(const struct scenario_result *result)
 {
     return result->protocol.traces != NULL ? 0.5 : 1;
@@ -108,7 +108,8 @@ static void take_scenario(struct collector *collector)
     report_pairs(collector);
 }
 
-/* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is dropped. */
+/* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is
+ * dropped. */
 static void take_repetition(struct collector *collector)
 {
     struct record *record = &collector->record;

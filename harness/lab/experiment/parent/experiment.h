@@ -1,5 +1,5 @@
-/* The parent's side of an experiment: starts a timing child, keeps what it sends, gives the verdict, and
- * has the traces made and diagnosed. */
+/* The parent's side of an experiment: starts a timing child, keeps what it sends, gives the
+ * verdict, and has the traces made and diagnosed. */
 #ifndef HARNESS_LAB_EXPERIMENT_PARENT_EXPERIMENT_H
 #define HARNESS_LAB_EXPERIMENT_PARENT_EXPERIMENT_H
 
@@ -7,8 +7,8 @@
 
 #include <signal.h>
 
-/* How far an experiment is: the pair that is measured, or the trace that is made, of those that are certain
- * to come; pairs are added while nothing is decided. */
+/* How far an experiment is: the pair that is measured, or the trace that is made, of those that are
+ * certain to come; pairs are added while nothing is decided. */
 struct experiment_state {
     const char *part; /* "pair", "trace" */
     int number, total;
@@ -19,15 +19,15 @@ struct experiment_state {
 typedef void experiment_progress(void *context, const struct scenario *scenario,
                                  const struct experiment_state *state);
 
-/* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error: it gives
- * VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is ended, and
- * what it sent is lost. Release the result in every case. `stop` may be NULL. */
+/* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error: it
+ * gives VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is
+ * ended, and what it sent is lost. Release the result in every case. `stop` may be NULL. */
 enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
                            const struct protocol *protocol, experiment_progress *progress,
                            void *context, const volatile sig_atomic_t *stop);
 
-/* Where `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a skipped result that says so, without
- * starting anything, and true. */
+/* Where `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a
+ * skipped result that says so, without starting anything, and true. */
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device);
 

@@ -12,11 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The words that `mpirun --version` prints, and the options that let any number of ranks share this machine's cores, which
- * they divide themselves. Intel's needs none. Reading another process's memory, which Open MPI does for large
- * messages, is often forbidden in containers; a rank that yields waits for its turn (mpi.c); memory that is shared through
- * files can be cleaned up by its folder (process.c); and a look at the network's libraries (UCX, libfabric), which ranks
- * of one machine do not need, takes MPI_Init 0.2 s. */
+/* The words that `mpirun --version` prints, and the options that let any number of ranks share this
+ * machine's cores, which they divide themselves. Intel's needs none. Reading another process's
+ * memory, which Open MPI does for large messages, is often forbidden in containers; a rank that
+ * yields waits for its turn (mpi.c); memory that is shared through files can be cleaned up by its
+ * folder (process.c); and a look at the network's libraries (UCX, libfabric), which ranks of one
+ * machine do not need, takes MPI_Init 0.2 s. */
 static const struct family {
     const char *says;
     const char *library; /* whose ranks it connects; NULL: it may be any */

@@ -15,9 +15,9 @@ struct launcher {
                       1]; /* its name, its options and the number of ranks; ends with NULL */
 };
 
-/* Whether ranks can be started: the plugin that connects them loads, there is a launcher, and this process is
- * not itself one of a job. NO_LIBRARY and BAD_USAGE say what is missing or wrong. The words point into
- * `launcher`. */
+/* Whether ranks can be started: the plugin that connects them loads, there is a launcher, and this
+ * process is not itself one of a job. NO_LIBRARY and BAD_USAGE say what is missing or wrong. The
+ * words point into `launcher`. */
 enum status launcher_find(struct launcher *launcher, int ranks);
 
 #endif

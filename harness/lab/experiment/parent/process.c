@@ -117,7 +117,8 @@ static size_t printed_length(const char *from, const char *end)
     return length;
 }
 
-/* The first line in which a rank says itself what failed; launchers add much about it. False: there is none. */
+/* The first line in which a rank says itself what failed; launchers add much about it. False: there
+ * is none. */
 static bool find_sentence(const char **from, const char **end)
 {
     static const char beginning[] = "chokepoint: rank ";
@@ -160,8 +161,9 @@ static void close_one(int *descriptor)
     *descriptor = -1;
 }
 
-/* Reads what is there, but no more than a pipe can hold: a child that never stops writing must not keep
- * us from checking the clock. At the end of the stream the descriptor is closed and becomes -1. */
+/* Reads what is there, but no more than a pipe can hold: a child that never stops writing must not
+ * keep us from checking the clock. At the end of the stream the descriptor is closed and becomes
+ * -1. */
 static enum status drain(struct running *running, int *descriptor)
 {
     char bytes[READ_BYTES];
@@ -186,8 +188,8 @@ static enum status drain(struct running *running, int *descriptor)
 
 /* --- Starting and ending it --- */
 
-/* Runs in the child after fork, so it makes only calls that are safe there. The record descriptor is
- * moved last, because its number may be that of one of the others. */
+/* Runs in the child after fork, so it makes only calls that are safe there. The record descriptor
+ * is moved last, because its number may be that of one of the others. */
 static _Noreturn void become(const struct process *child, char *const *arguments,
                              char *const *variables, int records, int output, pid_t parent)
 {
@@ -228,8 +230,8 @@ static bool is_of(const char *variable, const char *other)
     return strncmp(variable, other, (size_t)(strchr(other, '=') - other) + 1) == 0;
 }
 
-/* A child that starts others keeps what they share in memory, and its other files, in folders that are removed: Open MPI
- * leaves both behind if it is killed. */
+/* A child that starts others keeps what they share in memory, and its other files, in folders that
+ * are removed: Open MPI leaves both behind if it is killed. */
 static void environment_make(struct environment *to, const struct running *running)
 {
     const char *const names[] = { "TMPDIR", "OMPI_MCA_btl_vader_backing_directory",
@@ -253,8 +255,8 @@ static void environment_make(struct environment *to, const struct running *runni
     for (int j = 0; j < sets && to->list != NULL; j++) to->list[kept++] = to->set[j];
 }
 
-/* The argument vector with our own name in front, to be freed; NULL when memory is out. A child is most
- * often this very program: ps shall show it as such, and what it prints shall name it so. */
+/* The argument vector with our own name in front, to be freed; NULL when memory is out. A child is
+ * most often this very program: ps shall show it as such, and what it prints shall name it so. */
 static char **vector(const struct process *child)
 {
     size_t count = 0;
@@ -270,8 +272,8 @@ static char **vector(const struct process *child)
     return arguments;
 }
 
-/* A pipe above the standard descriptors and the child's record descriptor, so that none of its ends is
- * overwritten while the child rearranges them. */
+/* A pipe above the standard descriptors and the child's record descriptor, so that none of its ends
+ * is overwritten while the child rearranges them. */
 static enum status open_pipe(int ends[2])
 {
     enum status status = STATUS_OK;

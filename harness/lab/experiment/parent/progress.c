@@ -22,8 +22,8 @@ struct progress progress_start(int count)
     };
 }
 
-/* Broken at a space rather than wrapped by the terminal, which would leave a line behind at every update.
- * The width is asked for each time: the terminal may have been resized. */
+/* Broken at a space rather than wrapped by the terminal, which would leave a line behind at every
+ * update. The width is asked for each time: the terminal may have been resized. */
 static void put_line(const char *text)
 {
     int width = wrap_terminal(stderr);

@@ -1,5 +1,5 @@
-/* One line on standard error that says what runs and how long it will take. Silent where standard error
- * is no terminal. */
+/* One line on standard error that says what runs and how long it will take. Silent where standard
+ * error is no terminal. */
 #ifndef HARNESS_LAB_EXPERIMENT_PARENT_PROGRESS_H
 #define HARNESS_LAB_EXPERIMENT_PARENT_PROGRESS_H
 
@@ -16,12 +16,13 @@ struct progress {
 
 struct progress progress_start(int count);
 
-/* An experiment_progress, whose context is the struct progress. NULL: the scenario has not begun. */
+/* An experiment_progress, whose context is the struct progress. NULL: the scenario has not
+ * begun. */
 void progress_update(void *context, const struct scenario *scenario,
                      const struct experiment_state *state);
 
-/* The same of anything: what runs now, and how much of the whole is done, 0 to 1. The time that is left is
- * printed from a second on. */
+/* The same of anything: what runs now, and how much of the whole is done, 0 to 1. The time that is
+ * left is printed from a second on. */
 void progress_show(const struct progress *progress, double share, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,14 +1,14 @@
 /* The diagnosis of a scenario's traces, and whether it finds what the scenario is about.
  *
- * The rules of harness/desk/diagnosis see nothing but the trace. The verdict does not depend on them: it
- * follows from the times alone. */
+ * The rules of harness/desk/diagnosis see nothing but the trace. The verdict does not depend on
+ * them: it follows from the times alone. */
 #ifndef HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_DIAGNOSIS_H
 #define HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_DIAGNOSIS_H
 
 #include "harness/lab/experiment/result.h"
 
-/* Fills result->diagnoses from the traces that exist. A trace that cannot be read is not a failure: the
- * diagnosis says why there is none. */
+/* Fills result->diagnoses from the traces that exist. A trace that cannot be read is not a failure:
+ * the diagnosis says why there is none. */
 void variant_diagnosis_make(struct scenario_result *result);
 
 /* Whether both variants were diagnosed. Ask the functions below only then. */
@@ -24,11 +24,12 @@ bool variant_diagnosis_accepted_first(const struct scenario_result *result);
 /* Whether the scenario leaves this finding behind on its device, fixed or not. */
 bool variant_diagnosis_tolerates(const struct scenario_result *result, const char *id);
 
-/* Whether every major or critical finding after is one that the scenario tolerates on its device. */
+/* Whether every major or critical finding after is one that the scenario tolerates on its
+ * device. */
 bool variant_diagnosis_tolerated_after(const struct scenario_result *result);
 
-/* The first finding before that the scenario accepts on its device. Its advice is the scenario's fix, so
- * its predicted gain can be compared with the measured one. NULL: there is none. */
+/* The first finding before that the scenario accepts on its device. Its advice is the scenario's
+ * fix, so its predicted gain can be compared with the measured one. NULL: there is none. */
 const struct finding *variant_diagnosis_accepted(const struct scenario_result *result);
 
 #endif

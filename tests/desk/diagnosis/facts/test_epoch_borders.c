@@ -135,7 +135,8 @@ static void add_random(struct series *series, int64_t waits, struct random *rand
             STEP_NS * (0.5 + 5 * (double)random_uniform(random));
 }
 
-/* How many of the series seem to have borders; `epoch`: every so many steps one is marked; 0: none is. */
+/* How many of the series seem to have borders; `epoch`: every so many steps one is marked; 0: none
+ * is. */
 static int false_alarms(int64_t steps, int64_t epoch, uint64_t seed)
 {
     struct random random = random_seed(seed, 0);

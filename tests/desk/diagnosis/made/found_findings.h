@@ -22,7 +22,8 @@ void found_forget(struct found *found);
 /* The finding of that id; NULL: there is none. */
 const struct finding *found_find(const struct found *found, const char *id);
 
-/* The same, if it does not only share the time of another finding (finding.h), and a replay gains something. */
+/* The same, if it does not only share the time of another finding (finding.h), and a replay gains
+ * something. */
 const struct finding *found_own(const struct found *found, const char *id);
 
 /* The cost of found_own() per step, in us; 0: it is not found. */

@@ -1,14 +1,15 @@
-/* A training loop's trace, made by following a host thread and one stream: the host does one thing after
- * the other, the device works what was launched in order, and a wait ends when the device is done. A loop
- * does what it was given; times are microseconds, per step unless they say otherwise. */
+/* A training loop's trace, made by following a host thread and one stream: the host does one thing
+ * after the other, the device works what was launched in order, and a wait ends when the device is
+ * done. A loop does what it was given; times are microseconds, per step unless they say
+ * otherwise. */
 #ifndef TESTS_MADE_LOOP_H
 #define TESTS_MADE_LOOP_H
 
 #include "tests/fixtures/made_trace.h"
 
 struct made_loop {
-    const char
-        *about; /* members of the trace beside its events; NULL: a GPU of 1 GB, see the source */
+    /* members of the trace beside its events; NULL: a GPU of 1 GB, see the source */
+    const char *about;
     int steps;
     int loading; /* in the phase "data" */
     int slow_every,
@@ -27,10 +28,11 @@ struct made_loop {
     int operator_time, call, kernel; /* of each launch: on the host before it, its call, its work */
     int first_call;                  /* of the first launch of all; 0: as any */
     int late_every, late_call; /* every so many launches, the last of them, the call takes that */
-    int slow_kernel; /* every kernel of a slow step takes that, without a device every operator; 0: as any */
-    int flops[2]; /* thousands, in turns: each takes the device 1 us more; 0: not stated */
-    int stall;    /* the device waits before each kernel, though it is queued */
-    int grid;     /* blocks of each kernel; 0: not stated */
+    int slow_kernel; /* every kernel of a slow step takes that, without a device every operator; 0:
+                        as any */
+    int flops[2];    /* thousands, in turns: each takes the device 1 us more; 0: not stated */
+    int stall;       /* the device waits before each kernel, though it is queued */
+    int grid;        /* blocks of each kernel; 0: not stated */
     const char *kernel_name;                  /* NULL: one of no kind */
     int optimizer_launches, optimizer_kernel; /* in the phase "optimizer", on top */
     int updates;                /* phases "optimizer", each with those launches; 0: one */
@@ -59,9 +61,9 @@ struct made_loop {
     int tokens, padded_tokens, samples;
     int allocated_kib, peak_kib, growth_kib, reserved_kib; /* memory rows, if allocated_kib > 0 */
     bool no_steps, no_calls;
-    bool
-        alone; /* there is no device: launches are operators alone, and nothing waits or is copied */
-    int items;            /* numbers that such a loop reads, 2 us each */
+    bool alone; /* there is no device: launches are operators alone, and nothing waits or is copied
+                 */
+    int items;  /* numbers that such a loop reads, 2 us each */
     const char *items_in; /* the annotation that they are in; NULL: none */
 };
 

@@ -1,4 +1,5 @@
-// Inclusive sums of each block's 256 numbers, by doubling distances between two halves of shared memory. Block: 256.
+// Inclusive sums of each block's 256 numbers, by doubling distances between two halves of shared
+// memory. Block: 256.
 enum { COUNT = 256 };
 
 extern "C" __global__ void scan(const int *in, int *out)
