@@ -13,30 +13,30 @@ static const char SCHEMA_NAME[] = "chokepoint_digest";
 
 /* --- Writing --- */
 
-static void put(struct fields *fields, struct digest *digest)
+static void put(struct members *members, struct digest *digest)
 {
     uint32_t range = digest->trace->step_range;
     struct trace_head head = { digest->trace,
                                range != 0 ? trace_file_name(digest->trace, range) : NULL };
 
-    json_integer(&fields->json, fields->object, SCHEMA_NAME, DIGEST_SCHEMA);
-    field_object(fields, "head", trace_head_fields, &head);
-    field_object(fields, "record", record_fields, &digest->record);
-    field_object(fields, "summary", summary_fields, digest->summary);
-    field_object(fields, "held", held_fields, digest->held);
+    json_integer(&members->json, members->object, SCHEMA_NAME, DIGEST_SCHEMA);
+    member_object(members, "head", trace_head_fields, &head);
+    member_object(members, "record", record_fields, &digest->record);
+    member_object(members, "summary", summary_fields, digest->summary);
+    member_object(members, "held", held_fields, digest->held);
 }
 
 enum status digest_write(char **line, struct digest *digest)
 {
     enum status status = STATUS_OK;
-    struct fields fields = { .reading = false };
+    struct members members = { .reading = false };
     char *text = NULL;
 
     *line = NULL;
-    fields.object = json_object(&fields.json, NULL, NULL);
-    cJSON *root = fields.object;
-    put(&fields, digest);
-    if (!fields.json.out_of_memory)
+    members.object = json_object(&members.json, NULL, NULL);
+    cJSON *root = members.object;
+    put(&members, digest);
+    if (!members.json.out_of_memory)
         text = cJSON_PrintUnformatted(root);
     if (text == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left to write a digest");
@@ -114,7 +114,7 @@ static enum status take_range(struct trace_file *trace, const char *range)
 
 /* The text that is read, and its destination. */
 struct taking {
-    struct fields fields;
+    struct members members;
     struct trace_head head;
     struct summary *summary;
     struct rank_record *record;
@@ -123,20 +123,20 @@ struct taking {
 static void take_members(struct arena *arena, void *context)
 {
     struct taking *taking = context;
-    struct fields *fields = &taking->fields;
+    struct members *members = &taking->members;
     struct held *held;
 
-    fields->arena = arena;
+    members->arena = arena;
     if (taking->summary == NULL)
-        field_object(fields, "head", trace_head_fields, &taking->head);
+        member_object(members, "head", trace_head_fields, &taking->head);
     if (taking->record != NULL)
-        field_object(fields, "record", record_fields, taking->record);
+        member_object(members, "record", record_fields, taking->record);
     if (taking->summary == NULL)
         return;
     held = ARENA_NEW(arena, struct held, 1);
     taking->summary->held = held;
-    field_object(fields, "summary", summary_fields, taking->summary);
-    field_object(fields, "held", held_fields, held);
+    member_object(members, "summary", summary_fields, taking->summary);
+    member_object(members, "held", held_fields, held);
 }
 
 static enum status take(struct arena *arena, struct taking *taking)
@@ -145,10 +145,10 @@ static enum status take(struct arena *arena, struct taking *taking)
     cJSON *root = NULL;
 
     TRY_OUT(parse(&root, taking->head.trace->digest));
-    taking->fields = (struct fields){ .reading = true, .object = root };
+    taking->members = (struct members){ .reading = true, .object = root };
     TRY_OUT(arena_run(arena, take_members, taking));
-    if (taking->fields.fault[0] != '\0')
-        FAIL_OUT(STATUS_BAD_INPUT, "its digest is damaged: %s", taking->fields.fault);
+    if (taking->members.fault[0] != '\0')
+        FAIL_OUT(STATUS_BAD_INPUT, "its digest is damaged: %s", taking->members.fault);
 
 out:
     cJSON_Delete(root);

@@ -4,155 +4,155 @@ enum { STEPS_MOST = 1 << 20, TRACKS_MOST = 4096, COLLECTIVES_MOST = 1 << 16 };
 
 /* --- The file --- */
 
-static void device_fields(struct fields *fields, void *object)
+static void device_fields(struct members *members, void *object)
 {
     struct event_device *device = object;
 
-    field_integer(fields, "id", &device->id);
-    field_text(fields, "name", device->name, sizeof device->name);
-    field_integer(fields, "memory", &device->memory_bytes);
-    field_integer(fields, "budget", &device->memory_budget_bytes);
-    field_int(fields, "host_cores", &device->host_cores, -1, 1 << 20);
-    field_int(fields, "shares_host_cores", &device->shares_host_cores, -1, 1);
+    member_integer(members, "id", &device->id);
+    member_text(members, "name", device->name, sizeof device->name);
+    member_integer(members, "memory", &device->memory_bytes);
+    member_integer(members, "budget", &device->memory_budget_bytes);
+    member_int(members, "host_cores", &device->host_cores, -1, 1 << 20);
+    member_int(members, "shares_host_cores", &device->shares_host_cores, -1, 1);
 }
 
-static void damage_fields(struct fields *fields, struct trace_file *trace)
+static void damage_fields(struct members *members, struct trace_file *trace)
 {
     bool foreign = trace->event_count == 0 && trace->frame_count == 0 &&
                    trace->other_count > trace->name_count;
 
-    field_integer(fields, "dropped", &trace->dropped_count);
-    field_integer(fields, "stray", &trace->stray_count);
-    field_integer(fields, "bad", &trace->bad_count);
-    field_integer(fields, "bad_at", &trace->bad_offset);
-    field_text(fields, "bad_reason", trace->bad_reason, sizeof trace->bad_reason);
-    field_bool(fields, "partial", &trace->partial);
-    field_text(fields, "partial_reason", trace->partial_reason, sizeof trace->partial_reason);
-    field_bool(fields, "foreign", &foreign);
-    if (fields->reading)
+    member_integer(members, "dropped", &trace->dropped_count);
+    member_integer(members, "stray", &trace->stray_count);
+    member_integer(members, "bad", &trace->bad_count);
+    member_integer(members, "bad_at", &trace->bad_offset);
+    member_text(members, "bad_reason", trace->bad_reason, sizeof trace->bad_reason);
+    member_bool(members, "partial", &trace->partial);
+    member_text(members, "partial_reason", trace->partial_reason, sizeof trace->partial_reason);
+    member_bool(members, "foreign", &foreign);
+    if (members->reading)
         trace->other_count = trace->name_count + foreign;
 }
 
-void trace_head_fields(struct fields *fields, void *object)
+void trace_head_fields(struct members *members, void *object)
 {
     struct trace_head *head = object;
     struct trace_file *trace = head->trace;
-    int64_t *events = fields->reading ? &trace->digest_events : &trace->event_count;
+    int64_t *events = members->reading ? &trace->digest_events : &trace->event_count;
     int64_t devices = trace->device_count;
 
-    field_integer(fields, "rank", &trace->rank);
-    field_integer(fields, "world_size", &trace->world_size);
-    field_integer(fields, "events", events);
-    field_integer(fields, "text_bytes", &trace->text_bytes);
-    field_integer(fields, "base_ns", &trace->base_ns);
-    field_integer(fields, "cost_steps", &trace->cost.steps);
-    field_integer(fields, "cost_windows", &trace->cost.windows);
-    field_number(fields, "cost_step_ns", &trace->cost.step_ns);
-    field_number(fields, "cost_traced_step_ns", &trace->cost.traced_step_ns);
-    field_number(fields, "cost_spread", &trace->cost.spread);
-    field_number(fields, "cost_other_cores", &trace->cost.other_cores);
-    field_string(fields, "recorder", &trace->recorder);
-    field_string(fields, "unread_device", &trace->unread_device);
-    field_string(fields, "step_range", &head->step_range);
-    damage_fields(fields, trace);
-    field_rows(fields, "devices", trace->devices, &devices, sizeof trace->devices[0],
-               TRACE_FILE_DEVICES, device_fields);
+    member_integer(members, "rank", &trace->rank);
+    member_integer(members, "world_size", &trace->world_size);
+    member_integer(members, "events", events);
+    member_integer(members, "text_bytes", &trace->text_bytes);
+    member_integer(members, "base_ns", &trace->base_ns);
+    member_integer(members, "cost_steps", &trace->cost.steps);
+    member_integer(members, "cost_windows", &trace->cost.windows);
+    member_number(members, "cost_step_ns", &trace->cost.step_ns);
+    member_number(members, "cost_traced_step_ns", &trace->cost.traced_step_ns);
+    member_number(members, "cost_spread", &trace->cost.spread);
+    member_number(members, "cost_other_cores", &trace->cost.other_cores);
+    member_string(members, "recorder", &trace->recorder);
+    member_string(members, "unread_device", &trace->unread_device);
+    member_string(members, "step_range", &head->step_range);
+    damage_fields(members, trace);
+    member_rows(members, "devices", trace->devices, &devices, sizeof trace->devices[0],
+                TRACE_FILE_DEVICES, device_fields);
     trace->device_count = (int)devices;
 }
 
 /* --- The summary --- */
 
-static void sound_row_fields(struct fields *fields, void *object)
+static void sound_row_fields(struct members *members, void *object)
 {
     struct sound_row *row = object;
 
-    field_integer(fields, "count", &row->count);
-    FIELD_ENUM(fields, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
-    field_text(fields, "found", row->found, sizeof row->found);
-    field_text(fields, "mended", row->mended, sizeof row->mended);
+    member_integer(members, "count", &row->count);
+    MEMBER_ENUM(members, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
+    member_text(members, "found", row->found, sizeof row->found);
+    member_text(members, "mended", row->mended, sizeof row->mended);
 }
 
-static void sound_fields(struct fields *fields, void *object)
+static void sound_fields(struct members *members, void *object)
 {
     struct soundness *soundness = object;
 
-    FIELD_ENUM(fields, "trust", &soundness->trust, enum trust, TRUST_LITTLE + 1);
+    MEMBER_ENUM(members, "trust", &soundness->trust, enum trust, TRUST_LITTLE + 1);
     for (int i = 0; i < SOUND_CHECK_COUNT; i++)
-        field_object(fields, sound_check_name((enum sound_check)i), sound_row_fields,
-                     &soundness->rows[i]);
+        member_object(members, sound_check_name((enum sound_check)i), sound_row_fields,
+                      &soundness->rows[i]);
 }
 
-static void usage_fields(struct fields *fields, void *object)
+static void usage_fields(struct members *members, void *object)
 {
     struct usage *usage = object;
 
-    field_integer(fields, "work", &usage->work_count);
-    field_integer(fields, "start_ns", &usage->start_ns);
-    field_integer(fields, "end_ns", &usage->end_ns);
-    field_integer(fields, "span_ns", &usage->span_ns);
-    field_integer(fields, "busy_ns", &usage->busy_ns);
-    field_integer(fields, "idle_ns", &usage->idle_ns);
-    field_integers(fields, "causes_ns", usage->idle_cause_ns, IDLE_CAUSE_COUNT);
-    field_integer(fields, "kernel_ns", &usage->kernel_ns);
-    field_integers(fields, "kinds_ns", usage->kind_ns, WORK_KIND_COUNT);
-    field_integer(fields, "memory_ns", &usage->memory_ns);
-    field_integer(fields, "overlap_ns", &usage->communication_overlap_ns);
-    field_integer(fields, "exposed_ns", &usage->communication_exposed_ns);
-    field_integer(fields, "copy_exposed_ns", &usage->copy_exposed_ns);
-    field_integer(fields, "memory_exposed_ns", &usage->memory_exposed_ns);
+    member_integer(members, "work", &usage->work_count);
+    member_integer(members, "start_ns", &usage->start_ns);
+    member_integer(members, "end_ns", &usage->end_ns);
+    member_integer(members, "span_ns", &usage->span_ns);
+    member_integer(members, "busy_ns", &usage->busy_ns);
+    member_integer(members, "idle_ns", &usage->idle_ns);
+    member_integers(members, "causes_ns", usage->idle_cause_ns, IDLE_CAUSE_COUNT);
+    member_integer(members, "kernel_ns", &usage->kernel_ns);
+    member_integers(members, "kinds_ns", usage->kind_ns, WORK_KIND_COUNT);
+    member_integer(members, "memory_ns", &usage->memory_ns);
+    member_integer(members, "overlap_ns", &usage->communication_overlap_ns);
+    member_integer(members, "exposed_ns", &usage->communication_exposed_ns);
+    member_integer(members, "copy_exposed_ns", &usage->copy_exposed_ns);
+    member_integer(members, "memory_exposed_ns", &usage->memory_exposed_ns);
 }
 
-static void track_fields(struct fields *fields, void *object)
+static void track_fields(struct members *members, void *object)
 {
     struct track_usage *track = object;
 
-    field_integer(fields, "device", &track->device);
-    field_integer(fields, "stream", &track->stream);
-    field_object(fields, "usage", usage_fields, &track->usage);
+    member_integer(members, "device", &track->device);
+    member_integer(members, "stream", &track->stream);
+    member_object(members, "usage", usage_fields, &track->usage);
 }
 
-static void timeline_fields(struct fields *fields, struct timeline *timeline)
+static void timeline_fields(struct members *members, struct timeline *timeline)
 {
-    field_integer(fields, "work", &timeline->work_count);
-    field_bool(fields, "host_alone", &timeline->host_alone);
-    field_object(fields, "all", usage_fields, &timeline->all);
-    timeline->devices = field_rows(fields, "devices", timeline->devices, &timeline->device_count,
-                                   sizeof *timeline->devices, TRACKS_MOST, track_fields);
+    member_integer(members, "work", &timeline->work_count);
+    member_bool(members, "host_alone", &timeline->host_alone);
+    member_object(members, "all", usage_fields, &timeline->all);
+    timeline->devices = member_rows(members, "devices", timeline->devices, &timeline->device_count,
+                                    sizeof *timeline->devices, TRACKS_MOST, track_fields);
 }
 
-static void step_fields(struct fields *fields, void *object)
+static void step_fields(struct members *members, void *object)
 {
     struct step *step = object;
 
-    field_integer(fields, "n", &step->number);
-    field_integer(fields, "ns", &step->duration_ns);
+    member_integer(members, "n", &step->number);
+    member_integer(members, "ns", &step->duration_ns);
 }
 
-static void steps_fields(struct fields *fields, void *object)
+static void steps_fields(struct members *members, void *object)
 {
     struct steps *steps = object;
 
-    field_number(fields, "mean_ns", &steps->mean_ns);
-    field_number(fields, "median_ns", &steps->median_ns);
-    field_numbers(fields, "part_ns", steps->mean_part_ns, STEP_PART_COUNT);
-    field_integer(fields, "min_ns", &steps->min_ns);
-    field_integer(fields, "max_ns", &steps->max_ns);
-    field_string(fields, "region", &steps->region);
-    field_string(fields, "anchor", &steps->anchor);
-    steps->items = field_rows(fields, "items", steps->items, &steps->count, sizeof *steps->items,
-                              STEPS_MOST, step_fields);
+    member_number(members, "mean_ns", &steps->mean_ns);
+    member_number(members, "median_ns", &steps->median_ns);
+    member_numbers(members, "part_ns", steps->mean_part_ns, STEP_PART_COUNT);
+    member_integer(members, "min_ns", &steps->min_ns);
+    member_integer(members, "max_ns", &steps->max_ns);
+    member_string(members, "region", &steps->region);
+    member_string(members, "anchor", &steps->anchor);
+    steps->items = member_rows(members, "items", steps->items, &steps->count, sizeof *steps->items,
+                               STEPS_MOST, step_fields);
 }
 
-static void launches_fields(struct fields *fields, void *object)
+static void launches_fields(struct members *members, void *object)
 {
     struct launches *launches = object;
 
-    field_integer(fields, "count", &launches->count);
-    field_integer(fields, "host_ns", &launches->host_ns);
-    field_integer(fields, "delay_ns", &launches->delay_ns);
-    field_integer(fields, "delay_max_ns", &launches->delay_max_ns);
-    field_integer(fields, "short", &launches->short_count);
-    field_integer(fields, "queue_max", &launches->queue_max);
+    member_integer(members, "count", &launches->count);
+    member_integer(members, "host_ns", &launches->host_ns);
+    member_integer(members, "delay_ns", &launches->delay_ns);
+    member_integer(members, "delay_max_ns", &launches->delay_max_ns);
+    member_integer(members, "short", &launches->short_count);
+    member_integer(members, "queue_max", &launches->queue_max);
 }
 
 struct seen_phase {
@@ -160,27 +160,27 @@ struct seen_phase {
     struct phase_mean *mean;
 };
 
-static void phase_fields(struct fields *fields, void *object)
+static void phase_fields(struct members *members, void *object)
 {
     const struct seen_phase *phase = object;
 
-    field_bool(fields, "seen", phase->seen);
-    field_number(fields, "host_ns", &phase->mean->host_ns);
-    field_number(fields, "device_ns", &phase->mean->device_ns);
-    field_number(fields, "work", &phase->mean->work_count);
+    member_bool(members, "seen", phase->seen);
+    member_number(members, "host_ns", &phase->mean->host_ns);
+    member_number(members, "device_ns", &phase->mean->device_ns);
+    member_number(members, "work", &phase->mean->work_count);
 }
 
-static void phases_fields(struct fields *fields, void *object)
+static void phases_fields(struct members *members, void *object)
 {
     struct phases *phases = object;
 
     for (int i = 0; i < PHASE_COUNT; i++) {
         struct seen_phase phase = { &phases->seen[i], &phases->means[i] };
-        field_object(fields, phase_name((enum phase)i), phase_fields, &phase);
+        member_object(members, phase_name((enum phase)i), phase_fields, &phase);
     }
 }
 
-static void messages_fields(struct fields *fields, void *object)
+static void messages_fields(struct members *members, void *object)
 {
     enum { SUM = 3 };
     struct messages *messages = object;
@@ -194,123 +194,123 @@ static void messages_fields(struct fields *fields, void *object)
             numbers[i * SUM + 1] = sums[which][i].sized_count;
             numbers[i * SUM + 2] = sums[which][i].bytes;
         }
-        field_integers(fields, names[which], numbers, MESSAGE_COUNT * SUM);
+        member_integers(members, names[which], numbers, MESSAGE_COUNT * SUM);
         for (int i = 0; i < MESSAGE_COUNT; i++)
             sums[which][i] = (struct message_sum){ numbers[i * SUM], numbers[i * SUM + 1],
                                                    numbers[i * SUM + 2] };
     }
-    field_integer(fields, "backward_ns", &messages->backward_ns);
-    field_number(fields, "fixed_ns", &messages->fixed_ns);
-    field_number(fields, "shortest_ns", &messages->shortest_ns);
+    member_integer(members, "backward_ns", &messages->backward_ns);
+    member_number(members, "fixed_ns", &messages->fixed_ns);
+    member_number(members, "shortest_ns", &messages->shortest_ns);
 }
 
-static void idle_fields(struct fields *fields, void *object)
+static void idle_fields(struct members *members, void *object)
 {
     struct idle *idle = object;
 
-    field_integer(fields, "start_ns", &idle->start_ns);
-    field_integer(fields, "end_ns", &idle->end_ns);
-    field_integer(fields, "busy_ns", &idle->busy_ns);
-    field_number(fields, "paced_ns", &idle->paced_ns);
-    field_integer(fields, "late_ns", &idle->late_ns);
-    field_integer(fields, "idle_ns", &idle->all.idle_ns);
-    field_integer(fields, "queued_ns", &idle->all.queued_ns);
-    field_integer(fields, "stalled_ns", &idle->all.stalled_ns);
-    field_integer(fields, "unknown_ns", &idle->all.unknown_ns);
-    field_integers(fields, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
-    field_integers(fields, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
-    field_integer(fields, "drained", &idle->all.drained_count);
-    field_integer(fields, "longest_ns", &idle->all.longest_ns);
+    member_integer(members, "start_ns", &idle->start_ns);
+    member_integer(members, "end_ns", &idle->end_ns);
+    member_integer(members, "busy_ns", &idle->busy_ns);
+    member_number(members, "paced_ns", &idle->paced_ns);
+    member_integer(members, "late_ns", &idle->late_ns);
+    member_integer(members, "idle_ns", &idle->all.idle_ns);
+    member_integer(members, "queued_ns", &idle->all.queued_ns);
+    member_integer(members, "stalled_ns", &idle->all.stalled_ns);
+    member_integer(members, "unknown_ns", &idle->all.unknown_ns);
+    member_integers(members, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
+    member_integers(members, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
+    member_integer(members, "drained", &idle->all.drained_count);
+    member_integer(members, "longest_ns", &idle->all.longest_ns);
 }
 
-void summary_fields(struct fields *fields, void *object)
+void summary_fields(struct members *members, void *object)
 {
     struct summary *summary = object;
 
-    field_object(fields, "soundness", sound_fields, &summary->soundness);
-    timeline_fields(fields, &summary->timeline);
-    field_object(fields, "usage", usage_fields, &summary->usage);
-    field_object(fields, "steps", steps_fields, &summary->steps);
-    field_object(fields, "launches", launches_fields, &summary->launches);
-    field_object(fields, "phases", phases_fields, &summary->phases);
-    field_object(fields, "messages", messages_fields, &summary->messages);
-    field_object(fields, "idle", idle_fields, &summary->idle);
-    field_integer(fields, "operators", &summary->operators.count);
+    member_object(members, "soundness", sound_fields, &summary->soundness);
+    timeline_fields(members, &summary->timeline);
+    member_object(members, "usage", usage_fields, &summary->usage);
+    member_object(members, "steps", steps_fields, &summary->steps);
+    member_object(members, "launches", launches_fields, &summary->launches);
+    member_object(members, "phases", phases_fields, &summary->phases);
+    member_object(members, "messages", messages_fields, &summary->messages);
+    member_object(members, "idle", idle_fields, &summary->idle);
+    member_integer(members, "operators", &summary->operators.count);
 }
 
 /* --- The answers of the rules --- */
 
-static void facts_fields(struct fields *fields, void *object)
+static void facts_fields(struct members *members, void *object)
 {
     struct facts *facts = object;
 
-    field_bool(fields, "has_steps", &facts->has_steps);
-    field_number(fields, "steps", &facts->steps);
-    field_number(fields, "window_ns", &facts->window_ns);
-    field_number(fields, "step_ns", &facts->step_ns);
-    field_number(fields, "busy_ns", &facts->busy_ns);
-    field_number(fields, "launches", &facts->launches);
-    field_bool(fields, "lacks_work", &facts->lacks_work);
-    field_number(fields, "passes", &facts->passes);
-    field_number(fields, "median_step_ns", &facts->median_step_ns);
-    field_number(fields, "turn_ns", &facts->turn_ns);
+    member_bool(members, "has_steps", &facts->has_steps);
+    member_number(members, "steps", &facts->steps);
+    member_number(members, "window_ns", &facts->window_ns);
+    member_number(members, "step_ns", &facts->step_ns);
+    member_number(members, "busy_ns", &facts->busy_ns);
+    member_number(members, "launches", &facts->launches);
+    member_bool(members, "lacks_work", &facts->lacks_work);
+    member_number(members, "passes", &facts->passes);
+    member_number(members, "median_step_ns", &facts->median_step_ns);
+    member_number(members, "turn_ns", &facts->turn_ns);
 }
 
-static void judged_fields(struct fields *fields, struct judged *judged)
+static void judged_fields(struct members *members, struct judged *judged)
 {
-    field_string(fields, "figure", &judged->what);
-    field_number(fields, "value", &judged->value);
-    field_number(fields, "good", &judged->good);
-    field_number(fields, "bad", &judged->bad);
+    member_string(members, "figure", &judged->what);
+    member_number(members, "value", &judged->value);
+    member_number(members, "good", &judged->good);
+    member_number(members, "bad", &judged->bad);
 }
 
 /* The id of a rule, which is a constant. */
-static void id_field(struct fields *fields, const char *name, const char **id)
+static void id_field(struct members *members, const char *name, const char **id)
 {
     const char *text = *id;
     const struct rule *rule;
 
-    field_string(fields, name, &text);
+    member_string(members, name, &text);
     rule = text != NULL ? rule_find(text) : NULL;
     *id = rule != NULL ? rule->id : NULL;
 }
 
-static void place_fields(struct fields *fields, void *object)
+static void place_fields(struct members *members, void *object)
 {
     struct call_place *place = object;
 
-    FIELD_ENUM(fields, "kind", &place->kind, enum call_place_kind, PLACE_OPERATOR + 1);
-    field_text(fields, "file", place->file, sizeof place->file);
-    field_integer(fields, "line", &place->line);
-    field_integer(fields, "last_line", &place->last_line);
-    field_text(fields, "function", place->function, sizeof place->function);
-    field_text(fields, "call", place->call, sizeof place->call);
-    field_number(fields, "share", &place->share);
+    MEMBER_ENUM(members, "kind", &place->kind, enum call_place_kind, PLACE_OPERATOR + 1);
+    member_text(members, "file", place->file, sizeof place->file);
+    member_integer(members, "line", &place->line);
+    member_integer(members, "last_line", &place->last_line);
+    member_text(members, "function", place->function, sizeof place->function);
+    member_text(members, "call", place->call, sizeof place->call);
+    member_number(members, "share", &place->share);
 }
 
-static void finding_fields(struct fields *fields, void *object)
+static void finding_fields(struct members *members, void *object)
 {
     struct finding *finding = object;
 
-    id_field(fields, "id", &finding->id);
-    field_string(fields, "title", &finding->title);
-    field_string(fields, "advice", &finding->advice);
-    FIELD_ENUM(fields, "bottleneck", &finding->bottleneck, enum bottleneck,
-               BOTTLENECK_FIRST_USE + 1);
-    FIELD_ENUM(fields, "severity", &finding->severity, enum severity, SEVERITY_CRITICAL + 1);
-    FIELD_ENUM(fields, "confidence", &finding->confidence, enum confidence, CONFIDENCE_HIGH + 1);
-    field_number(fields, "lost_ns", &finding->lost_ns_per_step);
-    field_number(fields, "gain", &finding->predicted_gain);
-    field_bool(fields, "of_whole", &finding->of_whole);
-    field_bool(fields, "gain_is_least", &finding->gain_is_least);
-    field_bool(fields, "gain_is_most", &finding->gain_is_most);
-    field_bool(fields, "is_replayed", &finding->is_replayed);
-    field_number(fields, "replayed_share", &finding->replayed_share);
-    id_field(fields, "behind", &finding->behind);
-    field_number(fields, "least_step_ns", &finding->least_step_ns);
-    id_field(fields, "once_fixed", &finding->once_fixed);
-    field_text(fields, "evidence", finding->evidence, sizeof finding->evidence);
-    field_object(fields, "where", place_fields, &finding->where);
+    id_field(members, "id", &finding->id);
+    member_string(members, "title", &finding->title);
+    member_string(members, "advice", &finding->advice);
+    MEMBER_ENUM(members, "bottleneck", &finding->bottleneck, enum bottleneck,
+                BOTTLENECK_FIRST_USE + 1);
+    MEMBER_ENUM(members, "severity", &finding->severity, enum severity, SEVERITY_CRITICAL + 1);
+    MEMBER_ENUM(members, "confidence", &finding->confidence, enum confidence, CONFIDENCE_HIGH + 1);
+    member_number(members, "lost_ns", &finding->lost_ns_per_step);
+    member_number(members, "gain", &finding->predicted_gain);
+    member_bool(members, "of_whole", &finding->of_whole);
+    member_bool(members, "gain_is_least", &finding->gain_is_least);
+    member_bool(members, "gain_is_most", &finding->gain_is_most);
+    member_bool(members, "is_replayed", &finding->is_replayed);
+    member_number(members, "replayed_share", &finding->replayed_share);
+    id_field(members, "behind", &finding->behind);
+    member_number(members, "least_step_ns", &finding->least_step_ns);
+    id_field(members, "once_fixed", &finding->once_fixed);
+    member_text(members, "evidence", finding->evidence, sizeof finding->evidence);
+    member_object(members, "where", place_fields, &finding->where);
 }
 
 /* The answer of one rule. */
@@ -321,22 +321,22 @@ struct held_rule {
     bool *shares;
 };
 
-static void rule_fields(struct fields *fields, void *object)
+static void rule_fields(struct members *members, void *object)
 {
     const struct held_rule *rule = object;
     bool found = rule->finding->id != NULL;
 
-    judged_fields(fields, rule->judged);
-    field_bool(fields, "found", &found);
+    judged_fields(members, rule->judged);
+    member_bool(members, "found", &found);
     if (!found)
         return;
     rule->finding->id = rule->id;
-    field_bool(fields, "shares", rule->shares);
-    finding_fields(fields, rule->finding);
+    member_bool(members, "shares", rule->shares);
+    finding_fields(members, rule->finding);
     rule->finding->id = rule->id;
 }
 
-static void rules_fields(struct fields *fields, void *object)
+static void rules_fields(struct members *members, void *object)
 {
     struct held *held = object;
     const struct rule *rule;
@@ -344,102 +344,103 @@ static void rules_fields(struct fields *fields, void *object)
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         struct held_rule answer = { rule->id, &held->asked[i], &held->judged[i], &held->shares[i] };
         if (!rule->asks_ranks)
-            field_object(fields, rule->id, rule_fields, &answer);
+            member_object(members, rule->id, rule_fields, &answer);
     }
 }
 
-static void hidden_fields(struct fields *fields, struct held *held)
+static void hidden_fields(struct members *members, struct held *held)
 {
     int64_t kept = 0;
 
-    id_field(fields, "hidden_by", &held->hidden_by);
-    field_number(fields, "hidden_by_ns", &held->hidden_by_ns);
-    field_number(fields, "left_step_ns", &held->left_step_ns);
-    field_rows(fields, "hidden", held->hidden, &held->hidden_count, sizeof *held->hidden,
-               rule_count(), finding_fields);
+    id_field(members, "hidden_by", &held->hidden_by);
+    member_number(members, "hidden_by_ns", &held->hidden_by_ns);
+    member_number(members, "left_step_ns", &held->left_step_ns);
+    member_rows(members, "hidden", held->hidden, &held->hidden_count, sizeof *held->hidden,
+                rule_count(), finding_fields);
     for (int64_t i = 0; i < held->hidden_count; i++)
         if (held->hidden[i].id != NULL)
             held->hidden[kept++] = held->hidden[i];
     held->hidden_count = kept;
 }
 
-static void next_fields(struct fields *fields, struct next_fix *next)
+static void next_fields(struct members *members, struct next_fix *next)
 {
-    id_field(fields, "next_first", &next->first);
-    id_field(fields, "next_second", &next->second);
-    field_number(fields, "next_gain", &next->gain);
-    id_field(fields, "next_pair0", &next->pair[0]);
-    id_field(fields, "next_pair1", &next->pair[1]);
-    field_number(fields, "next_pair_gain", &next->pair_gain);
+    id_field(members, "next_first", &next->first);
+    id_field(members, "next_second", &next->second);
+    member_number(members, "next_gain", &next->gain);
+    id_field(members, "next_pair0", &next->pair[0]);
+    id_field(members, "next_pair1", &next->pair[1]);
+    member_number(members, "next_pair_gain", &next->pair_gain);
     if (next->second == NULL || next->pair[0] == NULL || next->pair[1] == NULL)
         next->first = NULL;
 }
 
-void held_fields(struct fields *fields, void *object)
+void held_fields(struct members *members, void *object)
 {
     struct held *held = object;
     int count = rule_count();
 
-    if (fields->reading) {
-        held->asked = ARENA_NEW(fields->arena, struct finding, count);
-        held->judged = ARENA_NEW(fields->arena, struct judged, count);
-        held->shares = ARENA_NEW(fields->arena, bool, count);
-        held->hidden = ARENA_NEW(fields->arena, struct finding, count);
+    if (members->reading) {
+        held->asked = ARENA_NEW(members->arena, struct finding, count);
+        held->judged = ARENA_NEW(members->arena, struct judged, count);
+        held->shares = ARENA_NEW(members->arena, bool, count);
+        held->hidden = ARENA_NEW(members->arena, struct finding, count);
     }
-    field_object(fields, "facts", facts_fields, &held->facts);
-    field_object(fields, "rules", rules_fields, held);
-    hidden_fields(fields, held);
-    next_fields(fields, &held->next);
+    member_object(members, "facts", facts_fields, &held->facts);
+    member_object(members, "rules", rules_fields, held);
+    hidden_fields(members, held);
+    next_fields(members, &held->next);
 }
 
 /* --- Steps and collectives --- */
 
 /* An array whose length is that of the first one. */
-static void column(struct fields *fields, const char *name, int64_t **values, int64_t count)
+static void column(struct members *members, const char *name, int64_t **values, int64_t count)
 {
-    if (fields->reading)
-        *values = ARENA_NEW(fields->arena, int64_t, count);
-    field_integers(fields, name, *values, count);
+    if (members->reading)
+        *values = ARENA_NEW(members->arena, int64_t, count);
+    member_integers(members, name, *values, count);
 }
 
-static void length_field(struct fields *fields, const char *name, int64_t *count, int64_t most)
+static void length_field(struct members *members, const char *name, int64_t *count, int64_t most)
 {
     int number = (int)*count;
 
-    field_int(fields, name, &number, 0, (int)most);
+    member_int(members, name, &number, 0, (int)most);
     *count = number;
 }
 
 /* Starts are stored as differences, which are short. */
-static void starts_column(struct fields *fields, const char *name, int64_t **starts, int64_t count)
+static void starts_column(struct members *members, const char *name, int64_t **starts,
+                          int64_t count)
 {
-    if (!fields->reading)
+    if (!members->reading)
         for (int64_t i = count; i-- > 1;) (*starts)[i] -= (*starts)[i - 1];
-    column(fields, name, starts, count);
+    column(members, name, starts, count);
     for (int64_t i = 1; i < count; i++)
         if (__builtin_add_overflow((*starts)[i], (*starts)[i - 1], &(*starts)[i]))
             (*starts)[i] = 0;
 }
 
-static void group_fields(struct fields *fields, void *object)
+static void group_fields(struct members *members, void *object)
 {
     struct record_group *group = object;
 
-    field_string(fields, "name", &group->name);
-    field_string(fields, "about", &group->about);
-    field_string(fields, "ranks", &group->ranks);
-    field_string(fields, "kind", &group->kind);
-    field_integer(fields, "size", &group->size);
-    field_integer(fields, "total", &group->total);
-    field_integer(fields, "every", &group->every);
-    length_field(fields, "count", &group->count, COLLECTIVES_MOST);
-    column(fields, "step", &group->step, group->count);
-    starts_column(fields, "start_ns", &group->start_ns, group->count);
-    column(fields, "ns", &group->ns, group->count);
-    column(fields, "own_ns", &group->own_ns, group->count);
-    column(fields, "bytes", &group->bytes, group->count);
-    if (fields->reading && (group->name == NULL || group->about == NULL || group->ranks == NULL ||
-                            group->kind == NULL))
+    member_string(members, "name", &group->name);
+    member_string(members, "about", &group->about);
+    member_string(members, "ranks", &group->ranks);
+    member_string(members, "kind", &group->kind);
+    member_integer(members, "size", &group->size);
+    member_integer(members, "total", &group->total);
+    member_integer(members, "every", &group->every);
+    length_field(members, "count", &group->count, COLLECTIVES_MOST);
+    column(members, "step", &group->step, group->count);
+    starts_column(members, "start_ns", &group->start_ns, group->count);
+    column(members, "ns", &group->ns, group->count);
+    column(members, "own_ns", &group->own_ns, group->count);
+    column(members, "bytes", &group->bytes, group->count);
+    if (members->reading && (group->name == NULL || group->about == NULL || group->ranks == NULL ||
+                             group->kind == NULL))
         group->name = group->about = group->ranks = group->kind = "";
 }
 
@@ -451,25 +452,25 @@ static void check_steps(struct record_group *group, int64_t steps)
             group->step[i] = 0;
 }
 
-void record_fields(struct fields *fields, void *object)
+void record_fields(struct members *members, void *object)
 {
     struct rank_record *record = object;
 
-    field_string(fields, "source", &record->source);
-    field_string(fields, "node", &record->node);
-    field_string(fields, "job", &record->job);
-    field_integer(fields, "clock_ns", &record->clock_ns);
-    field_integer(fields, "steps", &record->step_total);
-    length_field(fields, "step_count", &record->step_count, RECORD_STEPS);
-    column(fields, "number", &record->number, record->step_count);
-    starts_column(fields, "start_ns", &record->start_ns, record->step_count);
-    column(fields, "ns", &record->ns, record->step_count);
-    column(fields, "tokens", &record->tokens, record->step_count);
-    column(fields, "part_ns", &record->part_ns, record->step_count * STEP_PART_COUNT);
-    record->groups = field_rows(fields, "groups", record->groups, &record->group_count,
-                                sizeof *record->groups, RECORD_GROUPS, group_fields);
+    member_string(members, "source", &record->source);
+    member_string(members, "node", &record->node);
+    member_string(members, "job", &record->job);
+    member_integer(members, "clock_ns", &record->clock_ns);
+    member_integer(members, "steps", &record->step_total);
+    length_field(members, "step_count", &record->step_count, RECORD_STEPS);
+    column(members, "number", &record->number, record->step_count);
+    starts_column(members, "start_ns", &record->start_ns, record->step_count);
+    column(members, "ns", &record->ns, record->step_count);
+    column(members, "tokens", &record->tokens, record->step_count);
+    column(members, "part_ns", &record->part_ns, record->step_count * STEP_PART_COUNT);
+    record->groups = member_rows(members, "groups", record->groups, &record->group_count,
+                                 sizeof *record->groups, RECORD_GROUPS, group_fields);
     for (int64_t i = 0; i < record->group_count; i++)
         check_steps(&record->groups[i], record->step_count);
-    if (fields->reading && (record->source == NULL || record->node == NULL || record->job == NULL))
+    if (members->reading && (record->source == NULL || record->node == NULL || record->job == NULL))
         record->source = record->node = record->job = "";
 }
