@@ -4,7 +4,7 @@
 #define HARNESS_BENCH_BENCH_CONSOLE_H
 
 #include "harness/bench/counters.h"
-#include "harness/text/terminal.h"
+#include "harness/text/page.h"
 
 /* As in Google Benchmark, repetitions that were asked for have a line each and four more for their
  * aggregates. If noise decides how many there are, one line has the medians and the noise. */
