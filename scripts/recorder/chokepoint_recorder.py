@@ -80,6 +80,7 @@ class Recorder:
         self.profiler, self.profiled = None, 0
         self.starting = False    # our own profiler begins
         self.files = []
+        self.writing = None      # the trace that is being written
         self.foreign = None      # the trace that the program itself has written
         self.inference = False
         self.optimizer_made = False
@@ -253,6 +254,7 @@ class Recorder:
             if steps < part.steps:
                 forget_step(path, profiler.step_num)
             self.files.append({"file": name, "part": part.name, "steps": steps, "options": sorted(part.options)})
+            self.writing = None
         del profiler
         gc.collect(1)
 
@@ -286,6 +288,8 @@ class Recorder:
         for number in range(1000):
             middle = "" if number == 0 else ".%d" % self.pid if number == 1 else ".%d-%d" % (self.pid, number)
             name = os.path.join(folder, stem + middle + ".pt.trace.json.gz")
+            self.writing = name
+            self.write_note()  # first, so that a process that is killed leaves no trace without its name
             try:
                 os.close(os.open(os.path.join(self.folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
                 return name
@@ -381,6 +385,7 @@ class Recorder:
                 "inference": self.inference, "steps": len(self.before), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),
                 "fetches": self.fetches_at_all, "calls": self.calls, "own_trace": self.foreign, "parts": self.files,
+                "writing": self.writing,
                 "before_us": microseconds(self.untraced()),
                 "recorded_us": {name: microseconds(times) for name, times in self.recorded.items()},
                 "after_us": microseconds(self.after)}

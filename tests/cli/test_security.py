@@ -240,6 +240,58 @@ def ladders(folder):
     check(list(place.glob("chokepoint-ladder-*")) == [stranger], "what is left", list(place.iterdir()))
 
 
+@promises("Nothing is removed through a link")
+def removed_files(folder):
+    record = ["record", "--no-page", "--traces=rec", "--", sys.executable, "-c", "print(1)"]
+    names = {"traces": ("private.pt.trace.json.gz", "traces/item_sync.before.json.gz"), "stacks": ("other.pt.trace.json.gz",),
+             "notes": ("private.json", "half.json.new")}
+    for planted, files in names.items():
+        place, victim = folder / planted, folder / planted / "victim"
+        victim.mkdir(parents=True)
+        for name in files:
+            (victim / pathlib.Path(name).name).write_text("precious")
+        (place / "rec").mkdir()
+        document = {"processes": [{"parts": [{"file": f"stacks/{name}"} for name in files]}]}
+        (place / "rec/record.json").write_text(json.dumps(document))
+        if planted == "traces":  # the folder itself is a link
+            shutil.move(place / "rec/record.json", victim / "record.json")
+            (place / "rec").rmdir()
+            (place / "rec").symlink_to(victim)
+        else:
+            (place / "rec" / planted).symlink_to(victim)
+        done = call(*record, cwd=place)
+        check(done.returncode in (2, 3), f"record with {planted} as a link: exit code {done.returncode}", done.stderr)
+        check(done.stderr.count("\n") == 1, f"record does not say why {planted} is refused", done.stderr)
+        for name in files:
+            check((victim / pathlib.Path(name).name).exists(), f"record removed {name} through a link")
+    strange = folder / "strange"
+    (strange / "rec/stacks").mkdir(parents=True)
+    (strange / "rec/record.json").write_text(json.dumps({"processes": [{"parts": [{"file": "mine.pt.trace.json.gz"},
+                                                                                 {"file": "../up.pt.trace.json.gz"}]}]}))
+    kept = [strange / "rec/stacks/other.pt.trace.json.gz", strange / "up.pt.trace.json.gz", strange / "rec/table.json"]
+    named = strange / "rec/mine.pt.trace.json.gz"
+    for path in (*kept, named):
+        path.write_text("precious")
+    done = call(*record, cwd=strange, code=2)
+    check("no recording" in done.stderr, "a trace of nobody", done.stderr)
+    check(named.exists() and all(path.exists() for path in kept), "a recording that was refused has lost traces")
+    kept.pop(0).unlink()
+    call(*record, cwd=strange, code=0)
+    check(not named.exists(), "a trace of the older recording is left")
+    check(all(path.exists() for path in kept), "record removed what its recording does not name")
+
+
+@promises("Besides these")
+def left_files(folder):
+    left, other = folder / "r.json.abcdef.chokepoint", folder / "q.json.abcdef.chokepoint"
+    left.write_text("half")
+    other.write_text("half")
+    (folder / "r.json.ghijkl.chokepoint").symlink_to(other)
+    call("bench", "--benchmark_filter=lat_event", "--benchmark_min_time=0.001s", f"--benchmark_out={folder / 'r.json'}", code=0)
+    check(not left.exists(), "what a killed writer left is not removed")
+    check(other.exists(), "a file of another writer is gone")
+
+
 @promises("A folder and a result name only regular files")
 def regular_files(folder):
     traces = folder / "traces"

@@ -1,3 +1,9 @@
+/* The folder of a recording: made ready before the program runs, and summed up after it.
+ *
+ * An older recording in the folder is removed first. Whoever may write to the folder could plant
+ * links in it, so files are removed by descriptors of this folder only, which follow no link, and
+ * only traces that the recording itself names: in record.json, or in the notes of processes if
+ * `record` was killed before it wrote that. */
 #include "harness/cli/traces/record_folder.h"
 
 #include "harness/base/rows.h"
@@ -12,7 +18,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +25,7 @@ static const char NOTES[] = "notes", STACKS[] = "stacks";
 
 enum { SCHEMA = 1 };
 
-/* --- The folder --- */
+/* --- Folders by descriptor --- */
 
 static int is_entry(const struct dirent *entry)
 {
@@ -34,7 +39,32 @@ static int is_trace(const struct dirent *entry)
 
 static int is_note(const struct dirent *entry)
 {
-    return ends_in(entry->d_name, ".json") || ends_in(entry->d_name, ".json.new");
+    return ends_in(entry->d_name, ".json");
+}
+
+static int is_note_or_half(const struct dirent *entry)
+{
+    return is_note(entry) || ends_in(entry->d_name, ".json.new");
+}
+
+/* -1 and errno: ENOENT if there is none, ENOTDIR for a link. */
+static int open_folder(int above, const char *name)
+{
+    return openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static void close_folder(int folder)
+{
+    if (folder >= 0)
+        close(folder);
+}
+
+/* As scandir(), of a folder that is open; 0 for -1. */
+static int list_folder(int folder, struct dirent ***entries,
+                       int (*wanted)(const struct dirent *entry))
+{
+    *entries = NULL;
+    return folder < 0 ? 0 : scandirat(folder, ".", entries, wanted, versionsort);
 }
 
 static void free_entries(struct dirent **entries, int count)
@@ -43,56 +73,185 @@ static void free_entries(struct dirent **entries, int count)
     free(entries);
 }
 
-static int count_entries(const char *folder)
+static int count_entries(int folder)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(folder, &entries, is_entry, NULL);
+    struct dirent **entries;
+    int count = list_folder(folder, &entries, is_entry);
 
     free_entries(entries, count);
     return count;
 }
 
-/* Removes the files that `wanted` chooses in a folder below, "" for the folder itself, and the
- * folder below. */
-static void remove_files(const char *folder, const char *below,
-                         int (*wanted)(const struct dirent *entry))
+/* --- An older recording --- */
+
+struct recording {
+    const char *path;
+    int folder, stacks, notes; /* descriptors; -1: not there */
+    cJSON *documents;          /* an array: record.json, and notes that are left */
+};
+
+static enum status open_recording(struct recording *recording)
 {
-    char path[PATH_MAX], name[PATH_MAX];
-    struct dirent **entries = NULL;
+    const char *const below[] = { STACKS, NOTES };
+    int *const descriptors[] = { &recording->stacks, &recording->notes };
+
+    recording->folder = open_folder(AT_FDCWD, recording->path);
+    if (recording->folder < 0)
+        FAIL(STATUS_IO,
+             "the folder %s cannot be opened: %s; name a folder that is no link with --traces",
+             recording->path, strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        *descriptors[i] = open_folder(recording->folder, below[i]);
+        if (*descriptors[i] < 0 && errno != ENOENT)
+            FAIL(STATUS_BAD_USAGE,
+                 "%s/%s is no folder of a recording: %s; name another folder with --traces",
+                 recording->path, below[i], strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+static void close_recording(struct recording *recording)
+{
+    cJSON_Delete(recording->documents);
+    close_folder(recording->notes);
+    close_folder(recording->stacks);
+    close_folder(recording->folder);
+}
+
+/* A file that is no JSON names nothing. */
+static enum status keep_document(cJSON *documents, int folder, const char *name)
+{
+    cJSON *document = NULL;
+
+    if (!result_json_read(&document, folder, name))
+        FAIL(STATUS_IO, "%s cannot be read: %s", name, strerror(errno));
+    if (document != NULL && !cJSON_AddItemToArray(documents, document)) {
+        cJSON_Delete(document);
+        FAIL(STATUS_OUT_OF_MEMORY, "out of memory for the older recording");
+    }
+    return STATUS_OK;
+}
+
+static enum status read_recording(struct recording *recording)
+{
+    enum status status = STATUS_OK;
+    struct dirent **entries;
     int count;
 
-    if (snprintf(path, sizeof path, "%s/%s", folder, below) >= PATH_MAX)
-        return;
-    count = scandir(path, &entries, wanted, NULL);
-    for (int i = 0; i < count; i++)
-        if (snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name) < PATH_MAX)
-            unlink(name);
+    recording->documents = cJSON_CreateArray();
+    if (recording->documents == NULL)
+        FAIL(STATUS_OUT_OF_MEMORY, "out of memory for the older recording");
+    TRY(keep_document(recording->documents, recording->folder, RECORD_FOLDER_FILE));
+    count = list_folder(recording->notes, &entries, is_note);
+    for (int i = 0; i < count && status == STATUS_OK; i++)
+        status = keep_document(recording->documents, recording->notes, entries[i]->d_name);
     free_entries(entries, count);
-    if (below[0] != '\0')
-        rmdir(path);
+    return status;
+}
+
+static bool process_names(const cJSON *process, const char *trace)
+{
+    const cJSON *part;
+
+    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(process, "parts"))
+    {
+        if (strcmp(json_text_of(part, "file"), trace) == 0)
+            return true;
+    }
+    return strcmp(json_text_of(process, "writing"), trace) == 0;
+}
+
+static bool recording_names(const struct recording *recording, const char *trace)
+{
+    const cJSON *document, *process;
+
+    cJSON_ArrayForEach(document, recording->documents)
+    {
+        if (process_names(document, trace)) /* a note is a process */
+            return true;
+        cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(document, "processes"))
+        {
+            if (process_names(process, trace))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Looks at the traces in `folder`, whose names in the recording begin with `below`, or removes
+ * them. A trace that the recording does not name would be taken for one of the next: BAD_USAGE. */
+static enum status go_through_traces(const struct recording *recording, int folder,
+                                     const char *below, bool remove)
+{
+    enum status status = STATUS_OK;
+    char name[NAME_MAX + sizeof STACKS + 1];
+    struct dirent **entries;
+    int count = list_folder(folder, &entries, is_trace);
+
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%s%s", below, entries[i]->d_name);
+        if (!recording_names(recording, name))
+            FAIL_OUT(STATUS_BAD_USAGE,
+                     "%s/%s is a trace of no recording of this folder: move it, or name another "
+                     "folder with --traces",
+                     recording->path, name);
+        if (remove)
+            unlinkat(folder, entries[i]->d_name, 0);
+    }
+
+out:
+    free_entries(entries, count);
+    return status;
+}
+
+static void remove_notes(int folder, int notes)
+{
+    struct dirent **entries;
+    int count = list_folder(notes, &entries, is_note_or_half);
+
+    for (int i = 0; i < count; i++) unlinkat(notes, entries[i]->d_name, 0);
+    free_entries(entries, count);
+    unlinkat(folder, NOTES, AT_REMOVEDIR);
+}
+
+static enum status remove_recording(struct recording *recording)
+{
+    if (faccessat(recording->folder, RECORD_FOLDER_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        FAIL(STATUS_BAD_USAGE,
+             "the folder %s holds other files than a recording: name another one with --traces",
+             recording->path);
+    TRY(read_recording(recording));
+    for (int remove = 0; remove < 2; remove++) { /* nothing goes before all was looked at */
+        TRY(go_through_traces(recording, recording->folder, "", remove));
+        TRY(go_through_traces(recording, recording->stacks, "stacks/", remove));
+    }
+    unlinkat(recording->folder, STACKS, AT_REMOVEDIR);
+    remove_notes(recording->folder, recording->notes);
+    return STATUS_OK;
 }
 
 enum status record_folder_begin(const char *folder)
 {
+    enum status status = STATUS_OK;
+    struct recording recording = { .path = folder, .folder = -1, .stacks = -1, .notes = -1 };
     char record[PATH_MAX];
-    struct stat about;
     int count;
 
     if (snprintf(record, sizeof record, "%s/%s", folder, RECORD_FOLDER_FILE) >= PATH_MAX)
         FAIL(STATUS_BAD_USAGE, "%.60s... is too long a path", folder);
     TRY(atomic_file_create_folder(folder));
-    count = count_entries(folder);
+    TRY_OUT(open_recording(&recording));
+    count = count_entries(recording.folder);
     if (count < 0)
-        FAIL(STATUS_IO, "the folder %s cannot be read: %s", folder, strerror(errno));
-    if (count > 0 && lstat(record, &about) != 0)
-        FAIL(STATUS_BAD_USAGE,
-             "the folder %s holds other files than a recording: name another one with --traces",
-             folder);
-    remove_files(folder, STACKS, is_trace);
-    remove_files(folder, NOTES, is_note);
-    remove_files(folder, "", is_trace);
+        FAIL_OUT(STATUS_IO, "the folder %s cannot be read: %s", folder, strerror(errno));
+    if (count > 0)
+        TRY_OUT(remove_recording(&recording));
     /* It marks the folder as a recording, if this one is cut off. */
-    return atomic_file_write(record, "{}\n", 3);
+    TRY_OUT(atomic_file_write(record, "{}\n", 3));
+
+out:
+    close_recording(&recording);
+    return status;
 }
 
 /* --- The notes --- */
@@ -128,30 +287,23 @@ static int count_parts(const cJSON *note)
 }
 
 /* Notes by name, which is the process. */
-static enum status take_notes(struct json *json, cJSON *processes, const char *folder)
+static void take_notes(struct json *json, cJSON *processes, int notes)
 {
-    char path[PATH_MAX], name[PATH_MAX];
-    struct dirent **entries = NULL;
-    int count;
+    struct dirent **entries;
+    int count = list_folder(notes, &entries, is_note);
 
-    if (snprintf(path, sizeof path, "%s/%s", folder, NOTES) >= PATH_MAX)
-        FAIL(STATUS_BAD_USAGE, "%.60s... is too long a path", folder);
-    count = scandir(path, &entries, is_note, versionsort);
     for (int i = 0; i < count; i++) {
-        cJSON *note;
-        if (snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name) >= PATH_MAX)
+        cJSON *note = NULL;
+        if (!result_json_read(&note, notes, entries[i]->d_name) || note == NULL)
             continue;
-        if (!result_json_read(&note, AT_FDCWD, name))
-            continue;
-        if (note != NULL && used_torch(note) && !cJSON_AddItemToArray(processes, note)) {
+        if (!used_torch(note)) {
+            cJSON_Delete(note);
+        } else if (!cJSON_AddItemToArray(processes, note)) {
             cJSON_Delete(note);
             json->out_of_memory = true;
-        } else if (note != NULL && !used_torch(note)) {
-            cJSON_Delete(note);
         }
     }
     free_entries(entries, count);
-    return STATUS_OK;
 }
 
 /* --- Sentences --- */
@@ -239,19 +391,21 @@ enum status record_folder_end(const char *folder, const struct recorded_program 
     struct json json = { .out_of_memory = false };
     cJSON *root = json_object(&json, NULL, NULL), *processes;
     char path[PATH_MAX], *text = NULL;
+    int descriptor = open_folder(AT_FDCWD, folder), notes = open_folder(descriptor, NOTES);
 
-    snprintf(path, sizeof path, "%s/%s", folder, NOTES);
     json_integer(&json, root, "schema", SCHEMA);
     command_json(&json, root, command);
     processes = json_array(&json, root, "processes");
-    TRY_OUT(take_notes(&json, processes, folder));
-    *traces = say(to, processes, command, count_entries(path) > 0);
+    take_notes(&json, processes, notes);
+    *traces = say(to, processes, command, count_entries(notes) > 0);
     TRY_OUT(json_print(&json, root, &text));
     snprintf(path, sizeof path, "%s/%s", folder, RECORD_FOLDER_FILE);
     TRY_OUT(atomic_file_write(path, text, strlen(text)));
-    remove_files(folder, NOTES, is_note);
+    remove_notes(descriptor, notes);
 
 out:
+    close_folder(notes);
+    close_folder(descriptor);
     free(text);
     cJSON_Delete(root);
     return status;

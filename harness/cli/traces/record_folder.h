@@ -18,8 +18,8 @@ struct recorded_program {
     int wait_status;          /* as of waitpid() */
 };
 
-/* Makes the folder ready, and removes the recording that is in it. BAD_USAGE: it has other files;
- * IO. */
+/* Makes the folder ready, and removes the recording that is in it: the traces that it names, and
+ * its notes. Follows no link. BAD_USAGE: it has other files or traces; IO. */
 enum status record_folder_begin(const char *folder);
 
 /* Writes record.json in place of the notes, and prints a sentence for each process whose recording

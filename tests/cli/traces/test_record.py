@@ -350,6 +350,20 @@ def check_folder(new):
     check(said["traces"][0]["steps"]["untraced_ns"] > 0, "untraced steps")
 
 
+def check_cut_off(new):
+    """A process that is killed while it writes a trace has named the file, so that the next recording replaces it."""
+    folder = new("cut")
+    (folder / "p.py").write_text(PLAIN.replace("o = torch", """
+profile.export_chrome_trace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+o = torch"""))
+    cut = subprocess.run([program, "record", "--no-page", "--", "python3", "p.py"], cwd=folder, capture_output=True, text=True,
+                         check=False, env={**os.environ, "PYTHONPATH": str(STAND_IN)})
+    left = folder / "chokepoint-record/trace.pt.trace.json.gz"
+    check(cut.returncode == 137 and left.stat().st_size == 0, f"cut off: {cut.returncode} {cut.stderr}")
+    done = run(folder, PLAIN)
+    check(done.code == 0 and list(done.plain) == ["trace"], f"after it: {done.code} {done.said}")
+
+
 def check_lost_folder(new):
     """The recording is lost; the exit code is the program's."""
     done = run(new("lost"), "import os, shutil\nshutil.rmtree('chokepoint-record')\nprint('done', flush=True)\nos._exit(7)")
@@ -380,7 +394,7 @@ def main():
             return folder
 
         for part in (check_kinds, check_loading, check_calls, check_early_ends, check_others, check_processes,
-                     check_pythons, check_sitecustomize, check_folder, check_lost_folder, check_signals):
+                     check_pythons, check_sitecustomize, check_folder, check_cut_off, check_lost_folder, check_signals):
             part(new)
     for failure in failures:
         print(failure)
