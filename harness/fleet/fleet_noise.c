@@ -10,12 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1.4826 median absolute deviations are a standard deviation of normal values; SUSPECT of these are
- * looked at. */
-static const double MAD_SCALE = 1.4826, SUSPECT = 3;
-
-/* Standard deviations between a bound and the difference that reaches it in four of five cases. */
-static const double POWER_80 = 0.8416;
+/* Machines that are farther from the median than so many deviations are looked at. */
+static const double SUSPECT = 3;
 
 /* Degrees of freedom that are tried, and how likely each is before a machine is seen, relative to
  * the others; from the last on, tails are as of normal noise. By made fleets
@@ -29,8 +25,8 @@ static const struct {
 };
 enum { SHAPES = ARRAY_SIZE(shapes) };
 
-/* So many machines fewer to judge by does one that is to be named leave: itself, and as it is the
- * worst of all, some more; by made fleets. */
+/* Machines fewer to judge by, for each that is named. More than 1, because the one that is removed
+ * is always the most extreme. Fitted on generated fleets (tests/fleet/test_fleet.c). */
 static const double PART_MISSED = 1.9;
 
 /* So many values of healthy machines are what `before` is meant for; it counts the more the fewer
@@ -231,7 +227,7 @@ static void judge_others(struct search *search, struct fleet_noise *noise)
         }
         row->bound = bound;
         scale = row->deviation * sqrt(1 + 1.0 / (row->count - 1));
-        row->smallest = fmax(matrix->least, scale * without_one) + POWER_80 * scale;
+        row->smallest = student_shows(without_one, scale, matrix->least, STUDENT_LUCK_20);
     }
 }
 
@@ -264,19 +260,18 @@ static void put_in_order(struct search *search)
     for (int i = 0; i < matrix->nodes; i++) score[i] = 0;
     for (int f = 0; f < matrix->figures; f++) {
         const double *slow = values_of(matrix, f);
-        double median, deviation;
+        struct stats_bulk bulk;
         int count = 0;
         for (int i = 0; i < matrix->nodes; i++)
             if (!search->removed[i] && !isnan(slow[i]))
                 search->scratch[count++] = slow[i];
         if (count < 3)
             continue;
-        median = stats_median(search->scratch, count);
-        for (int i = 0; i < count; i++) search->scratch[i] = fabs(search->scratch[i] - median);
-        deviation = MAD_SCALE * stats_median(search->scratch, count);
+        bulk = stats_bulk(search->scratch, count);
         for (int i = 0; i < matrix->nodes; i++)
-            if (!isnan(slow[i]) && fabs(slow[i] - median) >= matrix->least)
-                score[i] = fmax(score[i], fabs(slow[i] - median) / fmax(deviation, DBL_MIN));
+            if (!isnan(slow[i]) && fabs(slow[i] - bulk.median) >= matrix->least)
+                score[i] =
+                    fmax(score[i], fabs(slow[i] - bulk.median) / fmax(bulk.deviation, DBL_MIN));
     }
     for (int i = 0; i < matrix->nodes; i++) search->order[i] = i;
     qsort_r(search->order, (size_t)matrix->nodes, sizeof *search->order, by_score, score);

@@ -36,9 +36,8 @@ static struct machine_rank machine_rank_of(const struct own_figure *figure,
         values[standing.count++] = other->value;
         standing.rank += is_time ? other->value < figure->value : other->value > figure->value;
     }
-    stats_sort(values, standing.count);
     if (standing.count > 0) {
-        standing.median = stats_median(values, standing.count);
+        standing.median = stats_sort_median(values, standing.count);
         standing.slowest = values[is_time ? standing.count - 1 : 0];
         standing.fastest = values[is_time ? 0 : standing.count - 1];
     }

@@ -57,6 +57,21 @@ double stats_sorted_median(const double *ascending, int count)
     return stats_sorted_percentile(ascending, count, 50);
 }
 
+double stats_sort_median(double *values, int count)
+{
+    stats_sort(values, count);
+    return stats_sorted_median(values, count);
+}
+
+struct stats_bulk stats_bulk(double *values, int count)
+{
+    struct stats_bulk bulk = { .median = stats_sort_median(values, count) };
+
+    for (int i = 0; i < count; i++) values[i] = fabs(values[i] - bulk.median);
+    bulk.deviation = STATS_MAD_SCALE * stats_sort_median(values, count);
+    return bulk;
+}
+
 double stats_percentile(const double *values, int count, double percent)
 {
     double *order = sorted(values, count);

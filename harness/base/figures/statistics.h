@@ -30,6 +30,22 @@ void stats_sort(double *values, int count);
 /* The same figures of a series that is ascending, which need no memory. */
 double stats_sorted_median(const double *ascending, int count);
 double stats_sorted_percentile(const double *ascending, int count, double percent);
+double stats_sort_median(double *values, int count); /* sorts it first */
+
+/* Where most of a group lies and how far it spreads, whatever the few do that are odd: the median,
+ * and the standard deviation that normal values of the same median absolute deviation have.
+ * `values` become their distances from the median, ascending.
+ *
+ * Whoever looks for the odd one begins here: ranks, nodes and links of a job, machines of a fleet
+ * that may be out, one run per side of a comparison, the pace of two traces. What counts as odd is
+ * then each one's own: fleet_noise.h and run_noise.h know the chance of a false alarm and therefore
+ * go on with means and Student's t; job_late.h and step_change.h have a fixed number of deviations
+ * or none; ranks.h asks who enters collectives last, which a median answers without a spread. */
+struct stats_bulk {
+    double median, deviation;
+};
+struct stats_bulk stats_bulk(double *values, int count);
+#define STATS_MAD_SCALE 1.4826 /* of normal values: standard deviation over that deviation */
 
 /* An interval that holds the true median with probability `coverage`. */
 struct confidence_interval {

@@ -101,6 +101,11 @@ double student_critical(double probability, double freedom)
     return at;
 }
 
+double student_shows(double critical, double error, double least, double luck)
+{
+    return fmax(critical * error, least) + luck * error;
+}
+
 /* --- Variances that rows tell together --- */
 
 /* From here on the asymptotic series below are exact to 1e-12. */

@@ -32,6 +32,13 @@ struct student_prior student_prior(const double *variances, int count, double fr
 double student_variance(const struct student_prior *prior, double variance, double freedom,
                         int count, double *total_freedom);
 
+/* The least difference that is called nearly always. A call needs a difference beyond `least` and
+ * beyond what chance reaches, `critical` errors; luck takes `luck` errors off the true one, so with
+ * STUDENT_LUCK_5 nineteen of twenty such differences are called. */
+double student_shows(double critical, double error, double least, double luck);
+#define STUDENT_LUCK_5  1.645  /* a standard normal value is lower than -1.645 in 5 of 100 cases */
+#define STUDENT_LUCK_20 0.8416 /* in 20 */
+
 /* The regularised incomplete beta function I_x(a, b), of a and b above 0; 1 - x is given apart, for
  * when it is tiny. */
 double student_beta(double a, double b, double x, double rest);

@@ -44,13 +44,12 @@ bool compare_larger_is_better(const struct compare_rule *rule)
     return compare_better(rule) == BETTER_LARGER;
 }
 
-/* Whether both what chance reaches and what the runs' own luck takes off fit below the target. */
-static bool are_enough(int runs, double between, double target, double limit)
+double compare_shows(double between, double freedom, int runs, double limit)
 {
-    double error = between * sqrt(2.0 / runs);
-    double reach = fmax(student_critical(chance_alarm[PLACE_BEST], 2 * (runs - 1)), 0) * error;
-
-    return fmax(reach, limit) + 1.645 * error <= target;
+    if (!(freedom > 0))
+        return INFINITY;
+    return student_shows(student_critical(COMPARE_ALARM, freedom), between * sqrt(2.0 / runs),
+                         limit, STUDENT_LUCK_5);
 }
 
 int compare_runs_needed(double between, double target, double limit)
@@ -59,7 +58,7 @@ int compare_runs_needed(double between, double target, double limit)
 
     while (enough - few > 1) {
         int runs = (few + enough) / 2;
-        if (are_enough(runs, between, target, limit))
+        if (compare_shows(between, 2 * (runs - 1), runs, limit) <= target)
             enough = runs;
         else
             few = runs;

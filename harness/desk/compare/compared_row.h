@@ -88,9 +88,13 @@ enum { RUNS_MOST = 100 }; /* no advice asks for more */
  * together. */
 #define COMPARE_ALARM 0.008
 
-/* Runs per side with which nineteen of twenty changes by `target` are called, if a run varies by
- * `between` and changes up to `limit` do not count; RUNS_MOST + 1 where it takes more. All three
- * are logarithms, or relative where they are small. */
+/* The least change that is called in nineteen of twenty comparisons of `runs` per side: a run
+ * varies by `between`, known with `freedom` degrees of freedom, and changes up to `limit` do not
+ * count. INFINITY: none is. Changes and noise are logarithms, or relative where they are small. */
+double compare_shows(double between, double freedom, int runs, double limit);
+
+/* Runs per side with which nineteen of twenty changes by `target` are called; RUNS_MOST + 1 where
+ * it takes more. */
 int compare_runs_needed(double between, double target, double limit);
 
 /* The verdict on a row that both sides have: fills everything but name, lost and fewer.

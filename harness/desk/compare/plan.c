@@ -1,7 +1,6 @@
 #include "harness/desk/compare/plan.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/base/figures/student.h"
 #include "harness/base/rows.h"
 #include "harness/desk/compare/comparison_output.h"
 #include "harness/text/page_rows.h"
@@ -22,15 +21,6 @@ struct plan {
     bool largest; /* is the best */
     bool is_count;
 };
-
-double plan_sees(double between, double freedom, int files, double limit)
-{
-    double error = between * sqrt(2.0 / files);
-
-    if (!(freedom > 0))
-        return INFINITY;
-    return fmax(student_critical(COMPARE_ALARM, freedom) * error, limit) + 1.645 * error;
-}
 
 /* The row in all files, if it can be measured by logarithms. */
 static enum status add_row(struct plan *plan, const struct compare_files *files, const char *name)
@@ -102,14 +92,16 @@ static double nine_of_ten(const double *sorted, int count)
 
 static void print_noise(const struct page *page, const struct plan *plan, double *room)
 {
+    double median;
+
     for (int i = 0; i < plan->count; i++) room[i] = plan->rows[i].between;
-    stats_sort(room, plan->count);
+    median = stats_sort_median(room, plan->count);
     page_paragraph(page, INK_PLAIN,
                    "%d files of one version, %d row%s: a run varies by %.1f%% (half of the "
                    "rows) and %.1f%% (nine of ten), or less. Changes from these on are called in "
                    "nineteen of twenty comparisons:",
-                   plan->files, plan->count, plan->count == 1 ? "" : "s",
-                   100 * stats_median(room, plan->count), 100 * nine_of_ten(room, plan->count));
+                   plan->files, plan->count, plan->count == 1 ? "" : "s", 100 * median,
+                   100 * nine_of_ten(room, plan->count));
 }
 
 static void add_line(struct page_rows *rows, const struct plan *plan, int files, double limit,
@@ -122,11 +114,10 @@ static void add_line(struct page_rows *rows, const struct plan *plan, int files,
         int more = 2 * (files - 1) - (plan->files - 1); /* runs that will tell the noise, too */
         double freedom =
             fmax(plan->rows[i].freedom + more, fmin(2 * (files - 1), plan->rows[i].freedom));
-        room[i] = expm1(plan_sees(plan->rows[i].between, freedom, files, limit));
+        room[i] = expm1(compare_shows(plan->rows[i].between, freedom, files, limit));
     }
-    stats_sort(room, plan->count);
+    comparison_print_percent(half, stats_sort_median(room, plan->count));
     snprintf(number, sizeof number, "%d", files);
-    comparison_print_percent(half, stats_median(room, plan->count));
     comparison_print_percent(most, nine_of_ten(room, plan->count));
     page_rows_add(rows, cells, NULL);
 }

@@ -6,11 +6,6 @@
 #include "harness/desk/compare/comparison.h"
 #include "harness/text/page.h"
 
-/* The least change that is called in nineteen of twenty comparisons of `files` per side: a run
- * varies by `between`, known with `freedom` degrees of freedom, changes up to `limit` do not count.
- * All but `files` and `freedom` are logarithms. INFINITY: none is. */
-double plan_sees(double between, double freedom, int files, double limit);
-
 /* Prints it for the rows for which `wanted` says yes (NULL: all), as half of them and nine of ten
  * of them have it. BAD_USAGE: fewer than two files, or no row is in all of them with values above
  * 0; BAD_INPUT: the files are of several machines; OUT_OF_MEMORY. */

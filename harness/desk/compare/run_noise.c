@@ -82,7 +82,7 @@ static void learn_centres(struct run_noise *noise, double *distances, double *co
     for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);
     for (int file = 0; file < files; file++) {
         for (int row = 0; row < noise->rows; row++) column[row] = distances[row * files + file];
-        noise->centres[file] = stats_median(column, noise->rows);
+        noise->centres[file] = stats_sort_median(column, noise->rows);
     }
 }
 
@@ -97,22 +97,17 @@ static double learn_common(struct run_noise *noise, int base, int after, const i
                          : sum_of_squares(noise->centres, base + after) / noise->freedom;
 }
 
-/* From one run per side: 1.4826 median absolute deviations of the rows' changes, which have two
- * runs in them. */
+/* From one run per side: the rows' changes spread by the noise of two runs. */
 static enum status learn_alone(struct run_noise *noise, const double *logs, int rows)
 {
-    enum status status = STATUS_OK;
-    double *changes = NULL, median;
+    double *changes = NULL;
 
-    TRY_OUT(rows_make(&changes, rows));
+    TRY(rows_make(&changes, rows));
     for (int i = 0; i < rows; i++) changes[i] = logs[2 * i + 1] - logs[2 * i];
-    median = stats_median(changes, rows);
-    for (int i = 0; i < rows; i++) changes[i] = fabs(changes[i] - median);
-    noise->alone = 1.4826 * stats_median(changes, rows) / sqrt(2);
-
-out:
+    noise->alone = stats_bulk(changes, rows).deviation / sqrt(2);
     free(changes);
-    return status;
+
+    return STATUS_OK;
 }
 
 enum status run_noise_learn(struct run_noise *noise, const double *logs, int rows, int base,

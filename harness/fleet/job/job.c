@@ -207,8 +207,7 @@ static void find_steps(struct joining *joining)
         means[i] = (double)(record->start_ns[last] + record->ns[last] - record->start_ns[0]) /
                    (double)job->step_count;
     }
-    stats_sort(means, (int)job->rank_count);
-    job->step_ns = stats_sorted_median(means, (int)job->rank_count);
+    job->step_ns = stats_sort_median(means, (int)job->rank_count);
 }
 
 /* --- Groups --- */

@@ -88,9 +88,8 @@ static int part_of(struct arena *scratch, const struct job *job, int32_t which, 
             continue;
         for (int64_t i = 0; i < job->rank_count; i++)
             others[i] = (double)job->ranks[i].record.part_ns[at];
-        stats_sort(others, (int)job->rank_count);
         beyond_ns = (double)job->ranks[which].record.part_ns[at] -
-                    stats_sorted_median(others, (int)job->rank_count);
+                    stats_sort_median(others, (int)job->rank_count);
         if (beyond_ns > most_ns) {
             most_ns = beyond_ns;
             longest = part;

@@ -16,29 +16,37 @@
 
 /* --- Own times beyond the others' --- */
 
-/* The median of each slot: a counting sort by slot, then each is sorted. */
+/* The median of each slot's times: a counting sort by slot, then each slot is sorted. INFINITY for
+ * one that has fewer than `least`. */
+static void find_slot_medians(struct arena *arena, double *slot_ns, int64_t slot_count,
+                              const int32_t *slots, const double *times_ns, int64_t count,
+                              int64_t least)
+{
+    struct arena *scratch = arena_scratch(arena);
+    int64_t *begin = ARENA_NEW(scratch, int64_t, slot_count + 1);
+    int64_t *filled = ARENA_NEW(scratch, int64_t, slot_count);
+    double *sorted = ARENA_NEW(scratch, double, count);
+
+    for (int64_t i = 0; i < count; i++) begin[slots[i] + 1]++;
+    for (int64_t i = 0; i < slot_count; i++) begin[i + 1] += begin[i];
+    for (int64_t i = 0; i < count; i++) sorted[begin[slots[i]] + filled[slots[i]]++] = times_ns[i];
+    for (int64_t i = 0; i < slot_count; i++)
+        slot_ns[i] =
+            filled[i] < least ? INFINITY : stats_sort_median(sorted + begin[i], (int)filled[i]);
+    arena_close(scratch);
+}
+
 static void find_slots(struct arena *arena, const struct job *job, const struct job_times *times,
                        double *slot_ns)
 {
     struct arena *scratch = arena_scratch(arena);
     int64_t all = times->first[job->rank_count];
-    int64_t *begin = ARENA_NEW(scratch, int64_t, job->slot_count + 1);
-    int64_t *filled = ARENA_NEW(scratch, int64_t, job->slot_count);
-    double *sorted = ARENA_NEW(scratch, double, all);
+    int32_t *slots = ARENA_NEW(scratch, int32_t, all);
 
     for (int64_t i = 0; i < job->rank_count; i++)
         for (int64_t j = 0; j < job->ranks[i].entry_count; j++)
-            begin[job->meetings[job->ranks[i].entries[j].meeting].slot + 1]++;
-    for (int64_t i = 0; i < job->slot_count; i++) begin[i + 1] += begin[i];
-    for (int64_t i = 0; i < job->rank_count; i++)
-        for (int64_t j = 0; j < job->ranks[i].entry_count; j++) {
-            int32_t slot = job->meetings[job->ranks[i].entries[j].meeting].slot;
-            sorted[begin[slot] + filled[slot]++] = times->own_ns[times->first[i] + j];
-        }
-    for (int64_t i = 0; i < job->slot_count; i++) {
-        stats_sort(sorted + begin[i], (int)filled[i]);
-        slot_ns[i] = stats_sorted_median(sorted + begin[i], (int)filled[i]);
-    }
+            slots[times->first[i] + j] = job->meetings[job->ranks[i].entries[j].meeting].slot;
+    find_slot_medians(scratch, slot_ns, job->slot_count, slots, times->own_ns, all, 0);
     arena_close(scratch);
 }
 
@@ -103,21 +111,26 @@ struct job_late job_late_of(struct arena *arena, const struct job *job,
 
 /* --- Changes --- */
 
-static bool is_of(const struct job_rank *rank, int64_t number, const struct job_cause *cause)
+/* The set of ranks that a rank is in, of the sets that a kind of cause is about; -1: none. */
+static int64_t set_of(const struct job_rank *rank, enum job_cause_kind kind)
 {
-    switch (cause->kind) {
-    case JOB_LATE_RANK:
-        return number == cause->which;
+    switch (kind) {
     case JOB_LATE_NODE:
     case JOB_DRIFTING_NODE:
-        return rank->node == cause->which;
+        return rank->node;
     case JOB_LATE_RACK:
-        return rank->rack == cause->which;
+        return rank->rack;
     case JOB_LATE_PLACE:
-        return rank->place == cause->which;
+        return rank->place;
     default:
-        return false;
+        return -1;
     }
+}
+
+static bool is_of(const struct job_rank *rank, int64_t number, const struct job_cause *cause)
+{
+    return cause->which >= 0 &&
+           cause->which == (cause->kind == JOB_LATE_RANK ? number : set_of(rank, cause->kind));
 }
 
 struct changing {
@@ -205,27 +218,21 @@ static void fit_change(struct arena *arena, const struct job *job, const struct 
 
 /* --- Candidates --- */
 
-/* Values of ranks, nodes, places or groups that are alike, and where one is out. */
+/* Values of ranks, nodes, places or groups that are alike, and from where on one is late. */
 struct crowd {
-    double median, deviation; /* robust; at least a tenth of what is looked at */
-    double least;             /* of a candidate */
+    double median, least;
 };
 
 static struct crowd crowd_of(struct arena *arena, const double *values, int64_t count,
                              double step_ns)
 {
-    double *sorted = ARENA_NEW(arena, double, count);
-    struct crowd crowd = { 0, 0, 0 };
+    double *room = ARENA_NEW(arena, double, count);
+    struct stats_bulk bulk;
 
-    memcpy(sorted, values, (size_t)count * sizeof *sorted);
-    stats_sort(sorted, (int)count);
-    crowd.median = stats_sorted_median(sorted, (int)count);
-    for (int64_t i = 0; i < count; i++) sorted[i] = fabs(values[i] - crowd.median);
-    stats_sort(sorted, (int)count);
-    crowd.deviation = fmax(1.4826 * stats_sorted_median(sorted, (int)count),
-                           LATE_LEAST / SPREADS_LEAST * step_ns);
-    crowd.least = crowd.median + SPREADS_LEAST * crowd.deviation;
-    return crowd;
+    memcpy(room, values, (size_t)count * sizeof *room);
+    bulk = stats_bulk(room, (int)count);
+    bulk.deviation = fmax(bulk.deviation, LATE_LEAST / SPREADS_LEAST * step_ns);
+    return (struct crowd){ bulk.median, bulk.median + SPREADS_LEAST * bulk.deviation };
 }
 
 /* The highest value that is out, below `below`; -1: none. */
@@ -339,43 +346,27 @@ static void look_at_nodes(struct looking *looking)
     look_at_sets(looking, JOB_LATE_NODE, job->node_count, values);
 }
 
-static void look_at_racks(struct looking *looking)
-{
-    const struct job *job = looking->job;
-    double *values, *ranks;
-
-    if (job->rack_count < 3)
-        return;
-    values = ARENA_NEW(looking->arena, double, job->rack_count);
-    ranks = ARENA_NEW(looking->arena, double, job->rack_count);
-    for (int64_t i = 0; i < job->rank_count; i++)
-        if (job->ranks[i].rack >= 0) {
-            values[job->ranks[i].rack] += looking->late->mean_ns[i];
-            ranks[job->ranks[i].rack]++;
-        }
-    for (int64_t i = 0; i < job->rack_count; i++) values[i] /= ranks[i];
-    look_at_sets(looking, JOB_LATE_RACK, job->rack_count, values);
-}
-
-static void look_at_places(struct looking *looking)
+/* Racks, or places of a node's ranks. */
+static void look_at_means(struct looking *looking, enum job_cause_kind kind)
 {
     const struct job *job = looking->job;
     int64_t count = 0;
     double *values, *ranks;
 
     for (int64_t i = 0; i < job->rank_count; i++)
-        if (job->ranks[i].place >= count)
-            count = job->ranks[i].place + 1;
-    if (job->node_count < 3)
-        return;
+        if (set_of(&job->ranks[i], kind) >= count)
+            count = set_of(&job->ranks[i], kind) + 1;
     values = ARENA_NEW(looking->arena, double, count);
     ranks = ARENA_NEW(looking->arena, double, count);
     for (int64_t i = 0; i < job->rank_count; i++) {
-        values[job->ranks[i].place] += looking->late->mean_ns[i];
-        ranks[job->ranks[i].place]++;
+        int64_t set = set_of(&job->ranks[i], kind);
+        if (set < 0)
+            continue;
+        values[set] += looking->late->mean_ns[i];
+        ranks[set]++;
     }
     for (int64_t i = 0; i < count; i++) values[i] /= ranks[i];
-    look_at_sets(looking, JOB_LATE_PLACE, count, values);
+    look_at_sets(looking, kind, count, values);
 }
 
 /* By how much each node gets later from the first step to the last. */
@@ -408,24 +399,14 @@ static void look_at_links(struct looking *looking)
     const struct job *job = looking->job;
     struct arena *arena = looking->arena;
     double *slot_ns = ARENA_NEW(arena, double, job->slot_count);
-    double *values = ARENA_NEW(arena, double, job->group_count), *sorted;
-    int64_t *begin = ARENA_NEW(arena, int64_t, job->slot_count + 1),
-            *filled = ARENA_NEW(arena, int64_t, job->slot_count);
+    double *values = ARENA_NEW(arena, double, job->group_count);
+    int32_t *slots = ARENA_NEW(arena, int32_t, job->meeting_count);
     struct crowd crowd;
     double below = INFINITY;
 
-    sorted = ARENA_NEW(arena, double, job->meeting_count);
-    for (int64_t i = 0; i < job->meeting_count; i++) begin[job->meetings[i].slot + 1]++;
-    for (int64_t i = 0; i < job->slot_count; i++) begin[i + 1] += begin[i];
-    for (int64_t i = 0; i < job->meeting_count; i++) {
-        int32_t slot = job->meetings[i].slot;
-        sorted[begin[slot] + filled[slot]++] = looking->times->transfer_ns[i];
-    }
-    for (int64_t i = 0; i < job->slot_count; i++) {
-        stats_sort(sorted + begin[i], (int)filled[i]);
-        slot_ns[i] =
-            filled[i] < 3 ? INFINITY : stats_sorted_median(sorted + begin[i], (int)filled[i]);
-    }
+    for (int64_t i = 0; i < job->meeting_count; i++) slots[i] = job->meetings[i].slot;
+    find_slot_medians(arena, slot_ns, job->slot_count, slots, looking->times->transfer_ns,
+                      job->meeting_count, 3);
     for (int64_t i = 0; i < job->meeting_count; i++)
         if (isfinite(slot_ns[job->meetings[i].slot]))
             values[job->meetings[i].group] +=
@@ -452,9 +433,10 @@ int job_candidates(struct arena *arena, const struct job *job, const struct job_
 
     look_at_ranks(&looking);
     look_at_nodes(&looking);
-    look_at_racks(&looking);
+    look_at_means(&looking, JOB_LATE_RACK);
     look_at_drifts(&looking);
-    look_at_places(&looking);
+    if (job->node_count >= 3)
+        look_at_means(&looking, JOB_LATE_PLACE);
     look_at_links(&looking);
     return looking.count;
 }
@@ -475,8 +457,7 @@ static double *tokens_of(struct arena *arena, const struct job *job)
             sorted[i] = (double)job->ranks[i].record.tokens[step];
             tokens[i * job->step_count + step] = sorted[i];
         }
-        stats_sort(sorted, (int)job->rank_count);
-        median = stats_sorted_median(sorted, (int)job->rank_count);
+        median = stats_sort_median(sorted, (int)job->rank_count);
         for (int64_t i = 0; i < job->rank_count; i++) tokens[i * job->step_count + step] -= median;
     }
     return tokens;

@@ -125,7 +125,8 @@ double history_state_median(const struct history_series *series, int state)
     return stats_median(series->values + from, end - from);
 }
 
-/* 1.4826 median absolute deviations are one standard deviation where the noise is normal. */
+/* Relative to the median of each run's own state, unlike stats_bulk(), so that a series that
+ * changed level is no noisier for it. */
 static double spread_of(const struct history_series *series, double *room)
 {
     int from = 0;
@@ -139,7 +140,7 @@ static double spread_of(const struct history_series *series, double *room)
             room[from] =
                 series->values[from] == median ? 0 : fabs((series->values[from] - median) / median);
     }
-    return 1.4826 * stats_median(room, series->count);
+    return STATS_MAD_SCALE * stats_sort_median(room, series->count);
 }
 
 static void judge(struct history_series *series, const struct history_rule *rule)

@@ -11,7 +11,6 @@
 static const double CHANCE = 0.01, INTERVAL = 0.05;
 
 /* To a standard deviation, of normal values (Hampel, J. Amer. Statist. Assoc. 69, 1974). */
-static const double MAD_FACTOR = 1.4826;
 
 struct making {
     struct arena *scratch;
@@ -284,7 +283,7 @@ static void find_pace(struct making *making, const struct match *matches)
     struct step_change *change = making->change;
     struct device_pace *pace = &change->pace;
     double *logs = ARENA_NEW(making->scratch, double, change->count), sums_ns[SIDES] = { 0 };
-    double middle;
+    struct stats_bulk bulk;
     int others = 0;
 
     for (int64_t i = 0; i < change->count; i++)
@@ -300,10 +299,9 @@ static void find_pace(struct making *making, const struct match *matches)
         pace->parts = 0;
         return;
     }
-    middle = stats_median(logs, pace->parts);
-    for (int i = 0; i < pace->parts; i++) logs[i] = fabs(logs[i] - middle);
-    pace->factor = exp(middle);
-    pace->spread = MAD_FACTOR * stats_median(logs, pace->parts);
+    bulk = stats_bulk(logs, pace->parts);
+    pace->factor = exp(bulk.median);
+    pace->spread = bulk.deviation;
     if (pace->spread > PACE_SPREAD_MOST) {
         pace->parts = 0;
         return;

@@ -59,8 +59,7 @@ static double median(const struct rank_figures *figures, int64_t count, int figu
     for (int64_t i = 0; i < count; i++)
         if (figures[i].is_compared && i != without)
             room[taken++] = figure_of(&figures[i], figure);
-    stats_sort(room, taken);
-    return taken > 0 ? stats_sorted_median(room, taken) : NAN;
+    return stats_sort_median(room, taken);
 }
 
 bool rank_is_slow(const struct slow_rank *slow, const struct rank_figures *figures)
