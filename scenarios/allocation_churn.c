@@ -14,7 +14,8 @@ const struct scenario scenario_allocation_churn = {
     .symptom = "the host spends the step in calls that allocate and free, and the device idles",
     .cause = "every tensor is allocated on the device and freed again, and each free waits for it",
     .fix = "use a caching or stream-ordered allocator, or allocate once before the loop",
-    .look = "cudaMalloc and cudaFree among the kernels of every step, and an idle device beside them",
+    .look = "cudaMalloc and cudaFree among the kernels of every step, and an idle device beside "
+            "them",
     .cost = "freed blocks stay reserved for the program that cached them; gains nothing where "
             "tensors are allocated once",
     .pytorch =
@@ -38,9 +39,10 @@ const struct scenario scenario_allocation_churn = {
     .expect =
         {
             /* 83 per step on the CPU device, and none. */
-            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50, .after_below = 0.5 },
-            /* Quick runs on two cores: 6.0 to 6.7 on an EPYC, 2.31 to 3.48 on a busy Xeon, measured when
-             * memory came with its first access. */
+            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50,
+              .after_below = 0.5 },
+            /* Quick runs on two cores: 6.0 to 6.7 on an EPYC, 2.31 to 3.48 on a busy Xeon, measured
+             * when memory came with its first access. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.7, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },

@@ -16,8 +16,8 @@ const struct scenario scenario_blocking_copies = {
     .fix = "copy the next batch asynchronously on its own stream while this one is computed "
            "(non_blocking=True, one batch ahead)",
     .look = "a long copy before each forward, with no kernel below it",
-    .cost = "memory for a second batch on the device; gains nothing where other work keeps the host's cores "
-            "or the link busy",
+    .cost = "memory for a second batch on the device; gains nothing where other work keeps the "
+            "host's cores or the link busy",
     .pytorch =
         {
             .before = "for inputs, labels in loader:\n"
@@ -49,11 +49,12 @@ const struct scenario scenario_blocking_copies = {
             /* The wait for each copy goes; that for the loss, every 20 steps, remains. */
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20, .exact = true },
             { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 10 },
-            /* On the CPU device overlapping needs a free core: the fastest steps on an EPYC whose two
-             * cores were busy took 1.40 ms and 0.87 ms, but most gained nothing. */
+            /* On the CPU device overlapping needs a free core: the fastest steps on an EPYC whose
+             * two cores were busy took 1.40 ms and 0.87 ms, but most gained nothing. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CUDA },
         },
     .accept = { { "exposed_copy", ANYWHERE } },
     /* Copies and compute share the host's cores. */
-    .tolerated_after = { { "exposed_copy", WHERE_CPU_DEVICE }, { "device_wait", WHERE_CPU_DEVICE } },
+    .tolerated_after = { { "exposed_copy", WHERE_CPU_DEVICE },
+                         { "device_wait", WHERE_CPU_DEVICE } },
 };

@@ -16,7 +16,8 @@ const struct scenario scenario_blocking_logger = {
     .fix = "leave the line in a bounded queue, and let a thread write it",
     .look = "the log phase after each step: it goes on long after the copy of the loss has ended",
     .cost = "the lines that are still in the queue are lost if the process is killed; gains "
-            "little where lines are few, the disk takes microseconds, or nothing forces lines to it",
+            "little where lines are few, the disk takes microseconds, or nothing forces lines to "
+            "it",
     .pytorch =
         {
             .before = "log = open(\"log.txt\", \"w\")\n"
@@ -45,7 +46,8 @@ const struct scenario scenario_blocking_logger = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99, .after_below = 0.01 },
+            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
+              .after_below = 0.01 },
             /* Fourteen quick runs on two very busy cores of an EPYC, whose disk takes 0.17 ms for a
              * line when it is quiet: 265 to 1852, and 1.26 to 5.27. */
             { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },

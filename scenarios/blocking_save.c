@@ -16,8 +16,8 @@ const struct scenario scenario_blocking_save = {
     .cause = "the loop waits for a copy per tensor and for the write (torch.save() in the loop)",
     .fix = "queue copies to pinned memory and let a thread write the file",
     .look = "copies to the host one by one after every tenth step, and a gap until the next",
-    .cost = "host memory for a copy of the state, and a save that ends some steps later and must end "
-            "before the next begins; gains little where saves are rare",
+    .cost = "host memory for a copy of the state, and a save that ends some steps later and must "
+            "end before the next begins; gains little where saves are rare",
     .pytorch =
         {
             .before =
@@ -51,9 +51,9 @@ const struct scenario scenario_blocking_save = {
         {
             /* A save waits 93 times on the CPU device; then only its writer does, once. */
             { METRIC_SYNCS_PER_STEP, SHRINKS, .exact = true, .at_least = 40 },
-            /* Ten quiet runs on two cores of an EPYC: 7.3 to 12.6, and 1.40 to 1.59; on busy cores 29 to 182,
-             * and 1.80 to 2.14. 18 quick runs on two cores of a Xeon: 6.1 to 39.8, with intervals that begin at 3.8 to
-             * 8.4. */
+            /* Ten quiet runs on two cores of an EPYC: 7.3 to 12.6, and 1.40 to 1.59; on busy cores
+             * 29 to 182, and 1.80 to 2.14. 18 quick runs on two cores of a Xeon: 6.1 to 39.8, with
+             * intervals that begin at 3.8 to 8.4. */
             { METRIC_SAVE_PAUSE, SHRINKS, .at_least = 3, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
             /* On GPUs the state is large: the next save may be due before a disk has the last. */

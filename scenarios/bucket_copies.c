@@ -45,8 +45,8 @@ const struct scenario scenario_bucket_copies = {
             { METRIC_D2D_BYTES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
             { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.1, .exact = true },
         },
-    /* The trace shows the copies (device_copies), but sending the same bytes takes longer, and comes first where it is
-     * not hidden: no finding is accepted. */
+    /* The trace shows the copies (device_copies), but sending the same bytes takes longer, and
+     * comes first where it is not hidden: no finding is accepted. */
     .tolerated_after = { { "exposed_communication", ANYWHERE },
                          { "optimizer_overhead", ANYWHERE },
                          { "fp32_matmul", ANYWHERE } },

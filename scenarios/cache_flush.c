@@ -10,12 +10,14 @@ const struct scenario scenario_cache_flush = {
     .name = "cache_flush",
     .title = "Emptying the allocator's cache in every step",
     .group = GROUP_MEMORY,
-    .symptom = "every step ends in releases of device memory and begins with allocations of as much",
+    .symptom = "every step ends in releases of device memory and begins with allocations of as "
+               "much",
     .cause = "empty_cache() in the loop gives back what the next step allocates again",
     .fix = "leave out empty_cache(): the cache is reused, and the peak is the same without it",
-    .look = "cudaFree after every step and cudaMalloc in the next one, and an idle device beside them",
-    .cost = "the cache keeps memory that another program on the device could use; emptying it once, "
-            "after a phase that needed much more, is right",
+    .look = "cudaFree after every step and cudaMalloc in the next one, and an idle device beside "
+            "them",
+    .cost = "the cache keeps memory that another program on the device could use; emptying it "
+            "once, after a phase that needed much more, is right",
     .pytorch =
         {
             .before =
@@ -35,9 +37,10 @@ const struct scenario scenario_cache_flush = {
     .expect =
         {
             /* 3 per step on the CPU device, and none. */
-            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2, .after_below = 0.5 },
-            /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a Xeon: 1.27 to 1.45, with
-             * intervals that begin at 1.13 to 1.25. */
+            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2,
+              .after_below = 0.5 },
+            /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a
+             * Xeon: 1.27 to 1.45, with intervals that begin at 1.13 to 1.25. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
         },

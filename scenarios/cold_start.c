@@ -10,11 +10,12 @@ const struct scenario scenario_cold_start = {
     .title = "Timing the first steps with the others",
     .group = GROUP_MEASURING,
     .symptom = "a short run reports longer steps than a long one, and each repetition another time",
-    .cause = "the timer runs from the first step on, in which everything is done for the first time",
+    .cause = "the timer runs from the first step on, in which everything is done for the first "
+             "time",
     .fix = "warm up: time steps only when two groups of them in a row take as long",
     .look = "a few long steps at the beginning, with captures, allocations and first calls",
-    .cost = "the time of some steps; what a job of few steps pays for its start is real, and a figure "
-            "of its own",
+    .cost = "the time of some steps; what a job of few steps pays for its start is real, and a "
+            "figure of its own",
     .pytorch =
         {
             .before = "start = time.perf_counter()\n"
@@ -40,14 +41,17 @@ const struct scenario scenario_cold_start = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Each length is launched kernel by kernel twice, and captured for both inputs: most of the first 8
-             * steps are of that kind. On two very busy cores of an EPYC, where others did not come between: 3.3 to 3.7. */
-            { METRIC_REPORTED_OVER_TRUE, SHRINKS, .at_least = 1.5, .after_below = 1.1, .where = WHERE_CPU_DEVICE },
-            { METRIC_REPORTED_OVER_TRUE, SHRINKS, .at_least = 1.2, .after_below = 1.1, .where = WHERE_CUDA },
+            /* Each length is launched kernel by kernel twice, and captured for both inputs: most of
+             * the first 8 steps are of that kind. On two very busy cores of an EPYC, where others
+             * did not come between: 3.3 to 3.7. */
+            { METRIC_REPORTED_OVER_TRUE, SHRINKS, .at_least = 1.5, .after_below = 1.1,
+              .where = WHERE_CPU_DEVICE },
+            { METRIC_REPORTED_OVER_TRUE, SHRINKS, .at_least = 1.2, .after_below = 1.1,
+              .where = WHERE_CUDA },
             { METRIC_REPORTED_STEP_TIME, SHRINKS, .at_least = 1.2 },
         },
-    /* Traces begin when the run is warm: no finding is accepted. The kernels are small and many on purpose, so that a capture
-     * takes long. */
+    /* Traces begin when the run is warm: no finding is accepted. The kernels are small and many on
+     * purpose, so that a capture takes long. */
     .tolerated_after = { { "host_sync", ANYWHERE },
                          { "unfused_ops", ANYWHERE },
                          { "device_wait", WHERE_CPU_DEVICE } },

@@ -12,11 +12,13 @@ const struct scenario scenario_data_dependent_shape = {
     .title = "Launching work whose size the host must ask for",
     .group = GROUP_SYNCS,
     .symptom = "the host waits in the middle of every step, and what it does next is late",
-    .cause = "a boolean mask as index (x[mask], nonzero) makes the host read how many elements are left",
-    .fix = "keep the size: multiply by the mask, or torch.where(); divide by mask.sum() on the device",
+    .cause = "a boolean mask as index (x[mask], nonzero) makes the host read how many elements "
+             "are left",
+    .fix = "keep the size: multiply by the mask, or torch.where(); divide by mask.sum() on the "
+           "device",
     .look = "a blocking copy of 4 or 8 bytes between forward and backward",
-    .cost = "work for what is masked out, which may be more than the wait where little is kept; gains "
-            "nothing where the host has no work that could overlap",
+    .cost = "work for what is masked out, which may be more than the wait where little is kept; "
+            "gains nothing where the host has no work that could overlap",
     .pytorch =
         {
             .before = "for inputs, labels in loader:\n"
@@ -41,18 +43,20 @@ const struct scenario scenario_data_dependent_shape = {
     .after = "masked",
     .is_other_work = true,
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
-    /* The host waits for forward alone, and loads beside backward: so it needs as long as the device does. */
+    /* The host waits for forward alone, and loads beside backward: so it needs as long as the
+     * device does. */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.9, 1.3 },
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* 1.05 per step, then the 0.05 of reading the loss. Time is not promised: the wait is for forward alone, and
-             * on two busy cores of an EPYC steps were as long either way, or 1.15 times as long. */
+            /* 1.05 per step, then the 0.05 of reading the loss. Time is not promised: the wait is
+             * for forward alone, and on two busy cores of an EPYC steps were as long either way, or
+             * 1.15 times as long. */
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20, .exact = true },
         },
     .accept = { { "host_sync", ANYWHERE } },
-    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of it. Copies and compute
-     * share the host's cores. */
+    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
+     * it. Copies and compute share the host's cores. */
     .tolerated_after = { { "data_loading", ANYWHERE },
                          { "launch_bound", ANYWHERE },
                          { "device_wait", WHERE_CPU_DEVICE } },

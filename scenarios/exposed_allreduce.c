@@ -43,8 +43,10 @@ const struct scenario scenario_exposed_allreduce = {
             /* Three of four buckets are sent during backward. */
             { METRIC_LATE_GRADIENT_BYTES, SHRINKS, .at_least = 2, .exact = true },
             /* On two cores, which two ranks have for computing and adding up: 1.0 to 3.7. */
-            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.2, .where = WHERE_TWO_CORES_A_RANK },
-            { METRIC_COMMUNICATION_SHARE, SHRINKS, .after_below = 0.15, .where = WHERE_TWO_CORES_A_RANK },
+            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.2,
+              .where = WHERE_TWO_CORES_A_RANK },
+            { METRIC_COMMUNICATION_SHARE, SHRINKS, .after_below = 0.15,
+              .where = WHERE_TWO_CORES_A_RANK },
             { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
         },
     .accept = { { "exposed_communication", ANYWHERE } },

@@ -15,8 +15,8 @@ const struct scenario scenario_fp32_copies = {
     .cause = "bytes are widened to fp32 on the host (ToTensor()), and copied like that",
     .fix = "copy what the data are, bytes or 16 bits, and widen and normalise on the device",
     .look = "copies of four bytes per pixel, and kernels that begin only when they have ended",
-    .cost = "normalising becomes work of the device, a single pass; gains nothing where copies are hidden "
-            "behind longer work, other than a freer bus",
+    .cost = "normalising becomes work of the device, a single pass; gains nothing where copies "
+            "are hidden behind longer work, other than a freer bus",
     .pytorch =
         {
             .before = "def load(x):  # x: bytes of pixels\n"
@@ -26,7 +26,8 @@ const struct scenario scenario_fp32_copies = {
                      "    x = x.to(device)  # bytes\n"
                      "    return (x.float() / 255).bfloat16()\n",
         },
-    .base = "model=light data=images batch=8 tokens=17 patch=8 crop=13 input=loaded transfer=inline",
+    .base = "model=light data=images batch=8 tokens=17 patch=8 crop=13 input=loaded "
+            "transfer=inline",
     .knob = "pixels",
     .before = "fp32",
     .after = "bytes",

@@ -13,7 +13,8 @@ const struct scenario scenario_fragmentation = {
     .title = "A cache of memory in pieces that do not fit",
     .group = GROUP_MEMORY,
     .symptom = "much more device memory is reserved than is ever allocated, and large batches fail",
-    .cause = "sizes vary from step to step, and blocks freed by one step are too small for the next",
+    .cause = "sizes vary from step to step, and blocks freed by one step are too small for the "
+             "next",
     .fix = "round sizes and limit splitting (PYTORCH_CUDA_ALLOC_CONF), or pad lengths to few sizes",
     .look = "total reserved against total allocated in the memory curve",
     .cost = "what is rounded up is lost within blocks, and padding is computed on; gains nothing "
@@ -41,11 +42,14 @@ const struct scenario scenario_fragmentation = {
     .expect =
         {
             /* 3.83 and 1.14 on the CPU device, in ten quick runs. */
-            { METRIC_RESERVED_RATIO, SHRINKS, .at_least = 1.7, .before_above = 2, .after_below = 1.5 },
+            { METRIC_RESERVED_RATIO, SHRINKS, .at_least = 1.7, .before_above = 2,
+              .after_below = 1.5 },
             { METRIC_MEMORY_RESERVED, SHRINKS, .at_least = 1.7 },
         },
     .accept = { { "fragmentation", ANYWHERE } },
-    /* A length that comes for the first time has products that do, too; and samples are few per launch. */
+    /* A length that comes for the first time has products that do, too; and samples are few per
+     * launch. */
     /* A model 32 wide is small for a GPU. */
-    .tolerated_after = { { "initialisation", ANYWHERE }, { "launch_bound", ANYWHERE }, { "small_kernels", WHERE_CUDA } },
+    .tolerated_after = { { "initialisation", ANYWHERE }, { "launch_bound", ANYWHERE },
+                         { "small_kernels", WHERE_CUDA } },
 };

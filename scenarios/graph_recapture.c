@@ -18,11 +18,12 @@ const struct scenario scenario_graph_recapture = {
     .group = GROUP_LAUNCHES,
     .symptom = "steps of varying length are slow although they are launched as graphs",
     .cause = "one graph is kept, and it is captured and instantiated again at each change of shape",
-    .fix = "pad to a few lengths and keep a graph for each, as torch.compile(mode=\"reduce-overhead\", "
-           "dynamic=False) does",
-    .look = "cudaStreamBeginCapture and cudaGraphInstantiate within steps, and an idle device below",
-    .cost = "each graph keeps its own arguments and work memory, and samples are padded to the next "
-            "of the few lengths; gains nothing where shapes do not change",
+    .fix = "pad to a few lengths and keep a graph for each, as "
+           "torch.compile(mode=\"reduce-overhead\", dynamic=False) does",
+    .look = "cudaStreamBeginCapture and cudaGraphInstantiate within steps, and an idle device "
+            "below",
+    .cost = "each graph keeps its own arguments and work memory, and samples are padded to the "
+            "next of the few lengths; gains nothing where shapes do not change",
     .pytorch =
         {
             .before =

@@ -12,7 +12,8 @@ const struct scenario scenario_host_clipping = {
     .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment before every update",
     .cause = "the host reads the gradients' norm (if norm > max_norm), which drains the queue",
-    .fix = "scale by min(1, max_norm / norm) on the device, as clip_grad_norm_ does; log the norm seldom",
+    .fix = "scale by min(1, max_norm / norm) on the device, as clip_grad_norm_ does; log the norm "
+           "seldom",
     .look = "a blocking copy of 4 bytes early in the optimizer phase, followed by a gap",
     .cost = "none; gains nothing where the host has no work that could overlap",
     .pytorch =
@@ -54,6 +55,7 @@ const struct scenario scenario_host_clipping = {
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
         },
     .accept = { { "host_sync", ANYWHERE } },
-    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of it. */
+    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
+     * it. */
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
 };

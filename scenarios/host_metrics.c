@@ -10,11 +10,13 @@ const struct scenario scenario_host_metrics = {
     .title = "Computing the accuracy on the host, in every step",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle for a moment after every step",
-    .cause = "the accuracy is computed on the host (sklearn, NumPy), from logits copied in every step",
+    .cause = "the accuracy is computed on the host (sklearn, NumPy), from logits copied in every "
+             "step",
     .fix = "count on the device, add up there, and read the sum at the end of the epoch",
-    .look = "blocking copies of the logits and the labels at the end of each step, followed by a gap",
-    .cost = "none for what can be counted; a metric that needs all logits (AUC) needs their memory; gains "
-            "nothing where the host has no work that could overlap",
+    .look = "blocking copies of the logits and the labels at the end of each step, followed by a "
+            "gap",
+    .cost = "none for what can be counted; a metric that needs all logits (AUC) needs their "
+            "memory; gains nothing where the host has no work that could overlap",
     .pytorch =
         {
             .before = "right = 0\n"
@@ -53,8 +55,8 @@ const struct scenario scenario_host_metrics = {
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
         },
     .accept = { { "host_sync", ANYWHERE }, { "host_round_trip", ANYWHERE } },
-    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of it. Copies and compute
-     * share the host's cores. */
+    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
+     * it. Copies and compute share the host's cores. */
     .tolerated_after = { { "data_loading", ANYWHERE },
                          { "launch_bound", ANYWHERE },
                          { "device_wait", WHERE_CPU_DEVICE } },

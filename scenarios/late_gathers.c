@@ -48,8 +48,8 @@ const struct scenario scenario_late_gathers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Only for what comes before the first block nothing has computed yet. The time depends on the cores that
-             * a rank has for both. */
+            /* Only for what comes before the first block nothing has computed yet. The time depends
+             * on the cores that a rank has for both. */
             { METRIC_LATE_PARAMETER_BYTES, SHRINKS, .at_least = 25, .exact = true },
         },
     .accept = { { "exposed_communication", ANYWHERE } },

@@ -11,9 +11,11 @@ const struct scenario scenario_launch_blocking = {
     .title = "Waiting for every kernel before the next is launched",
     .group = GROUP_SYNCS,
     .symptom = "the device is idle between all kernels, long ones too",
-    .cause = "a debugging flag that was left on (CUDA_LAUNCH_BLOCKING=1): each launch waits for its kernel",
+    .cause = "a debugging flag that was left on (CUDA_LAUNCH_BLOCKING=1): each launch waits for "
+             "its kernel",
     .fix = "unset the variable in the job script; compute-sanitizer finds bad accesses without it",
-    .look = "launch calls as long as their kernels, and no kernel that is queued before the last ends",
+    .look = "launch calls as long as their kernels, and no kernel that is queued before the last "
+            "ends",
     .cost = "errors are reported at a later call; gains little where all kernels are long",
     .pytorch =
         {
@@ -36,8 +38,8 @@ const struct scenario scenario_launch_blocking = {
         {
             /* 201 per step, then the 0.05 of reading the loss. */
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 2100 },
-            /* Five quick runs on two cores of an EPYC: 1.27 and 1.31; 14 to 23 where other programs had
-             * most of the cores, as each wait then loses its core. */
+            /* Five quick runs on two cores of an EPYC: 1.27 and 1.31; 14 to 23 where other programs
+             * had most of the cores, as each wait then loses its core. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },

@@ -37,11 +37,12 @@ const struct scenario scenario_launch_overhead = {
         {
             /* 605 per step, and 1. */
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 310 },
-            /* Ten quiet runs on two cores of an EPYC: 449 to 627; ten quick ones on another: 500 and more. */
+            /* Ten quiet runs on two cores of an EPYC: 449 to 627; ten quick ones on another: 500
+             * and more. */
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 250, .where = WHERE_CPU_DEVICE },
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 10, .where = WHERE_CUDA },
-            /* Quick runs on two cores of a Xeon: 1.39 to 2.80. The lowest came while another virtual
-             * machine slowed the kernels. */
+            /* Quick runs on two cores of a Xeon: 1.39 to 2.80. The lowest came while another
+             * virtual machine slowed the kernels. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_DEVICE },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },

@@ -19,8 +19,8 @@ const struct scenario scenario_layout_copies = {
     .cause = "q, k, v and the heads' results are transposed in memory, .contiguous()",
     .fix = "hand views with strides to fused attention, which reads heads where they are",
     .look = "split_heads and merge_heads beside attention, forward and backward",
-    .cost = "operators that insist on contiguous tensors copy anyway; .view() of a transposed result "
-            "fails, .reshape() copies",
+    .cost = "operators that insist on contiguous tensors copy anyway; .view() of a transposed "
+            "result fails, .reshape() copies",
     .pytorch =
         {
             .before = "def attention(qkv, heads):\n"
@@ -44,8 +44,8 @@ const struct scenario scenario_layout_copies = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* On the CPU device with two blocks: 104 launches per step, then 98; 1.06 for the bytes and for
-             * the activations. Time changes by less than can be measured there. */
+            /* On the CPU device with two blocks: 104 launches per step, then 98; 1.06 for the bytes
+             * and for the activations. Time changes by less than can be measured there. */
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
             { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.03, .exact = true },

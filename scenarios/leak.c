@@ -43,9 +43,10 @@ const struct scenario scenario_leak = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            { METRIC_MEMORY_GROWTH, SHRINKS, .exact = true, .before_above = 4096, .after_below = 1 },
-            /* An epoch's steps keep theirs: 1018 times as much, where the run is as long as an epoch. On
-             * very busy cores it was not: 405. */
+            { METRIC_MEMORY_GROWTH, SHRINKS, .exact = true, .before_above = 4096,
+              .after_below = 1 },
+            /* An epoch's steps keep theirs: 1018 times as much, where the run is as long as an
+             * epoch. On very busy cores it was not: 405. */
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 100 },
         },
     .accept = { { "memory_growth", ANYWHERE } },

@@ -18,7 +18,8 @@ const struct scenario scenario_loader_prefetch = {
     .cause = "a batch with a large file takes longer than the batches that are ready last",
     .fix = "prefetch more batches (DataLoader(prefetch_factor=...)), or make the files more alike",
     .look = "short data phases, and a long one every few steps, while the device is idle",
-    .cost = "host memory for the batches ahead; gains nothing where the workers are too slow on average",
+    .cost = "host memory for the batches ahead; gains nothing where the workers are too slow on "
+            "average",
     .pytorch =
         {
             .before =
@@ -43,15 +44,17 @@ const struct scenario scenario_loader_prefetch = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Ten quick runs on two busy cores of an EPYC: 3.3 to 8.6, and twice almost none left. */
+            /* Ten quick runs on two busy cores of an EPYC: 3.3 to 8.6, and twice almost none
+             * left. */
             { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.5 },
-            /* On two cores the loader has only the time that the device leaves it. Provisional: one larger
-             * machine, 16 cores with an H200, shrank it 1.57 times. */
+            /* On two cores the loader has only the time that the device leaves it. Provisional: one
+             * larger machine, 16 cores with an H200, shrank it 1.57 times. */
             { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.05, .where = WHERE_FOUR_CORES },
         },
-    /* On two cores the workers wait for the device as often as for a large file, so a trace cannot tell. */
+    /* On two cores the workers wait for the device as often as for a large file, so a trace cannot
+     * tell. */
     .accept = { { "data_jitter", WHERE_FOUR_CORES } },
-    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
-     * late now and then. */
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a
+     * batch late now and then. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
 };

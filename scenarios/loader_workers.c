@@ -40,8 +40,8 @@ const struct scenario scenario_loader_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while the virtual
-             * machine's host took a third of the cores. */
+            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while the
+             * virtual machine's host took a third of the cores. */
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },
@@ -49,7 +49,7 @@ const struct scenario scenario_loader_workers = {
               .after_below = 0.15 },
         },
     .accept = { { "data_loading", ANYWHERE } },
-    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
-     * late now and then. */
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a
+     * batch late now and then. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
 };

@@ -17,10 +17,13 @@ const struct scenario scenario_loss_scaling = {
     .title = "Asking in every step whether a gradient overflowed",
     .group = GROUP_SYNCS,
     .symptom = "training in fp16, the device is idle for a moment before every update",
-    .cause = "the host reads whether a gradient overflowed (GradScaler.step()), which drains the queue",
-    .fix = "an optimizer that reads the flag on the device (fused=True); or bf16, which needs no scaling",
+    .cause = "the host reads whether a gradient overflowed (GradScaler.step()), which drains the "
+             "queue",
+    .fix = "an optimizer that reads the flag on the device (fused=True); or bf16, which needs no "
+           "scaling",
     .look = "a blocking copy of 4 bytes early in the optimizer phase, followed by a gap",
-    .cost = "none; bf16 has 3 bits of precision less; gains nothing where the host has no work to overlap",
+    .cost = "none; bf16 has 3 bits of precision less; gains nothing where the host has no work to "
+            "overlap",
     .pytorch =
         {
             .before =
@@ -62,6 +65,7 @@ const struct scenario scenario_loss_scaling = {
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
         },
     .accept = { { "host_sync", ANYWHERE } },
-    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of it. */
+    /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
+     * it. */
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
 };

@@ -13,7 +13,8 @@ const struct scenario scenario_many_small_copies = {
     .symptom = "before each step the device idles while the host makes dozens of tiny copies",
     .cause = "each tensor of each sample is copied to the device by a call of its own",
     .fix = "collate the samples into one buffer on the host and copy that at once",
-    .look = "a row of tiny copies before each step, each with a call that is far longer than itself",
+    .look = "a row of tiny copies before each step, each with a call that is far longer than "
+            "itself",
     .cost = "a copy on the host that puts the samples together, which loader workers can do; "
             "gains little where samples are large",
     .pytorch =
@@ -39,14 +40,15 @@ const struct scenario scenario_many_small_copies = {
             /* 66 copies per step, and 1. The loss is read every 20 steps in both. */
             { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
             { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
-            /* On a CPU a copy costs what its machine's doorbell does: ten runs on two quiet cores of an EPYC (Zen 5) made
-             * the step 1.16 to 1.23 times as fast, with intervals from 1.03 on, and on busy ones, where each wait
-             * means losing the core, 6.8 to 10.8 times. */
+            /* On a CPU a copy costs what its machine's doorbell does: ten runs on two quiet cores
+             * of an EPYC (Zen 5) made the step 1.16 to 1.23 times as fast, with intervals from 1.03
+             * on, and on busy ones, where each wait means losing the core, 6.8 to 10.8 times. */
             { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CUDA },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5, .where = WHERE_CUDA },
         },
-    /* Each copy waits, so either remedy takes the bottleneck away. On two busy cores of a Xeon the step was 9.0 and
-     * 6.9 times as fast with overlapped copies, and 4.8 and 15 times with one copy. */
+    /* Each copy waits, so either remedy takes the bottleneck away. On two busy cores of a Xeon the
+     * step was 9.0 and 6.9 times as fast with overlapped copies, and 4.8 and 15 times with one
+     * copy. */
     .accept = { { "small_copies", ANYWHERE }, { "host_sync", ANYWHERE } },
     /* One copy per step is left that the host waits for. */
     .tolerated_after = { { "host_sync", ANYWHERE } },

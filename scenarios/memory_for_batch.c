@@ -14,7 +14,8 @@ const struct scenario scenario_memory_for_batch = {
     .symptom = "memory is full, and kernels are too short to keep the device busy",
     .cause = "the activations of every block are kept, so only a small micro-batch fits",
     .fix = "recompute each block in backward, and raise the micro-batch until memory is full again",
-    .look = "many short passes per update before, few long ones after, below the same line of memory",
+    .look = "many short passes per update before, few long ones after, below the same line of "
+            "memory",
     .cost = "forward is computed twice; gains nothing where the small micro-batch fills the device "
             "already, or where memory is not what limits it",
     .pytorch =
@@ -41,8 +42,8 @@ const struct scenario scenario_memory_for_batch = {
                      "    optimizer.step()\n"
                      "    optimizer.zero_grad()\n",
         },
-    .base = "model=light batch=8 accumulate=fit tokens=17 width=32 blocks=22 precision=fp32 launch=eager "
-            "memory_budget=6MiB loss_every=3",
+    .base = "model=light batch=8 accumulate=fit tokens=17 width=32 blocks=22 precision=fp32 "
+            "launch=eager memory_budget=6MiB loss_every=3",
     .knob = "checkpointing",
     .before = "none",
     .after = "block",
@@ -54,12 +55,14 @@ const struct scenario scenario_memory_for_batch = {
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 4 },
             /* Both fill the same budget, within a tenth. */
             { METRIC_MEMORY_PEAK, GROWS, .at_most = 1.1, .is_cost = true },
-            /* Recomputing costs a part of what fewer launches save. Two quiet cores of an EPYC: 1.04 to 1.36; two busy
-             * ones, on which launches take longer: 1.78 to 2.26. Not measured on a GPU. */
+            /* Recomputing costs a part of what fewer launches save. Two quiet cores of an EPYC:
+             * 1.04 to 1.36; two busy ones, on which launches take longer: 1.78 to 2.26. Not
+             * measured on a GPU. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
         },
     .accept = { { "activation_memory", ANYWHERE } },
-    /* The memory is to be full, what is launched kernel by kernel is still short, and the device's cores are shared. */
+    /* The memory is to be full, what is launched kernel by kernel is still short, and the device's
+     * cores are shared. */
     .tolerated_after = { { "activation_memory", ANYWHERE },
                          { "launch_bound", ANYWHERE },
                          { "naive_attention", ANYWHERE },

@@ -40,18 +40,19 @@ const struct scenario scenario_naive_attention = {
     .loss = LOSS_ORDER,
     .expect =
         {
-            /* On the CPU device in fp32: 2.94 for activations and 1.83 for the peak in every repetition. For time
-             * 1.07 to 1.23 on an EPYC (Zen 5) that other programs used as well; on an older one (Zen 4) 1.05 where
-             * nobody else used the memory (15 pairs, 1.00 to 1.23), and 1.33 where others did. So what is promised
-             * is that it is faster at all. Not measured yet with AMX, whose products in bf16 are so fast that the
-             * rest decides. */
+            /* On the CPU device in fp32: 2.94 for activations and 1.83 for the peak in every
+             * repetition. For time 1.07 to 1.23 on an EPYC (Zen 5) that other programs used as
+             * well; on an older one (Zen 4) 1.05 where nobody else used the memory (15 pairs, 1.00
+             * to 1.23), and 1.33 where others did. So what is promised is that it is faster at all.
+             * Not measured yet with AMX, whose products in bf16 are so fast that the rest
+             * decides. */
             { METRIC_ACTIVATION_PEAK,
               SHRINKS,
               .at_least = 2,
               .where = WHERE_CPU_DEVICE,
               .exact = true },
-            /* There heads are 64 wide, not 32, so that there are half as many scores: 1.77 by arithmetic and on
-             * the CPU device with such heads. */
+            /* There heads are 64 wide, not 32, so that there are half as many scores: 1.77 by
+             * arithmetic and on the CPU device with such heads. */
             { METRIC_ACTIVATION_PEAK,
               SHRINKS,
               .at_least = 1.6,

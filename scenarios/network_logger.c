@@ -14,9 +14,11 @@ const struct scenario scenario_network_logger = {
     .symptom = "the device is idle after every step, for as long as a service takes to answer",
     .cause = "a callback posts metrics to a tracker over the network, and waits for the answer",
     .fix = "leave the metrics in a bounded queue, and let a thread post all that are waiting",
-    .look = "a gap behind the optimizer, as long in every step, in which the host is in a callback and on no core",
+    .look = "a gap behind the optimizer, as long in every step, in which the host is in a "
+            "callback and on no core",
     .cost = "what is still in the queue is lost if the process is killed; gains nothing where the "
-            "client of the service has a thread of its own, as most have for scalars, or where it posts seldom",
+            "client of the service has a thread of its own, as most have for scalars, or where it "
+            "posts seldom",
     .pytorch =
         {
             .before = "for inputs, labels in loader:\n"
@@ -35,7 +37,8 @@ const struct scenario scenario_network_logger = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99, .after_below = 0.01 },
+            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
+              .after_below = 0.01 },
             /* Two quick runs on two very busy cores of an EPYC: 937 and more, and 2.47 and 2.53. */
             { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },

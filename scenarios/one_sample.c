@@ -12,10 +12,13 @@ const struct scenario scenario_one_sample = {
     .title = "Comparing one run with one run",
     .group = GROUP_MEASURING,
     .symptom = "a change that gained 3% gains nothing, or costs 4%, when it is measured again",
-    .cause = "one number per side: it has the noise of its moment in it, and nothing says how much that is",
-    .fix = "measure both sides in pairs, in turns, and call a difference only if the interval of the ratios rules out none",
+    .cause = "one number per side: it has the noise of its moment in it, and nothing says how "
+             "much that is",
+    .fix = "measure both sides in pairs, in turns, and call a difference only if the interval of "
+           "the ratios rules out none",
     .look = "the spread of single steps, beside the difference that is called",
-    .cost = "more runs; and a difference that is smaller than the interval is not seen, however real",
+    .cost = "more runs; and a difference that is smaller than the interval is not seen, however "
+            "real",
     .pytorch =
         {
             .before = "seconds = []\n"
@@ -45,9 +48,12 @@ const struct scenario scenario_one_sample = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Quick runs on two very busy cores of an EPYC: 0.82. Pairs: at most 2.1% by chance, and of a window of few comparisons mostly none. */
-            { METRIC_FALSE_CALLS, SHRINKS, .at_least = 4, .before_above = 0.25, .after_below = 0.15, .where = WHERE_CPU_DEVICE },
-            { METRIC_FALSE_CALLS, SHRINKS, .at_least = 2, .after_below = 0.15, .where = WHERE_CUDA },
+            /* Quick runs on two very busy cores of an EPYC: 0.82. Pairs: at most 2.1% by chance,
+             * and of a window of few comparisons mostly none. */
+            { METRIC_FALSE_CALLS, SHRINKS, .at_least = 4, .before_above = 0.25, .after_below = 0.15,
+              .where = WHERE_CPU_DEVICE },
+            { METRIC_FALSE_CALLS, SHRINKS, .at_least = 2, .after_below = 0.15,
+              .where = WHERE_CUDA },
         },
     /* The step is the same, and nothing is wrong with it: no finding is accepted. */
     .tolerated_after = { { "naive_attention", ANYWHERE }, { "device_wait", WHERE_CPU_DEVICE } },

@@ -20,8 +20,8 @@ const struct scenario scenario_padding = {
     .group = GROUP_DATA,
     .symptom = "the device is busy, yet real tokens per second are far below what it computes",
     .cause = "batches in random order: one long sample pads all others to its length",
-    .fix = "batch samples of similar length (group_by_length, a bucket sampler), or pack them without "
-           "padding",
+    .fix = "batch samples of similar length (group_by_length, a bucket sampler), or pack them "
+           "without padding",
     .look = "tokens and padded tokens of each step; the rows of matrix products",
     .cost = "samples of a batch are less random, as they are alike in length; gains nothing "
             "where all are equally long",
@@ -58,7 +58,8 @@ const struct scenario scenario_padding = {
     .expect =
         {
             /* 0.35 to 0.36 and 0.13, depending on which updates a window holds. */
-            { METRIC_PADDING_SHARE, SHRINKS, .at_least = 2, .before_above = 0.3, .after_below = 0.18 },
+            { METRIC_PADDING_SHARE, SHRINKS, .at_least = 2, .before_above = 0.3,
+              .after_below = 0.18 },
             /* 1.36 by the count of tokens. Nine quick runs on two busy cores of an EPYC: 1.25
              * to 1.37. */
             { METRIC_TOKENS_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },

@@ -19,8 +19,8 @@ const struct scenario scenario_pipeline_bubble = {
     .cause = "one micro-batch per step is in one part of the model at a time",
     .fix = "cut the batch into micro-batches, four times as many as ranks or more",
     .look = "long kernels that receive, on one rank while the other one computes",
-    .cost = "kernels of a smaller micro-batch, which use a device less well, and as many launches more; "
-            "gains little where these cost what the bubble did",
+    .cost = "kernels of a smaller micro-batch, which use a device less well, and as many launches "
+            "more; gains little where these cost what the bubble did",
     .pytorch =
         {
             .before = "from torch.distributed.pipelining import (\n"
@@ -55,8 +55,10 @@ const struct scenario scenario_pipeline_bubble = {
     .expect =
         {
             /* (p - 1) / (m + p - 1): of two ranks a half, and a ninth; of eight 7/8, and 7/15. */
-            { METRIC_PIPELINE_IDLE, SHRINKS, .at_least = 1.8, .exact = true, .before_above = 0.499 },
-            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.5, .where = WHERE_TWO_CORES_A_RANK },
+            { METRIC_PIPELINE_IDLE, SHRINKS, .at_least = 1.8, .exact = true,
+              .before_above = 0.499 },
+            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.5,
+              .where = WHERE_TWO_CORES_A_RANK },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_TWO_CORES_A_RANK },
         },
     .accept = { { "pipeline_bubble", ANYWHERE } },

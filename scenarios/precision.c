@@ -32,8 +32,8 @@ const struct scenario scenario_precision = {
             "    optimizer.step()\n"
             "    optimizer.zero_grad()\n",
         },
-    /* Fewer blocks than the role has, since each gains the same, and short steps alternate more often in a
-     * window. With 24 seeds the losses differed by at most 0.7%. */
+    /* Fewer blocks than the role has, since each gains the same, and short steps alternate more
+     * often in a window. With 24 seeds the losses differed by at most 0.7%. */
     .base = "model=heavy blocks=2 loss_every=6",
     .knob = "precision",
     .before = "fp32",
@@ -42,8 +42,8 @@ const struct scenario scenario_precision = {
     .expect =
         {
             { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
-            /* Forty quick runs of four blocks on two cores with AMX: 1.40 to 1.54. The products take less
-             * than half the time; other kernels are a third of the step. */
+            /* Forty quick runs of four blocks on two cores with AMX: 1.40 to 1.54. The products
+             * take less than half the time; other kernels are a third of the step. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_BF16_UNITS },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA_BF16_UNITS },
         },

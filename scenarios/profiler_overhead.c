@@ -10,11 +10,14 @@ const struct scenario scenario_profiler_overhead = {
     .name = "profiler_overhead",
     .title = "Taking times from a run that a profiler records",
     .group = GROUP_MEASURING,
-    .symptom = "steps take longer in the trace than without it, and the device waits for launches more",
-    .cause = "the profiler records each operator with its call stack (with_stack=True), in the thread that launches",
+    .symptom = "steps take longer in the trace than without it, and the device waits for launches "
+               "more",
+    .cause = "the profiler records each operator with its call stack (with_stack=True), in the "
+             "thread that launches",
     .fix = "time steps without the profiler, and use traces for shares; stacks only to find a line",
     .look = "the step in the trace beside the step without it; gaps between short kernels",
-    .cost = "one more run; where the device sets the pace the profiler costs little, and times from a trace are nearly right",
+    .cost = "one more run; where the device sets the pace the profiler costs little, and times "
+            "from a trace are nearly right",
     .pytorch =
         {
             .before = "with torch.profiler.profile(with_stack=True):\n"
@@ -40,8 +43,8 @@ const struct scenario scenario_profiler_overhead = {
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2 },
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
         },
-    /* In the trace the device waits for launches, which the profiler made slow. No row says so, as in traces of PyTorch:
-     * no finding is accepted. */
+    /* In the trace the device waits for launches, which the profiler made slow. No row says so, as
+     * in traces of PyTorch: no finding is accepted. */
     .tolerated_after = { { "launch_bound", ANYWHERE },
                          { "unfused_ops", ANYWHERE },
                          { "device_wait", WHERE_CPU_DEVICE } },

@@ -17,8 +17,8 @@ const struct scenario scenario_replicated_state = {
     .cause = "each rank updates all parameters, so it keeps both running means of all of them",
     .fix = "let each rank keep and update a part (ZeroRedundancyOptimizer, fully_shard)",
     .look = "the optimizer's part of the memory curve, which is the same for any number of ranks",
-    .cost = "all wait for each other's parameters after the update, and for the norm; gains nothing "
-            "where memory is free",
+    .cost = "all wait for each other's parameters after the update, and for the norm; gains "
+            "nothing where memory is free",
     .pytorch =
         {
             .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
@@ -48,9 +48,11 @@ const struct scenario scenario_replicated_state = {
         {
             { METRIC_OPTIMIZER_STATE, SHRINKS, .at_least = 1.9, .exact = true },
             { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
-            { METRIC_STEP_TIME, GROWS, .at_most = 1.25, .is_cost = true, .where = WHERE_TWO_CORES_A_RANK },
+            { METRIC_STEP_TIME, GROWS, .at_most = 1.25, .is_cost = true,
+              .where = WHERE_TWO_CORES_A_RANK },
         },
     .accept = { { "replicated_state", ANYWHERE } },
-    /* The parameters come back when there is nothing to compute, and micro-batches are as small as before. */
+    /* The parameters come back when there is nothing to compute, and micro-batches are as small as
+     * before. */
     .tolerated_after = { { "exposed_communication", ANYWHERE }, { "small_kernels", ANYWHERE } },
 };

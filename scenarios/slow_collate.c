@@ -15,7 +15,8 @@ const struct scenario scenario_slow_collate = {
     .cause = "the thread that queues the device's work decodes the files that the workers read",
     .fix = "decode, pad and collate in the workers (in the dataset, or DataLoader(collate_fn=...))",
     .look = "a long data phase before each forward, although workers are there",
-    .cost = "host memory for the decoded batches ahead; gains nothing where the workers are busy already",
+    .cost = "host memory for the decoded batches ahead; gains nothing where the workers are busy "
+            "already",
     .pytorch =
         {
             .before =
@@ -46,17 +47,17 @@ const struct scenario scenario_slow_collate = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Ten quiet runs on two cores of an EPYC: 2.3 to 3.3; on busy cores 2.1 to 14. All batches are late
-             * before. */
+            /* Ten quiet runs on two cores of an EPYC: 2.3 to 3.3; on busy cores 2.1 to 14. All
+             * batches are late before. */
             { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.45, .before_above = 0.99 },
-            /* The same runs: 3.1 to 4.3, on busy cores 2.0 to 8.4; and 1.6 to 1.8. Where other programs take the
-             * cores, the workers' time is the loop's. */
+            /* The same runs: 3.1 to 4.3, on busy cores 2.0 to 8.4; and 1.6 to 1.8. Where other
+             * programs take the cores, the workers' time is the loop's. */
             { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.9 },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
             { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "data_loading", ANYWHERE } },
-    /* Both variants read the loss on every step. A device that shares the workers' cores makes a batch
-     * late now and then. */
+    /* Both variants read the loss on every step. A device that shares the workers' cores makes a
+     * batch late now and then. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "data_jitter", WHERE_CPU_DEVICE } },
 };

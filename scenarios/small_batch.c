@@ -11,7 +11,8 @@ const struct scenario scenario_small_batch = {
     .title = "Feeding the device one sample at a time",
     .group = GROUP_LAUNCHES,
     .symptom = "thousands of short kernels per update, and a device that is mostly idle",
-    .cause = "64 micro-batches of 1 sample instead of 1 batch of 64: launching takes longer than the work",
+    .cause = "64 micro-batches of 1 sample instead of 1 batch of 64: launching takes longer than "
+             "the work",
     .fix = "enlarge the micro-batch until memory is nearly full; accumulate only beyond that",
     .look = "the same short kernels again and again within one step",
     .cost = "activation memory grows with the batch; gains nothing where kernels already fill the "
@@ -48,5 +49,6 @@ const struct scenario scenario_small_batch = {
             { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 32 },
         },
     .accept = { { "small_kernels", ANYWHERE }, { "launch_bound", ANYWHERE } },
-    .tolerated_after = { { "launch_bound", WHERE_CUDA } }, /* the other half: 201 launches for 0.3 ms of kernels */
+    /* The other half: 201 launches for 0.3 ms of kernels. */
+    .tolerated_after = { { "launch_bound", WHERE_CUDA } },
 };

@@ -11,7 +11,8 @@ const struct scenario scenario_small_buckets = {
     .title = "Sending each tensor's gradients alone",
     .group = GROUP_RANKS,
     .symptom = "all devices communicate for long, though the gradients are few megabytes",
-    .cause = "each tensor's gradients are a message of their own, and each message has a fixed time",
+    .cause = "each tensor's gradients are a message of their own, and each message has a fixed "
+             "time",
     .fix = "send them in buckets of many tensors: 25 MB, or more on many ranks",
     .look = "a row of short all-reduce kernels, as many as the model has tensors",
     .cost = "a bucket is sent only when its last gradient is there, so very large ones overlap "
@@ -43,8 +44,9 @@ const struct scenario scenario_small_buckets = {
             { METRIC_COLLECTIVES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
             { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
         },
-    /* Between processes of one machine a message takes a microsecond of its own, and what costs is that the ranks
-     * wait for each other at each: the trace shows communication that nothing hides. */
+    /* Between processes of one machine a message takes a microsecond of its own, and what costs is
+     * that the ranks wait for each other at each: the trace shows communication that nothing
+     * hides. */
     .accept = { { "small_messages", ANYWHERE }, { "exposed_communication", WHERE_CPU_DEVICE } },
     .tolerated_after = { { "exposed_communication", WHERE_CPU_DEVICE },
                          { "launch_bound", ANYWHERE } },

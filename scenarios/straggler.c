@@ -46,5 +46,6 @@ const struct scenario scenario_straggler = {
         },
     .accept = { { "straggler", ANYWHERE } },
     /* The step that is left is short, and on a CPU half of it is launching. */
-    .tolerated_after = { { "exposed_communication", ANYWHERE }, { "launch_bound", WHERE_CPU_DEVICE } },
+    .tolerated_after = { { "exposed_communication", ANYWHERE },
+                         { "launch_bound", WHERE_CPU_DEVICE } },
 };

@@ -14,7 +14,8 @@ const struct scenario scenario_strict_fp32 = {
     .cause = "products are computed in strict fp32, which the matrix units cannot do",
     .fix = "allow tf32 (torch.set_float32_matmul_precision(\"high\")), or train in bf16",
     .look = "the names of the matrix kernels: sgemm before, tf32 (s1688) after",
-    .cost = "factors are rounded to 10 bits of mantissa; gains nothing where products are a small part",
+    .cost = "factors are rounded to 10 bits of mantissa; gains nothing where products are a small "
+            "part",
     .pytorch =
         {
             .before =
@@ -34,7 +35,8 @@ const struct scenario scenario_strict_fp32 = {
     .loss = LOSS_16_BIT,
     .expect =
         {
-            /* By the peaks of an H200, which no run has confirmed: 67 TFLOPS in fp32, 494 in tf32. */
+            /* By the peaks of an H200, which no run has confirmed: 67 TFLOPS in fp32, 494 in
+             * tf32. */
             { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5 },
         },
     .accept = { { "fp32_matmul", ANYWHERE } },

@@ -13,9 +13,11 @@ const struct scenario scenario_too_many_workers = {
     .symptom = "now and then a launch takes many times as long as the others, and step times vary",
     .cause = "the thread that launches shares its core with loader workers",
     .fix = "one worker per core or fewer (num_workers), of the cores that the process may use",
-    .look = "single launch calls of milliseconds among those of microseconds, at no particular kernel",
+    .look = "single launch calls of milliseconds among those of microseconds, at no particular "
+            "kernel",
     .group = GROUP_DATA,
-    .cost = "none; where workers wait for a slow disk or network, more of them than cores are of use",
+    .cost = "none; where workers wait for a slow disk or network, more of them than cores are of "
+            "use",
     .pytorch =
         {
             .before =
@@ -27,8 +29,8 @@ const struct scenario scenario_too_many_workers = {
                 "loader = DataLoader(dataset, batch_size=8,\n"
                 "                    num_workers=cores)\n",
         },
-    .base = "model=balanced batch=16 blocks=6 input=decoded prefetch=1 launch=eager jpeg_pixels=1024 "
-            "jpeg_scaling=after_decoding",
+    .base = "model=balanced batch=16 blocks=6 input=decoded prefetch=1 launch=eager "
+            "jpeg_pixels=1024 jpeg_scaling=after_decoding",
     .knob = "workers",
     .before = "8xcores",
     .after = "cores",
@@ -38,8 +40,9 @@ const struct scenario scenario_too_many_workers = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Beside an H200, on 16 cores that are all busy decoding: 4.5 with 64 samples and 12 blocks, which take too long
-             * to warm up. These were not measured. The step takes as long as decoding on all cores. */
+            /* Beside an H200, on 16 cores that are all busy decoding: 4.5 with 64 samples and 12
+             * blocks, which take too long to warm up. These were not measured. The step takes as
+             * long as decoding on all cores. */
             { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
         },
     .accept = { { "oversubscribed_host", ANYWHERE } },

@@ -18,7 +18,8 @@ const struct scenario scenario_unfused_elementwise = {
     .cause = "bias, GELU, residual and norm each read and write whole tensors",
     .fix = "fuse them with each other (torch.compile, fused modules, the epilogues of cuBLASLt)",
     .look = "bias_add, gelu and residual_add between the matrix products",
-    .cost = "torch.compile takes minutes at first, and again for new shapes; gains little where products fill the step",
+    .cost = "torch.compile takes minutes at first, and again for new shapes; gains little where "
+            "products fill the step",
     .pytorch =
         {
             .before =

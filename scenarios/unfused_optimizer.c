@@ -48,7 +48,8 @@ const struct scenario scenario_unfused_optimizer = {
             { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 1.3 },
         },
     .accept = { { "optimizer_overhead", ANYWHERE }, { "launch_bound", WHERE_CUDA } },
-    /* So small a model cannot fill a GPU, whatever its optimizer does; with one sample per step, a fused optimizer
-     * still takes up to a third of the step on a CPU. */
-    .tolerated_after = { { "launch_bound", WHERE_CUDA }, { "optimizer_overhead", WHERE_CPU_DEVICE } },
+    /* So small a model cannot fill a GPU, whatever its optimizer does; with one sample per step, a
+     * fused optimizer still takes up to a third of the step on a CPU. */
+    .tolerated_after = { { "launch_bound", WHERE_CUDA },
+                         { "optimizer_overhead", WHERE_CPU_DEVICE } },
 };

@@ -10,14 +10,15 @@ const struct scenario scenario_unsynchronised_timer = {
     .name = "unsynchronised_timer",
     .title = "Reading the clock before the device has done the work",
     .group = GROUP_MEASURING,
-    .symptom = "a step is reported as faster than the hardware: more FLOP/s than the peak, and epochs "
-               "that take longer than their steps",
+    .symptom = "a step is reported as faster than the hardware: more FLOP/s than the peak, and "
+               "epochs that take longer than their steps",
     .cause = "the clock is read when the step is queued, not when the device has done it",
-    .fix = "wait for the device before each reading (torch.cuda.synchronize()), or let it time itself "
-           "(torch.cuda.Event)",
+    .fix = "wait for the device before each reading (torch.cuda.synchronize()), or let it time "
+           "itself (torch.cuda.Event)",
     .look = "kernels that begin when the reading is over",
-    .cost = "each wait drains the queue: wait once before and once after many steps, and not at all "
-            "where nobody looks; readings over many steps that end with loss.item() are right anyway",
+    .cost = "each wait drains the queue: wait once before and once after many steps, and not at "
+            "all where nobody looks; readings over many steps that end with loss.item() are right "
+            "anyway",
     .pytorch =
         {
             .before = "for inputs, labels in loader:\n"
@@ -38,8 +39,9 @@ const struct scenario scenario_unsynchronised_timer = {
     .loss = LOSS_IDENTICAL,
     .expect =
         {
-            /* Queueing a graph takes some us on the host, however long it runs. On two very busy cores of an EPYC: 75 to
-             * 1466. A window of many steps may fill a GPU's queue, and then queueing waits. */
+            /* Queueing a graph takes some us on the host, however long it runs. On two very busy
+             * cores of an EPYC: 75 to 1466. A window of many steps may fill a GPU's queue, and then
+             * queueing waits. */
             { METRIC_REPORTED_OVER_TRUE, GROWS, .at_least = 5, .after_below = 1.1 },
             { METRIC_REPORTED_STEP_TIME, GROWS, .at_least = 5 },
         },

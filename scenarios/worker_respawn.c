@@ -20,8 +20,8 @@ const struct scenario scenario_worker_respawn = {
     .cause = "the workers end with the epoch, and new ones begin with an empty queue",
     .fix = "keep the workers from epoch to epoch (DataLoader(persistent_workers=True))",
     .look = "a long data phase before the first step of an epoch, and short ones before the others",
-    .cost = "the workers, and the batches that they hold, stay in host memory between the epochs; gains "
-            "little where an epoch is long",
+    .cost = "the workers, and the batches that they hold, stay in host memory between the epochs; "
+            "gains little where an epoch is long",
     .pytorch =
         {
             .before =
@@ -49,9 +49,9 @@ const struct scenario scenario_worker_respawn = {
         {
             /* Two per core and epoch, which has 16 steps. Starving workers are replaced once. */
             { METRIC_WORKERS_STARTED, SHRINKS, .before_above = 0.2, .after_below = 0.1 },
-            /* On two cores of an EPYC 1 to 11 ms per step, and then 8 to 40 ns, which is a reading of the clock:
-             * 35,000 to 75,000 in ten quiet runs. On two cores of a Xeon a batch is late now and then: 6 and more in
-             * nine quiet runs. */
+            /* On two cores of an EPYC 1 to 11 ms per step, and then 8 to 40 ns, which is a reading
+             * of the clock: 35,000 to 75,000 in ten quiet runs. On two cores of a Xeon a batch is
+             * late now and then: 6 and more in nine quiet runs. */
             { METRIC_EPOCH_WAIT, SHRINKS, .at_least = 3 },
         },
     .accept = { { "epoch_gap", ANYWHERE } },

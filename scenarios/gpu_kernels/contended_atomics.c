@@ -15,8 +15,10 @@ const struct kernel_lesson kernel_lesson_contended_atomics = {
     .name = "contended_atomics",
     .title = "Every thread adds to one address",
     .symptom = "the kernel takes longer the more threads it has, and L2 has one busy slice",
-    .cause = "atomic operations on one address are done one after the other, and each thread has one",
-    .fix = "add up in a warp (__shfl_xor_sync), then in the block (shared memory), and let a block add once",
+    .cause = "atomic operations on one address are done one after the other, and each thread has "
+             "one",
+    .fix = "add up in a warp (__shfl_xor_sync), then in the block (shared memory), and let a "
+           "block add once",
     .look = "atomic operations on one word: as many as threads, where as many as blocks would do",
     .cost = "some shared memory and a barrier; sums of floats depend on the order in either case",
     .section = "MemoryWorkloadAnalysis_Tables",
@@ -24,7 +26,8 @@ const struct kernel_lesson kernel_lesson_contended_atomics = {
               "float sum = block_sum(in[i]);\n"
               "if (threadIdx.x == 0)\n"
               "    atomicAdd(total, sum);\n" },
-    .triton = { "tl.atomic_add(total + tl.zeros_like(i), x)\n", "tl.atomic_add(total, tl.sum(x))\n" },
+    .triton = { "tl.atomic_add(total + tl.zeros_like(i), x)\n",
+                "tl.atomic_add(total, tl.sum(x))\n" },
     .pytorch = { "total.index_add_(0, torch.zeros_like(i), x)\n", "total += x.sum()\n" },
     .launches = { LAUNCH("each thread adds"), LAUNCH("each block adds"), LAUNCH("each warp adds") },
     .foretold = {

@@ -26,9 +26,11 @@ const struct kernel_lesson kernel_lesson_divergent_branches = {
     .title = "Lanes of one warp on both sides of a branch",
     .symptom = "instructions are issued without a pause, and half of the lanes do nothing in each",
     .cause = "the branch depends on the lane: the warp executes both sides, one after the other",
-    .fix = "let the branch depend on the warp or the block (sort the work by kind), or give each thread one of each kind",
+    .fix = "let the branch depend on the warp or the block (sort the work by kind), or give each "
+           "thread one of each kind",
     .look = "active threads per warp: close to 16 in both sides of the branch",
-    .cost = "sorting costs a pass of its own; short sides are predicated by the compiler and cost little as they are",
+    .cost = "sorting costs a pass of its own; short sides are predicated by the compiler and cost "
+            "little as they are",
     .section = "WarpStateStats",
     .rule = "ThreadDivergence",
     .cuda = { "if (i % 2 == 0)\n"

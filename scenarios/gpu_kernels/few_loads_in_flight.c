@@ -18,7 +18,8 @@ const struct kernel_lesson kernel_lesson_few_loads_in_flight = {
     .title = "Waiting for each load before the next",
     .symptom = "neither memory nor arithmetic is busy: warps wait for what they have asked for",
     .cause = "a loop uses what it loads at once, so that a warp has one load on its way at a time",
-    .fix = "ask for several before the first is used: unroll, or copy ahead (cp.async, TMA); or have more warps",
+    .fix = "ask for several before the first is used: unroll, or copy ahead (cp.async, TMA); or "
+           "have more warps",
     .look = "the stall \"long scoreboard\" at the line that uses what was loaded",
     .cost = "registers for what is on its way",
     .section = "WarpStateStats",

@@ -23,17 +23,20 @@ const struct kernel_lesson kernel_lesson_low_occupancy = {
     .name = "low_occupancy",
     .title = "A few blocks that take all shared memory",
     .symptom = "few warps are resident, and the scheduler often finds none that is ready",
-    .cause = "each block takes shared memory for the largest case, so that few blocks fit on a multiprocessor",
-    .fix = "take what the case at hand needs (dynamic shared memory), or let larger blocks share it",
+    .cause = "each block takes shared memory for the largest case, so that few blocks fit on a "
+             "multiprocessor",
+    .fix = "take what the case at hand needs (dynamic shared memory), or let larger blocks share "
+           "it",
     .look = "theoretical occupancy, and its limit: shared memory",
-    .cost = "none where the memory was not used; elsewhere less of it means less reuse, and many kernels are fastest at "
-            "low occupancy with much work per thread",
+    .cost = "none where the memory was not used; elsewhere less of it means less reuse, and many "
+            "kernels are fastest at low occupancy with much work per thread",
     .section = "Occupancy",
     .rule = "TheoreticalOccupancy",
     .cuda = { "__shared__ float values[10240];\n", "__shared__ float values[128];\n" },
     .triton = { "kernel[grid](x, BLOCK=128, num_stages=8)\n",
                 "kernel[grid](x, BLOCK=128, num_stages=3)\n" },
-    .pytorch = { .instead = "the libraries choose; torch.compile(mode=\"max-autotune\") tries several sizes" },
+    .pytorch = { .instead = "the libraries choose; torch.compile(mode=\"max-autotune\") tries "
+                            "several sizes" },
     .launches = { LAUNCH("40 KiB per block"), LAUNCH("512 bytes per block") },
     .foretold = {
         { KERNEL_COUNT_RESIDENT_WARPS,

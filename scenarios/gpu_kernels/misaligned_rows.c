@@ -23,11 +23,14 @@ enum { ALIGNED = LANES * FLOAT / SECTOR, IN_A_SECTOR = SECTOR / FLOAT };
 const struct kernel_lesson kernel_lesson_misaligned_rows = {
     .name = "misaligned_rows",
     .title = "Rows that begin inside a sector",
-    .symptom = "lanes have neighbouring addresses, and yet a fifth more sectors are touched than needed",
-    .cause = "a row's length is no multiple of 8 floats, so that rows begin anywhere in a sector of 32 bytes",
+    .symptom = "lanes have neighbouring addresses, and yet a fifth more sectors are touched than "
+               "needed",
+    .cause = "a row's length is no multiple of 8 floats, so that rows begin anywhere in a sector "
+             "of 32 bytes",
     .fix = "pad the rows: a pitch that is a multiple of 32 bytes (cudaMallocPitch takes more)",
     .look = "sectors per request: close to 5, where 4 hold what a warp of floats wants",
-    .cost = "the padding's memory; caches may hide the fifth sector where the next request wants it too",
+    .cost = "the padding's memory; caches may hide the fifth sector where the next request wants "
+            "it too",
     .section = "MemoryWorkloadAnalysis_Tables",
     .rule = "MemoryCacheAccessPattern",
     .cuda = { "const float *row = matrix + y * 129;\n", "const float *row = matrix + y * 136;\n" },

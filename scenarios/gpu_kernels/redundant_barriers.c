@@ -23,7 +23,8 @@ const struct kernel_lesson kernel_lesson_redundant_barriers = {
     .cause = "__syncthreads() stands where only the lanes of one warp exchange",
     .fix = "__syncwarp(), or an exchange between lanes without shared memory",
     .look = "the stall \"barrier\" at lines whose shared memory belongs to one warp",
-    .cost = "none; but which warp uses which word must be certain, and compute-sanitizer --tool racecheck checks it",
+    .cost = "none; but which warp uses which word must be certain, and compute-sanitizer --tool "
+            "racecheck checks it",
     .section = "WarpStateStats",
     .rule = "CPIStall",
     .cuda = { "values[threadIdx.x] = x;\n"
@@ -32,10 +33,12 @@ const struct kernel_lesson kernel_lesson_redundant_barriers = {
               "values[threadIdx.x] = x;\n"
               "__syncwarp();\n"
               "x += values[neighbour];\n" },
-    .triton = { .instead = "the compiler places barriers, and leaves out those that a layout does not need" },
+    .triton = { .instead = "the compiler places barriers, and leaves out those that a layout "
+                           "does not need" },
     .pytorch = { .instead = "no operator has barriers of its own" },
     .launches = { LAUNCH("__syncthreads()"), LAUNCH("__syncwarp()") },
     .foretold = {
-        { KERNEL_COUNT_NEEDLESS_BARRIERS, ON_ALL(BLOCKS * ROUNDS * BARRIERS_OF_A_ROUND), ON_ALL(0) },
+        { KERNEL_COUNT_NEEDLESS_BARRIERS, ON_ALL(BLOCKS * ROUNDS * BARRIERS_OF_A_ROUND),
+          ON_ALL(0) },
     },
 };

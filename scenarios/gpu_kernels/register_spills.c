@@ -29,10 +29,12 @@ const struct kernel_lesson kernel_lesson_register_spills = {
     .name = "register_spills",
     .title = "A thread's values in memory instead of registers",
     .symptom = "a kernel that loads little moves many bytes through L1 and L2",
-    .cause = "an array is indexed by what is known only at run time, or more values are alive than there are registers: "
-             "they lie in local memory",
-    .fix = "unroll, so that each index is a constant; a launch bound that leaves more registers; fewer values at a time",
-    .look = "local memory: loads and stores where the source has none; ptxas -v: bytes of stack frame and of spills",
+    .cause = "an array is indexed by what is known only at run time, or more values are alive "
+             "than there are registers: they lie in local memory",
+    .fix = "unroll, so that each index is a constant; a launch bound that leaves more registers; "
+           "fewer values at a time",
+    .look = "local memory: loads and stores where the source has none; ptxas -v: bytes of stack "
+            "frame and of spills",
     .cost = "unrolled loops are longer, and more registers per thread leave room for fewer warps",
     .section = "MemoryWorkloadAnalysis_Tables",
     .cuda = { "for (int step = 0; step < steps; step++)\n"
@@ -43,12 +45,16 @@ const struct kernel_lesson kernel_lesson_register_spills = {
               "        sum = sum * 0.5f + weight[n];\n" },
     .triton = { "y = kernel[grid](x, BLOCK=16384, num_warps=4)\n",
                 "y = kernel[grid](x, BLOCK=2048, num_warps=8)\n" },
-    .pytorch = { .instead = "no operator indexes registers; a kernel of torch.compile that spills is tuned like Triton's" },
-    .launches = { LAUNCH("weight[step % 48]"), LAUNCH("weight[0 .. 47]"), LAUNCH("at most 32 registers") },
+    .pytorch = { .instead = "no operator indexes registers; a kernel of torch.compile that "
+                            "spills is tuned like Triton's" },
+    .launches = { LAUNCH("weight[step % 48]"), LAUNCH("weight[0 .. 47]"),
+                  LAUNCH("at most 32 registers") },
     .foretold = {
         /* Each thread stores its weights once, and loads one in every step. */
-        { KERNEL_COUNT_LOCAL_BYTES, ON_ALL(BLOCKS * THREADS * (WEIGHTS + STEPS) * FLOAT), ON_ALL(0) },
-        { KERNEL_COUNT_SPILLED_BYTES, ON_ALL(0), ON_ALL(0), .between = ON_ALL((FEWEST + MOST) / 2.0),
+        { KERNEL_COUNT_LOCAL_BYTES, ON_ALL(BLOCKS * THREADS * (WEIGHTS + STEPS) * FLOAT),
+          ON_ALL(0) },
+        { KERNEL_COUNT_SPILLED_BYTES, ON_ALL(0), ON_ALL(0),
+          .between = ON_ALL((FEWEST + MOST) / 2.0),
           .within = (double)(MOST - FEWEST) / (MOST + FEWEST) },
     },
 };

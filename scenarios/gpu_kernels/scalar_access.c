@@ -20,10 +20,12 @@ const struct kernel_lesson kernel_lesson_scalar_access = {
     .name = "scalar_access",
     .title = "Loading 4 bytes a lane where 16 would do",
     .symptom = "the queue of the load and store unit is full, and memory is not",
-    .cause = "each float is a load of its own: four requests, addresses and instructions for what one could ask",
+    .cause = "each float is a load of its own: four requests, addresses and instructions for what "
+             "one could ask",
     .fix = "load and store float4 (16 bytes a lane), from addresses that are multiples of 16",
     .look = "requests: four times as many as needed, of 4 sectors each instead of 16",
-    .cost = "rows must begin at multiples of 16 bytes, and what is left of a row takes a loop of its own",
+    .cost = "rows must begin at multiples of 16 bytes, and what is left of a row takes a loop of "
+            "its own",
     .section = "WarpStateStats",
     .rule = "CPIStall",
     .cuda = { "for (int n = 0; n < 4; n++) {\n"
@@ -32,10 +34,11 @@ const struct kernel_lesson kernel_lesson_scalar_access = {
               "}\n",
               "float4 x = ((const float4 *)in)[i];\n"
               "((float4 *)out)[i] = make_float4(...);\n" },
-    .triton = { .instead = "tl.load() of a block does it, if the block has 4 numbers per thread and the compiler knows "
-                           "that they begin at a multiple of 16 bytes (tl.multiple_of, tl.max_contiguous)" },
-    .pytorch = { .instead = "its element-wise kernels do it, except for tensors that are not contiguous or begin at odd "
-                            "places" },
+    .triton = { .instead = "tl.load() of a block does it, if the block has 4 numbers per thread "
+                           "and the compiler knows that they begin at a multiple of 16 bytes "
+                           "(tl.multiple_of, tl.max_contiguous)" },
+    .pytorch = { .instead = "its element-wise kernels do it, except for tensors that are not "
+                            "contiguous or begin at odd places" },
     .launches = { LAUNCH("float"), LAUNCH("float4") },
     .foretold = {
         { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(WARPS * EACH), ON_ALL(WARPS) },

@@ -30,10 +30,12 @@ const struct kernel_lesson kernel_lesson_serial_reduction = {
     .title = "One thread that adds up what the block has",
     .symptom = "the block's other warps wait or have ended, while one lane goes round a loop",
     .cause = "thread 0 adds the block's numbers one after the other",
-    .fix = "a tree in shared memory, or, without its barriers, exchanges between lanes (__shfl_xor_sync: 5 steps for 32 numbers), then a word per warp in shared memory; "
-           "or cub::BlockReduce",
+    .fix = "a tree in shared memory, or, without its barriers, exchanges between lanes "
+           "(__shfl_xor_sync: 5 steps for 32 numbers), then a word per warp in shared memory; or "
+           "cub::BlockReduce",
     .look = "active threads per warp: 1 in the loop",
-    .cost = "the numbers are added in another order, so that sums of floats may differ in the last digits",
+    .cost = "the numbers are added in another order, so that sums of floats may differ in the "
+            "last digits",
     .section = "WarpStateStats",
     .rule = "ThreadDivergence",
     .cuda = { "if (threadIdx.x == 0)\n"

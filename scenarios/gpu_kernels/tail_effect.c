@@ -35,9 +35,10 @@ const struct kernel_lesson kernel_lesson_tail_effect = {
     .name = "tail_effect",
     .title = "A few blocks more than the GPU holds",
     .symptom = "most of the GPU is idle in the second half of the kernel",
-    .cause = "the grid is a few blocks more than a wave, and the blocks that are left take as long as the wave did",
-    .fix = "smaller blocks of work, so that the last wave is short; or as many blocks as the GPU holds, each of which "
-           "goes on with the next tile when it is done",
+    .cause = "the grid is a few blocks more than a wave, and the blocks that are left take as "
+             "long as the wave did",
+    .fix = "smaller blocks of work, so that the last wave is short; or as many blocks as the GPU "
+           "holds, each of which goes on with the next tile when it is done",
     .look = "waves per multiprocessor: slightly above a whole number, and a small one",
     .cost = "what a block does once, such as filling a table, is done more often",
     .section = "LaunchStats",
@@ -48,7 +49,8 @@ const struct kernel_lesson kernel_lesson_tail_effect = {
                 "kernel[(triton.cdiv(n, 1024),)](x, BLOCK=1024)\n" },
     .pytorch = { "y = linear(x)  # 133 tiles on 132 multiprocessors\n",
                  "y = linear(x)  # a batch that fills whole waves\n" },
-    .launches = { LAUNCH("4 tiles per block", BLOCKS, TILES), LAUNCH("a tile per block", SMALLER, 1) },
+    .launches = { LAUNCH("4 tiles per block", BLOCKS, TILES),
+                  LAUNCH("a tile per block", SMALLER, 1) },
     .foretold = {
         { KERNEL_COUNT_WAVES, BY_ARCH(WAVES), BY_ARCH(WAVES_OF_SMALLER) },
         { KERNEL_COUNT_WAVE_USE, BY_ARCH(USE), BY_ARCH(USE_OF_SMALLER) },

@@ -19,11 +19,14 @@ enum { PACKS = (LENGTH + EACH - 1) / EACH, PADDED = PACKS * EACH };
 const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
     .name = "tensor_core_shapes",
     .title = "16-bit rows whose length is no multiple of 8",
-    .symptom = "a product in 16 bits is far from the peak, and the tensor cores' pipe is hardly used",
-    .cause = "rows begin at any even address, so that the library's kernels for tensor cores, which load 16 bytes at a "
-             "time, do not fit",
-    .fix = "pad sizes to multiples of 8, better 64: the vocabulary, the hidden size, the batch of a last step",
-    .look = "the name of the kernel (align1 or align2 in it, or no tensor cores), and loads of 2 bytes per lane",
+    .symptom = "a product in 16 bits is far from the peak, and the tensor cores' pipe is hardly "
+               "used",
+    .cause = "rows begin at any even address, so that the library's kernels for tensor cores, "
+             "which load 16 bytes at a time, do not fit",
+    .fix = "pad sizes to multiples of 8, better 64: the vocabulary, the hidden size, the batch of "
+           "a last step",
+    .look = "the name of the kernel (align1 or align2 in it, or no tensor cores), and loads of 2 "
+            "bytes per lane",
     .cost = "the padding's memory and arithmetic: 7 columns of 1001 here",
     .section = "ComputeWorkloadAnalysis",
     .rule = "HighPipeUtilization",

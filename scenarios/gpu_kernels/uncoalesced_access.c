@@ -25,9 +25,10 @@ const struct kernel_lesson kernel_lesson_uncoalesced_access = {
     .name = "uncoalesced_access",
     .title = "Lanes that read down a column",
     .symptom = "memory is busy, and an eighth of the bytes that it moves are used",
-    .cause = "neighbouring lanes are a row apart, so that each one's number is in a sector of its own",
-    .fix = "let neighbouring lanes have neighbouring addresses: the fastest index is the thread's x; "
-           "or turn the matrix round in shared memory",
+    .cause = "neighbouring lanes are a row apart, so that each one's number is in a sector of its "
+             "own",
+    .fix = "let neighbouring lanes have neighbouring addresses: the fastest index is the thread's "
+           "x; or turn the matrix round in shared memory",
     .look = "sectors per request: 32, where 4 hold what a warp of floats wants",
     .cost = "none where only the order of the threads changes; a layout that suits one kernel may "
             "not suit the next",
