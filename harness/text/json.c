@@ -74,6 +74,15 @@ void json_known_number(struct json *json, cJSON *to, const char *name, double va
         json_number(json, to, name, value);
 }
 
+void json_exact_number(struct json *json, cJSON *to, const char *name, double value)
+{
+    char digits[40] = "null";
+
+    if (isfinite(value))
+        snprintf(digits, sizeof digits, "%.17g", value);
+    add(json, to, name, cJSON_CreateRaw(digits));
+}
+
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value)
 {
     char digits[24];

@@ -31,6 +31,9 @@ void json_number(struct json *json, cJSON *to, const char *name, double value);
 /* The same, but a value that is not finite is left out. */
 void json_known_number(struct json *json, cJSON *to, const char *name, double value);
 
+/* With 17 digits, which read as the same double; cJSON's own may differ in the last bit. */
+void json_exact_number(struct json *json, cJSON *to, const char *name, double value);
+
 void json_integer(struct json *json, cJSON *to, const char *name, int64_t value); /* exact */
 void json_unsigned(struct json *json, cJSON *to, const char *name, uint64_t value);
 

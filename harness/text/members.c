@@ -1,3 +1,6 @@
+/* Each call looks which way it goes: it adds a member to the object, or finds it there, checks it,
+ * and takes its value. Checks remember the first fault instead of returning it, so that lists of
+ * members need no error path. */
 #include "harness/text/members.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 
 static void fault(struct members *members, const char *name, const char *what)
 {
-    if (members->fault[0] == '\0')
+    if (members->fault[0] == '\0' && !members->is_lenient)
         snprintf(members->fault, sizeof members->fault, "its member %s %s", name, what);
 }
 
@@ -25,12 +28,54 @@ static const cJSON *find_member(struct members *members, const char *name)
     return item;
 }
 
+bool member_is_there(const struct members *members, const char *name)
+{
+    return !members->reading || cJSON_GetObjectItemCaseSensitive(members->object, name) != NULL;
+}
+
+/* Writing needs no changes, but one list goes both ways, so it gets a struct that it could change.
+ */
+static void *changeable(const void *object)
+{
+    return (void *)(uintptr_t)object;
+}
+
+void members_write(struct json *json, cJSON *object, member_list *list, const void *from)
+{
+    struct members members = { .reading = false, .json = json, .object = object };
+
+    list(&members, changeable(from));
+}
+
+static bool read_members(const cJSON *object, struct arena *arena, member_list *list, void *to,
+                         bool is_lenient)
+{
+    struct members members = {
+        .reading = true, .is_lenient = is_lenient, .object = changeable(object), .arena = arena
+    };
+
+    list(&members, to);
+    return members.fault[0] == '\0';
+}
+
+bool members_read(const cJSON *object, struct arena *arena, member_list *list, void *to)
+{
+    return read_members(object, arena, list, to, false);
+}
+
+void members_read_leniently(const cJSON *object, struct arena *arena, member_list *list, void *to)
+{
+    read_members(object, arena, list, to, true);
+}
+
+/* --- One value --- */
+
 void member_bool(struct members *members, const char *name, bool *value)
 {
     const cJSON *item;
 
     if (!members->reading) {
-        json_bool(&members->json, members->object, name, *value);
+        json_bool(members->json, members->object, name, *value);
         return;
     }
     item = find_member(members, name);
@@ -60,15 +105,16 @@ static void put_integer(struct members *members, cJSON *to, const char *name, in
 {
     char text[24];
 
-    if (fabs((double)value) < EXACT_MOST) {
-        json_integer(&members->json, to, name, value);
+    if (!members->is_exact || fabs((double)value) < EXACT_MOST) {
+        json_integer(members->json, to, name, value);
         return;
     }
     snprintf(text, sizeof text, "%" PRId64, value);
-    json_text(&members->json, to, name, text);
+    json_text(members->json, to, name, text);
 }
 
-void member_integer(struct members *members, const char *name, int64_t *value)
+void member_integer(struct members *members, const char *name, int64_t *value, int64_t least,
+                    int64_t most)
 {
     const cJSON *item;
     int64_t number;
@@ -78,26 +124,76 @@ void member_integer(struct members *members, const char *name, int64_t *value)
         return;
     }
     item = find_member(members, name);
-    if (item != NULL && take_integer(item, &number))
-        *value = number;
-    else if (item != NULL)
+    if (item == NULL)
+        return;
+    if (!take_integer(item, &number))
         fault(members, name, "is no whole number");
+    else if (number < least || number > most)
+        fault(members, name, "is out of its range");
+    else
+        *value = number;
+}
+
+void member_any(struct members *members, const char *name, int64_t *value)
+{
+    member_integer(members, name, value, INT64_MIN, INT64_MAX);
+}
+
+void member_count(struct members *members, const char *name, int64_t *value)
+{
+    member_integer(members, name, value, 0, INT64_MAX);
 }
 
 void member_int(struct members *members, const char *name, int *value, int least, int most)
 {
     int64_t number = *value;
 
-    member_integer(members, name, &number);
-    if (number < least || number > most)
-        fault(members, name, "is out of its range");
-    else
+    member_integer(members, name, &number, least, most);
+    if (members->reading)
         *value = (int)number;
+}
+
+static bool take_unsigned(const cJSON *item, uint64_t *value)
+{
+    int64_t number;
+    char *end;
+
+    if (cJSON_IsString(item) && item->valuestring[0] >= '0' && item->valuestring[0] <= '9') {
+        errno = 0;
+        *value = strtoull(item->valuestring, &end, 10);
+        return errno == 0 && *end == '\0';
+    }
+    if (!take_integer(item, &number) || number < 0)
+        return false;
+    *value = (uint64_t)number;
+    return true;
+}
+
+void member_unsigned(struct members *members, const char *name, uint64_t *value)
+{
+    const cJSON *item;
+    uint64_t number;
+    char text[24];
+
+    if (!members->reading && members->is_exact && (double)*value >= EXACT_MOST) {
+        snprintf(text, sizeof text, "%" PRIu64, *value);
+        json_text(members->json, members->object, name, text);
+        return;
+    }
+    if (!members->reading) {
+        json_unsigned(members->json, members->object, name, *value);
+        return;
+    }
+    item = find_member(members, name);
+    if (item != NULL && take_unsigned(item, &number))
+        *value = number;
+    else if (item != NULL)
+        fault(members, name, "is no whole number from 0");
 }
 
 static bool take_number(const cJSON *item, double *value)
 {
-    if (cJSON_IsNumber(item))
+    if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
         *value = item->valuedouble;
     else if (cJSON_IsNull(item))
         *value = NAN;
@@ -106,20 +202,12 @@ static bool take_number(const cJSON *item, double *value)
     return true;
 }
 
-/* With all digits, which cJSON's own numbers do not have. */
 static void put_number(struct members *members, cJSON *to, const char *name, double value)
 {
-    char text[40] = "null";
-    cJSON *item;
-
-    if (isfinite(value))
-        snprintf(text, sizeof text, "%.17g", value);
-    item = cJSON_CreateRaw(text);
-    if (item == NULL ||
-        !(name != NULL ? cJSON_AddItemToObject(to, name, item) : cJSON_AddItemToArray(to, item))) {
-        cJSON_Delete(item);
-        members->json.out_of_memory = true;
-    }
+    if (members->is_exact)
+        json_exact_number(members->json, to, name, value);
+    else
+        json_number(members->json, to, name, value);
 }
 
 void member_number(struct members *members, const char *name, double *value)
@@ -131,8 +219,20 @@ void member_number(struct members *members, const char *name, double *value)
         return;
     }
     item = find_member(members, name);
-    if (item != NULL && !take_number(item, value))
+    if (item != NULL && take_number(item, value))
+        return;
+    if (item != NULL)
         fault(members, name, "is no number");
+    if (members->is_lenient)
+        *value = NAN;
+}
+
+void member_known_number(struct members *members, const char *name, double *value)
+{
+    if (!member_is_there(members, name))
+        *value = NAN;
+    else if (members->reading || isfinite(*value))
+        member_number(members, name, value);
 }
 
 void member_text(struct members *members, const char *name, char *text, size_t size)
@@ -140,7 +240,7 @@ void member_text(struct members *members, const char *name, char *text, size_t s
     const cJSON *item;
 
     if (!members->reading) {
-        json_text(&members->json, members->object, name, text);
+        json_text(members->json, members->object, name, text);
         return;
     }
     item = find_member(members, name);
@@ -152,27 +252,46 @@ void member_text(struct members *members, const char *name, char *text, size_t s
         memcpy(text, item->valuestring, strlen(item->valuestring) + 1);
 }
 
+static const char *keep_text(struct members *members, const char *text)
+{
+    size_t length = strlen(text);
+
+    return memcpy(arena_alloc(members->arena, (int64_t)length + 1, 1), text, length);
+}
+
 void member_string(struct members *members, const char *name, const char **text)
 {
     const cJSON *item;
-    size_t length;
-    char *copy;
 
     if (!members->reading) {
-        json_text(&members->json, members->object, name, *text);
+        json_text(members->json, members->object, name, *text);
         return;
     }
     item = find_member(members, name);
-    if (item == NULL || cJSON_IsNull(item))
-        return;
-    if (!cJSON_IsString(item)) {
+    if (item != NULL && cJSON_IsString(item))
+        *text = keep_text(members, item->valuestring);
+    else if (item != NULL && !cJSON_IsNull(item))
         fault(members, name, "is no text");
+}
+
+void member_word(struct members *members, const char *name, int *value, const char *const *words,
+                 int count)
+{
+    const cJSON *item;
+
+    if (!members->reading) {
+        json_text(members->json, members->object, name, words[*value]);
         return;
     }
-    length = strlen(item->valuestring);
-    copy = arena_alloc(members->arena, (int64_t)length + 1, 1);
-    memcpy(copy, item->valuestring, length);
-    *text = copy;
+    item = find_member(members, name);
+    if (item == NULL)
+        return;
+    for (int i = 0; cJSON_IsString(item) && i < count; i++)
+        if (strcmp(item->valuestring, words[i]) == 0) {
+            *value = i;
+            return;
+        }
+    fault(members, name, "is none of its words");
 }
 
 /* --- Arrays --- */
@@ -188,64 +307,8 @@ static const cJSON *array_of(struct members *members, const char *name, int64_t 
     return NULL;
 }
 
-void member_integers(struct members *members, const char *name, int64_t *values, int64_t count)
-{
-    const cJSON *array;
-    cJSON *to;
-    int64_t i = 0;
-
-    if (!members->reading) {
-        to = json_array(&members->json, members->object, name);
-        for (; i < count; i++) put_integer(members, to, NULL, values[i]);
-        return;
-    }
-    array = array_of(members, name, count);
-    for (const cJSON *item = array != NULL ? array->child : NULL; item != NULL; item = item->next)
-        if (!take_integer(item, &values[i++]))
-            fault(members, name, "has what is no whole number");
-}
-
-void member_numbers(struct members *members, const char *name, double *values, int64_t count)
-{
-    const cJSON *array;
-    cJSON *to;
-    int64_t i = 0;
-
-    if (!members->reading) {
-        to = json_array(&members->json, members->object, name);
-        for (; i < count; i++) put_number(members, to, NULL, values[i]);
-        return;
-    }
-    array = array_of(members, name, count);
-    for (const cJSON *item = array != NULL ? array->child : NULL; item != NULL; item = item->next)
-        if (!take_number(item, &values[i++]))
-            fault(members, name, "has what is no number");
-}
-
-/* --- Objects --- */
-
-static void go_through(struct members *members, cJSON *inner, member_list *list, void *object)
-{
-    cJSON *outer = members->object;
-
-    members->object = inner;
-    list(members, object);
-    members->object = outer;
-}
-
-void member_object(struct members *members, const char *name, member_list *list, void *object)
-{
-    cJSON *inner = members->reading ? cJSON_GetObjectItemCaseSensitive(members->object, name)
-                                    : json_object(&members->json, members->object, name);
-
-    if (members->reading && !cJSON_IsObject(inner))
-        fault(members, name, "is missing, or no object");
-    else
-        go_through(members, inner, list, object);
-}
-
-/* The array that is read, and its length; NULL: it is not there, or has none. */
-static cJSON *take_rows(struct members *members, const char *name, int64_t most, int64_t *count)
+/* The first item of an array, and their number; NULL: it is not there, or has none. */
+static cJSON *take_array(struct members *members, const char *name, int64_t most, int64_t *count)
 {
     const cJSON *array = find_member(members, name);
 
@@ -257,22 +320,153 @@ static cJSON *take_rows(struct members *members, const char *name, int64_t most,
     return *count > 0 ? array->child : NULL;
 }
 
-void *member_rows(struct members *members, const char *name, void *rows, int64_t *count,
-                  size_t size, int64_t most, member_list *list)
+static void integers(struct members *members, const char *name, int64_t *values, int64_t count,
+                     int64_t least)
 {
-    cJSON *array;
+    const cJSON *array;
+    cJSON *to;
 
     if (!members->reading) {
-        array = json_array(&members->json, members->object, name);
-        for (int64_t i = 0; i < *count; i++)
-            go_through(members, json_object(&members->json, array, NULL), list,
-                       (char *)rows + (size_t)i * size);
-        return rows;
+        to = json_array(members->json, members->object, name);
+        for (int64_t i = 0; i < count; i++) put_integer(members, to, NULL, values[i]);
+        return;
     }
-    array = take_rows(members, name, most, count);
+    array = array_of(members, name, count);
+    for (const cJSON *item = array != NULL ? array->child : NULL; item != NULL; item = item->next) {
+        int64_t number = 0;
+        if (!take_integer(item, &number))
+            fault(members, name, "has what is no whole number");
+        else if (number < least)
+            fault(members, name, "has what is out of its range");
+        else
+            *values = number;
+        values++;
+    }
+}
+
+void member_integers(struct members *members, const char *name, int64_t *values, int64_t count)
+{
+    integers(members, name, values, count, INT64_MIN);
+}
+
+void member_counts(struct members *members, const char *name, int64_t *values, int64_t count)
+{
+    integers(members, name, values, count, 0);
+}
+
+static void take_numbers(struct members *members, const char *name, double *values,
+                         const cJSON *item)
+{
+    for (; item != NULL; item = item->next, values++)
+        if (!take_number(item, values)) {
+            fault(members, name, "has what is no number");
+            *values = NAN;
+        }
+}
+
+void member_numbers(struct members *members, const char *name, double *values, int64_t count)
+{
+    const cJSON *array;
+    cJSON *to;
+
+    if (!members->reading) {
+        to = json_array(members->json, members->object, name);
+        for (int64_t i = 0; i < count; i++) put_number(members, to, NULL, values[i]);
+        return;
+    }
+    array = array_of(members, name, count);
+    if (array != NULL)
+        take_numbers(members, name, values, array->child);
+}
+
+void member_series(struct members *members, const char *name, double **values, int64_t *count,
+                   int64_t most, int digits)
+{
+    const cJSON *item;
+
+    if (!members->reading) {
+        json_numbers(members->json, members->object, name, *values, *count, digits);
+        return;
+    }
+    item = take_array(members, name, most, count);
+    *values = ARENA_NEW(members->arena, double, *count);
+    take_numbers(members, name, *values, item);
+}
+
+void member_strings(struct members *members, const char *name, const char *const **texts,
+                    int64_t *count, int64_t most)
+{
+    const cJSON *item;
+    const char **kept;
+    cJSON *to;
+
+    if (!members->reading) {
+        to = json_array(members->json, members->object, name);
+        for (int64_t i = 0; i < *count; i++) json_text(members->json, to, NULL, (*texts)[i]);
+        return;
+    }
+    item = take_array(members, name, most, count);
+    *texts = kept = ARENA_NEW(members->arena, const char *, *count);
+    for (int64_t i = 0; item != NULL; item = item->next, i++) {
+        if (!cJSON_IsString(item))
+            fault(members, name, "has what is no text");
+        kept[i] = keep_text(members, cJSON_IsString(item) ? item->valuestring : "");
+    }
+}
+
+/* --- Objects --- */
+
+static void go_through(struct members *members, cJSON *inner, member_list *list, const void *object)
+{
+    cJSON *outer = members->object;
+
+    members->object = inner;
+    list(members, changeable(object));
+    members->object = outer;
+}
+
+void member_object(struct members *members, const char *name, member_list *list, const void *object)
+{
+    cJSON *inner = members->reading ? cJSON_GetObjectItemCaseSensitive(members->object, name)
+                                    : json_object(members->json, members->object, name);
+
+    if (members->reading && !cJSON_IsObject(inner))
+        fault(members, name, "is missing, or no object");
+    else
+        go_through(members, inner, list, object);
+}
+
+void member_known_object(struct members *members, const char *name, member_list *list,
+                         const void *object, bool *is_known)
+{
+    const cJSON *item;
+
+    if (members->reading) {
+        item = cJSON_GetObjectItemCaseSensitive(members->object, name);
+        *is_known = item != NULL && !cJSON_IsNull(item);
+    }
+    if (*is_known)
+        member_object(members, name, list, object);
+    else if (!members->reading)
+        json_text(members->json, members->object, name, NULL);
+}
+
+void *member_rows(struct members *members, const char *name, const void *rows, int64_t *count,
+                  size_t size, int64_t most, member_list *list)
+{
+    cJSON *item;
+
+    if (!members->reading) {
+        item = json_array(members->json, members->object, name);
+        for (int64_t i = 0; i < *count; i++)
+            go_through(members, json_object(members->json, item, NULL), list,
+                       (const char *)rows + (size_t)i * size);
+        return changeable(rows);
+    }
+    item = take_array(members, name, most, count);
     if (rows == NULL)
         rows = arena_alloc(members->arena, *count, size);
-    for (int64_t i = 0; array != NULL; array = array->next, i++)
-        go_through(members, array, list, (char *)rows + (size_t)i * size);
-    return rows;
+    for (int64_t i = 0; item != NULL; item = item->next, i++)
+        go_through(members, item, list, (const char *)rows + (size_t)i * size);
+    return changeable(rows);
 }

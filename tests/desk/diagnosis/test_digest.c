@@ -1,11 +1,13 @@
 /* Digests that are damaged are refused with a reason, whatever is wrong, and a whole one gives back
  * what it was made of. */
 #include "harness/base/random.h"
+#include "harness/base/rows.h"
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,12 +124,47 @@ static void damage_is_refused_or_harmless(void **state)
     found_forget(&found);
 }
 
+/* A count or a duration below 0, or a window that ends before it begins. */
+static void what_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        const char *member, *value, *fault;
+    } rows[] = {
+        { "\"idle\":{\"start_ns\":", "99999999", "end_ns" },
+        { "\"paced_ns\":", "\"1\"", "paced_ns" },
+        { "\"events\":", "-", "events" },
+        { "\"busy_ns\":", "-", "busy_ns" },
+        { "\"every\":", "-", "every" },
+    };
+    char *line, *changed, fault[64];
+    struct found found = make(&line);
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct rank_record record;
+        struct findings findings;
+        const char *at = strstr(line, rows[i].member), *number;
+        assert_non_null(at);
+        number = at + strlen(rows[i].member);
+        changed = calloc(strlen(line) + 32, 1);
+        snprintf(changed, strlen(line) + 32, "%.*s%s%s", (int)(number - line), line, rows[i].value,
+                 rows[i].value[0] == '"' ? strchr(number, ',') : number);
+        assert_int_equal(read_line(&found, changed, &record, &findings), STATUS_BAD_INPUT);
+        snprintf(fault, sizeof fault, "its member %s is ", rows[i].fault);
+        assert_non_null(strstr(status_last()->text, fault));
+        free(changed);
+    }
+    free(line);
+    found_forget(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_digest_gives_back_what_it_was_made_of),
         cmocka_unit_test(every_collective_that_is_left_out_is_counted),
         cmocka_unit_test(damage_is_refused_or_harmless),
+        cmocka_unit_test(what_cannot_be_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@ static void put(struct members *members, struct digest *digest)
     struct trace_head head = { digest->trace,
                                range != 0 ? trace_file_name(digest->trace, range) : NULL };
 
-    json_integer(&members->json, members->object, SCHEMA_NAME, DIGEST_SCHEMA);
+    json_integer(members->json, members->object, SCHEMA_NAME, DIGEST_SCHEMA);
     member_object(members, "head", trace_head_fields, &head);
     member_object(members, "record", record_fields, &digest->record);
     member_object(members, "summary", summary_fields, digest->summary);
@@ -29,14 +29,14 @@ static void put(struct members *members, struct digest *digest)
 enum status digest_write(char **line, struct digest *digest)
 {
     enum status status = STATUS_OK;
-    struct members members = { .reading = false };
+    struct json json = { .out_of_memory = false };
+    cJSON *root = json_object(&json, NULL, NULL);
+    struct members members = { .is_exact = true, .json = &json, .object = root };
     char *text = NULL;
 
     *line = NULL;
-    members.object = json_object(&members.json, NULL, NULL);
-    cJSON *root = members.object;
     put(&members, digest);
-    if (!members.json.out_of_memory)
+    if (!json.out_of_memory)
         text = cJSON_PrintUnformatted(root);
     if (text == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory left to write a digest");

@@ -8,10 +8,10 @@ static void device_fields(struct members *members, void *object)
 {
     struct event_device *device = object;
 
-    member_integer(members, "id", &device->id);
+    member_any(members, "id", &device->id);
     member_text(members, "name", device->name, sizeof device->name);
-    member_integer(members, "memory", &device->memory_bytes);
-    member_integer(members, "budget", &device->memory_budget_bytes);
+    member_any(members, "memory", &device->memory_bytes);
+    member_any(members, "budget", &device->memory_budget_bytes);
     member_int(members, "host_cores", &device->host_cores, -1, 1 << 20);
     member_int(members, "shares_host_cores", &device->shares_host_cores, -1, 1);
 }
@@ -21,10 +21,10 @@ static void damage_fields(struct members *members, struct trace_file *trace)
     bool foreign = trace->event_count == 0 && trace->frame_count == 0 &&
                    trace->other_count > trace->name_count;
 
-    member_integer(members, "dropped", &trace->dropped_count);
-    member_integer(members, "stray", &trace->stray_count);
-    member_integer(members, "bad", &trace->bad_count);
-    member_integer(members, "bad_at", &trace->bad_offset);
+    member_count(members, "dropped", &trace->dropped_count);
+    member_count(members, "stray", &trace->stray_count);
+    member_count(members, "bad", &trace->bad_count);
+    member_any(members, "bad_at", &trace->bad_offset);
     member_text(members, "bad_reason", trace->bad_reason, sizeof trace->bad_reason);
     member_bool(members, "partial", &trace->partial);
     member_text(members, "partial_reason", trace->partial_reason, sizeof trace->partial_reason);
@@ -40,13 +40,13 @@ void trace_head_fields(struct members *members, void *object)
     int64_t *events = members->reading ? &trace->digest_events : &trace->event_count;
     int64_t devices = trace->device_count;
 
-    member_integer(members, "rank", &trace->rank);
-    member_integer(members, "world_size", &trace->world_size);
-    member_integer(members, "events", events);
-    member_integer(members, "text_bytes", &trace->text_bytes);
-    member_integer(members, "base_ns", &trace->base_ns);
-    member_integer(members, "cost_steps", &trace->cost.steps);
-    member_integer(members, "cost_windows", &trace->cost.windows);
+    member_any(members, "rank", &trace->rank);
+    member_any(members, "world_size", &trace->world_size);
+    member_count(members, "events", events);
+    member_count(members, "text_bytes", &trace->text_bytes);
+    member_any(members, "base_ns", &trace->base_ns);
+    member_count(members, "cost_steps", &trace->cost.steps);
+    member_count(members, "cost_windows", &trace->cost.windows);
     member_number(members, "cost_step_ns", &trace->cost.step_ns);
     member_number(members, "cost_traced_step_ns", &trace->cost.traced_step_ns);
     member_number(members, "cost_spread", &trace->cost.spread);
@@ -66,7 +66,7 @@ static void sound_row_fields(struct members *members, void *object)
 {
     struct sound_row *row = object;
 
-    member_integer(members, "count", &row->count);
+    member_count(members, "count", &row->count);
     MEMBER_ENUM(members, "trust", &row->trust, enum trust, TRUST_LITTLE + 1);
     member_text(members, "found", row->found, sizeof row->found);
     member_text(members, "mended", row->mended, sizeof row->mended);
@@ -86,46 +86,46 @@ static void usage_fields(struct members *members, void *object)
 {
     struct usage *usage = object;
 
-    member_integer(members, "work", &usage->work_count);
-    member_integer(members, "start_ns", &usage->start_ns);
-    member_integer(members, "end_ns", &usage->end_ns);
-    member_integer(members, "span_ns", &usage->span_ns);
-    member_integer(members, "busy_ns", &usage->busy_ns);
-    member_integer(members, "idle_ns", &usage->idle_ns);
-    member_integers(members, "causes_ns", usage->idle_cause_ns, IDLE_CAUSE_COUNT);
-    member_integer(members, "kernel_ns", &usage->kernel_ns);
-    member_integers(members, "kinds_ns", usage->kind_ns, WORK_KIND_COUNT);
-    member_integer(members, "memory_ns", &usage->memory_ns);
-    member_integer(members, "overlap_ns", &usage->communication_overlap_ns);
-    member_integer(members, "exposed_ns", &usage->communication_exposed_ns);
-    member_integer(members, "copy_exposed_ns", &usage->copy_exposed_ns);
-    member_integer(members, "memory_exposed_ns", &usage->memory_exposed_ns);
+    member_count(members, "work", &usage->work_count);
+    member_any(members, "start_ns", &usage->start_ns);
+    member_integer(members, "end_ns", &usage->end_ns, usage->start_ns, INT64_MAX);
+    member_count(members, "span_ns", &usage->span_ns);
+    member_count(members, "busy_ns", &usage->busy_ns);
+    member_count(members, "idle_ns", &usage->idle_ns);
+    member_counts(members, "causes_ns", usage->idle_cause_ns, IDLE_CAUSE_COUNT);
+    member_count(members, "kernel_ns", &usage->kernel_ns);
+    member_counts(members, "kinds_ns", usage->kind_ns, WORK_KIND_COUNT);
+    member_count(members, "memory_ns", &usage->memory_ns);
+    member_count(members, "overlap_ns", &usage->communication_overlap_ns);
+    member_count(members, "exposed_ns", &usage->communication_exposed_ns);
+    member_count(members, "copy_exposed_ns", &usage->copy_exposed_ns);
+    member_count(members, "memory_exposed_ns", &usage->memory_exposed_ns);
 }
 
 static void track_fields(struct members *members, void *object)
 {
     struct track_usage *track = object;
 
-    member_integer(members, "device", &track->device);
-    member_integer(members, "stream", &track->stream);
+    member_any(members, "device", &track->device);
+    member_any(members, "stream", &track->stream);
     member_object(members, "usage", usage_fields, &track->usage);
 }
 
 static void timeline_fields(struct members *members, struct timeline *timeline)
 {
-    member_integer(members, "work", &timeline->work_count);
+    member_count(members, "work", &timeline->work_count);
     member_bool(members, "host_alone", &timeline->host_alone);
     member_object(members, "all", usage_fields, &timeline->all);
-    timeline->devices = member_rows(members, "devices", timeline->devices, &timeline->device_count,
-                                    sizeof *timeline->devices, TRACKS_MOST, track_fields);
+    MEMBER_ROWS(members, "devices", &timeline->devices, &timeline->device_count, TRACKS_MOST,
+                track_fields);
 }
 
 static void step_fields(struct members *members, void *object)
 {
     struct step *step = object;
 
-    member_integer(members, "n", &step->number);
-    member_integer(members, "ns", &step->duration_ns);
+    member_any(members, "n", &step->number);
+    member_count(members, "ns", &step->duration_ns);
 }
 
 static void steps_fields(struct members *members, void *object)
@@ -135,24 +135,23 @@ static void steps_fields(struct members *members, void *object)
     member_number(members, "mean_ns", &steps->mean_ns);
     member_number(members, "median_ns", &steps->median_ns);
     member_numbers(members, "part_ns", steps->mean_part_ns, STEP_PART_COUNT);
-    member_integer(members, "min_ns", &steps->min_ns);
-    member_integer(members, "max_ns", &steps->max_ns);
+    member_count(members, "min_ns", &steps->min_ns);
+    member_count(members, "max_ns", &steps->max_ns);
     member_string(members, "region", &steps->region);
     member_string(members, "anchor", &steps->anchor);
-    steps->items = member_rows(members, "items", steps->items, &steps->count, sizeof *steps->items,
-                               STEPS_MOST, step_fields);
+    MEMBER_ROWS(members, "items", &steps->items, &steps->count, STEPS_MOST, step_fields);
 }
 
 static void launches_fields(struct members *members, void *object)
 {
     struct launches *launches = object;
 
-    member_integer(members, "count", &launches->count);
-    member_integer(members, "host_ns", &launches->host_ns);
-    member_integer(members, "delay_ns", &launches->delay_ns);
-    member_integer(members, "delay_max_ns", &launches->delay_max_ns);
-    member_integer(members, "short", &launches->short_count);
-    member_integer(members, "queue_max", &launches->queue_max);
+    member_count(members, "count", &launches->count);
+    member_count(members, "host_ns", &launches->host_ns);
+    member_any(members, "delay_ns", &launches->delay_ns);
+    member_any(members, "delay_max_ns", &launches->delay_max_ns);
+    member_count(members, "short", &launches->short_count);
+    member_count(members, "queue_max", &launches->queue_max);
 }
 
 struct seen_phase {
@@ -194,12 +193,12 @@ static void messages_fields(struct members *members, void *object)
             numbers[i * SUM + 1] = sums[which][i].sized_count;
             numbers[i * SUM + 2] = sums[which][i].bytes;
         }
-        member_integers(members, names[which], numbers, MESSAGE_COUNT * SUM);
+        member_counts(members, names[which], numbers, MESSAGE_COUNT * SUM);
         for (int i = 0; i < MESSAGE_COUNT; i++)
             sums[which][i] = (struct message_sum){ numbers[i * SUM], numbers[i * SUM + 1],
                                                    numbers[i * SUM + 2] };
     }
-    member_integer(members, "backward_ns", &messages->backward_ns);
+    member_count(members, "backward_ns", &messages->backward_ns);
     member_number(members, "fixed_ns", &messages->fixed_ns);
     member_number(members, "shortest_ns", &messages->shortest_ns);
 }
@@ -208,19 +207,19 @@ static void idle_fields(struct members *members, void *object)
 {
     struct idle *idle = object;
 
-    member_integer(members, "start_ns", &idle->start_ns);
-    member_integer(members, "end_ns", &idle->end_ns);
-    member_integer(members, "busy_ns", &idle->busy_ns);
+    member_any(members, "start_ns", &idle->start_ns);
+    member_integer(members, "end_ns", &idle->end_ns, idle->start_ns, INT64_MAX);
+    member_count(members, "busy_ns", &idle->busy_ns);
     member_number(members, "paced_ns", &idle->paced_ns);
-    member_integer(members, "late_ns", &idle->late_ns);
-    member_integer(members, "idle_ns", &idle->all.idle_ns);
-    member_integer(members, "queued_ns", &idle->all.queued_ns);
-    member_integer(members, "stalled_ns", &idle->all.stalled_ns);
-    member_integer(members, "unknown_ns", &idle->all.unknown_ns);
-    member_integers(members, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
-    member_integers(members, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
-    member_integer(members, "drained", &idle->all.drained_count);
-    member_integer(members, "longest_ns", &idle->all.longest_ns);
+    member_count(members, "late_ns", &idle->late_ns);
+    member_count(members, "idle_ns", &idle->all.idle_ns);
+    member_count(members, "queued_ns", &idle->all.queued_ns);
+    member_count(members, "stalled_ns", &idle->all.stalled_ns);
+    member_count(members, "unknown_ns", &idle->all.unknown_ns);
+    member_counts(members, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
+    member_counts(members, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
+    member_count(members, "drained", &idle->all.drained_count);
+    member_count(members, "longest_ns", &idle->all.longest_ns);
 }
 
 void summary_fields(struct members *members, void *object)
@@ -235,7 +234,7 @@ void summary_fields(struct members *members, void *object)
     member_object(members, "phases", phases_fields, &summary->phases);
     member_object(members, "messages", messages_fields, &summary->messages);
     member_object(members, "idle", idle_fields, &summary->idle);
-    member_integer(members, "operators", &summary->operators.count);
+    member_count(members, "operators", &summary->operators.count);
 }
 
 /* --- The answers of the rules --- */
@@ -281,8 +280,8 @@ static void place_fields(struct members *members, void *object)
 
     MEMBER_ENUM(members, "kind", &place->kind, enum call_place_kind, PLACE_OPERATOR + 1);
     member_text(members, "file", place->file, sizeof place->file);
-    member_integer(members, "line", &place->line);
-    member_integer(members, "last_line", &place->last_line);
+    member_any(members, "line", &place->line);
+    member_any(members, "last_line", &place->last_line);
     member_text(members, "function", place->function, sizeof place->function);
     member_text(members, "call", place->call, sizeof place->call);
     member_number(members, "share", &place->share);
@@ -430,9 +429,9 @@ static void group_fields(struct members *members, void *object)
     member_string(members, "about", &group->about);
     member_string(members, "ranks", &group->ranks);
     member_string(members, "kind", &group->kind);
-    member_integer(members, "size", &group->size);
-    member_integer(members, "total", &group->total);
-    member_integer(members, "every", &group->every);
+    member_count(members, "size", &group->size);
+    member_count(members, "total", &group->total);
+    member_integer(members, "every", &group->every, 1, INT64_MAX);
     length_field(members, "count", &group->count, COLLECTIVES_MOST);
     column(members, "step", &group->step, group->count);
     starts_column(members, "start_ns", &group->start_ns, group->count);
@@ -459,16 +458,16 @@ void record_fields(struct members *members, void *object)
     member_string(members, "source", &record->source);
     member_string(members, "node", &record->node);
     member_string(members, "job", &record->job);
-    member_integer(members, "clock_ns", &record->clock_ns);
-    member_integer(members, "steps", &record->step_total);
+    member_any(members, "clock_ns", &record->clock_ns);
+    member_count(members, "steps", &record->step_total);
     length_field(members, "step_count", &record->step_count, RECORD_STEPS);
     column(members, "number", &record->number, record->step_count);
     starts_column(members, "start_ns", &record->start_ns, record->step_count);
     column(members, "ns", &record->ns, record->step_count);
     column(members, "tokens", &record->tokens, record->step_count);
     column(members, "part_ns", &record->part_ns, record->step_count * STEP_PART_COUNT);
-    record->groups = member_rows(members, "groups", record->groups, &record->group_count,
-                                 sizeof *record->groups, RECORD_GROUPS, group_fields);
+    MEMBER_ROWS(members, "groups", &record->groups, &record->group_count, RECORD_GROUPS,
+                group_fields);
     for (int64_t i = 0; i < record->group_count; i++)
         check_steps(&record->groups[i], record->step_count);
     if (members->reading && (record->source == NULL || record->node == NULL || record->job == NULL))
