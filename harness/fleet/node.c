@@ -106,7 +106,6 @@ static enum status add_figure(struct node *node, struct intern *names, const cha
 
 static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
 {
-    enum status status = STATUS_OK;
     const char *name = json_text_of(row, "name"), *unit = json_text_of(row, "unit"),
                *judged = json_text_of(row, "status");
     const cJSON *number = cJSON_GetObjectItemCaseSensitive(row, "number");
@@ -114,16 +113,15 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
 
     if (cJSON_IsNumber(number) && figure_is_speed(unit) && number->valuedouble > 0 &&
         isfinite(number->valuedouble))
-        TRY_OUT(add_figure(node, names, name, unit, number->valuedouble,
-                           cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "noise"))));
+        TRY(add_figure(node, names, name, unit, number->valuedouble,
+                       cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "noise"))));
     else if (unit[0] == '\0')
-        TRY_OUT(add_fact(&node->facts[NODE_SETTINGS], names, name, json_text_of(row, "value")));
+        TRY(add_fact(&node->facts[NODE_SETTINGS], names, name, json_text_of(row, "value")));
     if (is_bad)
-        TRY_OUT(add_fact(&node->facts[NODE_STATUSES], names, name, judged));
+        TRY(add_fact(&node->facts[NODE_STATUSES], names, name, judged));
     node->disturbed = node->disturbed || (is_bad && is_disturbance(name));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status take_context(struct node *node, struct intern *names, const cJSON *context)
@@ -165,27 +163,45 @@ static enum status node_open(struct node *node, const char *path, int rows)
     return STATUS_OK;
 }
 
+static enum status read_doctor(struct node *node, struct intern *names, const char *path,
+                               const cJSON *root)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(root, "checks"), *row;
+
+    if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
+        FAIL(STATUS_BAD_INPUT, "%s has no checks: give files of chokepoint doctor --format=json",
+             path);
+    TRY(node_open(node, path, cJSON_GetArraySize(rows)));
+    TRY(name_of(&node->fit, names, json_text_of(root, "fit")));
+    TRY(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
+    cJSON_ArrayForEach(row, rows) TRY(take_row(node, names, row));
+
+    return STATUS_OK;
+}
+
 enum status node_read(struct node *node, struct intern *names, const char *path)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     cJSON *root = NULL;
-    const cJSON *rows, *row;
 
     memset(node, 0, sizeof *node);
     status = lenient_json_read(&root, path);
     if (status == STATUS_BAD_INPUT)
         FAIL_OUT(status, "%s is not JSON: give files of chokepoint doctor --format=json", path);
     TRY_OUT(status);
-    rows = cJSON_GetObjectItemCaseSensitive(root, "checks");
-    if (!cJSON_IsArray(rows) || cJSON_GetArraySize(rows) == 0)
-        FAIL_OUT(STATUS_BAD_INPUT,
-                 "%s has no checks: give files of chokepoint doctor --format=json", path);
-    TRY_OUT(node_open(node, path, cJSON_GetArraySize(rows)));
-    TRY_OUT(name_of(&node->fit, names, json_text_of(root, "fit")));
-    TRY_OUT(take_context(node, names, cJSON_GetObjectItemCaseSensitive(root, "context")));
-    cJSON_ArrayForEach(row, rows) TRY_OUT(take_row(node, names, row));
+    status = read_doctor(node, names, path, root);
 
 out:
+    cJSON_Delete(root);
+    return status;
+}
+
+enum status node_read_text(struct node *node, struct intern *names, const char *path,
+                           const char *text)
+{
+    cJSON *root = cJSON_Parse(text);
+    enum status status = read_doctor(node, names, path, root);
+
     cJSON_Delete(root);
     return status;
 }

@@ -61,6 +61,10 @@ struct node {
  * Release in every case. */
 typedef enum status node_reader(struct node *node, struct intern *names, const char *path);
 node_reader node_read, node_read_bench;
+
+/* The same, of doctor's JSON itself; `path` stands for its file. */
+enum status node_read_text(struct node *node, struct intern *names, const char *path,
+                           const char *text);
 void node_release(struct node *node);
 
 bool figure_is_speed(const char *unit); /* a row with that unit is a figure */

@@ -1,7 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
-#include "harness/base/words/utf8.h"
 #include "harness/bench/device_context.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/fleet/machine_files.h"
@@ -225,7 +224,7 @@ static enum status run_prolog(struct doctor *doctor, int *exit_code)
     enum status status = STATUS_OK, opened = flags_open_device(&doctor->device, &doctor->flags);
     struct checks *first = NULL;
     enum prolog_verdict verdict;
-    char names[512], line[640];
+    char names[512];
 
     if (opened == STATUS_BAD_USAGE)
         return opened;
@@ -242,13 +241,7 @@ static enum status run_prolog(struct doctor *doctor, int *exit_code)
         TRY_OUT(look(doctor, opened));
         verdict = prolog_judge_both(first, &doctor->checks, names, sizeof names);
     }
-    prolog_line(line, sizeof line, verdict, names);
-    utf8_show(line);
-    printf("%s: %s\n", doctor->machine.host_name, line);
-    *exit_code = verdict == PROLOG_UNFIT                          ? 1
-                 : verdict == PROLOG_BUSY                         ? PROLOG_BUSY_EXIT
-                 : verdict == PROLOG_CARE && doctor->flags.strict ? 1
-                                                                  : 0;
+    *exit_code = prolog_print(verdict, names, doctor->flags.strict);
     if (opened != STATUS_OK && verdict == PROLOG_UNFIT)
         FAIL_OUT(opened, "there is no device to check: %.300s", names);
 
@@ -330,8 +323,7 @@ static enum status run_doctor(void *context, int *exit_code)
     TRY_OUT(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
         FAIL_OUT(opened, "there is no device to check: see the rows device and gpu_driver");
-    bad = doctor->checks.counts[CHECK_FAIL] +
-          (doctor->flags.strict ? doctor->checks.counts[CHECK_LOW] : 0);
+    bad = checks_bad(&doctor->checks, doctor->flags.strict);
     *exit_code = bad > 0 ? 1 : 0;
     if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
         FAIL_OUT(STATUS_INTERRUPTED,

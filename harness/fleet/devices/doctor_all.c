@@ -1,16 +1,19 @@
+/* doctor of every device at once.
+ *
+ * A device that hangs would hang whoever opened it, so each device is looked at by a doctor in a
+ * process of its own (side_program.h), which writes JSON: first one after the other, then all at
+ * once, since devices that share power, links or cores are slow only together. The files of one
+ * look are compared as those of machines are (fleet.h), which names the odd device. */
 #include "harness/fleet/devices/doctor_all.h"
 
 #include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
 #include "harness/base/programs/side_program.h"
 #include "harness/base/rows.h"
-#include "harness/base/system/atomic_file.h"
 #include "harness/base/system/machine.h"
-#include "harness/base/system/scratch_folder.h"
 #include "harness/base/words/ends_in.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
-#include "harness/base/words/utf8.h"
 #include "harness/bench/interrupt.h"
 #include "harness/fleet/fleet_output.h"
 #include "harness/lab/doctor/checks/prolog_verdict.h"
@@ -18,7 +21,7 @@
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
 
-#include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +33,16 @@ enum { DEVICES_MOST = 16, ALONE = 0, TOGETHER = 1, LOOKS = 2 };
 static const double SECONDS_MOST = 180, PROLOG_SECONDS[LOOKS] = { [TOGETHER] = 30, [ALONE] = 20 },
                     COUNT_SECONDS = 20, LINKS_SECONDS[2] = { 180, 10 };
 
+struct look {
+    char *text; /* JSON of doctor; NULL: it gave none */
+    struct checks checks;
+};
+
 struct one_device {
     char name[16];  /* "cuda:3,apart", "cpu", "cuda:links" */
     char label[24]; /* "device 3", "node 1", "between devices" */
     cpu_set_t cores;
-    char *texts[LOOKS]; /* JSON of doctor; NULL: none */
-    struct checks looks[LOOKS];
+    struct look looks[LOOKS];
     char trouble[320]; /* why there is no JSON; "" */
 };
 
@@ -45,11 +52,9 @@ struct all_devices {
     double soak_seconds;
     struct one_device *items; /* [count], and what is between the devices */
     int count;
-    bool has_links; /* all of them answered: what is between them was looked at, which needs all at
-                       once */
-    struct scratch_folder folder;
-    struct fleet fleets[LOOKS];     /* of the devices */
-    int nodes[LOOKS][DEVICES_MOST]; /* the device of each of their files */
+    bool has_links; /* all devices answered, so the links between them were looked at as well */
+    struct fleet fleets[LOOKS];     /* of the devices that answered */
+    int nodes[LOOKS][DEVICES_MOST]; /* the device of each of their nodes */
 };
 
 bool doctor_is_of_all(const char *device)
@@ -193,20 +198,27 @@ static enum status start_one(struct side_program *child, const struct all_device
             .cores = all->is_cpu && CPU_COUNT(&item->cores) > 0 ? &item->cores : NULL });
 }
 
-static void take(struct one_device *item, struct side_program *child, int look)
+static enum status take_answer(struct one_device *item, struct side_program *child, int which)
 {
+    struct look *look = &item->looks[which];
     char why[160];
 
-    free(item->texts[look]);
-    item->texts[look] = NULL;
-    if (read_checks(&item->looks[look], child->text)) {
-        item->texts[look] = strdup(child->text);
-        return;
-    }
+    free(look->text);
+    look->text = NULL;
+    if (read_checks(&look->checks, child->text))
+        return text_make(&look->text, "%s", child->text);
     side_program_ending(why, sizeof why, child);
     child->said[strcspn(child->said, "\n")] = '\0';
     snprintf(item->trouble, sizeof item->trouble, "%s%s%.150s", why,
              child->said[0] != '\0' ? "; " : "", child->said);
+
+    return STATUS_OK;
+}
+
+/* A row of a look; NULL: there is none of that name, or no answer. */
+static const struct check *row_of(const struct one_device *item, int which, const char *name)
+{
+    return item->looks[which].text != NULL ? checks_find(&item->looks[which].checks, name) : NULL;
 }
 
 /* The devices from `first` on, `count` of them at once. */
@@ -221,7 +233,8 @@ static enum status look(struct all_devices *all, int first, int count, int which
     side_programs_wait(children, count, interrupt_flag());
     if (interrupt_signal() != 0)
         FAIL_OUT(STATUS_INTERRUPTED, "stopped by %s", interrupt_name());
-    for (int i = 0; i < count; i++) take(&all->items[first + i], &children[i], which);
+    for (int i = 0; i < count; i++)
+        TRY_OUT(take_answer(&all->items[first + i], &children[i], which));
 
 out:
     for (int i = 0; i < count && children != NULL; i++) side_program_release(&children[i]);
@@ -232,10 +245,9 @@ out:
 /* Why a device cannot be compared: it does not answer, or does not open. */
 static bool is_in_trouble(char *why, size_t size, const struct one_device *item)
 {
-    const struct check *opens =
-        item->texts[TOGETHER] != NULL ? checks_find(&item->looks[TOGETHER], "device") : NULL;
+    const struct check *opens = row_of(item, TOGETHER, "device");
 
-    if (item->texts[TOGETHER] == NULL)
+    if (item->looks[TOGETHER].text == NULL)
         snprintf(why, size, "%s", item->trouble);
     else if (opens != NULL && opens->status == CHECK_FAIL)
         snprintf(why, size, "device: %s%s%s", opens->value, opens->advice[0] != '\0' ? "; " : "",
@@ -261,35 +273,24 @@ static enum status look_between(struct all_devices *all, int which)
 
 /* --- The answer --- */
 
-static void skip(void *context, const char *path)
-{
-    (void)context;
-    (void)path;
-}
-
 /* The devices as machines of a fleet, which tells the odd one. */
-static enum status compare(struct all_devices *all, int look)
+static enum status compare_devices(struct all_devices *all, int which)
 {
-    enum status status = STATUS_OK;
-    char path[PATH_MAX + 32], *paths[DEVICES_MOST];
-    int count = 0;
+    struct fleet *fleet = &all->fleets[which];
 
+    TRY(intern_open(&fleet->names, SIZE_MAX));
+    TRY(rows_make(&fleet->nodes, all->count));
     for (int i = 0; i < all->count; i++) {
-        const char *text = all->items[i].texts[look];
-        if (text == NULL)
+        if (all->items[i].looks[which].text == NULL)
             continue;
-        snprintf(path, sizeof path, "%s/%s.json", all->folder.path, all->items[i].label);
-        TRY_OUT(atomic_file_write(path, text, strlen(text)));
-        TRY_OUT(text_make(&paths[count], "%s", path));
-        all->nodes[look][count++] = i;
+        all->nodes[which][fleet->count] = i;
+        TRY(node_read_text(&fleet->nodes[fleet->count++], fleet->names, all->items[i].label,
+                           all->items[i].looks[which].text));
     }
-    if (count > 0)
-        TRY_OUT(fleet_make(&all->fleets[look], node_read, (const char *const *)paths, count, skip,
-                           NULL));
+    if (fleet->count > 0)
+        TRY(fleet_compare(fleet));
 
-out:
-    for (int i = 0; i < count; i++) free(paths[i]);
-    return status;
+    return STATUS_OK;
 }
 
 /* Says how a device differs from the others in a look; false: it does not. */
@@ -315,26 +316,20 @@ static bool is_odd(char *why, size_t size, const struct all_devices *all, int de
 static void cell_of(char *text, size_t size, const struct one_device *item, int look,
                     const char *name)
 {
-    const struct check *row =
-        item->texts[look] != NULL ? checks_find(&item->looks[look], name) : NULL;
+    const struct check *row = row_of(item, look, name);
 
-    snprintf(text, size, "%s%s%.40s",
-             row == NULL || row->status == CHECK_OK || row->status == CHECK_NONE
-                 ? ""
-                 : check_status_name(row->status),
-             row == NULL || row->status == CHECK_OK || row->status == CHECK_NONE ? "" : " ",
-             row == NULL ? "-" : row->value);
+    text[0] = '\0';
+    if (row != NULL && check_is_bad(row))
+        text_append(text, size, "%s ", check_status_name(row->status));
+    text_append(text, size, "%.40s", row == NULL ? "-" : row->value);
 }
 
 /* Figures, and other rows that are not ok somewhere. */
 static bool is_shown(const struct all_devices *all, int look, const char *name)
 {
     for (int i = 0; i < all->count; i++) {
-        const struct check *row = all->items[i].texts[look] != NULL
-                                      ? checks_find(&all->items[i].looks[look], name)
-                                      : NULL;
-        if (row != NULL &&
-            (row->unit != NULL || row->status == CHECK_LOW || row->status == CHECK_FAIL))
+        const struct check *row = row_of(&all->items[i], look, name);
+        if (row != NULL && (row->unit != NULL || check_is_bad(row)))
             return true;
     }
     return false;
@@ -343,18 +338,18 @@ static bool is_shown(const struct all_devices *all, int look, const char *name)
 static void print_table(const struct page *page, const struct all_devices *all, int look)
 {
     struct column columns[DEVICES_MOST + 1] = { { "check", -19, 0 } };
-    const struct one_device *first = NULL;
+    const struct checks *first = NULL;
     struct page_rows *rows;
 
     for (int i = 0; i < all->count; i++) {
         columns[i + 1] = (struct column){ all->items[i].label, -12, 0 };
-        if (first == NULL && all->items[i].texts[look] != NULL)
-            first = &all->items[i];
+        if (first == NULL && all->items[i].looks[look].text != NULL)
+            first = &all->items[i].looks[look].checks;
     }
     page_heading(page, look == ALONE ? "One after the other" : "All at once");
     rows = page_rows_open(columns, all->count + 1);
-    for (int r = 0; first != NULL && r < first->looks[look].count; r++) {
-        const char *name = first->looks[look].rows[r].name;
+    for (int r = 0; first != NULL && r < first->count; r++) {
+        const char *name = first->rows[r].name;
         char texts[DEVICES_MOST][64];
         const char *cells[DEVICES_MOST + 1] = { name };
         if (!is_shown(all, look, name))
@@ -377,14 +372,14 @@ static void print_links(const struct page *page, const struct all_devices *all)
     if (!all->has_links)
         return;
     page_heading(page, "Between devices");
-    if (links->texts[TOGETHER] == NULL) {
+    if (links->looks[TOGETHER].text == NULL) {
         page_paragraph(page, INK_DOUBTFUL, "%s", links->trouble);
         return;
     }
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
-    for (int r = 0; r < links->looks[TOGETHER].count; r++) {
+    for (int r = 0; r < links->looks[TOGETHER].checks.count; r++) {
         char text[64];
-        const char *cells[] = { links->looks[TOGETHER].rows[r].name, text };
+        const char *cells[] = { links->looks[TOGETHER].checks.rows[r].name, text };
         cell_of(text, sizeof text, links, TOGETHER, cells[0]);
         page_rows_add(rows, cells, NULL);
     }
@@ -412,13 +407,12 @@ static void print_odd(const struct page *page, const struct all_devices *all)
 
 static int count_bad(const struct all_devices *all)
 {
-    int bad = all->has_links && all->items[all->count].texts[TOGETHER] == NULL;
+    int bad = all->has_links && all->items[all->count].looks[TOGETHER].text == NULL;
 
     for (int i = 0; i < all->count + all->has_links; i++)
         for (int l = 0; l < LOOKS; l++)
-            if (all->items[i].texts[l] != NULL)
-                bad += all->items[i].looks[l].counts[CHECK_FAIL] +
-                       (all->request->strict ? all->items[i].looks[l].counts[CHECK_LOW] : 0);
+            if (all->items[i].looks[l].text != NULL)
+                bad += checks_bad(&all->items[i].looks[l].checks, all->request->strict);
     return bad;
 }
 
@@ -427,9 +421,9 @@ static void add_look(struct json *json, cJSON *array, const struct one_device *i
     cJSON *object = json_object(json, array, NULL);
 
     json_text(json, object, "device", item->label);
-    json_text(json, object, "trouble", item->texts[look] == NULL ? item->trouble : NULL);
-    if (item->texts[look] != NULL)
-        cJSON_AddItemToObject(object, "doctor", cJSON_Parse(item->texts[look]));
+    json_text(json, object, "trouble", item->looks[look].text == NULL ? item->trouble : NULL);
+    if (item->looks[look].text != NULL)
+        cJSON_AddItemToObject(object, "doctor", cJSON_Parse(item->looks[look].text));
 }
 
 static enum status print_json(const struct all_devices *all)
@@ -476,42 +470,37 @@ static enum status print_all(const struct all_devices *all, int *exit_code)
 
 /* --- The prolog --- */
 
-/* Others that keep all cores are a reason for a device to take long. */
-static bool others_are_many(void)
-{
-    struct machine machine;
-
-    machine_read(&machine, "");
-    return machine.load_count > 0 && machine.load[0] > machine.cores_allowed;
-}
-
 /* Whether a second look can change the verdict on a device. */
 static bool wants_second_look(const struct one_device *item)
 {
-    return item->texts[TOGETHER] == NULL || prolog_wants_second_look(&item->looks[TOGETHER]);
+    return item->looks[TOGETHER].text == NULL ||
+           prolog_wants_second_look(&item->looks[TOGETHER].checks);
 }
 
 static enum prolog_verdict judge_one(const struct one_device *item, bool again, char *names,
                                      size_t size)
 {
-    const struct checks *first = &item->looks[TOGETHER], *second = &item->looks[ALONE];
+    const struct look *first = &item->looks[TOGETHER], *second = &item->looks[ALONE];
+    struct machine machine;
 
     if (!again || !wants_second_look(item))
-        return prolog_judge(first, names, size);
-    if (item->texts[ALONE] == NULL) {
+        return prolog_judge(&first->checks, names, size);
+    if (second->text == NULL) {
         snprintf(names, size, "%s", item->trouble);
-        return others_are_many() ? PROLOG_BUSY : PROLOG_UNFIT;
+        machine_read(&machine, "");
+        /* Others that keep all cores are a reason for a device to take long. */
+        return machine.load_count > 0 && machine.load[0] > machine.cores_allowed ? PROLOG_BUSY
+                                                                                 : PROLOG_UNFIT;
     }
-    if (item->texts[TOGETHER] == NULL)
-        return prolog_judge(second, names, size);
-    return prolog_judge_both(first, second, names, size);
+    if (first->text == NULL)
+        return prolog_judge(&second->checks, names, size);
+    return prolog_judge_both(&first->checks, &second->checks, names, size);
 }
 
 static enum status print_prolog(struct all_devices *all, int *exit_code)
 {
     enum prolog_verdict worst = PROLOG_FIT;
-    char said[1024] = "", line[1200];
-    struct machine machine;
+    char said[1024] = "";
     bool again = false, links_again;
 
     for (int i = 0; i < all->count; i++) again = again || wants_second_look(&all->items[i]);
@@ -532,14 +521,7 @@ static enum status print_prolog(struct all_devices *all, int *exit_code)
             text_join(said, sizeof said, "; ", "%s: %s", all->items[i].label, names);
         worst = verdict > worst ? verdict : worst;
     }
-    machine_read(&machine, "");
-    prolog_line(line, sizeof line, worst, said);
-    utf8_show(line);
-    printf("%s: %s\n", machine.host_name, line);
-    *exit_code = worst == PROLOG_UNFIT                          ? 1
-                 : worst == PROLOG_BUSY                         ? PROLOG_BUSY_EXIT
-                 : worst == PROLOG_CARE && all->request->strict ? 1
-                                                                : 0;
+    *exit_code = prolog_print(worst, said, all->request->strict);
 
     return STATUS_OK;
 }
@@ -561,16 +543,14 @@ enum status doctor_all(const struct doctor_request *request, int *exit_code)
     if (all.prolog)
         TRY_OUT(print_prolog(&all, exit_code));
     else {
-        TRY_OUT(scratch_folder_make(&all.folder, "chokepoint-doctor"));
-        for (int l = 0; l < LOOKS; l++) TRY_OUT(compare(&all, l));
+        for (int l = 0; l < LOOKS; l++) TRY_OUT(compare_devices(&all, l));
         TRY_OUT(print_all(&all, exit_code));
     }
 
 out:
     for (int i = 0; i <= all.count && all.items != NULL; i++)
-        for (int l = 0; l < LOOKS; l++) free(all.items[i].texts[l]);
+        for (int l = 0; l < LOOKS; l++) free(all.items[i].looks[l].text);
     free(all.items);
     for (int l = 0; l < LOOKS; l++) fleet_release(&all.fleets[l]);
-    scratch_folder_remove(&all.folder);
     return status;
 }

@@ -59,6 +59,16 @@ void checks_unknown(struct checks *checks, const char *name, const char *expecte
     checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
 }
 
+bool check_is_bad(const struct check *row)
+{
+    return row->status == CHECK_LOW || row->status == CHECK_FAIL;
+}
+
+int checks_bad(const struct checks *checks, bool strict)
+{
+    return checks->counts[CHECK_FAIL] + (strict ? checks->counts[CHECK_LOW] : 0);
+}
+
 const struct check *checks_find(const struct checks *checks, const char *name)
 {
     for (int i = 0; i < checks->count; i++)

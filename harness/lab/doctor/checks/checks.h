@@ -55,6 +55,11 @@ void checks_noise(struct checks *checks, double noise);
 /* A row without a value: NONE, and the advice is `why`. */
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why);
 
+bool check_is_bad(const struct check *row); /* low, or it fails */
+
+/* Rows that fail; `strict`: those that are low too. */
+int checks_bad(const struct checks *checks, bool strict);
+
 /* NULL: there is none of that name. */
 const struct check *checks_find(const struct checks *checks, const char *name);
 

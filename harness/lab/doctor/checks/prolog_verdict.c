@@ -1,7 +1,9 @@
 #include "harness/lab/doctor/checks/prolog_verdict.h"
 
 #include "harness/base/status.h"
+#include "harness/base/system/machine.h"
 #include "harness/base/words/text.h"
+#include "harness/base/words/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +46,7 @@ static bool is_wrong_result(const struct check *row)
 static bool others_are_there(const struct checks *checks)
 {
     for (int i = 0; i < checks->count; i++)
-        if (is_of_others(&checks->rows[i]) &&
-            (checks->rows[i].status == CHECK_LOW || checks->rows[i].status == CHECK_FAIL))
+        if (is_of_others(&checks->rows[i]) && check_is_bad(&checks->rows[i]))
             return true;
     return false;
 }
@@ -80,7 +81,7 @@ static enum prolog_verdict judge(const struct checks *checks, const struct check
                 fault = false;
             if (order[v] == PROLOG_UNFIT  ? !fault
                 : order[v] == PROLOG_BUSY ? row->status != CHECK_FAIL || is_fault(row, others)
-                                          : row->status != CHECK_LOW && row->status != CHECK_FAIL)
+                                          : !check_is_bad(row))
                 continue;
             if (named++ < CHECKS_NAMED)
                 text_join(names, size, ", ", "%s: %.60s", row->name, row->value);
@@ -124,4 +125,18 @@ void prolog_line(char *text, size_t size, enum prolog_verdict verdict, const cha
 
     snprintf(text, size, "Fit to measure: %s%s%s%s", words[verdict], names[0] != '\0' ? " (" : "",
              names, names[0] != '\0' ? ")" : "");
+}
+
+int prolog_print(enum prolog_verdict verdict, const char *names, bool strict)
+{
+    struct machine machine;
+    char line[1200];
+
+    machine_read(&machine, "");
+    prolog_line(line, sizeof line, verdict, names);
+    utf8_show(line);
+    printf("%s: %s\n", machine.host_name, line);
+    return verdict == PROLOG_BUSY                                          ? PROLOG_BUSY_EXIT
+           : verdict == PROLOG_UNFIT || (verdict == PROLOG_CARE && strict) ? 1
+                                                                           : 0;
 }

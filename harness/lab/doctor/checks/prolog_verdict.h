@@ -27,4 +27,8 @@ enum prolog_verdict prolog_judge_both(const struct checks *first, const struct c
 /* "Fit to measure: busy (other_programs: 1.00 of 2 cores)" */
 void prolog_line(char *text, size_t size, enum prolog_verdict verdict, const char *names);
 
+/* Prints that line after the host's name, as all there is on standard output, and returns the exit
+ * code. */
+int prolog_print(enum prolog_verdict verdict, const char *names, bool strict);
+
 #endif
