@@ -16,7 +16,7 @@ case ${1-} in
 esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
-ground='harness/base harness/base/figures harness/base/words harness/base/facts harness/base/system harness/base/programs harness/text'
+ground='harness/base harness/base/figures harness/base/words harness/base/facts harness/base/system harness/base/programs harness/text harness/checks'
 desk='harness/desk/trace
       harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/soundness
       harness/desk/analysis/tables
@@ -33,7 +33,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      harness/engine/settings harness/engine/data/images harness/engine/data
      harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/pipeline harness/engine/step
      harness/bench benches/parts benches
-     harness/lab/doctor/checks harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
+     harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
      scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'

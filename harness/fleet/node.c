@@ -4,6 +4,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
+#include "harness/checks/checks.h"
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/file/lenient_json.h"
 #include "harness/text/json.h"
@@ -106,20 +107,17 @@ static enum status add_figure(struct node *node, struct intern *names, const cha
 
 static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
 {
-    const char *name = json_text_of(row, "name"), *unit = json_text_of(row, "unit"),
-               *judged = json_text_of(row, "status");
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(row, "number");
-    bool is_bad = strcmp(judged, "low") == 0 || strcmp(judged, "fail") == 0;
+    struct check check = { .name = "" };
+    const char *name = check.name;
 
-    if (cJSON_IsNumber(number) && figure_is_speed(unit) && number->valuedouble > 0 &&
-        isfinite(number->valuedouble))
-        TRY(add_figure(node, names, name, unit, number->valuedouble,
-                       cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "noise"))));
-    else if (unit[0] == '\0')
-        TRY(add_fact(&node->facts[NODE_SETTINGS], names, name, json_text_of(row, "value")));
-    if (is_bad)
-        TRY(add_fact(&node->facts[NODE_STATUSES], names, name, judged));
-    node->disturbed = node->disturbed || (is_bad && is_disturbance(name));
+    members_read_leniently(row, NULL, check_members, &check);
+    if (figure_is_speed(check.unit) && check.number > 0 && isfinite(check.number))
+        TRY(add_figure(node, names, name, check.unit, check.number, check.noise));
+    else if (check.unit[0] == '\0')
+        TRY(add_fact(&node->facts[NODE_SETTINGS], names, name, check.value));
+    if (check_is_bad(&check))
+        TRY(add_fact(&node->facts[NODE_STATUSES], names, name, check_status_name(check.status)));
+    node->disturbed = node->disturbed || (check_is_bad(&check) && is_disturbance(name));
 
     return STATUS_OK;
 }

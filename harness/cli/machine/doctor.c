@@ -3,6 +3,8 @@
 #include "harness/base/words/ends_in.h"
 #include "harness/bench/device_context.h"
 #include "harness/bench/interrupt.h"
+#include "harness/checks/checks_output.h"
+#include "harness/checks/prolog_verdict.h"
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
@@ -10,8 +12,6 @@
 #include "harness/engine/data/images/cache_folder.h"
 #include "harness/fleet/devices/doctor_all.h"
 #include "harness/fleet/machine_rank.h"
-#include "harness/lab/doctor/checks/checks_output.h"
-#include "harness/lab/doctor/checks/prolog_verdict.h"
 #include "harness/lab/doctor/device_links.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/disturbance.h"
@@ -179,7 +179,7 @@ static enum status compare_with_others(struct doctor *doctor)
               doctor->machine.cpu_model);
     for (int i = 0; i < doctor->checks.count; i++) {
         const struct check *check = &doctor->checks.rows[i];
-        if (check->unit != NULL && figure_is_speed(check->unit))
+        if (figure_is_speed(check->unit))
             figures[count++] = (struct own_figure){ check->name, check->unit, check->number };
     }
     return machine_ranks_make(&doctor->standings, figures, count, &doctor->fleet, kind);

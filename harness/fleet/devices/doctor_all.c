@@ -15,8 +15,8 @@
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"
+#include "harness/checks/prolog_verdict.h"
 #include "harness/fleet/fleet_output.h"
-#include "harness/lab/doctor/checks/prolog_verdict.h"
 #include "harness/lab/doctor/host/cpu_list.h"
 #include "harness/text/json.h"
 #include "harness/text/page_rows.h"
@@ -135,46 +135,6 @@ static enum status find_devices(struct all_devices *all)
 
 /* --- A look --- */
 
-static enum check_status status_of(const char *word)
-{
-    for (int i = 0; i < CHECK_STATUSES; i++)
-        if (strcmp(word, check_status_name((enum check_status)i)) == 0)
-            return (enum check_status)i;
-    return CHECK_NONE;
-}
-
-/* Units live as long as the program does. */
-static const char *known_unit(const char *unit)
-{
-    static const char *const units[] = { "B/s", "FLOP/s", "Hz", "ns" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-        if (strcmp(unit, units[i]) == 0)
-            return units[i];
-    return NULL;
-}
-
-static bool read_checks(struct checks *checks, const char *text)
-{
-    cJSON *root = cJSON_Parse(text);
-    const cJSON *row;
-
-    memset(checks, 0, sizeof *checks);
-    checks->group = "";
-    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(root, "checks"))
-    {
-        const char *unit = known_unit(json_text_of(row, "unit"));
-        if (unit != NULL)
-            checks_number(checks,
-                          cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "number")),
-                          NAN, unit);
-        checks_add(checks, json_text_of(row, "name"), status_of(json_text_of(row, "status")), "",
-                   json_text_of(row, "advice"), "%s", json_text_of(row, "value"));
-    }
-    cJSON_Delete(root);
-    return checks->count > 0;
-}
-
 static enum status start_one(struct side_program *child, const struct all_devices *all,
                              const struct one_device *item, int which)
 {
@@ -201,11 +161,14 @@ static enum status start_one(struct side_program *child, const struct all_device
 static enum status take_answer(struct one_device *item, struct side_program *child, int which)
 {
     struct look *look = &item->looks[which];
+    cJSON *root = cJSON_Parse(child->text);
+    bool answered = checks_read(&look->checks, root);
     char why[160];
 
+    cJSON_Delete(root);
     free(look->text);
     look->text = NULL;
-    if (read_checks(&look->checks, child->text))
+    if (answered)
         return text_make(&look->text, "%s", child->text);
     side_program_ending(why, sizeof why, child);
     child->said[strcspn(child->said, "\n")] = '\0';
@@ -329,7 +292,7 @@ static bool is_shown(const struct all_devices *all, int look, const char *name)
 {
     for (int i = 0; i < all->count; i++) {
         const struct check *row = row_of(&all->items[i], look, name);
-        if (row != NULL && (row->unit != NULL || check_is_bad(row)))
+        if (row != NULL && (check_is_speed(row) || check_is_bad(row)))
             return true;
     }
     return false;

@@ -8,10 +8,10 @@
 #ifndef HARNESS_FLEET_DEVICES_SOAK_H
 #define HARNESS_FLEET_DEVICES_SOAK_H
 
+#include "harness/checks/checks.h"
 #include "harness/device/device.h"
 #include "harness/engine/model/ops/tensor_sums.h"
 #include "harness/fleet/devices/soak_readings.h"
-#include "harness/lab/doctor/checks/checks.h"
 
 #include <signal.h>
 

@@ -3,8 +3,8 @@
 #ifndef HARNESS_FLEET_DEVICES_SOAK_READINGS_H
 #define HARNESS_FLEET_DEVICES_SOAK_READINGS_H
 
+#include "harness/checks/checks.h"
 #include "harness/device/types/health.h"
-#include "harness/lab/doctor/checks/checks.h"
 
 /* Over all readings under load; unknown as in health.h. */
 struct soak_readings {

@@ -2,8 +2,8 @@
 #ifndef HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
 #define HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
 
+#include "harness/checks/checks.h"
 #include "harness/device/peer.h"
-#include "harness/lab/doctor/checks/checks.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 

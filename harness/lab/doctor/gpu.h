@@ -2,8 +2,8 @@
 #ifndef HARNESS_LAB_DOCTOR_GPU_H
 #define HARNESS_LAB_DOCTOR_GPU_H
 
+#include "harness/checks/checks.h"
 #include "harness/device/device.h"
-#include "harness/lab/doctor/checks/checks.h"
 
 /* The driver, and the right to read its counters, from /proc below `root`. `wanted`: a GPU was
  * asked for, so that none is a failure. */

@@ -3,8 +3,8 @@
 #ifndef HARNESS_LAB_DOCTOR_NUMERICS_H
 #define HARNESS_LAB_DOCTOR_NUMERICS_H
 
+#include "harness/checks/checks.h"
 #include "harness/device/device.h"
-#include "harness/lab/doctor/checks/checks.h"
 
 /* A row each for matrix products, kernels, copies and calls. */
 void numerics_check(struct checks *checks, struct device *device);

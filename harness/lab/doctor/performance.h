@@ -9,8 +9,8 @@
 #define HARNESS_LAB_DOCTOR_PERFORMANCE_H
 
 #include "harness/base/facts/cpu_times.h"
+#include "harness/checks/checks.h"
 #include "harness/device/device.h"
-#include "harness/lab/doctor/checks/checks.h"
 #include "harness/lab/doctor/host/host_limits.h"
 
 enum performance_unit { UNIT_BYTES_PER_SECOND, UNIT_FLOPS, UNIT_NANOSECONDS, UNIT_HERTZ };

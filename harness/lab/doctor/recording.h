@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_DOCTOR_RECORDING_H
 #define HARNESS_LAB_DOCTOR_RECORDING_H
 
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 /* Opens the device called `name` once more, with a sink, launches some kernels and counts their
  * records. It must be the last check, because the recording library may stay loaded. */

@@ -1,6 +1,6 @@
 /* Rows of `doctor` on machines that are made up: a folder stands for /proc and /sys, and readings
  * of a GPU are given. */
-#include "harness/lab/doctor/checks/checks_output.h"
+#include "harness/checks/checks_output.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/cpu_list.h"
 #include "harness/lab/doctor/host/disturbance.h"

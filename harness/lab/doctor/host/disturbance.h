@@ -3,7 +3,7 @@
 #define HARNESS_LAB_DOCTOR_HOST_DISTURBANCE_H
 
 #include "harness/base/facts/cpu_times.h"
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 /* Whether a figure that was taken meanwhile may be low for that reason alone: other programs used
  * more than a tenth of the cores, or a virtual machine's host kept more than 1% of them. Unknown:

@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_DOCTOR_HOST_ENVIRONMENT_CHECK_H
 #define HARNESS_LAB_DOCTOR_HOST_ENVIRONMENT_CHECK_H
 
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 /* `variables` is environ. A row is low where figures mislead; without any there is one row that
  * says so. */

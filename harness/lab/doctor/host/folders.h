@@ -2,7 +2,7 @@
 #ifndef HARNESS_LAB_DOCTOR_HOST_FOLDERS_H
 #define HARNESS_LAB_DOCTOR_HOST_FOLDERS_H
 
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 #include <stdint.h>
 

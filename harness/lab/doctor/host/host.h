@@ -6,7 +6,7 @@
 #define HARNESS_LAB_DOCTOR_HOST_HOST_H
 
 #include "harness/base/system/machine.h"
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 /* `machine` is what machine_read() found under the same root. */
 void host_check_processors(struct checks *checks, const char *root, const struct machine *machine);

@@ -5,7 +5,7 @@
 #ifndef HARNESS_LAB_DOCTOR_HOST_PRESSURE_H
 #define HARNESS_LAB_DOCTOR_HOST_PRESSURE_H
 
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 /* In seconds. */
 struct pressure {

@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/checks/checks_output.h"
+#include "harness/checks/checks_output.h"
 
 #include "harness/base/words/text.h"
 
@@ -164,17 +164,6 @@ void checks_json(struct json *json, cJSON *root, const struct checks *checks)
 
     json_text(json, root, "fit", checks_fitness(checks, names, sizeof names));
     rows = json_array(json, root, "checks");
-    for (int i = 0; i < checks->count; i++) {
-        const struct check *row = &checks->rows[i];
-        cJSON *object = json_object(json, rows, NULL);
-        json_text(json, object, "name", row->name);
-        json_text(json, object, "status", check_status_name(row->status));
-        json_text(json, object, "value", row->value);
-        json_text(json, object, "expected", row->expected);
-        json_text(json, object, "advice", row->advice);
-        json_number(json, object, "number", row->number);
-        json_number(json, object, "bound", row->bound);
-        json_text(json, object, "unit", row->unit);
-        json_number(json, object, "noise", row->noise);
-    }
+    for (int i = 0; i < checks->count; i++)
+        members_write(json, json_object(json, rows, NULL), check_members, &checks->rows[i]);
 }

@@ -1,9 +1,9 @@
 /* Tells a scheduler what to do with a machine: whether a fault is its own, or comes from others who
  * use it. */
-#ifndef HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
-#define HARNESS_LAB_DOCTOR_CHECKS_PROLOG_VERDICT_H
+#ifndef HARNESS_CHECKS_PROLOG_VERDICT_H
+#define HARNESS_CHECKS_PROLOG_VERDICT_H
 
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 enum prolog_verdict { PROLOG_FIT, PROLOG_CARE, PROLOG_BUSY, PROLOG_UNFIT };
 

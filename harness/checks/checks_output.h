@@ -1,9 +1,9 @@
 /* The rows of `doctor`, for people and for programs. */
-#ifndef HARNESS_LAB_DOCTOR_CHECKS_CHECKS_OUTPUT_H
-#define HARNESS_LAB_DOCTOR_CHECKS_CHECKS_OUTPUT_H
+#ifndef HARNESS_CHECKS_CHECKS_OUTPUT_H
+#define HARNESS_CHECKS_CHECKS_OUTPUT_H
 
 #include "harness/base/status.h"
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 #include "harness/text/json.h"
 #include "harness/text/page.h"
 
@@ -22,10 +22,7 @@ void checks_print_rows(struct checks_printer *printer);
 /* The same, then the counts, and whether the machine is fit to measure. */
 void checks_print_end(struct checks_printer *printer);
 
-/* Adds "fit": "yes" | "with care" | "no", and "checks": [{"name", "status", "value", "expected",
- * "advice", "number", "bound", "unit"}]. The first five are text. Where the value is a number, it
- * is there again in `unit`, and `bound` is where it stops to be ok, null if that is not one number;
- * all three are null otherwise. */
+/* Adds "fit": "yes" | "with care" | "no", and "checks": an array of check_members(). */
 void checks_json(struct json *json, cJSON *root, const struct checks *checks);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/checks/checks.h"
+#include "harness/checks/checks.h"
 
 #include "harness/base/words/text.h"
 
@@ -33,7 +33,7 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
     row->number = checks->unit != NULL ? checks->number : NAN;
     row->bound = checks->unit != NULL ? checks->bound : NAN;
     row->noise = checks->unit != NULL ? checks->noise : NAN;
-    row->unit = checks->unit;
+    snprintf(row->unit, sizeof row->unit, "%s", checks->unit != NULL ? checks->unit : "");
     checks->unit = NULL;
     checks->count++;
     checks->counts[status]++;
@@ -57,6 +57,54 @@ void checks_noise(struct checks *checks, double noise)
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why)
 {
     checks_add(checks, name, CHECK_NONE, expected, why, "unknown");
+}
+
+void check_members(struct members *members, void *object)
+{
+    struct check *row = object;
+    const char *unit = row->unit[0] != '\0' ? row->unit : NULL;
+
+    member_text(members, "name", row->name, sizeof row->name);
+    MEMBER_WORD(members, "status", &row->status, enum check_status, CHECK_STATUSES,
+                check_status_name);
+    member_text(members, "value", row->value, sizeof row->value);
+    member_text(members, "expected", row->expected, sizeof row->expected);
+    member_text(members, "advice", row->advice, sizeof row->advice);
+    member_number(members, "number", &row->number);
+    member_number(members, "bound", &row->bound);
+    if (members->reading)
+        member_text(members, "unit", row->unit, sizeof row->unit);
+    else
+        member_string(members, "unit", &unit);
+    member_number(members, "noise", &row->noise);
+}
+
+bool checks_read(struct checks *checks, const cJSON *root)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(root, "checks"), *row;
+
+    *checks = (struct checks){ .group = "" };
+    cJSON_ArrayForEach(row, rows)
+    {
+        struct check *check = &checks->rows[checks->count];
+        if (checks->count == CHECKS_MAX)
+            break;
+        check->group = checks->group;
+        members_read_leniently(row, NULL, check_members, check);
+        checks->counts[check->status]++;
+        checks->count++;
+    }
+    return checks->count > 0;
+}
+
+bool check_is_speed(const struct check *row)
+{
+    static const char *const speeds[] = { "B/s", "FLOP/s", "Hz", "ns" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(speeds); i++)
+        if (strcmp(row->unit, speeds[i]) == 0)
+            return true;
+    return false;
 }
 
 bool check_is_bad(const struct check *row)

@@ -1,6 +1,6 @@
 /* Who is to blame for a row that fails: the machine, or others on it. */
 #include "harness/base/status.h"
-#include "harness/lab/doctor/checks/prolog_verdict.h"
+#include "harness/checks/prolog_verdict.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

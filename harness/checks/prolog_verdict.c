@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/checks/prolog_verdict.h"
+#include "harness/checks/prolog_verdict.h"
 
 #include "harness/base/status.h"
 #include "harness/base/system/machine.h"
@@ -31,10 +31,7 @@ static bool is_of_others(const struct check *row)
 
 static bool is_timed(const struct check *row)
 {
-    static const char *const speeds[] = { "B/s", "FLOP/s", "Hz", "ns" };
-
-    return is_listed(timed, ARRAY_SIZE(timed), row->name) ||
-           (row->unit != NULL && is_listed(speeds, ARRAY_SIZE(speeds), row->unit));
+    return is_listed(timed, ARRAY_SIZE(timed), row->name) || check_is_speed(row);
 }
 
 static bool is_wrong_result(const struct check *row)

@@ -1,9 +1,8 @@
 /* The rows of `doctor`: each is one thing that must be right for figures to mean something. */
-#ifndef HARNESS_LAB_DOCTOR_CHECKS_CHECKS_H
-#define HARNESS_LAB_DOCTOR_CHECKS_CHECKS_H
+#ifndef HARNESS_CHECKS_CHECKS_H
+#define HARNESS_CHECKS_CHECKS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "harness/text/members.h"
 
 /* LOW: figures can be taken, with the doubt that the row names. FAIL: they would mislead. NONE: not
  * known or not applicable here; the advice says why. */
@@ -17,11 +16,11 @@ struct check {
     char value[160], expected[160];
     char advice[400]; /* what to do; "" if it is ok */
 
-    /* The value as a number, where it is one, and where it stops to be ok; else NaN and NULL. */
+    /* The value as a number, where it is one, and where it stops to be ok; else NaN and "". */
     double number, bound;
-    double noise;     /* relative, by which the number may differ if it is measured again; NaN: not
-                         known */
-    const char *unit; /* "B/s", "ns", "B", "Hz", "cores", "%" ... */
+    double noise;  /* relative, by which the number may differ if it is measured again; NaN: not
+                      known */
+    char unit[16]; /* "B/s", "ns", "B", "Hz", "cores", "%" ... */
 };
 
 enum { CHECKS_MAX = 128 };
@@ -39,6 +38,14 @@ struct checks {
     void *context;
 };
 
+/* The members of a row: the first five are text. Where the value is a number, it is there again in
+ * `unit`, and `bound` is where it stops to be ok, null if that is not one number; all are null
+ * otherwise. */
+member_list check_members;
+
+/* Reads the rows that doctor wrote. False: there are none. */
+bool checks_read(struct checks *checks, const cJSON *root);
+
 /* Adds a row. `format` makes the value; `expected` is what would be ok. `advice` is dropped where
  * the status is ok. Beyond CHECKS_MAX nothing is added. */
 void checks_add(struct checks *checks, const char *name, enum check_status status,
@@ -55,7 +62,8 @@ void checks_noise(struct checks *checks, double noise);
 /* A row without a value: NONE, and the advice is `why`. */
 void checks_unknown(struct checks *checks, const char *name, const char *expected, const char *why);
 
-bool check_is_bad(const struct check *row); /* low, or it fails */
+bool check_is_bad(const struct check *row);   /* low, or it fails */
+bool check_is_speed(const struct check *row); /* a rate, or a time */
 
 /* Rows that fail; `strict`: those that are low too. */
 int checks_bad(const struct checks *checks, bool strict);
