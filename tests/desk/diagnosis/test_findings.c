@@ -2,6 +2,7 @@
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/desk/diagnosis/made/made_loop.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,47 +14,29 @@ static void the_first_finding_is_the_one_that_costs_most(void **state)
         const char *id;
         struct made_loop loop;
     } firsts[] = {
-        { "host_sync", { BUSY, .loading = 800, .wait_every = 1 } },
-        { "data_loading", { BUSY, .loading = 1500, .wait_every = 1 } },
+        { "host_sync", FIELDS(BUSY, .loading = 800, .wait_every = 1) },
+        { "data_loading", FIELDS(BUSY, .loading = 1500, .wait_every = 1) },
         /* A wait amid the step puts off a load; one in every fifth step puts off one load of
          * five, where all are too long. */
-        { "host_sync",
-          { BUSY, .loading = 600, .wait_amid = 1, .optimizer_launches = 1,
-            .optimizer_kernel = 100 } },
+        { "host_sync", FIELDS(BUSY, .loading = 600, .wait_amid = 1, .optimizer_launches = 1,
+                              .optimizer_kernel = 100) },
         { "data_loading",
-          { .steps = 10,
-            .loading = 600,
-            .launches = 20,
-            .call = 2,
-            .kernel = 20,
-            .wait_amid = 5,
-            .optimizer_launches = 1,
-            .optimizer_kernel = 100 } },
-        { "data_loading",
-          { BUSY, .loading = 1500, .wait_amid = 1, .optimizer_launches = 1,
-            .optimizer_kernel = 100 } },
-        { "host_sync",
-          { .steps = 10,
-            .launches = 50,
-            .operator_time = 6,
-            .call = 4,
-            .kernel = 5,
-            .wait_launches = 2 } },
+          FIELDS(.steps = 10, .loading = 600, .launches = 20, .call = 2, .kernel = 20,
+                 .wait_amid = 5, .optimizer_launches = 1, .optimizer_kernel = 100) },
+        { "data_loading", FIELDS(BUSY, .loading = 1500, .wait_amid = 1, .optimizer_launches = 1,
+                                 .optimizer_kernel = 100) },
+        { "host_sync", FIELDS(.steps = 10, .launches = 50, .operator_time = 6, .call = 4,
+                              .kernel = 5, .wait_launches = 2) },
         { "launch_bound",
-          { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 } },
-        { "small_kernels",
-          { .steps = 10,
-            .launches = 64,
-            .passes = 16,
-            .operator_time = 2,
-            .call = 8,
-            .kernel = 5 } },
+          FIELDS(.steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5) },
+        { "small_kernels", FIELDS(.steps = 10, .launches = 64, .passes = 16, .operator_time = 2,
+                                  .call = 8, .kernel = 5) },
         { "activation_memory",
-          { BUSY, .loading = 1500, .allocated_kib = 600000, .peak_kib = 980000 } },
-        { "memory_growth", { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 } },
+          FIELDS(BUSY, .loading = 1500, .allocated_kib = 600000, .peak_kib = 980000) },
+        { "memory_growth", FIELDS(BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10) },
         { "data_loading",
-          { BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000 } },
-        { "device_bound", { BUSY } },
+          FIELDS(BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000) },
+        { "device_bound", FIELDS(BUSY) },
     };
     (void)state;
 
@@ -129,8 +112,8 @@ static void time_that_two_fixes_would_save_names_both(void **state)
         const char *first, *shared;
         double lost_us;
     } both[] = {
-        { { BUSY, .loading = 800, .wait_every = 1 }, "host_sync", "data_loading", 800 },
-        { { BUSY, .loading = 1500, .wait_every = 1 }, "data_loading", "host_sync", 1000 },
+        { FIELDS(BUSY, .loading = 800, .wait_every = 1), "host_sync", "data_loading", 800 },
+        { FIELDS(BUSY, .loading = 1500, .wait_every = 1), "data_loading", "host_sync", 1000 },
     };
     const struct made_loop little = { BUSY, .loading = 60, .wait_every = 1 };
     (void)state;
@@ -678,9 +661,9 @@ static void communication_is_judged_as_a_share_of_backward(void **state)
         struct made_loop loop;
         double share, good, bad;
     } shares[] = {
-        { { BACKWARD, .messages = 4, .message = 120, .message_kib = 2560 }, 0.49, 0.15, 0.3 },
-        { { BACKWARD, .messages = 40, .message = 1, .message_kib = 100 }, 0.074, 0.15, 0.3 },
-        { { BUSY, .communication = 250 }, 0.2, 0.1, 0.15 },
+        { FIELDS(BACKWARD, .messages = 4, .message = 120, .message_kib = 2560), 0.49, 0.15, 0.3 },
+        { FIELDS(BACKWARD, .messages = 40, .message = 1, .message_kib = 100), 0.074, 0.15, 0.3 },
+        { FIELDS(BUSY, .communication = 250), 0.2, 0.1, 0.15 },
     };
     (void)state;
 

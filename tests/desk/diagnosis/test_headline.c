@@ -1,6 +1,7 @@
 /* The headline, and which finding comes first. */
 #include "tests/desk/diagnosis/made/found_findings.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,55 +15,33 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
         double share; /* of a step; below 0: unknown */
         const char *text;
     } headlines[] = {
-        { { BUSY }, "device", 1, "The device sets the pace: it is busy for 100% of the step." },
-        { { BUSY, .loading = 1500, .wait_every = 1 },
-          "loading",
-          0.6,
+        { FIELDS(BUSY), "device", 1, "The device sets the pace: it is busy for 100% of the step." },
+        { FIELDS(BUSY, .loading = 1500, .wait_every = 1), "loading", 0.6,
           "The step waits for data: 60% of the step." },
-        { { BUSY, .loading = 800, .wait_every = 1 },
-          "waiting",
-          0.44,
+        { FIELDS(BUSY, .loading = 800, .wait_every = 1), "waiting", 0.44,
           "The host waits for the device in every step: 45% of the step." },
-        { { .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5 },
-          "launching",
-          0.5,
-          "The device waits for launches: 50% of the step." },
-        { { BUSY, .kernel_name = MATRIX_KERNEL },
-          "device",
-          1,
+        { FIELDS(.steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5),
+          "launching", 0.5, "The device waits for launches: 50% of the step." },
+        { FIELDS(BUSY, .kernel_name = MATRIX_KERNEL), "device", 1,
           "The device sets the pace, busy for 100% of the step; fp32 matrix products leave the "
           "matrix units unused: 88% of the step." },
-        { { BUSY, .grid = 27 },
-          "device",
-          1,
+        { FIELDS(BUSY, .grid = 27), "device", 1,
           "The device sets the pace, busy for 100% of the step; kernels leave most of the device's "
           "SMs without a block: at most 75% of the step." },
-        { { BUSY, .communication = 800, .operator_time = 30 },
-          "communication",
-          0.44,
+        { FIELDS(BUSY, .communication = 800, .operator_time = 30), "communication", 0.44,
           "Exposed communication: 44% of the step." },
-        { { BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10 },
-          "allocation",
-          -1,
+        { FIELDS(BUSY, .loading = 1500, .allocated_kib = 1000, .growth_kib = 10), "allocation", -1,
           "Memory grows with every step: a leak." },
-        { { .steps = 10, .launches = 20, .call = 2, .kernel = 50, .stall = 40 },
-          "unclear",
-          0.44,
-          "The device is idle although work is queued: 44% of the step." },
-        { { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true },
-          "unclear",
-          -1,
+        { FIELDS(.steps = 10, .launches = 20, .call = 2, .kernel = 50, .stall = 40), "unclear",
+          0.44, "The device is idle although work is queued: 44% of the step." },
+        { FIELDS(BUSY, .loading = 1500, .wait_every = 1, .no_calls = true), "unclear", -1,
           "The device is idle for 60% of the step, and no known cause explains it." },
-        { { .steps = 10, .loading = 100 }, "unclear", -1, "The trace shows no device work." },
+        { FIELDS(.steps = 10, .loading = 100), "unclear", -1, "The trace shows no device work." },
         /* Few are few, whether or not a step is marked around them. */
-        { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .pause = 900 },
-          "unclear",
-          -1,
+        { FIELDS(.steps = 1, .launches = 9, .call = 2, .kernel = 9, .pause = 900), "unclear", -1,
           "The trace lacks information: 9 kernels and copies are too few to judge by" },
-        { { .steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true },
-          "unclear",
-          -1,
-          "The trace lacks information: 9 kernels and copies are too few to judge by" },
+        { FIELDS(.steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true), "unclear",
+          -1, "The trace lacks information: 9 kernels and copies are too few to judge by" },
     };
     (void)state;
 
@@ -89,28 +68,19 @@ static void a_device_that_sets_the_pace_is_the_headline_before_what_costs_little
         struct made_loop loop;
         const char *word, *first, *second;
     } cases_of_pace[] = {
-        { { BUSY, .loading = 150, .wait_every = 1 }, "device", "host_sync", "data_loading" },
-        { { BUSY, .loading = 250, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
-        { { BUSY, .loading = 500, .wait_every = 1 }, "waiting", "host_sync", "data_loading" },
+        { FIELDS(BUSY, .loading = 150, .wait_every = 1), "device", "host_sync", "data_loading" },
+        { FIELDS(BUSY, .loading = 250, .wait_every = 1), "waiting", "host_sync", "data_loading" },
+        { FIELDS(BUSY, .loading = 500, .wait_every = 1), "waiting", "host_sync", "data_loading" },
         /* Time that the device could save counts, even if it is as little; a finding that costs
            much always does. */
-        { { BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
-            .optimizer_kernel = 50 },
-          "device",
-          "optimizer_overhead",
-          "host_sync" },
-        { { .steps = 10,
-            .launches = 64,
-            .passes = 16,
-            .call = 26,
-            .kernel = 25,
-            .kernel_name = "sgemm",
-            .about = OLD_GPU },
-          "launching",
-          "small_kernels",
-          "device_bound" },
+        { FIELDS(BUSY, .loading = 100, .wait_every = 1, .optimizer_launches = 7,
+                 .optimizer_kernel = 50),
+          "device", "optimizer_overhead", "host_sync" },
+        { FIELDS(.steps = 10, .launches = 64, .passes = 16, .call = 26, .kernel = 25,
+                 .kernel_name = "sgemm", .about = OLD_GPU),
+          "launching", "small_kernels", "device_bound" },
         /* A bound comes after what is lost in any case. */
-        { { BUSY, .stall = 40, .grid = 27 }, "unclear", "device_wait", "small_grid" },
+        { FIELDS(BUSY, .stall = 40, .grid = 27), "unclear", "device_wait", "small_grid" },
     };
     (void)state;
 
@@ -533,16 +503,17 @@ static void another_profiler_is_told_by_its_processes(void **state)
         const char *processes[2];
         const char *category, *said;
     } profilers[] = {
-        { { "/host:CPU", "/device:TPU:0" }, "", "a TPU" },
-        { { "/device:TPU:0", "/host:CPU" }, "", "a TPU" },
-        { { "/host:CPU", "/device:GPU:0 (NVIDIA A100)" }, "", "a GPU, by XLA's" },
-        { { "/host:CPU", "" }, "", "a host, by XLA's" },
-        { { "/job:localhost/replica:0/task:0/device:GPU:0 Compute", "" }, "Op", "TensorFlow's" },
-        { { "Python", "Ascend Hardware" }, "cpu_op", "an Ascend NPU" },
-        { { "CPU HIP API", "GPU0" }, "", "rocprof" },
-        { { "python", "" }, "POSIX", "DFTracer" },
-        { { "some program", "" }, "its own", "not known" },
-        { { "python", "GPU 0" }, "cpu_op", NULL },
+        { FIELDS("/host:CPU", "/device:TPU:0"), "", "a TPU" },
+        { FIELDS("/device:TPU:0", "/host:CPU"), "", "a TPU" },
+        { FIELDS("/host:CPU", "/device:GPU:0 (NVIDIA A100)"), "", "a GPU, by XLA's" },
+        { FIELDS("/host:CPU", ""), "", "a host, by XLA's" },
+        { FIELDS("/job:localhost/replica:0/task:0/device:GPU:0 Compute", ""), "Op",
+          "TensorFlow's" },
+        { FIELDS("Python", "Ascend Hardware"), "cpu_op", "an Ascend NPU" },
+        { FIELDS("CPU HIP API", "GPU0"), "", "rocprof" },
+        { FIELDS("python", ""), "POSIX", "DFTracer" },
+        { FIELDS("some program", ""), "its own", "not known" },
+        { FIELDS("python", "GPU 0"), "cpu_op", NULL },
     };
     (void)state;
 

@@ -2,6 +2,7 @@
 #include "harness/base/status.h"
 #include "harness/lab/search/knee.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/fields.h"
 
 #include <math.h>
 
@@ -23,44 +24,20 @@ struct known {
 
 static const struct known cases[] = {
     /* The third of four is within 5% of the best, which is the last. */
-    { { FLAT(50), FLAT(80), FLAT(96), FLAT(100) },
-      { 6, 6, 6, 6 },
-      { 0, 1, 2, 3 },
-      4,
-      3,
-      2,
-      0.96,
-      0.96,
-      0.96,
-      true },
+    { FIELDS(FLAT(50), FLAT(80), FLAT(96), FLAT(100)), FIELDS(6, 6, 6, 6), FIELDS(0, 1, 2, 3), 4, 3,
+      2, 0.96, 0.96, 0.96, true },
     /* Exactly 5% less is enough. */
-    { { FLAT(94.9), FLAT(95), FLAT(100) },
-      { 3, 3, 3 },
-      { 0, 1, 2 },
-      3,
-      2,
-      1,
-      0.95,
-      0.95,
-      0.95,
-      true },
+    { FIELDS(FLAT(94.9), FLAT(95), FLAT(100)), FIELDS(3, 3, 3), FIELDS(0, 1, 2), 3, 2, 1, 0.95,
+      0.95, 0.95, true },
     /* More than enough is no better than enough: too many workers. */
-    { { FLAT(99), FLAT(100), FLAT(70) },
-      { 3, 3, 3 },
-      { 0, 1, 2 },
-      3,
-      1,
-      0,
-      0.99,
-      0.99,
-      0.99,
-      true },
+    { FIELDS(FLAT(99), FLAT(100), FLAT(70)), FIELDS(3, 3, 3), FIELDS(0, 1, 2), 3, 1, 0, 0.99, 0.99,
+      0.99, true },
     /* The best alone. */
-    { { FLAT(10), FLAT(100) }, { 3, 3 }, { 0, 1 }, 2, 1, 1, 1, 1, 1, true },
+    { FIELDS(FLAT(10), FLAT(100)), FIELDS(3, 3), FIELDS(0, 1), 2, 1, 1, 1, 1, 1, true },
     /* Rounds are pairs: the machine slows down threefold, and the shares stay. */
     { { { 97, 50, 32 }, { 100, 51, 33 } },
-      { 3, 3 },
-      { 0, 1 },
+      FIELDS(3, 3),
+      FIELDS(0, 1),
       2,
       1,
       0,
@@ -69,11 +46,20 @@ static const struct known cases[] = {
       50 / 51.0,
       true },
     /* The interval reaches below the bound. */
-    { { { 90, 97, 98 }, { 100, 100, 100 } }, { 3, 3 }, { 0, 1 }, 2, 1, 0, 0.97, 0.90, 0.98, false },
+    { { { 90, 97, 98 }, { 100, 100, 100 } },
+      FIELDS(3, 3),
+      FIELDS(0, 1),
+      2,
+      1,
+      0,
+      0.97,
+      0.90,
+      0.98,
+      false },
     /* The interval of a cheaper value reaches above it. */
     { { { 90, 94, 97 }, { 99, 99, 99 }, { 100, 100, 100 } },
-      { 3, 3, 3 },
-      { 0, 1, 2 },
+      FIELDS(3, 3, 3),
+      FIELDS(0, 1, 2),
       3,
       2,
       1,
@@ -83,8 +69,8 @@ static const struct known cases[] = {
       false },
     /* Six rounds: the whole range holds the median with 97%. */
     { { { 90, 96, 97, 97, 98, 99 }, FLAT(100) },
-      { 6, 6 },
-      { 0, 1 },
+      FIELDS(6, 6),
+      FIELDS(0, 1),
       2,
       1,
       0,
@@ -93,12 +79,12 @@ static const struct known cases[] = {
       0.99,
       false },
     /* A dearer value may be better by 5%: a round of three says so. One round says nothing. */
-    { { { 100, 100, 100 }, { 99, 90, 106 } }, { 3, 3 }, { 0, 1 }, 2, 0, 0, 1, 1, 1, false },
-    { { { 50 }, { 100 } }, { 1, 1 }, { 0, 1 }, 2, 1, 1, 1, 1, 1, false },
+    { { { 100, 100, 100 }, { 99, 90, 106 } }, FIELDS(3, 3), FIELDS(0, 1), 2, 0, 0, 1, 1, 1, false },
+    { { { 50 }, { 100 } }, FIELDS(1, 1), FIELDS(0, 1), 2, 1, 1, 1, 1, 1, false },
     /* A refused value takes no part, nor do rounds that only one of the two has. */
     { { FLAT(0), { 97, 97 }, FLAT(100) },
-      { 0, 2, 3 },
-      { 0, 1, 2 },
+      FIELDS(0, 2, 3),
+      FIELDS(0, 1, 2),
       3,
       2,
       1,
@@ -107,19 +93,11 @@ static const struct known cases[] = {
       0.97,
       true },
     /* A grid: the diagonal counts, and of equals the first one. */
-    { { FLAT(60), FLAT(97), FLAT(96), FLAT(100) },
-      { 3, 3, 3, 3 },
-      { 0, 1, 1, 2 },
-      4,
-      3,
-      1,
-      0.97,
-      0.97,
-      0.97,
-      true },
-    { { FLAT(97), FLAT(100) }, { 3, 3 }, { 1, 0 }, 2, 1, 1, 1, 1, 1, true },
+    { FIELDS(FLAT(60), FLAT(97), FLAT(96), FLAT(100)), FIELDS(3, 3, 3, 3), FIELDS(0, 1, 1, 2), 4, 3,
+      1, 0.97, 0.97, 0.97, true },
+    { FIELDS(FLAT(97), FLAT(100)), FIELDS(3, 3), FIELDS(1, 0), 2, 1, 1, 1, 1, 1, true },
     /* Nothing was measured. */
-    { { FLAT(1) }, { 0, 0 }, { 0, 1 }, 2, -1, -1, NAN, NAN, NAN, false },
+    { FIELDS(FLAT(1)), FIELDS(0, 0), FIELDS(0, 1), 2, -1, -1, NAN, NAN, NAN, false },
 };
 
 static void the_cheapest_value_that_is_enough_is_found(void **state)
