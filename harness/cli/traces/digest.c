@@ -8,7 +8,6 @@
 #include "harness/cli/traces/stack_lines.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/diagnosis/findings.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -36,16 +35,6 @@ static void skip(void *context)
     (*skipped)++;
 }
 
-/* A place that came from a trace with stacks is the finding's, not the answer's of its rule. */
-static void place(struct held *held, const struct findings *findings)
-{
-    for (int64_t i = 0; i < findings->count; i++) {
-        int number = rule_number(findings->items[i].id);
-        if (held->asked[number].id != NULL)
-            held->asked[number].where = findings->items[i].where;
-    }
-}
-
 struct making {
     const struct diagnosis *diagnosis;
     const struct digest_command *command;
@@ -55,7 +44,7 @@ struct making {
     struct digest digest;
 };
 
-static void make(struct arena *arena, void *context)
+static void make_digest(struct arena *arena, void *context)
 {
     struct making *making = context;
     const struct diagnosis *diagnosis = making->diagnosis;
@@ -64,10 +53,10 @@ static void make(struct arena *arena, void *context)
     making->digest = (struct digest){
         .trace = diagnosis->traces[which],
         .summary = &diagnosis->summaries[which],
-        .held = findings_held(&diagnosis->facts[which]),
+        .facts = &diagnosis->facts[which],
+        .findings = &diagnosis->findings[which],
         .record = rank_record_of(arena, &diagnosis->summaries[which], making->most),
     };
-    place(making->digest.held, &diagnosis->findings[which]);
     making->digest.record.source = diagnosis->paths[which];
     making->digest.record.node = making->node;
     making->digest.record.job = making->command->job != NULL ? making->command->job : "";
@@ -93,7 +82,7 @@ static enum status add(struct written *written, struct making *making)
         free(line);
         free(bytes);
         line = bytes = NULL;
-        TRY_OUT(arena_run(making->diagnosis->arenas[making->which], make, making));
+        TRY_OUT(arena_run(making->diagnosis->arenas[making->which], make_digest, making));
         TRY_OUT(digest_write(&line, &making->digest));
         TRY_OUT(digest_compress(&bytes, &count, line, strlen(line)));
         if (count <= DIGEST_BYTES)
@@ -150,8 +139,8 @@ static enum status run_digest(void *context, int *exit_code)
         FAIL_OUT(STATUS_BAD_USAGE, "give traces, and with -o the file for their digests");
     TRY_OUT(trace_paths_make(&paths, flags->arguments, flags->argument_count,
                              flags->argument_count > 1 ? skip : NULL, &skipped));
-    TRY_OUT(diagnosis_make(&diagnosis, paths.items, paths.count,
-                           paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
+    TRY_OUT(diagnosis_make_for_digests(&diagnosis, paths.items, paths.count,
+                                       paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     TRY_OUT(stack_lines_take(&lines, &diagnosis, skip, &skipped));
     if (diagnosis.count > 0)
         TRY_OUT(write_digests(command, &diagnosis));

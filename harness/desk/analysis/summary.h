@@ -24,7 +24,7 @@
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
 
-struct held; /* (diagnosis/rules/held.h) */
+struct digest; /* (diagnosis/digest/digest.h) */
 
 struct summary {
     struct arena *arena; /* in which all of it lies */
@@ -52,9 +52,9 @@ struct summary {
     struct host_operators operators;
     double product_fixed_ns; /* of those that come with every forward pass (products.h); NAN:
                                 unknown */
-    /* The rest of a digest, which has no tables of events: counts say how many there were. NULL: it
-     * is of a trace. */
-    const struct held *held;
+    /* The digest that it was read from, which has no tables of events: counts say how many there
+     * were. NULL: it is of a trace. */
+    const struct digest *digest;
 };
 
 /* `trace` must live longer; what is wrong in it is mended first (soundness.h). */

@@ -194,20 +194,15 @@ static enum status take_head(void *context, int number)
     return trace->digest == NULL ? STATUS_OK : named(diagnosis, number, digest_take_head(trace));
 }
 
-static enum status take_digest(const struct diagnosis *diagnosis, int number)
-{
-    return named(diagnosis, number,
-                 digest_take(diagnosis->arenas[number], diagnosis->traces[number],
-                             &diagnosis->summaries[number], NULL));
-}
-
 static enum status summarise(void *context, int number)
 {
     const struct diagnosis *diagnosis = context;
 
     diagnosis->arenas[number] = arena_open();
     if (diagnosis->traces[number]->digest != NULL)
-        return take_digest(diagnosis, number);
+        return named(diagnosis, number,
+                     digest_take_summary(diagnosis->arenas[number], diagnosis->traces[number],
+                                         &diagnosis->summaries[number]));
     return run_task(diagnosis, number, find_summary);
 }
 
@@ -215,15 +210,19 @@ static void find_findings(struct arena *arena, void *context)
 {
     const struct trace_task *task = context;
     const struct diagnosis *diagnosis = task->diagnosis;
-    int number = task->number;
-
+    int number = task->number, which = number < diagnosis->run_count ? number : 0;
+    const struct summary *ranks = &diagnosis->summaries[number - which];
+    const struct digest *digest = ranks[which].digest;
+    struct facts *facts = &diagnosis->facts[number];
+    int64_t count = number < diagnosis->run_count ? diagnosis->run_count : 1;
     (void)arena;
-    diagnosis->facts[number] = number < diagnosis->run_count
-                                   ? facts_of(diagnosis->summaries, diagnosis->run_count, number)
-                                   : facts_of(&diagnosis->summaries[number], 1, 0);
+
+    *facts = digest != NULL ? digest_facts(ranks, count, which) : facts_of(ranks, count, which);
     if (number < diagnosis->run_count)
-        diagnosis->facts[number].together = diagnosis->together;
-    diagnosis->findings[number] = findings_of(&diagnosis->facts[number]);
+        facts->together = diagnosis->together;
+    diagnosis->findings[number] = digest != NULL ? findings_of_digest(digest->findings, facts)
+                                  : diagnosis->is_for_digests ? findings_judged(facts)
+                                                              : findings_of(facts);
 }
 
 static enum status judge(void *context, int number)
@@ -248,7 +247,7 @@ static enum status judge_all(struct making *making)
 
     do {
         int ranks = put_ranks_first(diagnosis);
-        diagnosis->run_count = is_run(diagnosis, ranks) ? ranks : 0;
+        diagnosis->run_count = !diagnosis->is_for_digests && is_run(diagnosis, ranks) ? ranks : 0;
         before = diagnosis->count;
         if (diagnosis->run_count > 0)
             TRY(arena_run(diagnosis->arena, gather, diagnosis));
@@ -266,6 +265,7 @@ static void make_room(struct arena *arena, void *context)
 
     *making->diagnosis = (struct diagnosis){
         .arena = arena,
+        .is_for_digests = making->diagnosis->is_for_digests,
         .paths = ARENA_NEW(arena, const char *, making->room),
         .traces = ARENA_NEW(arena, struct trace_file *, making->room),
         .arenas = ARENA_NEW(arena, struct arena *, making->room),
@@ -397,26 +397,40 @@ static void judge_run(struct arena *arena, void *context)
         run_findings_of(arena, diagnosis->findings, diagnosis->facts, diagnosis->run_count);
 }
 
-enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
-                           diagnosis_skip *skip, void *context)
+static enum status diagnose(struct making *making, const char *const *paths)
 {
-    struct making making = {
-        .diagnosis = diagnosis, .count = count, .room = count, .skip = skip, .context = context
-    };
+    struct diagnosis *diagnosis = making->diagnosis;
 
-    *diagnosis = (struct diagnosis){ .arena = arena_open() };
-    TRY(arena_run(diagnosis->arena, make_room, &making));
-    memcpy(diagnosis->paths, paths, (size_t)count * sizeof *paths);
-    TRY(read_all(&making));
-    TRY(split_all(&making));
-    TRY(for_all(&making, take_head));
+    TRY(arena_run(diagnosis->arena, make_room, making));
+    memcpy(diagnosis->paths, paths, (size_t)making->count * sizeof *paths);
+    TRY(read_all(making));
+    TRY(split_all(making));
+    TRY(for_all(making, take_head));
     put_ranks_first(diagnosis);
-    TRY(for_all(&making, summarise));
-    TRY(judge_all(&making));
+    TRY(for_all(making, summarise));
+    TRY(judge_all(making));
     if (diagnosis->run_count > 0)
         TRY(arena_run(diagnosis->arena, judge_run, diagnosis));
 
     return STATUS_OK;
+}
+
+enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
+                           diagnosis_skip *skip, void *context)
+{
+    struct making making = { diagnosis, NULL, count, count, skip, context };
+
+    *diagnosis = (struct diagnosis){ .arena = arena_open() };
+    return diagnose(&making, paths);
+}
+
+enum status diagnosis_make_for_digests(struct diagnosis *diagnosis, const char *const *paths,
+                                       int count, diagnosis_skip *skip, void *context)
+{
+    struct making making = { diagnosis, NULL, count, count, skip, context };
+
+    *diagnosis = (struct diagnosis){ .arena = arena_open(), .is_for_digests = true };
+    return diagnose(&making, paths);
 }
 
 /* --- Findings of another file --- */

@@ -32,6 +32,7 @@ struct diagnosis {
     struct summary *summaries;  /* [count] */
     struct facts *facts;        /* [count], those that the findings were made of (rules.h) */
     struct findings *findings;  /* [count] */
+    bool is_for_digests;        /* each trace is judged alone */
     int run_count; /* the first of them are the ranks of one run, two or more; 0: all stand alone */
     const char *
         *lines_from; /* [count], the trace that lines of code come from; NULL: the same one */
@@ -58,6 +59,11 @@ typedef void diagnosis_skip(void *context);
  * may be left. `paths` must live longer. Release in every case. */
 enum status diagnosis_make(struct diagnosis *diagnosis, const char *const *paths, int count,
                            diagnosis_skip *skip, void *context);
+
+/* The same, but traces are judged without regard to each other, and findings are those that digests
+ * hold (findings_judged()). */
+enum status diagnosis_make_for_digests(struct diagnosis *diagnosis, const char *const *paths,
+                                       int count, diagnosis_skip *skip, void *context);
 
 /* Places of findings, as lines of code, from another trace of the same program, which was recorded
  * with stacks: `paths` [count] has one for each trace, NULL for none, and must live longer. One

@@ -1,8 +1,11 @@
-/* Rules are asked one after the other, and what they say is ordered. */
+/* Rules are asked one after the other, and what each finds is inserted where it belongs in the
+ * order. Then findings are compared: those that have the same idle time share it, and the first one
+ * may hide others. All that is a matter of one trace. Beside other ranks a digest's findings change
+ * only by the rules that look at ranks, so these alone are asked again. */
 #include "harness/desk/diagnosis/findings.h"
 
 #include "harness/desk/diagnosis/finding_place.h"
-#include "harness/desk/diagnosis/rules/held.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/diagnosis/what_if.h"
 
 #include <math.h>
@@ -83,7 +86,8 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
-/* Those that lose all idle time gain different times. */
+/* Of two that lose the same, as all that lose the whole idle time do, the one whose fix gains more
+ * comes first. */
 static bool costs_more(const struct finding *a, const struct finding *b)
 {
     if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)
@@ -251,7 +255,9 @@ static void explain_health(struct findings *findings, const struct facts *facts)
         100 * RULE_SHARE_LEAST, 100 * copies, 100 * communication);
 }
 
-/* A host that is alone is the device of rules about what one computes. */
+/* --- Asking the rules --- */
+
+/* In a trace without a device the host computes, so rules about computing blame the host. */
 static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts *facts)
 {
     return rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone
@@ -261,7 +267,7 @@ static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts
 
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide;
  * false: there is none. */
-static bool ask(struct finding *finding, const struct rule *rule, const struct facts *facts)
+static bool ask_rule(struct finding *finding, const struct rule *rule, const struct facts *facts)
 {
     *finding = (struct finding){ .id = rule->id,
                                  .title = rule->title,
@@ -282,33 +288,36 @@ static bool ask(struct finding *finding, const struct rule *rule, const struct f
     return true;
 }
 
-/* Whether the answer to a rule is that of a digest. */
-static bool is_held(const struct rule *rule, const struct facts *facts)
+static void insert_judged(struct findings *findings, struct finding *finding,
+                          const struct facts *facts)
 {
-    return facts->summary->held != NULL && !rule->asks_ranks;
-}
-
-/* The answer to rule number `number`; a digest's is what take() made of it. */
-static bool answer(struct finding *finding, const struct rule *rule, int number,
-                   const struct facts *facts)
-{
-    if (!is_held(rule, facts))
-        return ask(finding, rule, facts);
-    *finding = facts->summary->held->asked[number];
-    finding->judged = facts->summary->held->judged[number];
-    return finding->id != NULL;
-}
-
-static void take(struct findings *findings, struct finding *finding, const struct rule *rule,
-                 const struct facts *facts)
-{
-    if (!is_held(rule, facts)) {
-        untrace(finding, facts);
-        doubt(finding, facts);
-        moderate(finding);
-    }
+    untrace(finding, facts);
+    doubt(finding, facts);
+    moderate(finding);
     insert(findings, finding, facts);
 }
+
+/* Asks rule number `number`, and notes its threshold. */
+static void judge_rule(struct findings *findings, const struct rule *rule, int number,
+                       const struct facts *facts)
+{
+    struct finding finding;
+    bool found = ask_rule(&finding, rule, facts);
+
+    findings->thresholds[number] =
+        (struct threshold){ rule->id, rule->threshold, found, finding.judged };
+    if (found)
+        insert_judged(findings, &finding, facts);
+}
+
+static struct findings no_findings(struct arena *arena)
+{
+    return (struct findings){ .items = ARENA_NEW(arena, struct finding, rule_count()),
+                              .thresholds = ARENA_NEW(arena, struct threshold, rule_count()),
+                              .threshold_count = rule_count() };
+}
+
+/* --- Time that several findings have --- */
 
 /* Whether a finding's cost is idle time, and no part of a bound. */
 static bool takes_idle_time(const struct finding *finding)
@@ -338,31 +347,34 @@ static void order(struct findings *findings, const struct facts *facts)
     for (int64_t i = 0; i < count; i++) insert(findings, &again[i], facts);
 }
 
-/* Rules look at the same idle time from several sides: what puts it off, and what is done in it.
- * The first finding has it. Those that gain less after the exclusive ones before them than alone
- * share it, and so do those for which too little is left. Together, exclusive findings lose what a
- * replay without all of them gains. */
-static void share_what_is_taken(struct findings *findings, const struct facts *facts)
+/* The first finding owns its idle time. A later one does if the idle time is enough for both, and a
+ * replay after the changes of the earlier ones gains as much as without them. */
+static bool owns_its_time(const struct what_if_taken *taken, double taken_ns,
+                          const struct finding *finding, double idle_ns)
 {
     const double spread = 0.02; /* of rounding, and of what is counted at the ends of the window */
+
+    return taken_ns == 0 || (taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns &&
+                             what_if_own_share(taken, finding) >= 1 - spread);
+}
+
+/* Rules look at the same idle time from several sides: what puts it off, and what is done in it.
+ * The first finding has it, and those that do not own theirs share it. Together, exclusive findings
+ * lose what a replay without all of them gains. */
+static void share_idle_time(struct findings *findings, const struct facts *facts)
+{
     double idle_ns = facts_whole_ns(facts) * (1 - facts_busy_share(facts)), taken_ns = 0;
     struct what_if_taken taken = { .facts = facts };
-    const struct held *held = facts->summary->held;
 
     for (int64_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->items[i];
         if (!takes_idle_time(finding))
             continue;
-        if (held != NULL ? !held->shares[rule_number(finding->id)]
-                         : taken_ns == 0 ||
-                               (taken_ns + finding->lost_ns_per_step <= (1 + spread) * idle_ns &&
-                                what_if_own_share(&taken, finding) >= 1 - spread)) {
+        if (owns_its_time(&taken, taken_ns, finding, idle_ns)) {
             what_if_take(&taken, finding);
             taken_ns += finding->lost_ns_per_step;
             continue;
         }
-        if (facts->keep != NULL)
-            facts->keep->shares[rule_number(finding->id)] = true;
         finding->shares_time = true;
         finding->severity = SEVERITY_MINOR;
         finding_says(finding, "; another finding has this time, too, or some of it");
@@ -370,80 +382,64 @@ static void share_what_is_taken(struct findings *findings, const struct facts *f
     order(findings, facts);
 }
 
-/* Sets the step that is left without the first finding. False: a digest that had another first
- * finding does not tell what this one hides. */
-static bool leave_step(struct facts *left, const struct finding *first, const struct facts *facts)
-{
-    const struct held *held = facts->summary->held;
+/* --- Findings that another one hides --- */
 
-    if (held != NULL) {
-        left->step_ns = held->left_step_ns;
-        return held->hidden_by != NULL && strcmp(held->hidden_by, first->id) == 0 &&
-               held->hidden_by_ns == first->lost_ns_per_step;
-    }
+/* A finding that takes half of the step or more makes all others small. */
+static bool first_hides(const struct findings *findings, const struct facts *facts)
+{
+    const struct finding *first = &findings->items[0];
+
+    return findings->count > 0 && first->severity == SEVERITY_CRITICAL && !first->gain_is_most &&
+           first->predicted_gain > 1 && facts->summary->steps.count >= IDLE_STEPS_LEAST;
+}
+
+/* The facts of the step that is left when the first finding is fixed. */
+static struct facts facts_without(const struct finding *first, const struct facts *facts)
+{
+    struct facts left = *facts;
+
     if (first->is_replayed) {
-        facts_fix(left, rule_find(first->id));
+        facts_fix(&left, rule_find(first->id));
     } else {
-        left->step_ns /= first->predicted_gain;
-        left->known = NULL; /* what a change takes from the computation may go by the step */
+        left.step_ns /= first->predicted_gain;
+        left.known = NULL; /* what a change takes from the computation may go by the step */
     }
-    if (facts->keep != NULL) {
-        facts->keep->hidden_by = first->id;
-        facts->keep->hidden_by_ns = first->lost_ns_per_step;
-        facts->keep->left_step_ns = left->step_ns;
-    }
-    return true;
+    return left;
 }
 
-/* A digest's. */
-static void take_hidden(struct findings *findings, const struct rule *rule,
-                        const struct facts *facts)
+/* Asks a rule about that step. Share and gain of what it finds are of that step. */
+static void judge_hidden(struct findings *findings, const struct rule *rule, const char *first,
+                         const struct facts *left, const struct facts *facts)
 {
-    const struct held *held = facts->summary->held;
+    struct finding finding;
 
-    for (int64_t i = 0; i < held->hidden_count; i++)
-        if (held->hidden[i].id == rule->id) {
-            struct finding finding = held->hidden[i];
-            take(findings, &finding, rule, facts);
-        }
+    if (findings_find(findings, rule->id) != NULL || !ask_rule(&finding, rule, left) ||
+        finding.severity == SEVERITY_INFORMATION || !(finding.predicted_gain > 1) ||
+        finding.confidence == CONFIDENCE_LOW)
+        return;
+    finding.severity = SEVERITY_MINOR;
+    finding.confidence = CONFIDENCE_MEDIUM;
+    finding.once_fixed = first;
+    finding_says(&finding, "; once %s is fixed, that is %.0f%% of what is left of the step", first,
+                 100 * (1 - 1 / finding.predicted_gain));
+    insert_judged(findings, &finding, facts);
 }
 
-/* A finding that takes half of the step or more makes all others small. Those that will be large
- * when it is fixed are named too, after all that matter now. Their share and gain are of the step
- * that is left. */
+/* Findings that will be large once the first one is fixed are named too, after all that matter
+ * now. */
 static void find_hidden(struct findings *findings, const struct facts *facts)
 {
-    const struct finding *first = findings->count > 0 ? &findings->items[0] : NULL;
-    struct facts left = *facts;
     const struct rule *rule;
-    const char *id;
+    struct facts left;
+    const char *first;
 
-    if (first == NULL || first->severity != SEVERITY_CRITICAL || first->gain_is_most ||
-        !(first->predicted_gain > 1) || facts->summary->steps.count < IDLE_STEPS_LEAST)
+    if (!first_hides(findings, facts))
         return;
-    id = first->id; /* `first` moves as findings are inserted */
-    if (!leave_step(&left, first, facts))
-        return;
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        struct finding finding;
-        if (findings_find(findings, rule->id) != NULL)
-            continue;
-        if (is_held(rule, facts)) {
-            take_hidden(findings, rule, facts);
-            continue;
-        }
-        if (!ask(&finding, rule, &left) || finding.severity == SEVERITY_INFORMATION ||
-            !(finding.predicted_gain > 1) || finding.confidence == CONFIDENCE_LOW)
-            continue;
-        finding.severity = SEVERITY_MINOR;
-        finding.confidence = CONFIDENCE_MEDIUM;
-        finding.once_fixed = id;
-        finding_says(&finding, "; once %s is fixed, that is %.0f%% of what is left of the step", id,
-                     100 * (1 - 1 / finding.predicted_gain));
-        take(findings, &finding, rule, facts);
-        if (facts->keep != NULL && !rule->asks_ranks)
-            facts->keep->hidden[facts->keep->hidden_count++] = finding;
-    }
+    left = facts_without(&findings->items[0], facts);
+    findings->left_step_ns = left.step_ns;
+    first = findings->items[0].id; /* that moves as findings are inserted */
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        judge_hidden(findings, rule, first, &left, facts);
 }
 
 /* --- Places --- */
@@ -460,9 +456,7 @@ static void place_some(struct arena *arena, void *context)
 
     for (int64_t i; (i = atomic_fetch_add(&placing->next, 1)) < placing->findings->count;) {
         struct finding *finding = &placing->findings->items[i];
-        const struct rule *rule = rule_find(finding->id);
-        if (!is_held(rule, placing->facts))
-            finding_place_of(arena, finding, rule->site, placing->facts);
+        finding_place_of(arena, finding, rule_find(finding->id)->site, placing->facts);
     }
 }
 
@@ -474,79 +468,96 @@ static void fix_and_place(struct arena *arena, void *context)
     place_some(arena, context);
 }
 
-static void keep_place(struct finding *kept, const struct findings *findings)
-{
-    if (kept->id != NULL)
-        kept->where = findings_find(findings, kept->id)->where;
-}
-
-/* A place is a search through all calls of the loop's thread, and the next fix takes some replays:
- * two of all that are done at once. */
-static void find_places_and_fix(struct findings *findings, const struct facts *facts)
-{
-    struct placing placing = { .findings = findings, .facts = facts };
-    struct held *keep = facts->keep;
-
-    arena_run_both(facts->summary->arena, fix_and_place, place_some, &placing);
-    for (int i = 0; keep != NULL && i < rule_count(); i++) keep_place(&keep->asked[i], findings);
-    for (int64_t i = 0; keep != NULL && i < keep->hidden_count; i++)
-        keep_place(&keep->hidden[i], findings);
-}
-
 /* --- All --- */
 
-struct findings findings_of(const struct facts *facts)
+struct findings findings_judged(const struct facts *facts)
 {
     struct arena *arena = facts->summary->arena;
-    struct findings findings = { .items = ARENA_NEW(arena, struct finding, rule_count()),
-                                 .thresholds = ARENA_NEW(arena, struct threshold, rule_count()) };
+    struct findings findings = no_findings(arena);
+    struct placing placing = { .findings = &findings, .facts = facts };
     const struct rule *rule;
 
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        struct finding finding;
-        bool found = answer(&finding, rule, i, facts);
-        findings.thresholds[findings.threshold_count++] =
-            (struct threshold){ rule->id, rule->threshold, found, finding.judged };
-        if (found)
-            take(&findings, &finding, rule, facts);
-        if (facts->keep != NULL && !rule->asks_ranks) {
-            facts->keep->judged[i] = finding.judged;
-            if (found)
-                facts->keep->asked[i] = finding;
-        }
-    }
-    share_what_is_taken(&findings, facts);
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) judge_rule(&findings, rule, i, facts);
+    share_idle_time(&findings, facts);
     find_hidden(&findings, facts);
-    doubt_uneven(&findings);
-    distrust(&findings, facts->summary->soundness.trust);
-    explain_health(&findings, facts);
-    findings.headline = headline_of(findings_limit(&findings, facts), facts);
-    find_places_and_fix(&findings, facts);
+    /* A place is a search through all calls of the loop's thread, and the next fix takes some
+     * replays: two of all that are done at once. */
+    arena_run_both(arena, fix_and_place, place_some, &placing);
     return findings;
 }
 
-struct held *findings_held(const struct facts *facts)
+/* What follows from all findings together. */
+static void conclude(struct findings *findings, const struct facts *facts)
 {
-    struct arena *arena = facts->summary->arena;
-    struct facts alone = facts_of(facts->summary, 1, 0);
-    struct held *held = ARENA_NEW(arena, struct held, 1);
-    int count = rule_count();
+    const struct finding *first;
 
-    *held = (struct held){ .facts = alone,
-                           .asked = ARENA_NEW(arena, struct finding, count),
-                           .judged = ARENA_NEW(arena, struct judged, count),
-                           .shares = ARENA_NEW(arena, bool, count),
-                           .hidden = ARENA_NEW(arena, struct finding, count) };
-    alone.keep = held;
-    findings_of(&alone);
-    return held;
+    doubt_uneven(findings);
+    distrust(findings, facts->summary->soundness.trust);
+    explain_health(findings, facts);
+    findings->headline = headline_of(findings_limit(findings, facts), facts);
+    first = findings_first(findings);
+    if (first == NULL || first->id != findings->next.first || first->confidence == CONFIDENCE_LOW)
+        findings->next = (struct next_fix){ .first = NULL };
+}
+
+struct findings findings_of(const struct facts *facts)
+{
+    struct findings findings = findings_judged(facts);
+
+    conclude(&findings, facts);
+    return findings;
+}
+
+/* Asks the rules that look at ranks. What the first finding of the trace alone hides is there if it
+ * is still the first, at the same cost. */
+static void judge_beside_ranks(struct findings *findings, const struct findings *alone,
+                               const struct facts *facts)
+{
+    const struct finding *first = findings->items;
+    struct facts left = *facts;
+    const struct rule *rule;
+    const char *id;
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (rule->asks_ranks)
+            judge_rule(findings, rule, i, facts);
+    if (!first_hides(findings, facts) || !(alone->left_step_ns > 0) ||
+        alone->items[0].id != first->id ||
+        alone->items[0].lost_ns_per_step != first->lost_ns_per_step)
+        return;
+    left.step_ns = alone->left_step_ns;
+    id = first->id;
+    for (int64_t i = 0; i < alone->count; i++)
+        if (alone->items[i].once_fixed != NULL && !rule_find(alone->items[i].id)->asks_ranks)
+            insert(findings, &alone->items[i], facts);
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
+        if (rule->asks_ranks)
+            judge_hidden(findings, rule, id, &left, facts);
+}
+
+struct findings findings_of_digest(const struct findings *alone, const struct facts *facts)
+{
+    struct findings findings = no_findings(facts->summary->arena);
+    bool is_alone = facts->rank_count == 1;
+
+    memcpy(findings.thresholds, alone->thresholds,
+           (size_t)alone->threshold_count * sizeof *findings.thresholds);
+    findings.next = alone->next;
+    for (int64_t i = 0; i < alone->count; i++) {
+        const struct finding *finding = &alone->items[i];
+        if (is_alone || (finding->once_fixed == NULL && !rule_find(finding->id)->asks_ranks))
+            findings.items[findings.count++] = *finding;
+    }
+    if (!is_alone)
+        judge_beside_ranks(&findings, alone, facts);
+    conclude(&findings, facts);
+    return findings;
 }
 
 /* --- Findings of another file --- */
 
 static void merge(struct finding *finding, const struct finding *other)
 {
-
     if (!isnan(finding->lost_ns_per_step)) {
         finding_says(finding, "; %s", other->evidence);
         return;

@@ -9,19 +9,23 @@
 #include "harness/desk/diagnosis/rules/finding.h"
 
 struct facts;
-struct held;
 
 /* They lie in the memory of the trace that the facts are of. */
 struct findings findings_of(const struct facts *facts);
+
+/* The same without what follows from all of them together: headline, health, and doubts about a
+ * trace that is not sound. A digest holds these, of the trace alone. */
+struct findings findings_judged(const struct facts *facts);
+
+/* The findings of a digest: `alone`, and if the facts are of several ranks, what rules that look at
+ * ranks find beside the others. */
+struct findings findings_of_digest(const struct findings *alone, const struct facts *facts);
 
 /* Joins findings of another file of the same run, by rules each at most once, which cost no time
  * that the trace shows. One that both have is one: what they say of memory counts, but for its
  * time. Headline and health are set anew. */
 void findings_join(struct findings *findings, const struct finding *others, int64_t count,
                    const struct facts *facts);
-
-/* The answers of the rules to that trace alone, as a digest holds them, in the same memory. */
-struct held *findings_held(const struct facts *facts);
 
 /* The order of findings: what ends a run first, then by lost time; information last, but for what
  * the trace cannot tell. */

@@ -1,7 +1,7 @@
 #include "harness/desk/diagnosis/what_if.h"
 
 #include "harness/desk/diagnosis/findings.h"
-#include "harness/desk/diagnosis/rules/held.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -260,23 +260,6 @@ void what_if_take(struct what_if_taken *taken, const struct finding *finding)
 
 /* --- The next fix --- */
 
-static bool is_answer(const struct findings *findings, const char *id)
-{
-    const struct finding *first = findings_first(findings);
-
-    return first != NULL && first->id == id && first->confidence > CONFIDENCE_LOW;
-}
-
-/* A digest has that of the first causes, whether or not the first of them is the answer (keep). */
-static struct next_fix held_next(const struct findings *findings, const struct facts *facts)
-{
-    const struct next_fix *next = &facts->summary->held->next;
-
-    return next->first != NULL && is_answer(findings, next->first)
-               ? *next
-               : (struct next_fix){ .first = NULL };
-}
-
 /* If pairs gain the same, the one whose causes come first wins. */
 static void find_pair(struct next_fix *next, const struct causes *causes)
 {
@@ -300,17 +283,13 @@ struct next_fix next_fix_of(const struct findings *findings, const struct facts 
     struct next_fix next = { .first = NULL };
     struct causes causes = { .count = 0 };
 
-    if (facts->summary->held != NULL)
-        return held_next(findings, facts);
     if (facts->replay_holds)
         causes = causes_of(findings, facts, WHAT_IF_ALL);
-    if (causes.count < 2 || (facts->keep == NULL && !is_answer(findings, causes.items[0].rule->id)))
+    if (causes.count < 2)
         return next;
     next.first = causes.items[0].rule->id;
     next.second = causes.items[1].rule->id;
     next.gain = step_without(&causes, 1) / step_without(&causes, 3);
     find_pair(&next, &causes);
-    if (facts->keep != NULL)
-        facts->keep->next = next;
     return next;
 }

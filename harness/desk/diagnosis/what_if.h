@@ -56,7 +56,8 @@ struct what_if_taken {
 double what_if_own_share(const struct what_if_taken *taken, const struct finding *finding);
 void what_if_take(struct what_if_taken *taken, const struct finding *finding);
 
-/* The next fix after the first finding that costs time, if replays know that one and another. */
+/* The first two findings of which replays know the change, whether or not the first is the first of
+ * all. */
 struct next_fix next_fix_of(const struct findings *findings, const struct facts *facts);
 
 #endif

@@ -35,7 +35,7 @@ static enum status take_line(struct job_ranks *ranks, const char *path, char *li
     if (!digest_begins(line, strlen(line)))
         FAIL(STATUS_BAD_INPUT, "%s is no file of digests: chokepoint digest makes them of traces",
              path);
-    TRY(digest_take(ranks->arena, &trace, NULL, &adding.rank.record));
+    TRY(digest_take_record(ranks->arena, &trace, &adding.rank.record));
     if (trace.rank < 0 || trace.world_size < 1)
         FAIL(STATUS_BAD_INPUT, "its trace states no rank");
     adding.rank.rank = trace.rank;

@@ -16,9 +16,11 @@ static struct found make(char **line)
     struct found found = found_judge(&(struct made_loop){
         .steps = 10, .launches = 20, .call = 2, .kernel = 50, .communication = 100 });
     struct facts facts = facts_of(&found.summary, 1, 0);
+    struct findings findings = findings_judged(&facts);
     struct digest digest = { .trace = found.analysed.trace,
                              .summary = &found.summary,
-                             .held = findings_held(&facts),
+                             .facts = &facts,
+                             .findings = &findings,
                              .record = rank_record_of(found.analysed.arena, &found.summary, 100) };
 
     digest.record.source = "trace.json";
@@ -40,10 +42,12 @@ static enum status read_line(struct found *found, const char *line, struct rank_
     trace->digest_arena = NULL;
     status = digest_take_head(trace);
     if (status == STATUS_OK)
-        status = digest_take(found->analysed.arena, trace, summary, record);
+        status = digest_take_summary(found->analysed.arena, trace, summary);
+    if (status == STATUS_OK)
+        status = digest_take_record(found->analysed.arena, trace, record);
     if (status == STATUS_OK) {
-        struct facts facts = facts_of(summary, 1, 0);
-        *findings = findings_of(&facts);
+        struct facts facts = digest_facts(summary, 1, 0);
+        *findings = findings_of_digest(summary->digest->findings, &facts);
     }
     return status;
 }

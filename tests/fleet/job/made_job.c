@@ -275,23 +275,14 @@ struct made_ranks made_job(struct arena *arena, const struct made_job *job)
 
 /* --- Files --- */
 
-static void hold_nothing(struct arena *arena, void *context)
-{
-    struct held *held = context;
-    int count = rule_count();
-
-    held->asked = ARENA_NEW(arena, struct finding, count);
-    held->judged = ARENA_NEW(arena, struct judged, count);
-    held->shares = ARENA_NEW(arena, bool, count);
-}
-
-static enum status write_rank(const char *folder, const struct job_rank *rank, int64_t world_size,
-                              struct held *held)
+static enum status write_rank(const char *folder, const struct job_rank *rank, int64_t world_size)
 {
     enum status status = STATUS_OK;
     struct trace_file trace = { .rank = rank->rank, .world_size = world_size };
     struct summary summary = { .trace = NULL };
-    struct digest digest = { &trace, &summary, held, rank->record };
+    struct facts facts = { .summary = NULL };
+    struct findings findings = { .count = 0 };
+    struct digest digest = { &trace, &summary, &facts, &findings, rank->record };
     char *line = NULL, *bytes = NULL, path[4096];
     size_t count;
     FILE *file;
@@ -311,15 +302,8 @@ out:
 
 enum status made_job_write(const char *folder, const struct made_ranks *made)
 {
-    enum status status = STATUS_OK;
-    struct arena *arena = arena_open();
-    struct held held = { .asked = NULL };
-
-    TRY_OUT(arena_run(arena, hold_nothing, &held));
     for (int64_t i = 0; i < made->count; i++)
-        TRY_OUT(write_rank(folder, &made->ranks[i], made->worlds[i], &held));
+        TRY(write_rank(folder, &made->ranks[i], made->worlds[i]));
 
-out:
-    arena_close(arena);
-    return status;
+    return STATUS_OK;
 }

@@ -13,7 +13,7 @@ static const char SCHEMA_NAME[] = "chokepoint_digest";
 
 /* --- Writing --- */
 
-static void put(struct members *members, struct digest *digest)
+static void put_digest(struct members *members, const struct digest *digest)
 {
     uint32_t range = digest->trace->step_range;
     struct trace_head head = { digest->trace,
@@ -23,10 +23,11 @@ static void put(struct members *members, struct digest *digest)
     member_object(members, "head", trace_head_fields, &head);
     member_object(members, "record", record_fields, &digest->record);
     member_object(members, "summary", summary_fields, digest->summary);
-    member_object(members, "held", held_fields, digest->held);
+    member_object(members, "facts", facts_fields, digest->facts);
+    member_object(members, "findings", findings_fields, digest->findings);
 }
 
-enum status digest_write(char **line, struct digest *digest)
+enum status digest_write(char **line, const struct digest *digest)
 {
     enum status status = STATUS_OK;
     struct json json = { .out_of_memory = false };
@@ -35,7 +36,7 @@ enum status digest_write(char **line, struct digest *digest)
     char *text = NULL;
 
     *line = NULL;
-    put(&members, digest);
+    put_digest(&members, digest);
     if (!json.out_of_memory)
         text = cJSON_PrintUnformatted(root);
     if (text == NULL)
@@ -104,15 +105,7 @@ static enum status parse(cJSON **root, const char *line)
     return STATUS_OK;
 }
 
-static enum status take_range(struct trace_file *trace, const char *range)
-{
-    if (range != NULL && range[0] != '\0')
-        TRY(intern_add(trace->names, range, strlen(range), &trace->step_range));
-
-    return STATUS_OK;
-}
-
-/* The text that is read, and its destination. */
+/* The text that is read, and where it goes; NULL: nowhere. */
 struct taking {
     struct members members;
     struct trace_head head;
@@ -120,26 +113,34 @@ struct taking {
     struct rank_record *record;
 };
 
+static void take_summary(struct members *members, struct summary *summary)
+{
+    struct digest *digest = ARENA_NEW(members->arena, struct digest, 1);
+
+    summary->digest = digest;
+    digest->facts = ARENA_NEW(members->arena, struct facts, 1);
+    digest->findings = ARENA_NEW(members->arena, struct findings, 1);
+    member_object(members, "summary", summary_fields, summary);
+    member_object(members, "facts", facts_fields, digest->facts);
+    member_object(members, "findings", findings_fields, digest->findings);
+}
+
 static void take_members(struct arena *arena, void *context)
 {
     struct taking *taking = context;
     struct members *members = &taking->members;
-    struct held *held;
 
     members->arena = arena;
-    if (taking->summary == NULL)
-        member_object(members, "head", trace_head_fields, &taking->head);
+    if (taking->summary != NULL) {
+        take_summary(members, taking->summary);
+        return;
+    }
+    member_object(members, "head", trace_head_fields, &taking->head);
     if (taking->record != NULL)
         member_object(members, "record", record_fields, taking->record);
-    if (taking->summary == NULL)
-        return;
-    held = ARENA_NEW(arena, struct held, 1);
-    taking->summary->held = held;
-    member_object(members, "summary", summary_fields, taking->summary);
-    member_object(members, "held", held_fields, held);
 }
 
-static enum status take(struct arena *arena, struct taking *taking)
+static enum status take_line(struct arena *arena, struct taking *taking)
 {
     enum status status = STATUS_OK;
     cJSON *root = NULL;
@@ -157,26 +158,44 @@ out:
 
 enum status digest_take_head(struct trace_file *trace)
 {
-    enum status status = STATUS_OK;
     struct taking taking = { .head.trace = trace };
+    const char *range;
 
     trace->digest_arena = arena_open();
-    TRY_OUT(take(trace->digest_arena, &taking));
-    TRY_OUT(take_range(trace, taking.head.step_range));
+    TRY(take_line(trace->digest_arena, &taking));
+    range = taking.head.step_range;
+    if (range != NULL && range[0] != '\0')
+        TRY(intern_add(trace->names, range, strlen(range), &trace->step_range));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
-enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
-                        struct rank_record *record)
+enum status digest_take_summary(struct arena *arena, struct trace_file *trace,
+                                struct summary *summary)
 {
-    struct taking taking = { .head.trace = trace, .summary = summary, .record = record };
+    struct taking taking = { .head.trace = trace, .summary = summary };
 
-    if (summary != NULL)
-        *summary = (struct summary){ .arena = arena, .trace = trace, .timeline.trace = trace };
-    if (record != NULL)
-        *record = (struct rank_record){ .source = NULL };
+    *summary = (struct summary){ .arena = arena, .trace = trace, .timeline.trace = trace };
+    return take_line(arena, &taking);
+}
 
-    return take(arena, &taking);
+enum status digest_take_record(struct arena *arena, struct trace_file *trace,
+                               struct rank_record *record)
+{
+    struct taking taking = { .head.trace = trace, .record = record };
+
+    *record = (struct rank_record){ .source = NULL };
+    return take_line(arena, &taking);
+}
+
+struct facts digest_facts(const struct summary *ranks, int64_t count, int64_t which)
+{
+    struct facts facts = *ranks[which].digest->facts;
+
+    facts.summary = &ranks[which];
+    facts.ranks = ranks;
+    facts.rank_count = count;
+    if (ranks[which].timeline.work_count > 0)
+        facts.device = timeline_device(&ranks[which].timeline);
+    return facts;
 }

@@ -2,17 +2,18 @@
  * other ranks, in a line of JSON. A file has a line per trace, in gzip; files that are joined end
  * to end are a file of digests.
  *
- * A digest is read as a trace without events (trace_file.digest), so that everything that judges
- * traces judges both. Its tables of kernels, operators, memory and gaps are empty, and nothing can
- * be replayed. */
+ * A digest is read as a trace without events (trace_file.digest). Its findings were made where the
+ * trace lies, and are shown as they are; only rules that look at other ranks (asks_ranks) are asked
+ * again, from the numbers that it has. Its tables of kernels, operators, memory and gaps are empty,
+ * and nothing can be replayed. */
 #ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
 #define HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
 
 #include "harness/desk/diagnosis/digest/rank_record.h"
-#include "harness/desk/diagnosis/rules/held.h"
+#include "harness/desk/diagnosis/rules/rules.h"
 
 enum {
-    DIGEST_SCHEMA = 1,
+    DIGEST_SCHEMA = 2,
     DIGEST_BYTES = 32 << 10, /* of a line in gzip, at most */
 };
 
@@ -20,12 +21,13 @@ enum {
 struct digest {
     struct trace_file *trace;
     struct summary *summary;
-    struct held *held;
+    struct facts *facts;       /* of the trace alone; its numbers only */
+    struct findings *findings; /* of these facts (findings_judged()) */
     struct rank_record record;
 };
 
 /* *line ends in a line feed; the caller frees it. OUT_OF_MEMORY. */
-enum status digest_write(char **line, struct digest *digest);
+enum status digest_write(char **line, const struct digest *digest);
 
 /* A gzip member with these bytes; the caller frees it. OUT_OF_MEMORY. */
 enum status digest_compress(char **bytes, size_t *count, const char *text, size_t length);
@@ -34,10 +36,15 @@ enum status digest_compress(char **bytes, size_t *count, const char *text, size_
  * schema, or damaged. */
 enum status digest_take_head(struct trace_file *trace);
 
-/* All of it, in the memory of `arena`; `trace` must live longer. `summary` and `record` may be
- * NULL; without `summary` the head is read, too. BAD_INPUT, OUT_OF_MEMORY. Not within
+/* The summary, in the memory of `arena`, with facts and findings in its member `digest`; or the
+ * head and the record. `trace` must live longer. BAD_INPUT, OUT_OF_MEMORY. Not within
  * arena_run(). */
-enum status digest_take(struct arena *arena, struct trace_file *trace, struct summary *summary,
-                        struct rank_record *record);
+enum status digest_take_summary(struct arena *arena, struct trace_file *trace,
+                                struct summary *summary);
+enum status digest_take_record(struct arena *arena, struct trace_file *trace,
+                               struct rank_record *record);
+
+/* facts_of() for summaries of which number `which` is a digest's. */
+struct facts digest_facts(const struct summary *ranks, int64_t count, int64_t which);
 
 #endif

@@ -237,9 +237,9 @@ void summary_fields(struct members *members, void *object)
     member_count(members, "operators", &summary->operators.count);
 }
 
-/* --- The answers of the rules --- */
+/* --- Findings --- */
 
-static void facts_fields(struct members *members, void *object)
+void facts_fields(struct members *members, void *object)
 {
     struct facts *facts = object;
 
@@ -255,23 +255,16 @@ static void facts_fields(struct members *members, void *object)
     member_number(members, "turn_ns", &facts->turn_ns);
 }
 
-static void judged_fields(struct members *members, struct judged *judged)
-{
-    member_string(members, "figure", &judged->what);
-    member_number(members, "value", &judged->value);
-    member_number(members, "good", &judged->good);
-    member_number(members, "bad", &judged->bad);
-}
-
 /* The id of a rule, which is a constant. */
 static void id_field(struct members *members, const char *name, const char **id)
 {
-    const char *text = *id;
+    const char *text = members->reading ? NULL : *id;
     const struct rule *rule;
 
     member_string(members, name, &text);
-    rule = text != NULL ? rule_find(text) : NULL;
-    *id = rule != NULL ? rule->id : NULL;
+    rule = members->reading && text != NULL ? rule_find(text) : NULL;
+    if (members->reading)
+        *id = rule != NULL ? rule->id : NULL;
 }
 
 static void place_fields(struct members *members, void *object)
@@ -303,92 +296,83 @@ static void finding_fields(struct members *members, void *object)
     member_bool(members, "of_whole", &finding->of_whole);
     member_bool(members, "gain_is_least", &finding->gain_is_least);
     member_bool(members, "gain_is_most", &finding->gain_is_most);
+    member_bool(members, "shares_time", &finding->shares_time);
     member_bool(members, "is_replayed", &finding->is_replayed);
-    member_number(members, "replayed_share", &finding->replayed_share);
-    id_field(members, "behind", &finding->behind);
-    member_number(members, "least_step_ns", &finding->least_step_ns);
     id_field(members, "once_fixed", &finding->once_fixed);
     member_text(members, "evidence", finding->evidence, sizeof finding->evidence);
     member_object(members, "where", place_fields, &finding->where);
 }
 
-/* The answer of one rule. */
-struct held_rule {
-    const char *id;
-    struct finding *finding;
-    struct judged *judged;
-    bool *shares;
-};
-
-static void rule_fields(struct members *members, void *object)
+static void threshold_fields(struct members *members, void *object)
 {
-    const struct held_rule *rule = object;
-    bool found = rule->finding->id != NULL;
+    struct threshold *threshold = object;
 
-    judged_fields(members, rule->judged);
-    member_bool(members, "found", &found);
-    if (!found)
-        return;
-    rule->finding->id = rule->id;
-    member_bool(members, "shares", rule->shares);
-    finding_fields(members, rule->finding);
-    rule->finding->id = rule->id;
+    id_field(members, "id", &threshold->id);
+    member_bool(members, "found", &threshold->found);
+    member_string(members, "figure", &threshold->judged.what);
+    member_number(members, "value", &threshold->judged.value);
+    member_number(members, "good", &threshold->judged.good);
+    member_number(members, "bad", &threshold->judged.bad);
 }
 
-static void rules_fields(struct members *members, void *object)
+static void next_fields(struct members *members, void *object)
 {
-    struct held *held = object;
-    const struct rule *rule;
+    struct next_fix *next = object;
 
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        struct held_rule answer = { rule->id, &held->asked[i], &held->judged[i], &held->shares[i] };
-        if (!rule->asks_ranks)
-            member_object(members, rule->id, rule_fields, &answer);
-    }
-}
-
-static void hidden_fields(struct members *members, struct held *held)
-{
-    int64_t kept = 0;
-
-    id_field(members, "hidden_by", &held->hidden_by);
-    member_number(members, "hidden_by_ns", &held->hidden_by_ns);
-    member_number(members, "left_step_ns", &held->left_step_ns);
-    member_rows(members, "hidden", held->hidden, &held->hidden_count, sizeof *held->hidden,
-                rule_count(), finding_fields);
-    for (int64_t i = 0; i < held->hidden_count; i++)
-        if (held->hidden[i].id != NULL)
-            held->hidden[kept++] = held->hidden[i];
-    held->hidden_count = kept;
-}
-
-static void next_fields(struct members *members, struct next_fix *next)
-{
-    id_field(members, "next_first", &next->first);
-    id_field(members, "next_second", &next->second);
-    member_number(members, "next_gain", &next->gain);
-    id_field(members, "next_pair0", &next->pair[0]);
-    id_field(members, "next_pair1", &next->pair[1]);
-    member_number(members, "next_pair_gain", &next->pair_gain);
-    if (next->second == NULL || next->pair[0] == NULL || next->pair[1] == NULL)
+    id_field(members, "first", &next->first);
+    id_field(members, "second", &next->second);
+    member_number(members, "gain", &next->gain);
+    id_field(members, "pair0", &next->pair[0]);
+    id_field(members, "pair1", &next->pair[1]);
+    member_number(members, "pair_gain", &next->pair_gain);
+    if (members->reading &&
+        (next->second == NULL || next->pair[0] == NULL || next->pair[1] == NULL))
         next->first = NULL;
 }
 
-void held_fields(struct members *members, void *object)
+/* A finding has an id that this program knows, and that none before it has. */
+static bool is_new(const struct findings *findings, const struct finding *finding)
 {
-    struct held *held = object;
-    int count = rule_count();
+    return finding->id != NULL && findings_find(findings, finding->id) == NULL;
+}
 
-    if (members->reading) {
-        held->asked = ARENA_NEW(members->arena, struct finding, count);
-        held->judged = ARENA_NEW(members->arena, struct judged, count);
-        held->shares = ARENA_NEW(members->arena, bool, count);
-        held->hidden = ARENA_NEW(members->arena, struct finding, count);
+/* Keeps those that are known, and all rules in the order of their tables. */
+static void keep_known(struct findings *findings, struct arena *arena)
+{
+    const struct threshold *read = findings->thresholds;
+    int64_t items = findings->count, thresholds = findings->threshold_count;
+    const struct rule *rule;
+
+    findings->count = 0;
+    findings->threshold_count = rule_count();
+    findings->thresholds = ARENA_NEW(arena, struct threshold, rule_count());
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        struct threshold *threshold = &findings->thresholds[i];
+        for (int64_t j = 0; j < thresholds; j++)
+            if (read[j].id == rule->id)
+                *threshold = read[j];
+        threshold->id = rule->id;
+        threshold->source = rule->threshold;
+        for (int64_t j = 0; j < items; j++)
+            if (findings->items[j].id == rule->id)
+                findings->items[j].judged = threshold->judged;
     }
-    member_object(members, "facts", facts_fields, &held->facts);
-    member_object(members, "rules", rules_fields, held);
-    hidden_fields(members, held);
-    next_fields(members, &held->next);
+    for (int64_t i = 0; i < items; i++)
+        if (is_new(findings, &findings->items[i]))
+            findings->items[findings->count++] = findings->items[i];
+}
+
+void findings_fields(struct members *members, void *object)
+{
+    struct findings *findings = object;
+
+    MEMBER_ROWS(members, "items", &findings->items, &findings->count, rule_count(), finding_fields);
+    member_number(members, "left_step_ns", &findings->left_step_ns);
+    MEMBER_ROWS(members, "thresholds", &findings->thresholds, &findings->threshold_count,
+                rule_count(), threshold_fields);
+    member_object(members, "next", next_fields, &findings->next);
+    if (members->reading)
+        keep_known(findings, members->arena);
 }
 
 /* --- Steps and collectives --- */

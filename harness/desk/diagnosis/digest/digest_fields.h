@@ -13,7 +13,8 @@ struct trace_head {
 
 member_list trace_head_fields, /* struct trace_head */
     summary_fields,            /* struct summary */
-    held_fields,               /* struct held */
+    facts_fields,              /* struct facts, its numbers */
+    findings_fields,           /* struct findings, without headline and health */
     record_fields;             /* struct rank_record */
 
 #endif

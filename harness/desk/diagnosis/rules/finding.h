@@ -75,6 +75,7 @@ struct findings {
     struct next_fix next;
     struct finding *items; /* in the order in which they matter (findings.c) */
     int64_t count;
+    double left_step_ns; /* that the first one leaves when it is fixed; 0: it hides no others */
     struct threshold *thresholds; /* of all rules, in the order of their tables; NULL: not kept */
     int64_t threshold_count;
     char healthy[480]; /* why the trace is thought healthy; "": a finding that is not information

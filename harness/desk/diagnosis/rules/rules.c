@@ -1,7 +1,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/base/words/text.h"
-#include "harness/desk/diagnosis/rules/held.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,16 +40,6 @@ int rule_count(void)
     return count;
 }
 
-int rule_number(const char *id)
-{
-    const struct rule *rule;
-
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++)
-        if (strcmp(rule->id, id) == 0)
-            return i;
-    return -1;
-}
-
 bool rule_costs_time(const struct rule *rule)
 {
     static const char *const none[] = { "no time", "none", "unknown" };
@@ -85,18 +74,6 @@ static void find_turn(struct facts *facts)
         time.turn_ns > 0 && fabs(time.first_ns - recorded_ns) <= spread * recorded_ns;
 }
 
-static struct facts held_facts(const struct summary *ranks, int64_t count, int64_t which)
-{
-    struct facts facts = ranks[which].held->facts;
-
-    facts.summary = &ranks[which];
-    facts.ranks = ranks;
-    facts.rank_count = count;
-    if (ranks[which].timeline.work_count > 0)
-        facts.device = timeline_device(&ranks[which].timeline);
-    return facts;
-}
-
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -105,8 +82,6 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
     struct facts facts = { .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
 
-    if (summary->held != NULL)
-        return held_facts(ranks, count, which);
     facts.known = ARENA_NEW(summary->arena, struct known_turns, 1);
     if (summary->timeline.work_count > 0)
         facts.device = timeline_device(&summary->timeline);

@@ -74,8 +74,6 @@ struct facts {
     struct known_turns *known; /* without such changes; NULL: none are kept */
     double turn_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
-    /* takes the answers of the rules (held.h); NULL, mostly: nobody wants them */
-    struct held *keep;
 };
 
 /* Gathered to find the place in the program that a cost comes from (finding_place.h). */
@@ -125,6 +123,7 @@ struct rule {
     double (*saved_computing_ns)(const struct facts *facts);
 };
 
+int rule_count(void);
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
 const struct rule *rule_find(const char *id); /* NULL: none has it */
 

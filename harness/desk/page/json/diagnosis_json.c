@@ -456,7 +456,7 @@ static void add_trace(struct arena *arena, void *context)
     add_spans(json, object, scratch, summary, true, &diagnosis->tables);
     add_kinds(json, object, summary, &diagnosis->tables);
     memory_json(json, object, scratch, summary);
-    if (summary->held == NULL)
+    if (summary->digest == NULL)
         gaps_json(json, object, scratch, summary);
     else
         add_not_held(json, object);
