@@ -20,6 +20,9 @@ for command in list explain quiz run train bench diagnose compare history doctor
         says out "Usage: chokepoint $command"
         says out "Examples:"
         is_empty err
+        # The text of an option is in column 29, behind its name or on the next line.
+        misplaced=$(awk '/^$/ { part++ } part == 1' "$folder/out" | grep -vE '^(      --[^ ].*| {29}[^ ].*)?$')
+        [ -z "$misplaced" ] || fail "$command --help breaks a line of its options: $misplaced"
     done
 done
 expect 0 "help of a command" "$program" help train

@@ -1,5 +1,6 @@
 #include "harness/cli/line/options.h"
 
+#include "harness/base/sort.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
@@ -137,23 +138,73 @@ static enum status take_single_dashes(const struct command *command, int argc, c
     return STATUS_OK;
 }
 
-/* argp takes its width from there, once, and would print 79 columns on any terminal. */
-static void set_help_width(void)
-{
-    char format[32];
+/* --- Help: argp's own breaks a line in the wrong place where its buffer ends --- */
 
-    snprintf(format, sizeof format, "rmargin=%d", wrap_width(stdout) - 1);
-    setenv("ARGP_HELP_FMT", format, 0);
+/* Columns: of an option's name; of its text; and how far a name may reach into those of the text
+ * before the text goes to the next line. */
+enum { HELP_NAME = 6, HELP_TEXT = 29, HELP_OVER = 3 };
+
+/* Negative groups come last. */
+COMPARATOR_OF_POINTERS(by_group, struct option_row,
+                       COMPARE((unsigned)a->group, (unsigned)b->group) ?: strcmp(a->name, b->name))
+
+static void print_option(const struct option_row *row, int width)
+{
+    int column = printf("%*s--%s", HELP_NAME, "", row->name);
+
+    if (row->value != NULL)
+        column += printf(row->optional ? "[=%s]" : "=%s", row->value);
+    if (column > HELP_TEXT + HELP_OVER)
+        column = printf("\n%*s", HELP_TEXT, "") - 1;
+    else
+        column += printf("%*s", column < HELP_TEXT ? HELP_TEXT - column : HELP_OVER, "");
+    wrap_print(stdout, column, HELP_TEXT, width, row->text);
 }
 
-static void print_help(struct parse *parse, struct argp_state *state)
+/* A line that begins with a blank is an example to be copied, and stays whole. */
+static void print_lines(const char *text, int width)
 {
-    set_help_width();
-    argp_help(state->root_argp, stdout,
-              ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC,
-              state->name);
-    parse->helped = true;
-    state->next = state->argc;
+    for (size_t bytes; *text != '\0'; text += bytes + (text[bytes] == '\n')) {
+        char *line = strndup(text, bytes = strcspn(text, "\n"));
+
+        if (line != NULL && line[0] == ' ')
+            puts(line);
+        else if (line != NULL)
+            wrap_print(stdout, 0, 0, width, line);
+        free(line);
+    }
+}
+
+static void print_help(const struct command *command)
+{
+    const char *arguments = command->arguments != NULL ? command->arguments : "";
+    const char *below = strchrnul(command->help, '\v');
+    const struct option_row *rows[OPTIONS_MAX];
+    int count = 0, width = wrap_width(stdout) - 1;
+    char *above = strndup(command->help, (size_t)(below - command->help));
+
+    for (const char *usage = "Usage:"; usage != NULL;
+         usage = *arguments != '\0' ? "  or: " : NULL) {
+        int bytes = (int)strcspn(arguments, "\n");
+        int column = printf("%s chokepoint %s [OPTION...]", usage, command->name);
+        if (bytes > 0)
+            printf("%s%.*s", column + 1 + bytes > width ? "\n            " : " ", bytes, arguments);
+        putchar('\n');
+        arguments += bytes + (arguments[bytes] == '\n');
+    }
+    if (above != NULL)
+        print_lines(above, width);
+    free(above);
+    putchar('\n');
+    for (const struct option_row *row = command->options; row->name != NULL; row++)
+        if (row->text != NULL && count < OPTIONS_MAX)
+            rows[count++] = row;
+    qsort(rows, (size_t)count, sizeof rows[0], by_group);
+    for (int i = 0; i < count; i++) print_option(rows[i], width);
+    if (*below == '\v') {
+        putchar('\n');
+        print_lines(below + 1, width);
+    }
 }
 
 static error_t parse_key(int key, char *value, struct argp_state *state)
@@ -169,10 +220,13 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
     if (key >= FIRST_KEY && key < FIRST_KEY + OPTIONS_MAX) {
         const struct option_row *row = &parse->command->options[key - FIRST_KEY];
         parse->context->given[parse->context->given_count++] = (struct given_option){ row, value };
-        if (row->take == NULL)
-            print_help(parse, state);
-        else
+        if (row->take == NULL) {
+            print_help(parse->command);
+            parse->helped = true;
+            state->next = state->argc;
+        } else {
             parse->status = row->take((char *)parse->context + row->offset, row, value);
+        }
         return parse->status == STATUS_OK ? 0 : EINVAL;
     }
     return key == ARGP_KEY_ERROR ? 0 : ARGP_ERR_UNKNOWN;
@@ -183,10 +237,9 @@ enum status options_parse(const struct command *command, struct flags *context, 
 {
     enum status status = STATUS_OK;
     struct argp_option options[OPTIONS_MAX + 1] = { { .name = NULL } };
-    struct argp argp = { options, parse_key, command->arguments, command->help, NULL, NULL, NULL };
+    struct argp argp = { options, parse_key, NULL, NULL, NULL, NULL, NULL };
     struct parse parse = { .command = command, .context = context };
     const struct option_row *row = command->options;
-    char name[64], *saved = argv[0];
     error_t error;
 
     for (int i = 0; i < OPTIONS_MAX && row->name != NULL; i++, row++)
@@ -194,18 +247,12 @@ enum status options_parse(const struct command *command, struct flags *context, 
             .name = row->name,
             .key = FIRST_KEY + i,
             .arg = row->value,
-            .flags =
-                (row->optional ? OPTION_ARG_OPTIONAL : 0) | (row->text == NULL ? OPTION_HIDDEN : 0),
-            .doc = row->text,
-            .group = row->group,
+            .flags = row->optional ? OPTION_ARG_OPTIONAL : 0,
         };
     *helped = false;
     TRY_OUT(take_single_dashes(command, argc, argv));
-    snprintf(name, sizeof name, "chokepoint %s", command->name);
-    argv[0] = name;
     error = argp_parse(&argp, argc, argv,
                        ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_IN_ORDER, NULL, &parse);
-    argv[0] = saved;
     *helped = parse.helped;
     status = parse.status;
     if (status != STATUS_OK || parse.helped)
