@@ -11,10 +11,7 @@
 #include "harness/cli/train/train_ladder.h"
 #include "harness/cli/train/train_output.h"
 #include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/page/diagnosis_page.h"
-#include "harness/desk/page/json/diagnosis_json.h"
 #include "harness/device/many_ranks.h"
-#include "harness/engine/settings/knob_acts.h"
 #include "harness/engine/step/state.h"
 #include "harness/lab/experiment/child/trace_run.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
@@ -29,11 +26,9 @@
 enum {
     KNOBS_MAX = 96,
     FLAG_NAME = 40,
-    SETTINGS = 1024,
     FOLDER = sizeof((struct saving_config *)NULL)->folder,
     ROUNDS = 3,
     LOSS_LINES = 10,
-    SCHEMA = 1, /* of --format=json */
 };
 
 static const double SECONDS = 3, LADDER_SECONDS = 120;
@@ -164,144 +159,92 @@ static void make_options(void)
 
 /* --- One configuration --- */
 
-/* Whether the state of the training is in the folder that the user named. */
-static bool has_saved(const struct train *train, const struct measurement *measurement)
-{
-    return train->config.saving.folder[0] != '\0' && measurement->save_error.status == STATUS_OK;
-}
-
-static void add_saved(struct json *json, cJSON *root, const struct train *train,
-                      const struct measurement *measurement)
-{
-    char path[FOLDER + sizeof "/" STATE_FILE];
-
-    snprintf(path, sizeof path, "%s/" STATE_FILE, train->config.saving.folder);
-    json_text(json, root, "saved", has_saved(train, measurement) ? path : NULL);
-}
-
-/* The settings that were given and change nothing. `given`: before knobs_resolve(). */
-static void print_idle(const struct page *page, const struct training_config *given,
-                       const struct training_config *config)
-{
-    char why[KNOB_WHY];
-
-    for (int at = 0; knobs_next_idle(given, config, &at, why);)
-        page_paragraph(page, INK_DOUBTFUL, "%s.", why);
-}
-
-static void add_idle(struct json *json, cJSON *root, const struct training_config *given,
-                     const struct training_config *config)
-{
-    cJSON *idle = json_array(json, root, "without_effect");
-    char why[KNOB_WHY];
-
-    for (int at = 0; knobs_next_idle(given, config, &at, why);) json_text(json, idle, NULL, why);
-}
-
-/* `traced`: of the trace; NULL: there is none. */
-static enum status print_json_one(const struct train *train, const struct training_config *given,
-                                  const struct device_properties *device, const char *settings,
-                                  const struct measurement *measurement,
-                                  const struct utilisation *utilisation,
-                                  const struct diagnosis *traced)
-{
-    struct json json = { 0 };
-    cJSON *root = json_object(&json, NULL, NULL);
-
-    json_integer(&json, root, "schema", SCHEMA);
-    json_text(&json, root, "version", CHOKEPOINT_VERSION);
-    json_text(&json, root, "device", device->name);
-    json_text(&json, root, "settings", settings);
-    add_idle(&json, root, given, &train->config);
-    json_bool(&json, root, "interrupted", measurement->interrupted);
-    train_units_json(&json, root);
-    train_json(&json, root, measurement);
-    utilisation_json(&json, root, "utilisation", utilisation);
-    add_saved(&json, root, train, measurement);
-    if (traced != NULL) {
-        json_text(&json, root, "trace", traced->paths[0]);
-        findings_json(&json, root, "findings", &traced->findings[0]);
-    }
-    return train_print_json(&json, root);
-}
-
 /* The ceilings are measured after the training, whose memory is free again; not after an interrupt.
  * If a step was faster than the peak, they are measured once more. They take longer than a short
  * training, whose trace alone asks for them. */
-static struct utilisation measure_utilisation(const struct train *train,
-                                              const struct device_properties *device,
-                                              const struct measurement *measurement)
+static void measure_utilisation(struct train_report *report)
 {
-    const struct training_config *config = &train->config;
-    bool is_short = measurement->seconds < TRAIN_UTILISATION_SECONDS && train->trace == NULL;
+    bool is_short =
+        report->measurement.seconds < TRAIN_UTILISATION_SECONDS && report->trace == NULL;
     struct roofs roofs = { 0 };
     struct ceilings ceilings = { 0 };
-    struct utilisation utilisation = { .over_peak = 0 };
     char precision[16] = "";
     int peak;
 
-    knob_get(config, "precision", precision, sizeof precision);
+    knob_get(report->config, "precision", precision, sizeof precision);
     peak = roof_peak_find(precision);
-    for (int i = 0; i < 2 && (i == 0 || utilisation.over_peak > 0); i++) {
+    for (int i = 0; i < 2 && (i == 0 || report->utilisation.over_peak > 0); i++) {
         if (peak < ROOF_PEAKS && !is_short && interrupt_signal() == 0) {
-            measured_roofs_if_possible(&roofs, peak, device, ROOF_TRIES, interrupt_flag());
+            measured_roofs_if_possible(&roofs, peak, &report->device, ROOF_TRIES, interrupt_flag());
             ceilings = roofs_ceilings(&roofs, peak);
         }
-        utilisation = utilisation_make(measurement->metric, &ceilings, NAN);
+        report->utilisation = utilisation_make(report->measurement.metric, &ceilings, NAN);
     }
-    return utilisation;
 }
 
 /* Records steps as `exec --trace` does, of the configuration as it was measured. No device is
  * open. */
-static enum status record_trace(struct train *train, const struct device_properties *device,
-                                const struct measurement *measurement,
-                                const struct ceilings *ceilings, struct diagnosis *diagnosis)
+static enum status record_trace(struct train_report *report, const struct protocol *protocol)
 {
-    const struct protocol protocol = flags_protocol(&train->flags);
-    struct training_config config = train->config;
+    struct training_config config = *report->config;
     struct trace_run run = { .name = "train",
-                             .path = train->trace,
-                             .protocol = &protocol,
+                             .path = report->trace,
+                             .protocol = protocol,
                              .config = &config,
-                             .period = training_period(&train->config, 1),
+                             .period = training_period(&config, 1),
                              .alike = true,
-                             .step_time_us = measurement->metric[METRIC_STEP_TIME],
-                             .ceilings = *ceilings,
-                             .device = *device,
+                             .step_time_us = report->measurement.metric[METRIC_STEP_TIME],
+                             .ceilings = report->utilisation.ceilings,
+                             .device = report->device,
                              .stop = interrupt_flag() };
 
     /* The state that was saved is that of the training which was measured. */
     memset(config.saving.folder, 0, sizeof config.saving.folder);
     TRY(trace_run_record(&run));
-    TRY(diagnosis_make(diagnosis, &train->trace, 1, NULL, NULL));
+    TRY(diagnosis_make(&report->diagnosis, &report->trace, 1, NULL, NULL));
+    report->utilisation.busy_share = diagnosis_busy_share(&report->diagnosis, 0);
+    report->is_traced = true;
 
     return STATUS_OK;
 }
 
-static void print_saved(const struct page *page, const char *folder, int64_t steps)
+/* The settings as they will be. Images are opened once more by the training, but what is wrong with
+ * them is said before anything else. */
+static enum status settle(struct train *train, struct train_report *report,
+                          struct dataset **dataset)
 {
-    fputc('\n', page->console.stream);
-    page_paragraph(page, INK_PLAIN,
-                   "The state after %lld steps is in %s/" STATE_FILE
-                   "; --resume=%s goes on from it.",
-                   (long long)steps, folder, folder);
+    TRY(knobs_resolve(&train->config, &report->device));
+    TRY(knobs_print(&train->config, report->settings, sizeof report->settings));
+    TRY(dataset_open(dataset, &train->config.data));
+    if (train->config.saving.resume[0] != '\0')
+        TRY(state_check(&train->config, *dataset));
+
+    return STATUS_OK;
 }
 
-/* The device is closed before the trace is recorded, which opens it anew. The figures are printed
- * even if that fails. */
-static enum status train_one(struct train *train, struct device **device, const struct page *page)
+/* What went wrong while there were figures, which are printed nevertheless. */
+static enum status raise_errors(const struct train_report *report)
 {
-    enum status status = STATUS_OK, outcome = STATUS_OK;
-    const struct device_properties properties = *device_properties(*device);
-    const struct training_config given = train->config;
-    struct diagnosis diagnosis = { .count = 0 };
-    struct dataset *dataset = NULL;
-    struct status_error error;
+    const struct status_error *errors[] = { &report->measurement.save_error,
+                                            &report->measurement.log_error, &report->trace_error };
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (errors[i]->status != STATUS_OK)
+            TRY(status_raise(errors[i]));
+
+    return STATUS_OK;
+}
+
+/* The device is closed before the trace is recorded, which opens it anew. */
+static enum status train_one(struct train *train, struct device **device, struct page *page)
+{
+    enum status status = STATUS_OK;
+    const struct protocol protocol = flags_protocol(&train->flags);
     bool is_json = train->flags.format == FORMAT_JSON;
-    struct measurement measurement;
-    struct utilisation utilisation;
-    struct page to = *page;
+    struct train_report report = { .trace = train->trace,
+                                   .given = train->config,
+                                   .config = &train->config,
+                                   .device = *device_properties(*device) };
     struct measure measure = {
         .steps = train->steps,
         .seconds = SECONDS,
@@ -309,65 +252,40 @@ static enum status train_one(struct train *train, struct device **device, const 
         .evaluate = true,
         .warmed_up = is_json ? NULL : train_print_warmup,
         .report = is_json ? NULL : train_print_loss,
-        .context = &to,
+        .context = page,
     };
-    char settings[SETTINGS];
+    struct dataset *dataset = NULL;
 
-    TRY_OUT(knobs_resolve(&train->config, &properties));
-    TRY_OUT(knobs_print(&train->config, settings, sizeof settings));
-    /* Opened once more by the training, but what is wrong with them is said before anything
-     * else. */
-    TRY_OUT(dataset_open(&dataset, &train->config.data));
-    if (train->config.saving.resume[0] != '\0')
-        TRY_OUT(state_check(&train->config, dataset));
-    if (!is_json) {
-        train_print_settings(page, &properties, settings);
-        print_idle(page, &given, &train->config);
-        if (train->config.data.folder[0] != '\0')
-            train_print_images(page, train->config.data.folder, dataset);
-        fputc('\n', page->console.stream);
-        fflush(stdout);
-    }
-    TRY_OUT(measure_training(&measurement, *device, &train->config, &measure));
-    utilisation = measure_utilisation(train, &properties, &measurement);
+    TRY_OUT(settle(train, &report, &dataset));
     if (!is_json)
-        train_print_summary(page, &measurement, &utilisation);
-    if (!is_json && has_saved(train, &measurement))
-        print_saved(page, train->config.saving.folder, measurement.steps_trained);
-    fflush(stdout);
-    if (train->trace != NULL && !measurement.interrupted) {
+        train_print_start(page, &report, dataset);
+    TRY_OUT(measure_training(&report.measurement, *device, &train->config, &measure));
+    measure_utilisation(&report);
+    if (!is_json)
+        train_print_figures(page, &report);
+    if (train->trace != NULL && !report.measurement.interrupted) {
         device_close(*device);
         *device = NULL;
-        outcome = record_trace(train, &properties, &measurement, &utilisation.ceilings, &diagnosis);
-        error = *status_last();
+        status = record_trace(&report, &protocol);
+        if (status != STATUS_OK && status != STATUS_INTERRUPTED)
+            report.trace_error = *status_last();
     }
-    if (diagnosis.count > 0)
-        utilisation.busy_share = diagnosis_busy_share(&diagnosis, 0);
     if (is_json)
-        TRY_OUT(print_json_one(train, &given, &properties, settings, &measurement, &utilisation,
-                               diagnosis.count > 0 ? &diagnosis : NULL));
-    if (measurement.save_error.status != STATUS_OK)
-        TRY_OUT(status_raise(&measurement.save_error));
-    if (measurement.log_error.status != STATUS_OK)
-        TRY_OUT(status_raise(&measurement.log_error));
-    if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
-        TRY_OUT(status_raise(&error));
-    if (!is_json && diagnosis.count > 0) {
-        fputc('\n', stdout);
-        written_trace_print(stdout, train->trace);
-        diagnosis_brief(page, &diagnosis);
-    }
+        TRY_OUT(train_report_json(&report));
+    TRY_OUT(raise_errors(&report));
+    if (!is_json)
+        train_print_trace(page, &report);
     if (interrupt_signal() != 0) /* maybe only while the trace was recorded */
         FAIL_OUT(STATUS_INTERRUPTED,
-                 measurement.interrupted
+                 report.measurement.interrupted
                      ? "stopped by %s; the figures are of the first %lld steps%s"
                      : "stopped by %s after all %lld steps were measured%s",
-                 interrupt_name(), (long long)measurement.steps,
-                 train->trace != NULL && diagnosis.count == 0 ? "; no trace was written" : "");
+                 interrupt_name(), (long long)report.measurement.steps,
+                 train->trace != NULL && !report.is_traced ? "; no trace was written" : "");
 
 out:
     dataset_close(dataset);
-    diagnosis_release(&diagnosis);
+    diagnosis_release(&report.diagnosis);
     return status;
 }
 
@@ -449,6 +367,31 @@ static enum status enter_ranks(const struct train *train)
     return STATUS_OK;
 }
 
+/* Options that exclude each other. */
+static enum status check_options(const struct train *train)
+{
+    bool is_swept = train->sweep.knobs > 0;
+
+    if (train->trace != NULL && is_swept)
+        FAIL(STATUS_BAD_USAGE,
+             "--trace records one configuration, --sweep trains several: leave one of them out");
+    if (is_saved(train) && is_swept)
+        FAIL(STATUS_BAD_USAGE, "--save and --resume are for one configuration, --sweep trains "
+                               "several: leave one of them out");
+    if (train->ladder && (train->trace != NULL || is_swept || is_saved(train) || train->steps > 0 ||
+                          train->flags.repetitions > 0))
+        FAIL(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
+                               "--save, --resume, --steps and --repetitions");
+    if (train->ladder && train->config.ranks.count > 1)
+        FAIL(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
+    if (!train->ladder && train->thorough)
+        FAIL(STATUS_BAD_USAGE, "--thorough is for --ladder: add it");
+    if (!train->ladder && train->budget_seconds > 0)
+        FAIL(STATUS_BAD_USAGE, "--time-budget is for --ladder: add it, or give --steps instead");
+
+    return STATUS_OK;
+}
+
 static enum status run_train(void *context, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -457,38 +400,16 @@ static enum status run_train(void *context, int *exit_code)
     struct page page = flags_page(&train->flags);
 
     (void)exit_code;
-    if (train->trace != NULL && train->sweep.knobs > 0)
-        FAIL_OUT(
-            STATUS_BAD_USAGE,
-            "--trace records one configuration, --sweep trains several: leave one of them out");
-    if (is_saved(train) && train->sweep.knobs > 0)
-        FAIL_OUT(
-            STATUS_BAD_USAGE,
-            "--save and --resume are for one configuration, --sweep trains several: leave one of "
-            "them out");
-    if (train->ladder && (train->trace != NULL || train->sweep.knobs > 0 || is_saved(train) ||
-                          train->steps > 0 || train->flags.repetitions > 0))
-        FAIL_OUT(STATUS_BAD_USAGE, "--ladder plans what it measures: leave out --sweep, --trace, "
-                                   "--save, --resume, --steps "
-                                   "and --repetitions");
-    if (train->ladder && train->config.ranks.count > 1)
-        FAIL_OUT(STATUS_BAD_USAGE, "--ladder trains on one rank: leave out --ranks");
-    if (!train->ladder && train->thorough)
-        FAIL_OUT(STATUS_BAD_USAGE, "--thorough is for --ladder: add it");
-    if (!train->ladder && train->budget_seconds > 0)
-        FAIL_OUT(STATUS_BAD_USAGE,
-                 "--time-budget is for --ladder: add it, or give --steps instead");
+    TRY(check_options(train));
     if (train->trace != NULL)
-        TRY_OUT(written_trace_try(train->trace));
+        TRY(written_trace_try(train->trace));
     if (train->config.saving.folder[0] != '\0')
-        TRY_OUT(try_folder(train->config.saving.folder));
-    if (train->ladder) {
-        TRY_OUT(train_ladder(&train->flags, &train->config,
-                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS,
-                             train->thorough));
-        goto out;
-    }
-    TRY_OUT(enter_ranks(train));
+        TRY(try_folder(train->config.saving.folder));
+    if (train->ladder)
+        return train_ladder(&train->flags, &train->config,
+                            train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS,
+                            train->thorough);
+    TRY(enter_ranks(train));
     TRY_OUT(flags_open_device(&device, &train->flags));
     TRY_OUT(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
                                    : train_one(train, &device, &page));

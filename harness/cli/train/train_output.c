@@ -1,6 +1,12 @@
+/* The page is printed while the training runs, the document once all is known. */
 #include "harness/cli/train/train_output.h"
 
 #include "harness/base/figures/quantity.h"
+#include "harness/cli/job/written_trace.h"
+#include "harness/desk/page/diagnosis_page.h"
+#include "harness/desk/page/json/diagnosis_json.h"
+#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/step/state.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,22 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-void train_print_settings(const struct page *page, const struct device_properties *device,
-                          const char *settings)
+/* --- As a page --- */
+
+void train_print_start(const struct page *page, const struct train_report *report,
+                       const struct dataset *images)
 {
+    const struct device_properties *device = &report->device;
+    const char *folder = report->config->data.folder;
+    uint32_t held_out = dataset_count(images, SPLIT_HELD_OUT);
+    char why[KNOB_WHY];
+
     page_title(page, device->name);
     page_paragraph(page, INK_PLAIN, "%s, %s", device->isa, device->gemm_library);
-    page_paragraph(page, INK_DIM, "%s", settings);
+    page_paragraph(page, INK_DIM, "%s", report->settings);
+    for (int at = 0; knobs_next_idle(&report->given, report->config, &at, why);)
+        page_paragraph(page, INK_DOUBTFUL, "%s.", why);
+    if (folder[0] != '\0')
+        page_paragraph(page, INK_PLAIN, "%u images in %d classes in %s; %u of them are held out",
+                       dataset_count(images, SPLIT_TRAIN) + held_out, dataset_classes(images),
+                       folder, held_out);
+    fputc('\n', page->console.stream);
+    fflush(page->console.stream);
 }
 
-void train_print_images(const struct page *page, const char *folder, const struct dataset *images)
-{
-    uint32_t held_out = dataset_count(images, SPLIT_HELD_OUT);
-
-    page_paragraph(page, INK_PLAIN, "%u images in %d classes in %s; %u of them are held out",
-                   dataset_count(images, SPLIT_TRAIN) + held_out, dataset_classes(images), folder,
-                   held_out);
-}
+enum { SCHEMA = 1 };
 
 static const struct column loss_columns[] = {
     { "step", 8, 0 },
@@ -108,8 +122,8 @@ static void print_utilisation(const struct page *page, const struct measurement 
     }
 }
 
-void train_print_summary(const struct page *page, const struct measurement *measurement,
-                         const struct utilisation *utilisation)
+static void print_summary(const struct page *page, const struct measurement *measurement,
+                          const struct utilisation *utilisation)
 {
     const double *metric = measurement->metric;
     char one[QUANTITY_SIZE], two[QUANTITY_SIZE], three[QUANTITY_SIZE], four[QUANTITY_SIZE];
@@ -162,26 +176,45 @@ void train_print_summary(const struct page *page, const struct measurement *meas
                       measurement->first_damaged, (long long)measurement->damaged_samples);
 }
 
-/* The document is freed in any case. */
+/* Whether the state of the training is in the folder that the user named. */
+static bool is_saved(const struct train_report *report)
+{
+    return report->config->saving.folder[0] != '\0' &&
+           report->measurement.save_error.status == STATUS_OK;
+}
+
+void train_print_figures(const struct page *page, const struct train_report *report)
+{
+    const char *folder = report->config->saving.folder;
+
+    print_summary(page, &report->measurement, &report->utilisation);
+    if (is_saved(report)) {
+        fputc('\n', page->console.stream);
+        page_paragraph(page, INK_PLAIN,
+                       "The state after %lld steps is in %s/" STATE_FILE
+                       "; --resume=%s goes on from it.",
+                       (long long)report->measurement.steps_trained, folder, folder);
+    }
+    fflush(page->console.stream);
+}
+
+void train_print_trace(const struct page *page, const struct train_report *report)
+{
+    if (!report->is_traced)
+        return;
+    fputc('\n', page->console.stream);
+    written_trace_print(page->console.stream, report->trace);
+    diagnosis_brief(page, &report->diagnosis);
+}
+
+/* --- As JSON --- */
+
 enum status train_print_json(struct json *json, cJSON *root)
 {
     enum status status = json_to_stdout(json, root);
 
     cJSON_Delete(root);
     return status;
-}
-
-void train_units_json(struct json *json, cJSON *object)
-{
-    cJSON *units = json_object(json, object, "units");
-
-    json_text(json, units, "seconds", "s");
-    json_text(json, units, "steps_per_second", "/s");
-    json_text(json, units, "energy_per_sample", "J");
-    json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
-    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
-        if (metric_unit((enum metric)i)[0] != '\0')
-            json_text(json, units, metric_name((enum metric)i), metric_unit((enum metric)i));
 }
 
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement)
@@ -202,4 +235,42 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
               measurement->damaged_files > 0 ? measurement->first_damaged : NULL);
     json_integer(json, object, "warmup_steps", measurement->warmup_steps);
     json_integer(json, object, "steps_trained", measurement->steps_trained);
+}
+
+static void units_json(struct json *json, cJSON *units)
+{
+    json_text(json, units, "seconds", "s");
+    json_text(json, units, "steps_per_second", "/s");
+    json_text(json, units, "energy_per_sample", "J");
+    json_text(json, units, "step_time_p50", metric_unit(METRIC_STEP_TIME));
+    for (int i = METRIC_FIRST; i < METRIC_COUNT; i++)
+        if (metric_unit((enum metric)i)[0] != '\0')
+            json_text(json, units, metric_name((enum metric)i), metric_unit((enum metric)i));
+}
+
+enum status train_report_json(const struct train_report *report)
+{
+    const struct training_config *config = report->config;
+    char saved[sizeof config->saving.folder + sizeof "/" STATE_FILE], why[KNOB_WHY];
+    struct json json = { 0 };
+    cJSON *root = json_object(&json, NULL, NULL), *idle;
+
+    json_integer(&json, root, "schema", SCHEMA);
+    json_text(&json, root, "version", CHOKEPOINT_VERSION);
+    json_text(&json, root, "device", report->device.name);
+    json_text(&json, root, "settings", report->settings);
+    idle = json_array(&json, root, "without_effect");
+    for (int at = 0; knobs_next_idle(&report->given, config, &at, why);)
+        json_text(&json, idle, NULL, why);
+    json_bool(&json, root, "interrupted", report->measurement.interrupted);
+    units_json(&json, json_object(&json, root, "units"));
+    train_json(&json, root, &report->measurement);
+    utilisation_json(&json, root, "utilisation", &report->utilisation);
+    snprintf(saved, sizeof saved, "%s/" STATE_FILE, config->saving.folder);
+    json_text(&json, root, "saved", is_saved(report) ? saved : NULL);
+    if (report->is_traced) {
+        json_text(&json, root, "trace", report->diagnosis.paths[0]);
+        findings_json(&json, root, "findings", &report->diagnosis.findings[0]);
+    }
+    return train_print_json(&json, root);
 }

@@ -2,6 +2,7 @@
 #ifndef HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
 #define HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
 
+#include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/lab/result/utilisation.h"
 #include "harness/lab/search/measure.h"
 #include "harness/text/json.h"
@@ -10,12 +11,25 @@
 /* A shorter training has no share of the peak: measuring the peak would take longer than it did. */
 #define TRAIN_UTILISATION_SECONDS 0.3
 
-/* The device and all settings. */
-void train_print_settings(const struct page *page, const struct device_properties *device,
-                          const char *settings);
+enum { TRAIN_SETTINGS = 1024 };
 
-/* The images that were found in the user's folder. */
-void train_print_images(const struct page *page, const char *folder, const struct dataset *images);
+/* One training: what it was asked for, and what came of it. */
+struct train_report {
+    const char *trace;                    /* a file; NULL: none is asked for */
+    struct training_config given;         /* before knobs_resolve() */
+    const struct training_config *config; /* after it */
+    char settings[TRAIN_SETTINGS];        /* the same in words */
+    struct device_properties device;
+    struct measurement measurement;
+    struct utilisation utilisation;
+    bool is_traced;
+    struct diagnosis diagnosis;      /* of the trace, if there is one */
+    struct status_error trace_error; /* why there is none */
+};
+
+/* As a page, from the top: the device, all settings, and the images, if they are the user's. */
+void train_print_start(const struct page *page, const struct train_report *report,
+                       const struct dataset *images);
 
 /* The table of losses: a measure_warmed_up, which prints its heading, and a measure_report; the
  * context of both is the page. */
@@ -23,15 +37,16 @@ void train_print_warmup(void *context, int64_t first, int64_t last);
 void train_print_loss(void *context, int64_t step, double samples_per_second, double step_time,
                       double loss);
 
-/* The figures at the end; nothing is said of shares that are not known. */
-void train_print_summary(const struct page *page, const struct measurement *measurement,
-                         const struct utilisation *utilisation);
+/* The figures, and where the state is saved; nothing is said of shares that are not known. Then
+ * what is in the trace, if it is recorded by now. */
+void train_print_figures(const struct page *page, const struct train_report *report);
+void train_print_trace(const struct page *page, const struct train_report *report);
 
-/* Members of an object: every figure as a flat number. */
+/* All of it as a document to standard output. OUT_OF_MEMORY. */
+enum status train_report_json(const struct train_report *report);
+
+/* Members of an object: every figure of a measurement as a flat number. */
 void train_json(struct json *json, cJSON *object, const struct measurement *measurement);
-
-/* Member "units": those of its figures that have one. */
-void train_units_json(struct json *json, cJSON *object);
 
 /* Prints a document to standard output and frees it, also where that fails. OUT_OF_MEMORY. */
 enum status train_print_json(struct json *json, cJSON *root);
