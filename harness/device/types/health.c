@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define UNKNOWN(field) .field = NAN,
 #define VITALS_UNKNOWN                                                                             \
@@ -56,19 +57,29 @@ int vitals_throttled(const struct device_vitals *first, const struct device_vita
     return throttled;
 }
 
+static const struct {
+    int limit;
+    const char *name;
+} limit_names[] = {
+    { LIMIT_IDLE, "idle" },       { LIMIT_SETTING, "setting" },   { LIMIT_POWER, "power" },
+    { LIMIT_THERMAL, "thermal" }, { LIMIT_HARDWARE, "hardware" },
+};
+
 const char *health_limits_print(char *text, size_t size, int limits)
 {
-    static const struct {
-        int limit;
-        const char *name;
-    } names[] = {
-        { LIMIT_IDLE, "idle" },       { LIMIT_SETTING, "setting" },   { LIMIT_POWER, "power" },
-        { LIMIT_THERMAL, "thermal" }, { LIMIT_HARDWARE, "hardware" },
-    };
-
     snprintf(text, size, "%s", limits < 0 ? "unknown" : limits == 0 ? "none" : "");
-    for (size_t i = 0; limits > 0 && i < ARRAY_SIZE(names); i++)
-        if (limits & names[i].limit)
-            text_join(text, size, ", ", "%s", names[i].name);
+    for (size_t i = 0; limits > 0 && i < ARRAY_SIZE(limit_names); i++)
+        if (limits & limit_names[i].limit)
+            text_join(text, size, ", ", "%s", limit_names[i].name);
     return text;
+}
+
+int health_limits_read(const char *text)
+{
+    int limits = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(limit_names); i++)
+        if (strstr(text, limit_names[i].name) != NULL)
+            limits |= limit_names[i].limit;
+    return strcmp(text, "unknown") == 0 ? -1 : limits;
 }

@@ -70,5 +70,6 @@ int vitals_throttled(const struct device_vitals *first, const struct device_vita
 
 /* "power, thermal"; "none" for 0 and "unknown" for -1. */
 const char *health_limits_print(char *text, size_t size, int limits);
+int health_limits_read(const char *text); /* back again */
 
 #endif

@@ -1,5 +1,6 @@
 #include "harness/lab/result/result_scenario.h"
 
+#include "harness/lab/experiment/result_members.h"
 #include "harness/lab/experiment/verdict.h"
 #include "harness/lab/result/result_file.h"
 #include "harness/lab/result/result_findings.h"
@@ -79,49 +80,7 @@ static void add_balance(struct json *json, cJSON *object, const struct scenario_
     json_text(json, balance, "kind", balances[wanted->kind].name);
     json_number(json, balance, "low", wanted->low);
     json_number(json, balance, "high", wanted->high);
-    json_integer(json, balance, "jpeg_pixels", result->balance.jpeg_pixels);
-    json_bool(json, balance, "measured", result->balance.measured);
-    if (!result->balance.measured)
-        return;
-    json_number(json, balance, "host_ns", result->balance.host_ns);
-    json_number(json, balance, "device_ns", result->balance.device_ns);
-    json_number(json, balance, "ratio", result->balance.ratio);
-}
-
-/* The facts about a device, numbers as numbers. */
-static void result_device_add(struct json *json, cJSON *to, const char *name,
-                              const struct device_properties *device)
-{
-    cJSON *object = json_object(json, to, name);
-
-#define ADD_TEXT(field, size) json_text(json, object, #field, device->field);
-#define ADD_INTEGER(field)    json_integer(json, object, #field, device->field);
-#define ADD_BOOL(field)       json_bool(json, object, #field, device->field);
-#define ADD_DOUBLE(field)     json_number(json, object, #field, device->field);
-    DEVICE_FIELDS(ADD_TEXT, ADD_INTEGER, ADD_INTEGER, ADD_BOOL, ADD_DOUBLE)
-#undef ADD_TEXT
-#undef ADD_INTEGER
-#undef ADD_BOOL
-#undef ADD_DOUBLE
-}
-
-static void add_tracing(struct json *json, cJSON *to, const char *name,
-                        const struct tracing *tracing)
-{
-    cJSON *object = json_object(json, to, name);
-
-    if (tracing->reason[0] != '\0') {
-        json_text(json, object, "reason", tracing->reason);
-        return;
-    }
-    json_integer(json, object, "steps", tracing->steps);
-    json_integer(json, object, "windows", tracing->windows);
-    json_number(json, object, "step_time_us", tracing->step_time_us);
-    json_number(json, object, "traced_step_time_us", tracing->traced_step_time_us);
-    json_number(json, object, "overhead", tracing->traced_step_time_us / tracing->step_time_us - 1);
-    json_number(json, object, "spread", tracing->spread);
-    json_integer(json, object, "rows", tracing->rows);
-    json_integer(json, object, "dropped", tracing->dropped);
+    members_write(json, balance, balance_members, &result->balance);
 }
 
 /* Paths of the traces, relative to the result file, and the cost of tracing; null if none was asked
@@ -143,8 +102,10 @@ static void add_traces(struct json *json, cJSON *object, const struct scenario_r
             snprintf(path, sizeof path, "%s/%s", slash != NULL ? slash + 1 : folder,
                      of_variant->file);
         json_text(json, traces, name, there ? path : NULL);
-        if (there || of_variant->reason[0] != '\0')
-            add_tracing(json, tracing, name, of_variant);
+        if (of_variant->reason[0] != '\0')
+            json_text(json, json_object(json, tracing, name), "reason", of_variant->reason);
+        else if (there)
+            members_write(json, json_object(json, tracing, name), tracing_members, of_variant);
         else
             json_text(json, tracing, name, NULL);
     }
@@ -175,44 +136,6 @@ static void add_protocol(struct json *json, cJSON *object, const struct protocol
 #undef ADD_FLAG
 }
 
-/* Nothing for a device that tells nothing. */
-static void add_vitals(struct json *json, cJSON *object, const char *name,
-                       const struct device_vitals *vitals)
-{
-    char limits[64];
-    cJSON *to;
-
-    if (!vitals_are_known(vitals))
-        return;
-    to = json_object(json, object, name);
-#define ADD_VITAL(field) json_known_number(json, to, #field, vitals->field);
-    DEVICE_VITALS(ADD_VITAL)
-#undef ADD_VITAL
-    json_text(json, to, "limits", health_limits_print(limits, sizeof limits, vitals->limits));
-}
-
-static void add_repetition(struct json *json, cJSON *samples, const struct repetition *repetition)
-{
-    cJSON *object = json_object(json, samples, NULL), *metrics;
-    double losses[LOSS_STEPS];
-
-    json_integer(json, object, "steps", repetition->steps);
-    json_integer(json, object, "samples", repetition->samples);
-    json_integer(json, object, "wall_ns", repetition->wall_ns);
-    json_integer(json, object, "cpu_ns", repetition->cpu_ns);
-    json_integer(json, object, "warmup_steps", repetition->warmup_steps);
-    json_bool(json, object, "warmed_up", repetition->warmed_up);
-    add_vitals(json, object, "vitals_before", &repetition->vitals[0]);
-    add_vitals(json, object, "vitals_after", &repetition->vitals[1]);
-    metrics = json_object(json, object, "metrics");
-    for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
-        json_known_number(json, metrics, metric_name((enum metric)metric),
-                          repetition->metric[metric]);
-    for (int i = 0; i < LOSS_STEPS; i++) losses[i] = repetition->losses[i];
-    json_numbers(json, object, "losses", losses, LOSS_STEPS, 9); /* 9 digits: a float, exactly */
-    json_numbers(json, object, "step_ns", repetition->step_ns, repetition->step_count, 12);
-}
-
 static void add_samples(struct json *json, cJSON *object, const struct scenario_result *result)
 {
     cJSON *samples = json_object(json, object, "samples");
@@ -220,7 +143,8 @@ static void add_samples(struct json *json, cJSON *object, const struct scenario_
     for (int variant = 0; variant < VARIANT_COUNT; variant++) {
         cJSON *of_variant = json_array(json, samples, variant_name((enum variant)variant));
         for (int i = 0; i < result->pairs; i++)
-            add_repetition(json, of_variant, &result->repetitions[variant][i]);
+            members_write(json, json_object(json, of_variant, NULL), repetition_members,
+                          &result->repetitions[variant][i]);
     }
 }
 
@@ -228,7 +152,7 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
 {
     const struct scenario *scenario = result->scenario;
     bool aa = result->protocol.aa;
-    cJSON *object = json_object(json, array, NULL), *expectations, *settings;
+    cJSON *object = json_object(json, array, NULL), *expectations;
 
     json_text(json, object, "name", scenario->name);
     json_text(json, object, "title", scenario->title);
@@ -245,12 +169,10 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     add_losses(json, object, result);
     json_integer(json, object, "damaged_samples", result->damaged_samples);
     add_balance(json, object, result);
-    settings = json_object(json, object, "settings");
-    for (int variant = 0; variant < VARIANT_COUNT; variant++)
-        json_text(json, settings, variant_name((enum variant)variant), result->settings[variant]);
+    members_write(json, json_object(json, object, "settings"), settings_members, result->settings);
     json_unsigned(json, object, "seed", result->protocol.seed);
     add_protocol(json, object, &result->protocol);
-    result_device_add(json, object, "device", &result->device);
+    members_write(json, json_object(json, object, "device"), device_members, &result->device);
     add_traces(json, object, result);
     add_utilisation(json, object, result);
     result_findings_add(json, object, result);

@@ -475,7 +475,7 @@ static void each_variant_is_traced_by_a_child_of_its_own(void **state)
 
     run_with_traces(&result, "{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
                              "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
-                             "\"rows\":4000,\"dropped\":0}\n");
+                             "\"spread\":null,\"rows\":4000,\"dropped\":0}\n");
     assert_string_equal(result.tracing[VARIANT_BEFORE].file, "test.before.json.gz");
     assert_string_equal(result.tracing[VARIANT_AFTER].file, "test.after.json.gz");
     assert_string_equal(result.tracing[VARIANT_AFTER].reason, "");

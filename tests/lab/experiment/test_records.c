@@ -52,7 +52,7 @@ static void a_repetition_comes_back_as_it_was(void **state)
     for (int m = METRIC_FIRST; m < METRIC_COUNT; m++)
         assert_true(back.repetition.metric[m] == sent.repetition.metric[m]);
     assert_int_equal(back.repetition.step_count, 3);
-    for (int i = 0; i < 3; i++) assert_float_equal(back.repetition.step_ns[i], step_ns[i], 1e-9);
+    for (int i = 0; i < 3; i++) assert_float_equal(back.repetition.step_ns[i], step_ns[i], 1e-6);
     assert_memory_equal(back.repetition.losses, sent.repetition.losses,
                         sizeof sent.repetition.losses);
     record_release(&back);
@@ -304,15 +304,15 @@ static void a_repetition_with_impossible_values_is_refused(void **state)
 {
     static const struct {
         const char *from, *to;
-        bool is_record;
     } cases[] = {
-        { "\"index\":3", "\"index\":-1", false },
-        { "\"index\":3", "\"index\":\"3\"", false },
-        { "\"variant\":\"after\"", "\"variant\":\"during\"", false },
-        { "\"losses\":[", "\"losses\":[0,", false },
-        { "\"metrics\":{", "\"metrics\":7,\"m\":{", false },
-        { "\"steps\":40", "\"steps\":1e300", true }, /* read as 0 */
-        { "\"step_ns\":[", "\"step_ns\":[\"x\",", true },
+        { "\"index\":3", "\"index\":-1" },
+        { "\"index\":3", "\"index\":\"three\"" },
+        { "\"variant\":\"after\"", "\"variant\":\"during\"" },
+        { "\"losses\":[", "\"losses\":[0," },
+        { "\"metrics\":{", "\"metrics\":7,\"m\":{" },
+        { "\"steps\":40", "\"steps\":1e300" },
+        { "\"steps\":40", "\"steps\":-40" },
+        { "\"step_ns\":[", "\"step_ns\":[\"x\"," },
     };
     double step_ns[3];
     struct record sent = sample_repetition(step_ns), back;
@@ -321,9 +321,7 @@ static void a_repetition_with_impossible_values_is_refused(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *other = changed(line, cases[i].from, cases[i].to);
-        assert_int_equal(record_parse(&back, other), cases[i].is_record);
-        if (cases[i].is_record)
-            record_release(&back);
+        assert_false(record_parse(&back, other));
         free(other);
     }
     free(line);
