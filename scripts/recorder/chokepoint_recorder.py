@@ -369,18 +369,19 @@ class Recorder:
             steps, 2 if len(self.before) > 6 else 1)
 
     def write_note(self):
-        """What this process did, in notes/PID.json of the folder; `chokepoint record` puts the notes of all processes
+        """What this process did, in notes/HOST.PID.json of the folder; `chokepoint record` puts the notes of all processes
         into record.json."""
         folder = os.path.join(self.folder, "notes")
         os.makedirs(folder, exist_ok=True)
-        name = os.path.join(folder, "%d.json" % self.pid)
+        name = os.path.join(folder, "%s.%d.json" % (os.uname().nodename, self.pid))
         with open(name + ".new", "w") as file:
             json.dump(self.note(), file)
         os.replace(name + ".new", name)
 
     def note(self):
         torch = sys.modules.get("torch")
-        return {"pid": self.pid, "rank": self.rank(), "argv": sys.argv, "python": sys.version.split()[0],
+        return {"pid": self.pid, "recorder": int(os.environ.get("CHOKEPOINT_RECORD_PID", 0)), "rank": self.rank(),
+                "argv": sys.argv, "python": sys.version.split()[0],
                 "torch": getattr(torch, "__version__", None), "phase": self.phase, "why": self.shortfall() or None,
                 "inference": self.inference, "steps": len(self.before), "wait": self.wait,
                 "optimizer_steps": self.optimizer_steps, "optimizers": len(self.counts),

@@ -78,6 +78,7 @@ static enum status set_environment(const struct record_options *options)
     if (realpath(options->traces, folder) == NULL)
         FAIL(STATUS_IO, "the folder %s cannot be read: %s", options->traces, strerror(errno));
     TRY(set("CHOKEPOINT_RECORD", folder));
+    TRY(set_number("CHOKEPOINT_RECORD_PID", (int)getpid()));
     TRY(set_number("CHOKEPOINT_RECORD_WAIT", options->wait));
     TRY(set_number("CHOKEPOINT_RECORD_STEPS", options->steps));
     TRY(set_number("CHOKEPOINT_RECORD_STACK_STEPS", options->stack_steps));
@@ -198,10 +199,11 @@ static enum status show(const struct record_options *options)
 
 /* After the program has ended: notes, sentence, page. If they fail, the exit code is the program's
  * all the same. */
-static void conclude(const struct record_options *options, const struct recorded_program *command)
+static void conclude(const struct record_options *options, int lock,
+                     const struct recorded_program *command)
 {
     int traces = 0;
-    enum status status = record_folder_end(options->traces, command, stderr, &traces);
+    enum status status = record_folder_end(options->traces, lock, command, stderr, &traces);
 
     if (status == STATUS_OK && traces > 0)
         status = show(options);
@@ -219,6 +221,7 @@ static enum status run_record(void *context, int *exit_code)
     const char **words = NULL, *isolated;
     enum status status = STATUS_OK;
     pid_t pid;
+    int lock = -1;
 
     if (flags->argument_count == 0)
         FAIL_OUT(STATUS_BAD_USAGE, "the program is missing: record -- python train.py");
@@ -230,7 +233,7 @@ static enum status run_record(void *context, int *exit_code)
                  "%s %s keeps the recorder out, which comes in by PYTHONPATH and "
                  "sitecustomize.py: leave the option out",
                  words[0], isolated);
-    TRY_OUT(record_folder_begin(options->traces));
+    TRY_OUT(record_folder_begin(options->traces, &lock));
     TRY_OUT(set_environment(options));
     TRY_OUT(start(&pid, words, NULL));
     child = (sig_atomic_t)pid;
@@ -240,7 +243,7 @@ static enum status run_record(void *context, int *exit_code)
     unsetenv("CHOKEPOINT_RECORD"); /* a Python of our own does not record */
     *exit_code = exit_code_of(command.wait_status);
     command.words = words;
-    conclude(options, &command);
+    conclude(options, lock, &command);
 
 out:
     free(words);

@@ -1,5 +1,9 @@
 /* The folder of a recording: made ready before the program runs, and summed up after it.
  *
+ * The processes of `record` that srun or mpirun starts for the ranks of one launch share a folder:
+ * the first makes it ready, and the last to end sums up. Two locks in record.lock tell who is
+ * there. Another launch is refused meanwhile.
+ *
  * An older recording in the folder is removed first. Whoever may write to the folder could plant
  * links in it, so files are removed by descriptors of this folder only, which follow no link, and
  * only traces that the recording itself names: in record.json, or in the notes of processes if
@@ -18,6 +22,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,13 +78,66 @@ static void free_entries(struct dirent **entries, int count)
     free(entries);
 }
 
-static int count_entries(int folder)
-{
-    struct dirent **entries;
-    int count = list_folder(folder, &entries, is_entry);
+/* --- Who records here --- */
 
-    free_entries(entries, count);
-    return count;
+static const char LOCK[] = "record.lock";
+
+/* Bytes of record.lock. Whoever begins or ends a recording holds ENTRY; all that record share
+ * PRESENCE. These locks belong to the open file, not to the process, and work on NFS (fcntl(2),
+ * "Open file description locks"). */
+enum { ENTRY, PRESENCE };
+
+static bool lock_byte(int lock, int byte, short type, bool wait)
+{
+    struct flock range = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+    int result;
+
+    do result = fcntl(lock, wait ? F_OFD_SETLKW : F_OFD_SETLK, &range);
+    while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* The launch that this process is a rank of, as launchers say it. */
+struct launch {
+    char id[256]; /* "": the launcher gives none */
+    int rank;     /* -1: of no launch */
+};
+
+static struct launch launch_here(void)
+{
+    static const char *const ranks[] = { "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+                                         "PMI_RANK" };
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID"),
+               *names = getenv("PMIX_NAMESPACE");
+    struct launch launch = { .rank = -1 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(ranks) && launch.rank < 0; i++) {
+        const char *text = getenv(ranks[i]);
+        if (text != NULL && text[0] >= '0' && text[0] <= '9')
+            launch.rank = atoi(text);
+    }
+    if (job != NULL && step != NULL)
+        snprintf(launch.id, sizeof launch.id, "slurm %s.%s", job, step);
+    else if (names != NULL)
+        snprintf(launch.id, sizeof launch.id, "%s", names);
+    return launch;
+}
+
+/* Whether a recording that states `launch` is of the same launch, and lacks this rank. Without an
+ * id only those that record at the same time are. */
+static bool joins(const struct launch *ours, const cJSON *launch, bool others_record)
+{
+    const cJSON *rank;
+
+    if (ours->rank < 0 || launch == NULL || strcmp(json_text_of(launch, "id"), ours->id) != 0 ||
+        (ours->id[0] == '\0' && !others_record))
+        return false;
+    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(launch, "ranks"))
+    {
+        if (cJSON_GetNumberValue(rank) == ours->rank)
+            return false;
+    }
+    return true;
 }
 
 /* --- An older recording --- */
@@ -88,6 +146,7 @@ struct recording {
     const char *path;
     int folder, stacks, notes; /* descriptors; -1: not there */
     cJSON *documents;          /* an array: record.json, and notes that are left */
+    cJSON *record;             /* the first of them */
 };
 
 static enum status open_recording(struct recording *recording)
@@ -132,16 +191,29 @@ static enum status keep_document(cJSON *documents, int folder, const char *name)
     return STATUS_OK;
 }
 
+/* NULL documents: the folder is empty but for our lock. */
 static enum status read_recording(struct recording *recording)
 {
     enum status status = STATUS_OK;
     struct dirent **entries;
     int count;
 
+    if (faccessat(recording->folder, RECORD_FOLDER_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+        count = list_folder(recording->folder, &entries, is_entry);
+        for (int i = 0; i < count && status == STATUS_OK; i++)
+            if (strcmp(entries[i]->d_name, LOCK) != 0)
+                status = status_fail(STATUS_BAD_USAGE, __FILE__, __LINE__,
+                                     "the folder %s holds other files than a recording: name "
+                                     "another one with --traces",
+                                     recording->path);
+        free_entries(entries, count);
+        return status;
+    }
     recording->documents = cJSON_CreateArray();
     if (recording->documents == NULL)
         FAIL(STATUS_OUT_OF_MEMORY, "out of memory for the older recording");
     TRY(keep_document(recording->documents, recording->folder, RECORD_FOLDER_FILE));
+    recording->record = recording->documents->child;
     count = list_folder(recording->notes, &entries, is_note);
     for (int i = 0; i < count && status == STATUS_OK; i++)
         status = keep_document(recording->documents, recording->notes, entries[i]->d_name);
@@ -216,11 +288,6 @@ static void remove_notes(int folder, int notes)
 
 static enum status remove_recording(struct recording *recording)
 {
-    if (faccessat(recording->folder, RECORD_FOLDER_FILE, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        FAIL(STATUS_BAD_USAGE,
-             "the folder %s holds other files than a recording: name another one with --traces",
-             recording->path);
-    TRY(read_recording(recording));
     for (int remove = 0; remove < 2; remove++) { /* nothing goes before all was looked at */
         TRY(go_through_traces(recording, recording->folder, "", remove));
         TRY(go_through_traces(recording, recording->stacks, "stacks/", remove));
@@ -230,26 +297,105 @@ static enum status remove_recording(struct recording *recording)
     return STATUS_OK;
 }
 
-enum status record_folder_begin(const char *folder)
+/* --- The beginning --- */
+
+static enum status write_record(const char *folder, const struct json *json, const cJSON *root)
+{
+    enum status status = STATUS_OK;
+    char path[PATH_MAX], *text = NULL;
+
+    TRY_OUT(json_print(json, root, &text));
+    if (snprintf(path, sizeof path, "%s/%s", folder, RECORD_FOLDER_FILE) >= PATH_MAX)
+        FAIL_OUT(STATUS_BAD_USAGE, "%.60s... is too long a path", folder);
+    TRY_OUT(atomic_file_write(path, text, strlen(text)));
+
+out:
+    free(text);
+    return status;
+}
+
+/* Marks the folder as a recording, if this one is cut off, and says who is in it. */
+static enum status write_launch(const char *folder, cJSON *record, const struct launch *ours)
+{
+    struct json json = { .out_of_memory = false };
+    cJSON *root = record != NULL ? record : json_object(&json, NULL, NULL);
+    cJSON *launch = cJSON_GetObjectItemCaseSensitive(root, "launch");
+    enum status status;
+
+    if (launch == NULL && ours->rank >= 0) {
+        launch = json_object(&json, root, "launch");
+        json_text(&json, launch, "id", ours->id);
+        json_array(&json, launch, "ranks");
+    }
+    if (launch != NULL)
+        json_integer(&json, cJSON_GetObjectItemCaseSensitive(launch, "ranks"), NULL, ours->rank);
+    status = write_record(folder, &json, root);
+    if (record == NULL)
+        cJSON_Delete(root);
+    return status;
+}
+
+/* Joins the recording that is in the folder, or begins a new one. */
+static enum status enter(struct recording *recording, bool others_record)
+{
+    struct launch ours = launch_here();
+    cJSON *launch;
+
+    TRY(read_recording(recording));
+    launch = cJSON_GetObjectItemCaseSensitive(recording->record, "launch");
+    if (joins(&ours, launch, others_record))
+        return write_launch(recording->path, recording->record, &ours);
+    if (others_record)
+        FAIL(STATUS_BAD_USAGE,
+             "another recording is under way in %s; wait for its end, or name another folder with "
+             "--traces",
+             recording->path);
+    TRY(remove_recording(recording));
+    return write_launch(recording->path, NULL, &ours);
+}
+
+/* With ENTRY locked. Whoever ended a recording between our open() and our lock has removed the
+ * file. */
+static enum status open_lock(const struct recording *recording, int *lock)
+{
+    struct stat ours, there;
+
+    for (;;) {
+        *lock = own_file_open(recording->folder, LOCK, O_RDWR);
+        if (*lock < 0)
+            FAIL(STATUS_IO, "cannot write %s/%s: %s; %s", recording->path, LOCK, strerror(errno),
+                 atomic_file_advice(errno));
+        lock_byte(*lock, ENTRY, F_WRLCK, true);
+        if (fstat(*lock, &ours) == 0 &&
+            fstatat(recording->folder, LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+            return STATUS_OK;
+        close(*lock);
+    }
+}
+
+enum status record_folder_begin(const char *folder, int *lock)
 {
     enum status status = STATUS_OK;
     struct recording recording = { .path = folder, .folder = -1, .stacks = -1, .notes = -1 };
-    char record[PATH_MAX];
-    int count;
+    bool others_record;
 
-    if (snprintf(record, sizeof record, "%s/%s", folder, RECORD_FOLDER_FILE) >= PATH_MAX)
-        FAIL(STATUS_BAD_USAGE, "%.60s... is too long a path", folder);
+    *lock = -1;
     TRY(atomic_file_create_folder(folder));
     TRY_OUT(open_recording(&recording));
-    count = count_entries(recording.folder);
-    if (count < 0)
-        FAIL_OUT(STATUS_IO, "the folder %s cannot be read: %s", folder, strerror(errno));
-    if (count > 0)
-        TRY_OUT(remove_recording(&recording));
-    /* It marks the folder as a recording, if this one is cut off. */
-    TRY_OUT(atomic_file_write(record, "{}\n", 3));
+    TRY_OUT(open_lock(&recording, lock));
+    /* Not every file system has locks: there, nobody else is seen. */
+    others_record =
+        !lock_byte(*lock, PRESENCE, F_WRLCK, false) && (errno == EAGAIN || errno == EACCES);
+    TRY_OUT(enter(&recording, others_record));
+    lock_byte(*lock, PRESENCE, F_RDLCK, false);
+    lock_byte(*lock, ENTRY, F_UNLCK, false);
 
 out:
+    if (status != STATUS_OK) {
+        close_folder(*lock);
+        *lock = -1;
+    }
     close_recording(&recording);
     return status;
 }
@@ -286,9 +432,16 @@ static int count_parts(const cJSON *note)
     return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(note, "parts"));
 }
 
-/* Notes by name, which is the process. */
-static void take_notes(struct json *json, cJSON *processes, int notes)
+static bool is_ours(const cJSON *note)
 {
+    return int_of(note, "recorder") == (int)getpid();
+}
+
+/* Notes by name, which is the process. True: one is of the program that this process has started.
+ */
+static bool take_notes(struct json *json, cJSON *processes, int notes)
+{
+    bool any_ours = false;
     struct dirent **entries;
     int count = list_folder(notes, &entries, is_note);
 
@@ -296,6 +449,7 @@ static void take_notes(struct json *json, cJSON *processes, int notes)
         cJSON *note = NULL;
         if (!result_json_read(&note, notes, entries[i]->d_name) || note == NULL)
             continue;
+        any_ours |= is_ours(note);
         if (!used_torch(note)) {
             cJSON_Delete(note);
         } else if (!cJSON_AddItemToArray(processes, note)) {
@@ -304,6 +458,7 @@ static void take_notes(struct json *json, cJSON *processes, int notes)
         }
     }
     free_entries(entries, count);
+    return any_ours;
 }
 
 /* --- Sentences --- */
@@ -337,14 +492,15 @@ static bool print_why(FILE *to, const cJSON *note, const struct recorded_program
     return true;
 }
 
-static void print_nothing(FILE *to, const cJSON *processes, const struct recorded_program *command,
+/* `note`: of a process of the program that imported PyTorch, or NULL. */
+static void print_nothing(FILE *to, const cJSON *note, const struct recorded_program *command,
                           bool any_note)
 {
     fputs("chokepoint record: nothing was recorded: ", to);
-    if (any_note && cJSON_GetArraySize(processes) == 0)
+    if (any_note && note == NULL)
         fputs("the program imported no PyTorch", to);
     else if (any_note)
-        fputs(json_text_of(cJSON_GetArrayItem(processes, 0), "why"), to);
+        fputs(json_text_of(note, "why"), to);
     else
         fprintf(to,
                 "%s ran without the recorder: it is no Python of 3.8 or later, or Python was "
@@ -366,47 +522,81 @@ static void command_json(struct json *json, cJSON *root, const struct recorded_p
         json_integer(json, root, "exit_code", WEXITSTATUS(command->wait_status));
 }
 
-static int say(FILE *to, const cJSON *processes, const struct recorded_program *command,
-               bool any_note)
+/* What the processes of this program lack: those that other ranks' `record` started are theirs to
+ * tell. */
+static void say(FILE *to, const cJSON *processes, const struct recorded_program *command,
+                bool any_note)
 {
-    const cJSON *note;
-    int traces = 0;
-    bool said = false;
+    const cJSON *note, *first = NULL;
+    bool said = false, any_trace = false;
 
     cJSON_ArrayForEach(note, processes)
     {
-        traces += count_parts(note) > 0;
+        if (!is_ours(note))
+            continue;
+        first = first != NULL ? first : note;
+        any_trace |= count_parts(note) > 0;
         if (trained(note))
             said |= print_why(to, note, command);
     }
-    if (traces == 0 && !said)
-        print_nothing(to, processes, command, any_note);
+    if (!any_trace && !said)
+        print_nothing(to, first, command, any_note);
+}
+
+/* The processes of a recording that this one has joined, which go on in the new record.json. */
+static void keep_processes(struct json *json, cJSON *root, cJSON *processes, cJSON *older)
+{
+    cJSON *launch = cJSON_DetachItemFromObjectCaseSensitive(older, "launch"),
+          *all = cJSON_GetObjectItemCaseSensitive(older, "processes"), *process;
+
+    if (launch != NULL && !cJSON_AddItemToObject(root, "launch", launch)) {
+        cJSON_Delete(launch);
+        json->out_of_memory = true;
+    }
+    while ((process = cJSON_DetachItemFromArray(all, 0)) != NULL)
+        cJSON_AddItemToArray(processes, process);
+}
+
+static int count_traces(const cJSON *processes)
+{
+    const cJSON *process;
+    int traces = 0;
+
+    cJSON_ArrayForEach(process, processes) traces += count_parts(process) > 0;
     return traces;
 }
 
-enum status record_folder_end(const char *folder, const struct recorded_program *command, FILE *to,
-                              int *traces)
+enum status record_folder_end(const char *folder, int lock, const struct recorded_program *command,
+                              FILE *to, int *traces)
 {
     enum status status = STATUS_OK;
     struct json json = { .out_of_memory = false };
-    cJSON *root = json_object(&json, NULL, NULL), *processes;
-    char path[PATH_MAX], *text = NULL;
+    cJSON *root = json_object(&json, NULL, NULL), *processes, *older = NULL;
     int descriptor = open_folder(AT_FDCWD, folder), notes = open_folder(descriptor, NOTES);
+    bool is_last, any_note;
 
+    *traces = 0;
+    lock_byte(lock, ENTRY, F_WRLCK, true);
+    is_last = lock_byte(lock, PRESENCE, F_WRLCK, false) || (errno != EAGAIN && errno != EACCES);
     json_integer(&json, root, "schema", SCHEMA);
     command_json(&json, root, command);
     processes = json_array(&json, root, "processes");
-    take_notes(&json, processes, notes);
-    *traces = say(to, processes, command, count_entries(notes) > 0);
-    TRY_OUT(json_print(&json, root, &text));
-    snprintf(path, sizeof path, "%s/%s", folder, RECORD_FOLDER_FILE);
-    TRY_OUT(atomic_file_write(path, text, strlen(text)));
+    any_note = take_notes(&json, processes, notes);
+    say(to, processes, command, any_note);
+    if (!is_last)
+        goto out;
+    if (result_json_read(&older, descriptor, RECORD_FOLDER_FILE))
+        keep_processes(&json, root, processes, older);
+    *traces = count_traces(processes);
+    TRY_OUT(write_record(folder, &json, root));
     remove_notes(descriptor, notes);
+    unlinkat(descriptor, LOCK, 0); /* while ENTRY is ours */
 
 out:
+    close_folder(lock);
     close_folder(notes);
     close_folder(descriptor);
-    free(text);
+    cJSON_Delete(older);
     cJSON_Delete(root);
     return status;
 }

@@ -19,13 +19,16 @@ struct recorded_program {
 };
 
 /* Makes the folder ready, and removes the recording that is in it: the traces that it names, and
- * its notes. Follows no link. BAD_USAGE: it has other files or traces; IO. */
-enum status record_folder_begin(const char *folder);
+ * its notes. Follows no link. A rank of the launch that records there joins it. *lock says that
+ * somebody records here, until it is closed. BAD_USAGE: it has other files or traces, or another
+ * recording is under way; IO. */
+enum status record_folder_begin(const char *folder, int *lock);
 
-/* Writes record.json in place of the notes, and prints a sentence for each process whose recording
- * is missing or short. *traces: how many there are. IO, OUT_OF_MEMORY. */
-enum status record_folder_end(const char *folder, const struct recorded_program *command, FILE *to,
-                              int *traces);
+/* Prints a sentence for each process of this program whose recording is missing or short. The last
+ * of those that record here writes record.json in place of the notes; *traces: how many there are,
+ * 0 for all but the last. Closes the lock. IO, OUT_OF_MEMORY. */
+enum status record_folder_end(const char *folder, int lock, const struct recorded_program *command,
+                              FILE *to, int *traces);
 
 /* The path of the trace with stacks that is of the same process as this trace. False: there is
  * none. */

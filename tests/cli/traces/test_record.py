@@ -364,6 +364,53 @@ o = torch"""))
     check(done.code == 0 and list(done.plain) == ["trace"], f"after it: {done.code} {done.said}")
 
 
+def record_together(folder, *environments):
+    """One `record` each, in one folder, as srun starts them: each program goes on until all are at its door."""
+    wait = f"""
+import pathlib
+door = pathlib.Path("door")
+door.mkdir(exist_ok=True)
+(door / str(os.getpid())).touch()
+while len(list(door.iterdir())) < {len(environments)}: time.sleep(0.01)
+"""
+    (folder / "p.py").write_text(PLAIN.replace("o = torch", wait + "o = torch"))
+    started = [subprocess.Popen([program, "record", "--", "python3", "p.py"], cwd=folder, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env={**os.environ, **each, "PYTHONPATH": str(STAND_IN)})
+               for each in environments]
+    return [(*each.communicate(timeout=60), each.returncode) for each in started]
+
+
+def check_one_launch(new):
+    """Processes of `record` that share a folder: ranks of one launch make one recording, others are refused."""
+    folder = new("launch")
+    ended = record_together(folder, *({"RANK": str(rank)} for rank in range(4)))
+    check([code for _, _, code in ended] == [0] * 4, f"four ranks: {ended}")
+    check(sum("Bottleneck" in error for _, error, _ in ended) == 1, "four ranks do not have one page")
+    record = json.loads((folder / "chokepoint-record/record.json").read_text())
+    check(sorted(name.name for name in (folder / "chokepoint-record").iterdir()) ==
+          sorted(["record.json", "stacks", *(part["file"] for each in record["processes"] for part in each["parts"]
+                                             if part["part"] == "plain")]), f"four ranks leave {record}")
+    check(len(record["processes"]) == 4 and sorted(record["launch"]["ranks"]) == [0, 1, 2, 3], f"four ranks: {record}")
+
+    slurm = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
+    for rank in range(2):  # the first has ended when the second begins
+        done = run(folder, PLAIN, environment={**slurm, "SLURM_PROCID": str(rank), "PYTHONPATH": ""})
+        record = json.loads((folder / "chokepoint-record/record.json").read_text())
+        check(done.code == 0 and len(record["processes"]) == rank + 1, f"a late rank: {record}")
+    run(folder, PLAIN, environment={**slurm, "SLURM_PROCID": "1", "PYTHONPATH": ""})
+    record = json.loads((folder / "chokepoint-record/record.json").read_text())
+    check(len(record["processes"]) == 1, f"the same rank again is a new recording: {record}")
+
+    with subprocess.Popen([program, "record", "--no-page", "--", "python3", "-c", "print(1, flush=True); input()"], cwd=folder,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:
+        first.stdout.readline()
+        second = subprocess.run([program, "record", "--", "python3", "-c", "print(2)"], cwd=folder, capture_output=True,
+                                text=True, check=False)
+        first.communicate("\n")
+    check(second.returncode == 2 and "another recording is under way" in second.stderr and second.stdout == "",
+          f"two at once: {second}")
+
+
 def check_lost_folder(new):
     """The recording is lost; the exit code is the program's."""
     done = run(new("lost"), "import os, shutil\nshutil.rmtree('chokepoint-record')\nprint('done', flush=True)\nos._exit(7)")
@@ -394,7 +441,8 @@ def main():
             return folder
 
         for part in (check_kinds, check_loading, check_calls, check_early_ends, check_others, check_processes,
-                     check_pythons, check_sitecustomize, check_folder, check_cut_off, check_lost_folder, check_signals):
+                     check_pythons, check_sitecustomize, check_folder, check_cut_off, check_one_launch, check_lost_folder,
+                     check_signals):
             part(new)
     for failure in failures:
         print(failure)
