@@ -1,5 +1,7 @@
 #include "harness/fleet/job/job_map.h"
 
+#include <math.h>
+
 /* Rows are ranks by node, columns are `joined` steps each. */
 struct map {
     struct arena *arena;
@@ -68,7 +70,8 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
             int64_t count = (end < job->step_count ? end : job->step_count) - column * joined;
             values[i * columns + column] += of(map, map->order[i], step, part) / (double)count;
         }
-    for (int64_t i = 0; i < job->rank_count * columns; i++) values[i] = (double)(int64_t)values[i];
+    for (int64_t i = 0; i < job->rank_count * columns; i++)
+        values[i] = trunc(values[i]) + 0.0; /* no -0 */
     json_text(json, object, "name", name);
     json_integer(json, object, "columns", columns);
     json_integer(json, object, "steps_per_column", joined);

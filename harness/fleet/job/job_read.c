@@ -65,7 +65,7 @@ enum status job_read(struct job_ranks *ranks, const char *path)
     enum status status = STATUS_OK;
     struct inflate_window *window = NULL;
     char *text = NULL;
-    int64_t length = 0, before = ranks->count;
+    int64_t length = 0, all = 0, before = ranks->count;
     size_t count;
 
     TRY_OUT(inflate_window_open(&window, path));
@@ -73,6 +73,11 @@ enum status job_read(struct job_ranks *ranks, const char *path)
     do {
         TRY_OUT(inflate_window_read(window, text + length, WINDOW, &count));
         length += (int64_t)count;
+        all += (int64_t)count;
+        if (all > DIGEST_FILE_MOST)
+            FAIL_OUT(STATUS_BAD_INPUT,
+                     "it has more than %d MB of digests; give them in several files",
+                     DIGEST_FILE_MOST >> 20);
         TRY_OUT(take_lines(ranks, path, text, &length));
         if (length > DIGEST_LINE_MOST)
             FAIL_OUT(STATUS_BAD_INPUT, "a line is longer than %d KB", DIGEST_LINE_MOST >> 10);

@@ -130,6 +130,9 @@ expect 1 "a pool of unlike runners in JSON" history check mixed.jsonl --format=j
 says out '"passed":	false'
 expect 1 "a pool with a name" history check named.jsonl
 says out "1 row: 1 slower"
+truncate -s 3G huge.jsonl
+refuses "a history that is too large" "huge.jsonl is larger than 256 MB" history show huge.jsonl
+refuses "a history without an end" "/dev/zero is larger than 256 MB" history show /dev/zero
 refuses "a pool without a name" "--machine is empty" history add named.jsonl result.json --machine=
 expect 1 "a counter that moved" history check ops.jsonl
 says out "1 row: 1 moved"

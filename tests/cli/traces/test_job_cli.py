@@ -2,6 +2,7 @@
 """`job` names the rank that was planted in a simulated job, and leaves out what is broken, missing or of another job.
 
 usage: tests/cli/traces/test_job_cli.py PROGRAM MAKE_JOB"""
+import gzip
 import json
 import os
 import shutil
@@ -64,6 +65,25 @@ with tempfile.TemporaryDirectory() as here:
     assert (answer["ranks"], answer["missing"], answer["findings"][0]["rank"]) == (62, 2, 21), answer
     reasons = {os.path.basename(row["file"]): row["reason"] for row in answer["left_out"]}
     assert "8 ranks" in reasons["small.digest"] and "same rank" in reasons["seven.digest"], reasons
+
+    # The longest time that a digest can state is no negative one on the map.
+    line = os.path.join(here, "small", "rank1.digest")
+    with gzip.open(line) as file:
+        digest = json.load(file)
+    digest["record"]["part_ns"][0] = str(2**63 - 1)
+    with open(line, "w", encoding="utf-8") as file:
+        file.write(json.dumps(digest) + "\n")
+    layers = json.loads(run(os.path.join(here, "small"), "--map", "--format=json").stdout)["map"]["layers"]
+    assert max(max(layer["ns"]) for layer in layers) > 9e18, layers
+    assert min(min(layer["ns"]) for layer in layers if layer["name"] != "late") >= 0, layers
+
+    # A bomb: a small file that inflates to more than is read.
+    bomb = os.path.join(here, "bomb.digest")
+    with gzip.open(bomb, "wb") as file:
+        for _ in range(300):
+            file.write(json.dumps(digest).encode().ljust(1000 << 10) + b"\n")
+    done = run(bomb)
+    assert done.returncode == 2 and "more than 256 MB of digests" in done.stderr, done.stderr
 
     # Digests of traces.
     paths = made_ranks.write(here, 8, computes_us=[1000] * 5 + [1500] + [1000] * 2)

@@ -230,6 +230,9 @@ static enum status read_text(int descriptor, const char *path, char **text, size
             FAIL(STATUS_IO, "%s cannot be read: %s", path, strerror(errno));
         if (got > 0)
             *bytes += (size_t)got;
+        if (*bytes > HISTORY_BYTES_MOST)
+            FAIL(STATUS_BAD_INPUT, "%s is larger than %d MB: begin a new history", path,
+                 HISTORY_BYTES_MOST >> 20);
     }
     (*text)[*bytes] = '\0';
 

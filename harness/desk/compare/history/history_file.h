@@ -35,7 +35,10 @@ struct history_file {
     struct texts *texts;
 };
 
-/* IO where it cannot be read. Damaged lines are no failure: the others count. */
+enum { HISTORY_BYTES_MOST = 256 << 20 }; /* of a file, about a million rows */
+
+/* IO where it cannot be read, BAD_INPUT where it is larger than that. Damaged lines are no failure:
+ * the others count. */
 enum status history_file_read(struct history_file *history, const char *path);
 void history_file_release(struct history_file *history); /* all zero is allowed */
 
