@@ -2,6 +2,7 @@
 #include "harness/base/words/intern.h"
 #include "harness/fleet/fleet.h"
 
+#include "harness/base/figures/student.h"
 #include "harness/base/random.h"
 #include "harness/fleet/fleet_output.h"
 #include "harness/fleet/machine_rank.h"
@@ -202,6 +203,30 @@ static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
             fail_msg("%d of %d healthy fleets of %d machines are flagged", count, rounds,
                      cases[i].count);
     }
+}
+
+/* What is stated to show is the bound and 0.84 deviations. With a thousand machines the bound is
+ * that of normal noise for one false alarm in a hundred fleets, all figures of all machines
+ * together, less the part that is kept for tails that are heavier than they look (TAILS_ESTIMATED
+ * in fleet.c, 0.375), and hardly more. */
+static void the_bound_of_many_machines_is_that_of_normal_noise(void **state)
+{
+    enum { MACHINES = 1000, TESTS = MACHINES * (FIGURES + 1) };
+    double least = student_critical(2 * 0.375 * 0.01 / TESTS, INFINITY);
+    struct fleet fleet;
+    (void)state;
+
+    made_healthy(&fleet, MACHINES, 0.03, NORMAL, 8);
+    compare(&fleet);
+    for (int f = 0; f < FIGURES; f++) {
+        const struct fleet_figure *figure = &fleet.kinds[0].figures[f];
+        bool is_time = figure_is_time(intern_text(fleet.names, figure->unit));
+        double shows = is_time ? log1p(figure->smallest) : -log1p(-figure->smallest);
+        double bound = shows / figure->noise - 0.8416;
+        if (!(bound > least - 0.02 && bound < least + 0.1))
+            fail_msg("the bound is %g deviations, not %g", bound, least);
+    }
+    fleet_release(&fleet);
 }
 
 static void a_slow_machine_is_named(void **state)
@@ -702,6 +727,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_figure_that_is_a_tenth_low_is_named),
         cmocka_unit_test(of_healthy_fleets_one_in_a_hundred_is_flagged_at_most),
+        cmocka_unit_test(the_bound_of_many_machines_is_that_of_normal_noise),
         cmocka_unit_test(a_slow_machine_is_named),
         cmocka_unit_test(the_smallest_difference_that_is_stated_shows_in_four_of_five),
         cmocka_unit_test(a_figure_that_its_file_calls_noisy_is_not_out),

@@ -158,6 +158,17 @@ static const struct capability {
       "waiting for the device is slow: see cores, cpu_governor and other_programs" },
 };
 
+double performance_bound(const char *name, const struct device_properties *device,
+                         const struct device_health *health, const struct host_limits *host)
+{
+    const struct bound_facts facts = { device, health, host };
+
+    for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
+        if (strcmp(capabilities[i].name, name) == 0)
+            return capabilities[i].bound(&facts);
+    return NAN;
+}
+
 static const struct bench *find_bench(const char *name)
 {
     for (int i = 0; i < bench_count; i++)
@@ -174,28 +185,21 @@ const char *performance_unknown_bench(void)
     return NULL;
 }
 
+static const struct {
+    const char *name; /* of a number, which has no prefix */
+    const char *shown;
+    double per; /* of the shown in one of `name` */
+} units[] = {
+    [UNIT_BYTES_PER_SECOND] = { "B/s", "B/s", 1 },
+    [UNIT_FLOPS] = { "FLOP/s", "FLOP/s", 1 },
+    [UNIT_HERTZ] = { "Hz", "Hz", 1 },
+    [UNIT_NANOSECONDS] = { "ns", "us", 1e-3 },
+};
+
 static void print_value(char text[QUANTITY_SIZE], enum performance_unit unit, double value)
 {
-    static const struct {
-        const char *name;
-        double per; /* of it in one of `unit` */
-    } units[] = {
-        [UNIT_BYTES_PER_SECOND] = { "B/s", 1 },
-        [UNIT_FLOPS] = { "FLOP/s", 1 },
-        [UNIT_HERTZ] = { "Hz", 1 },
-        [UNIT_NANOSECONDS] = { "us", 1e-3 },
-    };
-
-    quantity_print(text, value * units[unit].per, units[unit].name);
+    quantity_print(text, value * units[unit].per, units[unit].shown);
 }
-
-/* As numbers, in which no prefix is. */
-static const char *const json_units[] = {
-    [UNIT_BYTES_PER_SECOND] = "B/s",
-    [UNIT_FLOPS] = "FLOP/s",
-    [UNIT_HERTZ] = "Hz",
-    [UNIT_NANOSECONDS] = "ns",
-};
 
 static double share_of(bool is_time, double measured, double bound)
 {
@@ -234,7 +238,7 @@ void performance_judge(struct checks *checks, const char *name, enum performance
 
     print_value(value, unit, measured);
     if (measured > 0) {
-        checks_number(checks, measured, bound, json_units[unit]);
+        checks_number(checks, measured, bound, units[unit].name);
         checks_noise(checks, noise);
     }
     if (!(measured > 0)) {
@@ -306,15 +310,15 @@ static enum status measure_capability(void *context, double *value, struct cpu_l
 }
 
 static void check_capability(struct checks *checks, const struct capability *capability,
-                             struct device *device, const struct bound_facts *facts)
+                             struct device *device, double bound)
 {
+    const struct device_properties *properties = device_properties(device);
     const struct bench *bench = find_bench(capability->bench);
     const char *lack = bench == NULL         ? "there is no such bench"
-                       : bench->lack != NULL ? bench->lack(bench, facts->device)
+                       : bench->lack != NULL ? bench->lack(bench, properties)
                                              : NULL;
-    struct measured_capability measured = { capability, bench, device, facts->device->is_large,
-                                            NAN };
-    double value, bound = capability->bound(facts);
+    struct measured_capability measured = { capability, bench, device, properties->is_large, NAN };
+    double value;
     struct cpu_loss loss;
 
     if (lack != NULL) {
@@ -334,12 +338,6 @@ void performance_check(struct checks *checks, struct device *device,
                        const struct device_health *health, const struct host_limits *limits,
                        int mhz)
 {
-    const struct bound_facts facts = {
-        .device = device_properties(device),
-        .health = health,
-        .host = limits,
-    };
-
     checks->group = "performance";
     performance_judge(
         checks, "cpu_clock", UNIT_HERTZ, limits->clock_hz, mhz > 0 ? 0.9 * mhz * 1e6 : NAN,
@@ -350,5 +348,7 @@ void performance_check(struct checks *checks, struct device *device,
                       4e9, "memory is slow: see other_programs, numa and virtualisation",
                       &limits->loss, NAN);
     for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++)
-        check_capability(checks, &capabilities[i], device, &facts);
+        check_capability(
+            checks, &capabilities[i], device,
+            performance_bound(capabilities[i].name, device_properties(device), health, limits));
 }

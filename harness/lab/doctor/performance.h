@@ -37,6 +37,11 @@ void performance_check(struct checks *checks, struct device *device,
 /* The size that host_limits_measure() should copy, to compare with the copy benches. */
 enum { PERFORMANCE_COPY_BYTES = 64 << 20 };
 
+/* The least of a capability's rate, or the most of its time, that is ok: "gemm_bf16". NAN: not
+ * known. */
+double performance_bound(const char *name, const struct device_properties *device,
+                         const struct device_health *health, const struct host_limits *host);
+
 /* Whether the table of rows names a bench that does not exist: for the test. NULL: all are
  * there. */
 const char *performance_unknown_bench(void);

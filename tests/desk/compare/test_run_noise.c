@@ -372,6 +372,52 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
     run_noise_release(&noise);
 }
 
+/* If the rows as a whole moved, a row that moved the same way is called as soon as its interval of
+ * 95% says that it moved; else it takes more. */
+static void a_row_that_moved_with_all_needs_no_more_than_its_interval(void **state)
+{
+    double logs[ROWS][FILES];
+    (void)state;
+
+    for (int moved = 0; moved < 2; moved++) {
+        struct run_noise noise;
+        int called = 0, doubted = 0, disagree = 0;
+        draw(logs, 0.03, 0.03, 11);
+        for (int row = 0; row < ROWS; row++)
+            for (int file = BASE; file < FILES; file++) logs[row][file] += 0.5 * moved;
+        assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
+        assert_int_equal(run_noise_moved(&noise, BASE, AFTER, log(1.05)), moved);
+        for (double change = 0.055; change < 0.5; change += 0.005) {
+            double after = 100 * (1 + change), times[] = { 100, 100, 100, after, after, after };
+            struct compared_row row = compared(times, &noise);
+            called += row.verdict == COMPARE_SLOWER;
+            doubted += row.verdict == COMPARE_UNDECIDED;
+            disagree += (row.verdict == COMPARE_SLOWER) != (row.low > 0);
+        }
+        assert_true(called > 20 && doubted > 2);
+        assert_true(moved ? disagree == 0 : disagree > 2);
+        run_noise_release(&noise);
+    }
+}
+
+/* With so many runs per side nineteen of twenty such changes are called: twice 1.645 errors and
+ * more, at a chance of 0.008 for a false alarm; by the tables of Student's t. */
+static void runs_that_a_change_takes_are_known(void **state)
+{
+    static const struct {
+        double between, target, limit;
+        int runs;
+    } cases[] = {
+        { 0.01, 0.05, 0, 4 },  { 0.02, 0.06, 0.02, 6 }, { 0.05, 2 * 0.04879016, 0.04879016, 12 },
+        { 0.02, 0.03, 0, 18 }, { 0.1, 0.1, 0.05, 39 },  { 0.1, 0.05, 0.02, RUNS_MOST + 1 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(compare_runs_needed(cases[i].between, cases[i].target, cases[i].limit),
+                         cases[i].runs);
+}
+
 static void undecided_says_how_many_runs_would_tell(void **state)
 {
     static const double drowned[] = { 100, 120, 90, 110, 125, 100 };
@@ -400,6 +446,8 @@ int main(void)
         cmocka_unit_test(the_sides_as_a_whole_move_if_most_rows_do),
         cmocka_unit_test(rows_of_one_run_per_side_tell_the_least_noise),
         cmocka_unit_test(all_rows_tell_what_one_alone_does_not),
+        cmocka_unit_test(a_row_that_moved_with_all_needs_no_more_than_its_interval),
+        cmocka_unit_test(runs_that_a_change_takes_are_known),
         cmocka_unit_test(undecided_says_how_many_runs_would_tell),
     };
 

@@ -154,6 +154,49 @@ static void a_healthy_job_is_not_accused(void **state)
     assert_int_equal(count_named(JOB_CAUSE_COUNT, 128, 10, false), 10);
 }
 
+struct shortened {
+    struct judged judged;
+    double own; /* own times are so much of what they were */
+};
+
+static void judge_shortened(struct arena *arena, void *context)
+{
+    struct shortened *shortened = context;
+    struct judged *judged = &shortened->judged;
+    struct job_stranger *strangers;
+
+    judged->truth = made_job(arena, &judged->made);
+    for (int64_t i = 0; i < judged->truth.count; i++) {
+        struct rank_record *record = &judged->truth.ranks[i].record;
+        for (int64_t j = 0; j < record->group_count; j++)
+            for (int64_t k = 0; k < record->groups[j].count; k++)
+                record->groups[j].own_ns[k] =
+                    llround(shortened->own * (double)record->groups[j].own_ns[k]);
+    }
+    job_join(&judged->job, arena, judged->truth.ranks, judged->truth.worlds, judged->truth.count,
+             &strangers, &judged->stranger_count);
+    judged->causes = job_causes_of(arena, &judged->job);
+}
+
+/* Nothing is named if a replay of the collectives does not give the step back within 5%. */
+static void collectives_that_do_not_explain_the_step_accuse_nobody(void **state)
+{
+    static const struct {
+        double own;
+        bool holds;
+    } cases[] = { { 1, true }, { 0.98, true }, { 0.85, false }, { 0.65, false }, { 1.3, false } };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct shortened shortened = { { .made = draw(5, JOB_LATE_NODE, 64) }, cases[i].own };
+        struct arena *arena = arena_open();
+        assert_int_equal(arena_run(arena, judge_shortened, &shortened), STATUS_OK);
+        assert_int_equal(shortened.judged.causes.holds, cases[i].holds);
+        assert_int_equal(shortened.judged.causes.count > 0, cases[i].holds);
+        arena_close(arena);
+    }
+}
+
 static void clocks_change_no_answer_and_are_told(void **state)
 {
     (void)state;
@@ -229,6 +272,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_planted_is_named_with_its_cost),
         cmocka_unit_test(a_healthy_job_is_not_accused),
+        cmocka_unit_test(collectives_that_do_not_explain_the_step_accuse_nobody),
         cmocka_unit_test(clocks_change_no_answer_and_are_told),
         cmocka_unit_test(a_pattern_tells_racks_and_a_wrong_file_is_refused),
         cmocka_unit_test(ranks_that_are_missing_or_strange_are_left_out),

@@ -625,6 +625,46 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
     }
 }
 
+/* By the facts of a CPU with eight cores, with and without instructions for bf16, and of the H100
+ * above. */
+static void bounds_are_shares_of_what_other_facts_promise(void **state)
+{
+    static const struct {
+        const char *name;
+        double with_bf16, without, gpu;
+    } cases[] = {
+        { "copy_h2d", 6e9, 6e9, 44.1e9 },
+        { "copy_d2h", 6e9, 6e9, 44.1e9 },
+        { "copy_h2d_pageable", 3e9, 3e9, 2.5e9 },
+        { "copy_d2d", 12e9, 12e9, 2.51e12 },
+        { "memory_bandwidth", 8e9, 8e9, 2.51e12 },
+        { "gemm_fp32", 384e9, 384e9, 40.1e12 },
+        { "gemm_tf32", 192e9, 96e9, 321e12 },
+        { "gemm_bf16", 384e9, 192e9, 642e12 },
+        { "gemm_fp16", 192e9, 192e9, 642e12 },
+        { "launch", 5e3, 5e3, 10e3 },
+        { "wait", 15e3, 15e3, 30e3 },
+    };
+    static const struct device_properties with = { .multiprocessors = 8, .isa = "AVX512 bf16" },
+                                          without = { .multiprocessors = 8, .isa = "AVX2" };
+    const struct host_limits host = {
+        .copy_bytes_per_second = 10e9, .clock_hz = 3e9, .flops_per_cycle = 32, .round_trip_ns = 10e3
+    };
+    const struct device_health health = good_health();
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *name = cases[i].name;
+        double bounds[] = { performance_bound(name, &with, NULL, &host) / cases[i].with_bf16,
+                            performance_bound(name, &without, NULL, &host) / cases[i].without,
+                            performance_bound(name, &gpu, &health, &host) / cases[i].gpu };
+        for (int j = 0; j < 3; j++)
+            if (!(fabs(bounds[j] - 1) < 0.01))
+                fail_msg("%s: the bound of device %d is %g times what it should be", name, j,
+                         bounds[j]);
+    }
+}
+
 /* The measurements, in turn: a value and the cores that others used. */
 struct played {
     double values[2], others[2];
@@ -849,6 +889,7 @@ int main(void)
         cmocka_unit_test(without_cudnn_its_row_says_why),
         cmocka_unit_test(without_a_gpu_or_nvml_its_rows_are_not_applicable),
         cmocka_unit_test(limits_of_a_gpu_are_its_data_sheets),
+        cmocka_unit_test(bounds_are_shares_of_what_other_facts_promise),
         cmocka_unit_test(figures_are_judged_by_their_share_of_what_is_expected),
         cmocka_unit_test(a_low_figure_is_measured_again_if_others_used_the_cores),
         cmocka_unit_test(every_row_of_performance_has_its_bench),
