@@ -1,7 +1,7 @@
 #include "scenarios/scenario.h"
 
 #include "harness/base/figures/statistics.h"
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@ desk='harness/desk/trace
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces
       harness/desk/page/tables harness/desk/page harness/desk/page/json harness/fleet harness/fleet/job'
-lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/lab/kernel_run harness/device/types harness/device harness/device/plugin
+lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes harness/simt harness/device/types harness/device harness/device/plugin
      harness/device/cpu/arithmetic harness/device/cpu/queue harness/device/cpu
      harness/device/mpi harness/device/cuda/kernels harness/device/cuda/libraries
      harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
@@ -34,7 +34,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/pipeline harness/engine/step
      harness/bench benches/parts benches
      harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
-     scenarios/gpu_kernels scenarios harness/lab/lessons harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
+     harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
      harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
 program='harness/cli/job harness/cli/kernel harness/cli/train harness/cli/machine harness/cli/teach harness/cli'

@@ -1,4 +1,5 @@
-/* The counts of launches. */
+/* The counts of launches. While a kernel runs, each straight run of instructions counts how often
+ * it was executed, and each access what it touched; the sums are made when somebody asks. */
 #include "harness/simt/simt_machine.h"
 
 #include <string.h>
@@ -10,17 +11,11 @@ enum simt_access access_of(const struct instruction *row)
                                      : SIMT_LOADS;
 }
 
-static void add(struct simt_accesses *to, const struct simt_accesses *of)
+static void add_accesses(struct simt_accesses *to, const struct simt_accesses *of)
 {
-    to->requests += of->requests;
-    to->lanes += of->lanes;
-    to->bytes += of->bytes;
-    to->touched += of->touched;
-    to->wanted += of->wanted;
-    to->shifted += of->shifted;
-    to->holes += of->holes;
-    to->fresh += of->fresh;
-    to->conflicts += of->conflicts;
+#define ADD(name) to->name += of->name;
+    SIMT_ACCESS_COUNTS(ADD)
+#undef ADD
 }
 
 void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
@@ -46,9 +41,9 @@ void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
     if (row->slot >= 0) {
         const struct access_counts *access = &kernel->accesses[row->slot];
         enum simt_access kind = access_of(row);
-        add(&counts->global[kind], &access->of[COUNTED_GLOBAL]);
-        add(&counts->shared[kind], &access->of[COUNTED_SHARED]);
-        add(&counts->local[kind], &access->of[COUNTED_LOCAL]);
+        add_accesses(&counts->global[kind], &access->of[COUNTED_GLOBAL]);
+        add_accesses(&counts->shared[kind], &access->of[COUNTED_SHARED]);
+        add_accesses(&counts->local[kind], &access->of[COUNTED_LOCAL]);
         counts->waits += row->waits ? access->of[COUNTED_GLOBAL].requests : 0;
     }
 }
@@ -70,7 +65,7 @@ struct simt_accesses simt_accesses_sum(const struct simt_accesses *of)
 {
     struct simt_accesses all = { 0 };
 
-    for (int access = 0; access < SIMT_ACCESSES; access++) add(&all, &of[access]);
+    for (int access = 0; access < SIMT_ACCESSES; access++) add_accesses(&all, &of[access]);
     return all;
 }
 
@@ -134,7 +129,7 @@ void simt_counts_print(struct simt *simt, FILE *to)
             all.instructions += counts.instructions;
             all.lanes += counts.lanes;
             for (int access = 0; access < SIMT_ACCESSES; access++)
-                add(&all.global[access], &counts.global[access]);
+                add_accesses(&all.global[access], &counts.global[access]);
         }
     pthread_mutex_unlock(&simt->lock);
     print_row(to, "all", &all);

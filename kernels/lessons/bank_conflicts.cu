@@ -1,11 +1,9 @@
 // A column of a tile in shared memory whose rows are as long as there are banks.
 //
-// Shared memory has 32 banks of 4 bytes, and serves a word of each at a time. Rows of 32 floats put
-// a whole column into one bank: a request for a column takes 32 passes. Rows of 33 floats shift
-// each row by a bank: one pass.
+// Shared memory serves a word of each of its 32 banks at a time. With rows of 32 floats a column is
+// in one bank, and a request for it takes 32 passes; with 33, each row is a bank further: one pass.
 //
-// The transpose of a matrix of `size` by `size`. Block: 32 by 32 threads; grid: size / 32 by size
-// / 32.
+// The transpose of a matrix of `size` by `size`. Block: 32 by 32 threads; grid: a block for a tile.
 
 enum { TILE = 32 };
 

@@ -3,9 +3,8 @@
 // A warp executes one instruction for all of its lanes. If even lanes go one way and odd ones the
 // other, it executes both ways, each with half of its lanes.
 //
-// Even elements become a polynomial of themselves, odd ones their inverse root by Newton's steps.
-// Before, a thread has an element, and its kind decides the branch; after, a thread has one of each
-// kind, and there is no branch. Block: 256 threads.
+// Even elements become a polynomial, odd ones an inverse root. Before, a thread has one, whose kind
+// decides the branch; after, it has one of each kind, without a branch. Block: 256 threads.
 
 static __device__ float polynomial(float x)
 {

@@ -3,8 +3,7 @@
 // A load takes hundreds of cycles. A warp that has one load on its way at a time gets 512 bytes per
 // such wait; with eight on their way, 4096. The numbers are added in the same order.
 //
-// out = the sum of `rows` rows, four neighbouring columns per thread; rows is a multiple of 8.
-// Block: 256 threads.
+// out = the sum of `rows` rows (a multiple of 8), four columns per thread. Block: 256 threads.
 
 enum { AHEAD = 8 };
 

@@ -1,9 +1,8 @@
 // Shared memory for the largest case, where a small one is at hand.
 //
-// A multiprocessor holds as many blocks as its registers, its shared memory and its places for
-// warps allow. With 40 KiB for each block of 128 threads, shared memory is used up by a few blocks,
-// and most places for warps stay empty: nothing is there to go on with while a warp waits for
-// memory.
+// A multiprocessor holds as many blocks as its registers, shared memory and places for warps allow.
+// With 40 KiB for each block of 128 threads, a few blocks use up shared memory, and most places for
+// warps stay empty: nothing is there to go on with while a warp waits for memory.
 //
 // Each block reverses its 128 floats. Block: 128 threads.
 

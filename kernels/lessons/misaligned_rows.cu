@@ -1,11 +1,9 @@
 // Rows that do not begin where a sector begins.
 //
-// Rows of 129 floats lie back to back: seven of eight begin inside a sector of 32 bytes, so each
-// request for 32 floats of them touches a fifth sector. A pitch of 136 floats, a multiple of 8,
-// lets every row begin with a sector.
+// Seven of eight rows of 129 floats begin inside a sector of 32 bytes, so a request for 32 of them
+// touches a fifth sector. A pitch of 136, a multiple of 8, lets every row begin with a sector.
 //
-// out = 2 * in + 1, for the first 128 columns of each row; in and out have the pitch. Block: 128
-// threads, a row.
+// out = 2 * in + 1, for the first 128 columns of each row, all of one pitch. Block: 128 threads.
 
 enum { COLUMNS = 128, PITCH_BEFORE = 129, PITCH_AFTER = 136 };
 

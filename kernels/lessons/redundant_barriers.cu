@@ -3,8 +3,7 @@
 // At __syncthreads() every warp of the block waits for the slowest. Here each warp uses its own 32
 // floats of shared memory and no other, so what must be ordered is the warp: __syncwarp().
 //
-// `rounds` times, each lane takes half of its neighbour's number and half of its own. Block: 256
-// threads.
+// `rounds` times, each lane takes the mean of its neighbour's number and its own. Block: 256.
 
 enum { THREADS = 256, LANES = 32 };
 

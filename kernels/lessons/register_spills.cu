@@ -1,10 +1,9 @@
 // An array of each thread that does not stay in registers.
 //
-// Registers have no addresses: an array whose index is known only when the kernel runs lies in
-// local memory, which is memory behind the caches. If loops are unrolled, so that every index is a
-// constant, the array is 48 registers. Between, the launch bound asks for 8 blocks of 256 threads
-// on a multiprocessor, which leaves 32 registers for a thread: ptxas spills the others, to local
-// memory again. After, it is free to take as many as there are values.
+// Registers have no addresses: an array whose index is known only at run time lies in local memory,
+// behind the caches. If loops are unrolled, so that every index is a constant, it is 48 registers.
+// Between, the launch bound asks for 8 blocks of 256 threads on a multiprocessor, which leaves 32
+// registers for a thread: ptxas spills the others. After, it may take as many as there are values.
 //
 // A recursive filter whose 48 weights follow from the thread's number: out = sum / 2 + weight,
 // `steps` times; steps is a multiple of 48. Block: 256 threads.

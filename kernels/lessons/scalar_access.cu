@@ -1,8 +1,7 @@
 // Loads and stores of 4 bytes a lane where 16 would do.
 //
-// Both variants move the same sectors. The one before asks for them in four times as many requests,
-// each of which costs an instruction, an address and a place in the queue of the load and store
-// unit.
+// Both variants move the same sectors. The one before asks for them in four times as many requests:
+// each costs an instruction, an address and a place in the queue of the load and store unit.
 //
 // out = 2 * in + 1, for 1024 floats per block. Block: 256 threads.
 

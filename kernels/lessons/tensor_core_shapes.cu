@@ -1,9 +1,8 @@
 // 16-bit rows whose length is no multiple of 8.
 //
-// Tensor cores take tiles of 8 and 16 numbers, and matrix libraries fetch them 16 bytes at a time.
-// Rows of 1001 numbers begin at any even address, so nothing but loads of 2 bytes is right for all
-// of them, and the fast kernels are left out. Padded with zeros to 1008, a multiple of 8, every row
-// begins at a multiple of 16 bytes.
+// Matrix libraries fetch what tensor cores take 16 bytes at a time. Rows of 1001 numbers begin at
+// any even address, so only loads of 2 bytes are right for all of them, and the fast kernels are
+// left out. Padded to 1008, a multiple of 8, every row begins at a multiple of 16 bytes.
 //
 // out[row] = the product of a row of a matrix of fp16 and a vector, both padded in the same way; a
 // warp has a row. Block: 256 threads; grid: rows / 8.

@@ -1,11 +1,9 @@
 // Lanes that read down a column: neighbours of a warp are a whole row apart.
 //
-// A request of a warp is served in sectors of 32 bytes. If 32 lanes want 32 neighbouring floats,
-// four sectors hold them; if each lane wants a float of another row, 32 sectors are fetched, and 28
-// of each 32 bytes are thrown away.
+// A warp's request is served in sectors of 32 bytes. Four hold 32 neighbouring floats; if each lane
+// wants a float of another row, 32 are fetched, and 28 bytes of each are thrown away.
 //
-// out = 2 * in + 1, for a matrix of `rows` by `columns`. Block: 256 threads; grid: rows * columns /
-// 256.
+// out = 2 * in + 1, for a matrix of `rows` by `columns`, an element per thread. Block: 256 threads.
 
 extern "C" __global__ void uncoalesced_access_before(const float *__restrict__ in,
                                                      float *__restrict__ out, int rows, int columns)

@@ -1,23 +1,12 @@
 /* A column of a tile whose rows are as long as there are banks. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, BANKS = 32, SIZE = 256, TILE = 32 };
 enum { BLOCKS = SIZE / TILE, WARPS = BLOCKS * BLOCKS * TILE * TILE / LANES };
 
-#define MATRIX(is)                                                                                 \
-    {                                                                                              \
-        is, .rows = SIZE, .columns = SIZE                                                          \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), BLOCKS, TILE, TILE,                                                   \
-        {                                                                                          \
-            MATRIX(LESSON_FLOATS), MATRIX(LESSON_RESULT),                                          \
-            {                                                                                      \
-                LESSON_INTEGER, .value = SIZE                                                      \
-            }                                                                                      \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH_2D(how, BLOCKS, BLOCKS, TILE, TILE, LESSON_FLOATS(SIZE *SIZE),                   \
+                     LESSON_RESULT(SIZE *SIZE), LESSON_INTEGER(SIZE))
 
 const struct kernel_lesson kernel_lesson_bank_conflicts = {
     .name = "bank_conflicts",
@@ -35,7 +24,7 @@ const struct kernel_lesson kernel_lesson_bank_conflicts = {
     .triton = { .instead = "the compiler swizzles the tiles that it keeps in shared memory" },
     .pytorch = { .instead = "no tensor is in shared memory; torch.compile's kernels are Triton's" },
     .launches = { LAUNCH("tile[32][32]"), LAUNCH("tile[32][33]") },
-    .foretold = {
+    .predicted = {
         /* A warp stores a row, one pass, and loads a column: as many passes as it has words in one
          * bank. */
         { KERNEL_COUNT_SHARED_PASSES, ON_ALL(WARPS * (1 + BANKS)), ON_ALL(WARPS * (1 + 1)) },

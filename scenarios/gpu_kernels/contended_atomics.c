@@ -1,15 +1,10 @@
 /* An atomic addition by every thread to one address. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, THREADS = 256, BLOCKS = 64, WARPS = THREADS / LANES };
 
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            { LESSON_FLOATS, .rows = BLOCKS, .columns = THREADS },                                 \
-            { LESSON_RESULT, .rows = 1, .columns = 1 }                                             \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS), LESSON_RESULT(1))
 
 const struct kernel_lesson kernel_lesson_contended_atomics = {
     .name = "contended_atomics",
@@ -30,7 +25,7 @@ const struct kernel_lesson kernel_lesson_contended_atomics = {
                 "tl.atomic_add(total, tl.sum(x))\n" },
     .pytorch = { "total.index_add_(0, torch.zeros_like(i), x)\n", "total += x.sum()\n" },
     .launches = { LAUNCH("each thread adds"), LAUNCH("each block adds"), LAUNCH("each warp adds") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_ATOMICS_ON_A_WORD, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS),
           .between = ON_ALL(BLOCKS * WARPS) },
         { KERNEL_COUNT_ATOMIC_REQUESTS, ON_ALL(BLOCKS * WARPS), ON_ALL(BLOCKS),

@@ -1,5 +1,5 @@
 /* Lanes of one warp that take both sides of a branch. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, THREADS = 256, COUNT = 65536, KINDS = 2 };
 
@@ -9,17 +9,8 @@ enum { POLYNOMIAL = 16, ROOT = 8 * 4 + 4, AROUND = 20 };
 #define HALF_OF_THE_TIME                                                                           \
     ((double)(LANES / KINDS * (POLYNOMIAL + ROOT) + LANES * AROUND) / (POLYNOMIAL + ROOT + AROUND))
 
-#define ARRAY(is)                                                                                  \
-    {                                                                                              \
-        is, .rows = 1, .columns = COUNT                                                            \
-    }
 #define LAUNCH(how, count)                                                                         \
-    {                                                                                              \
-        how, ON_ALL(count / THREADS), .threads = THREADS, .arguments = {                           \
-            ARRAY(LESSON_FLOATS),                                                                  \
-            ARRAY(LESSON_RESULT)                                                                   \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(count / THREADS), THREADS, LESSON_FLOATS(COUNT), LESSON_RESULT(COUNT))
 
 const struct kernel_lesson kernel_lesson_divergent_branches = {
     .name = "divergent_branches",
@@ -44,7 +35,7 @@ const struct kernel_lesson kernel_lesson_divergent_branches = {
                  "y[0::2] = polynomial(x[0::2])\n"
                  "y[1::2] = x[1::2].rsqrt()\n" },
     .launches = { LAUNCH("a kind per lane", COUNT), LAUNCH("both kinds in a lane", COUNT / KINDS) },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_DIVERGED_BRANCHES, ON_ALL(COUNT / LANES), ON_ALL(0) },
         { KERNEL_COUNT_LANES_PER_INSTRUCTION, ON_ALL(HALF_OF_THE_TIME), ON_ALL(LANES),
           .within = 0.05 },

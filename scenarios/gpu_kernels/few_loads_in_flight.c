@@ -1,17 +1,12 @@
 /* A loop that waits for each load before it asks for the next. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, BYTES = 16, AHEAD = 8, EACH = 4, THREADS = 256, BLOCKS = 16, ROWS = 64 };
 
 #define COLUMNS (BLOCKS * THREADS * EACH)
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            { LESSON_FLOATS, .rows = ROWS, .columns = COLUMNS },                                   \
-            { LESSON_RESULT, .rows = 1, .columns = COLUMNS },                                      \
-            { LESSON_INTEGER, .value = ROWS }                                                      \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(ROWS *COLUMNS),                      \
+                  LESSON_RESULT(COLUMNS), LESSON_INTEGER(ROWS))
 
 const struct kernel_lesson kernel_lesson_few_loads_in_flight = {
     .name = "few_loads_in_flight",
@@ -40,7 +35,7 @@ const struct kernel_lesson kernel_lesson_few_loads_in_flight = {
                  "    total = total + row\n",
                  "total = x.sum(0)\n" },
     .launches = { LAUNCH("a load at a time"), LAUNCH("8 loads at a time") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_BYTES_IN_FLIGHT, ON_ALL(LANES * BYTES), ON_ALL(LANES * BYTES * AHEAD) },
         /* As many loads as before. */
         { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(BLOCKS * THREADS / LANES * ROWS),

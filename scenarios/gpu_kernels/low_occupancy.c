@@ -1,5 +1,5 @@
 /* Shared memory for the largest case. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, THREADS = 128, BLOCKS = 256, WARPS_OF_A_BLOCK = THREADS / LANES };
 
@@ -7,17 +7,9 @@ enum { LANES = 32, THREADS = 128, BLOCKS = 256, WARPS_OF_A_BLOCK = THREADS / LAN
 enum { KIB_OF_A_BLOCK = 40 + 1, WARPS_MOST = 64 };
 #define WARPS_THAT_FIT(shared_kib) (shared_kib / KIB_OF_A_BLOCK * WARPS_OF_A_BLOCK)
 
-#define ARRAY(is)                                                                                  \
-    {                                                                                              \
-        is, .rows = BLOCKS, .columns = THREADS                                                     \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            ARRAY(LESSON_FLOATS),                                                                  \
-            ARRAY(LESSON_RESULT)                                                                   \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS),                    \
+                  LESSON_RESULT(BLOCKS *THREADS))
 
 const struct kernel_lesson kernel_lesson_low_occupancy = {
     .name = "low_occupancy",
@@ -38,7 +30,7 @@ const struct kernel_lesson kernel_lesson_low_occupancy = {
     .pytorch = { .instead = "the libraries choose; torch.compile(mode=\"max-autotune\") tries "
                             "several sizes" },
     .launches = { LAUNCH("40 KiB per block"), LAUNCH("512 bytes per block") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_RESIDENT_WARPS,
           { WARPS_THAT_FIT(164), WARPS_THAT_FIT(228), WARPS_THAT_FIT(228) },
           ON_ALL(WARPS_MOST) },

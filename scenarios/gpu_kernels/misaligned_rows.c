@@ -1,20 +1,16 @@
 /* Rows that begin inside a sector. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, SECTOR = 32, FLOAT = 4, COLUMNS = 128, ROWS = 512 };
 enum { ALIGNED = LANES * FLOAT / SECTOR, IN_A_SECTOR = SECTOR / FLOAT };
 
-#define ARRAY(is, stride)                                                                          \
+#define ARRAY(pattern, stride)                                                                     \
     {                                                                                              \
-        is, .rows = ROWS, .columns = COLUMNS, .pitch = stride                                      \
+        KERNEL_F32, ROWS *(stride), pattern, .row = stride, .filled = COLUMNS                      \
     }
 #define LAUNCH(how, stride)                                                                        \
-    {                                                                                              \
-        how, ON_ALL(ROWS), .threads = COLUMNS, .arguments = {                                      \
-            ARRAY(LESSON_FLOATS, stride),                                                          \
-            ARRAY(LESSON_RESULT, stride)                                                           \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(ROWS), COLUMNS, ARRAY(KERNEL_SMALL, stride),                         \
+                  ARRAY(KERNEL_ZERO, stride))
 
 /* Rows of 129 floats begin a float later each time: one of 8 begins with a sector, and the others'
  * requests touch one sector more. */
@@ -39,7 +35,7 @@ const struct kernel_lesson kernel_lesson_misaligned_rows = {
     .pytorch = { "x = torch.zeros(512, 129)[:, :128]\n", "x = torch.zeros(512, 136)[:, :128]\n" },
     .launches = { LAUNCH("129 floats apart", COLUMNS + 1),
                   LAUNCH("136 floats apart", COLUMNS + IN_A_SECTOR) },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(SHIFTED), ON_ALL(ALIGNED) },
         { KERNEL_COUNT_SECTORS_PER_STORE, ON_ALL(SHIFTED), ON_ALL(ALIGNED) },
     },

@@ -1,5 +1,5 @@
 /* A matrix product that fetches every number as often as it is used. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, SECTOR = 32, FLOAT = 4, SIZE = 128, ROWS = 8, EACH = 4, DEPTH = 32 };
 enum { WARPS = SIZE, BLOCKS = SIZE / ROWS };
@@ -11,20 +11,9 @@ enum { A_NUMBER = 1, B_ROW = LANES * EACH * FLOAT / SECTOR };
  * rows of b. */
 enum { A_TILE = ROWS * DEPTH * FLOAT / SECTOR, B_TILE = DEPTH * B_ROW };
 
-#define MATRIX(is)                                                                                 \
-    {                                                                                              \
-        is, .rows = SIZE, .columns = SIZE                                                          \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(SIZE / LANES / EACH), BLOCKS, LANES, ROWS,                                     \
-        {                                                                                          \
-            MATRIX(LESSON_FLOATS), MATRIX(LESSON_FLOATS), MATRIX(LESSON_RESULT),                   \
-            {                                                                                      \
-                LESSON_INTEGER, .value = SIZE                                                      \
-            }                                                                                      \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH_2D(how, SIZE / LANES / EACH, BLOCKS, LANES, ROWS, LESSON_FLOATS(SIZE * SIZE),    \
+                     LESSON_FLOATS(SIZE * SIZE), LESSON_RESULT(SIZE * SIZE), LESSON_INTEGER(SIZE))
 
 const struct kernel_lesson kernel_lesson_no_reuse = {
     .name = "no_reuse",
@@ -48,7 +37,7 @@ const struct kernel_lesson kernel_lesson_no_reuse = {
                 "    acc = tl.dot(tl.load(a_tile), tl.load(b_tile), acc)\n" },
     .pytorch = { "c = (a[:, :, None] * b[None, :, :]).sum(1)\n", "c = a @ b\n" },
     .launches = { LAUNCH("from memory"), LAUNCH("from a tile") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_LOAD_SECTORS, ON_ALL(WARPS * SIZE * (A_NUMBER + B_ROW)),
           ON_ALL(BLOCKS * (SIZE / DEPTH) * (A_TILE + B_TILE)) },
         { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(WARPS * SIZE * 2),

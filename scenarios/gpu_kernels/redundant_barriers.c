@@ -1,20 +1,11 @@
 /* Barriers of the block where a warp exchanges with itself alone. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { THREADS = 256, BLOCKS = 64, ROUNDS = 8, BARRIERS_OF_A_ROUND = 2 };
 
-#define ARRAY(is)                                                                                  \
-    {                                                                                              \
-        is, .rows = BLOCKS, .columns = THREADS                                                     \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            ARRAY(LESSON_FLOATS),                                                                  \
-            ARRAY(LESSON_RESULT),                                                                  \
-            { LESSON_INTEGER, .value = ROUNDS }                                                    \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS),                    \
+                  LESSON_RESULT(BLOCKS *THREADS), LESSON_INTEGER(ROUNDS))
 
 const struct kernel_lesson kernel_lesson_redundant_barriers = {
     .name = "redundant_barriers",
@@ -37,7 +28,7 @@ const struct kernel_lesson kernel_lesson_redundant_barriers = {
                            "does not need" },
     .pytorch = { .instead = "no operator has barriers of its own" },
     .launches = { LAUNCH("__syncthreads()"), LAUNCH("__syncwarp()") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_NEEDLESS_BARRIERS, ON_ALL(BLOCKS * ROUNDS * BARRIERS_OF_A_ROUND),
           ON_ALL(0) },
     },

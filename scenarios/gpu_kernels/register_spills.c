@@ -1,5 +1,5 @@
 /* An array of each thread that does not stay in registers. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { FLOAT = 4, THREADS = 256, BLOCKS = 64, WEIGHTS = 48, STEPS = 96 };
 
@@ -12,18 +12,9 @@ enum {
     MOST = WEIGHTS * 2 * FLOAT
 };
 
-#define ARRAY(is)                                                                                  \
-    {                                                                                              \
-        is, .rows = BLOCKS, .columns = THREADS                                                     \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            ARRAY(LESSON_FLOATS),                                                                  \
-            ARRAY(LESSON_RESULT),                                                                  \
-            { LESSON_INTEGER, .value = STEPS }                                                     \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS),                    \
+                  LESSON_RESULT(BLOCKS *THREADS), LESSON_INTEGER(STEPS))
 
 const struct kernel_lesson kernel_lesson_register_spills = {
     .name = "register_spills",
@@ -49,7 +40,7 @@ const struct kernel_lesson kernel_lesson_register_spills = {
                             "spills is tuned like Triton's" },
     .launches = { LAUNCH("weight[step % 48]"), LAUNCH("weight[0 .. 47]"),
                   LAUNCH("at most 32 registers") },
-    .foretold = {
+    .predicted = {
         /* Each thread stores its weights once, and loads one in every step. */
         { KERNEL_COUNT_LOCAL_BYTES, ON_ALL(BLOCKS * THREADS * (WEIGHTS + STEPS) * FLOAT),
           ON_ALL(0) },

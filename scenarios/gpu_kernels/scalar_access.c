@@ -1,20 +1,12 @@
 /* Loads and stores of 4 bytes a lane where 16 would do. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, SECTOR = 32, FLOAT = 4, EACH = 4, THREADS = 256, BLOCKS = 64 };
 enum { WARPS = BLOCKS * THREADS / LANES };
 
-#define ARRAY(is)                                                                                  \
-    {                                                                                              \
-        is, .rows = 1, .columns = BLOCKS * THREADS * EACH                                          \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            ARRAY(LESSON_FLOATS),                                                                  \
-            ARRAY(LESSON_RESULT)                                                                   \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS *EACH),              \
+                  LESSON_RESULT(BLOCKS *THREADS *EACH))
 
 const struct kernel_lesson kernel_lesson_scalar_access = {
     .name = "scalar_access",
@@ -40,7 +32,7 @@ const struct kernel_lesson kernel_lesson_scalar_access = {
     .pytorch = { .instead = "its element-wise kernels do it, except for tensors that are not "
                             "contiguous or begin at odd places" },
     .launches = { LAUNCH("float"), LAUNCH("float4") },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(WARPS * EACH), ON_ALL(WARPS) },
         { KERNEL_COUNT_GLOBAL_STORES, ON_ALL(WARPS * EACH), ON_ALL(WARPS) },
         { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(LANES * FLOAT / SECTOR),

@@ -1,5 +1,5 @@
 /* One thread that adds up what the whole block has. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, THREADS = 256, BLOCKS = 64, UNROLLED = 32 };
 
@@ -18,12 +18,8 @@ enum { TREE_LOADS = (4 + 2 + 1 + 5) * 2 + 1, LONE_BETWEEN = 4 + 5 };
 enum { TREE_BARRIERS = 1 + 8, TREE_BARRIERS_NEEDED = 3 };
 
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(BLOCKS), .threads = THREADS, .arguments = {                                    \
-            { LESSON_FLOATS, .rows = BLOCKS, .columns = THREADS },                                 \
-            { LESSON_RESULT, .rows = 1, .columns = BLOCKS }                                        \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(BLOCKS), THREADS, LESSON_FLOATS(BLOCKS *THREADS),                    \
+                  LESSON_RESULT(BLOCKS))
 
 const struct kernel_lesson kernel_lesson_serial_reduction = {
     .name = "serial_reduction",
@@ -52,7 +48,7 @@ const struct kernel_lesson kernel_lesson_serial_reduction = {
                  "total = x.sum()\n" },
     .launches = { LAUNCH("thread 0 adds all"), LAUNCH("lanes exchange"),
                   LAUNCH("a tree in shared memory") },
-    .foretold = {
+    .predicted = {
         /* A load per number; after, one load of the first warp has the sums of all 8. */
         { KERNEL_COUNT_SHARED_LOADS, ON_ALL(BLOCKS * THREADS), ON_ALL(BLOCKS),
           .between = ON_ALL(BLOCKS * TREE_LOADS) },

@@ -1,5 +1,5 @@
 /* A grid slightly larger than what the GPU holds at once. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { THREADS = 256, TILES = 4, EACH = 4, LEFT_OVER = 8, THREADS_MOST = 2048 };
 
@@ -19,17 +19,13 @@ enum { THREADS = 256, TILES = 4, EACH = 4, LEFT_OVER = 8, THREADS_MOST = 2048 };
 #define USE(multiprocessors)            (WAVES(multiprocessors) / 2)
 #define USE_OF_SMALLER(multiprocessors) (WAVES_OF_SMALLER(multiprocessors) / (TILES + 1))
 
-#define ARRAY(is, tiles)                                                                           \
+#define ARRAY(pattern, tiles)                                                                      \
     {                                                                                              \
-        is, .rows_per_block = tiles, .columns = THREADS * EACH                                     \
+        KERNEL_F32, tiles *THREADS *EACH, pattern, .per_block = true                               \
     }
 #define LAUNCH(how, blocks, tiles)                                                                 \
-    {                                                                                              \
-        how, BY_ARCH(blocks), .threads = THREADS, .arguments = {                                   \
-            ARRAY(LESSON_FLOATS, tiles),                                                           \
-            ARRAY(LESSON_RESULT, tiles)                                                            \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, BY_ARCH(blocks), THREADS, ARRAY(KERNEL_SMALL, tiles),                       \
+                  ARRAY(KERNEL_ZERO, tiles))
 
 const struct kernel_lesson kernel_lesson_tail_effect = {
     .name = "tail_effect",
@@ -51,7 +47,7 @@ const struct kernel_lesson kernel_lesson_tail_effect = {
                  "y = linear(x)  # a batch that fills whole waves\n" },
     .launches = { LAUNCH("4 tiles per block", BLOCKS, TILES),
                   LAUNCH("a tile per block", SMALLER, 1) },
-    .foretold = {
+    .predicted = {
         { KERNEL_COUNT_WAVES, BY_ARCH(WAVES), BY_ARCH(WAVES_OF_SMALLER) },
         { KERNEL_COUNT_WAVE_USE, BY_ARCH(USE), BY_ARCH(USE_OF_SMALLER) },
     },

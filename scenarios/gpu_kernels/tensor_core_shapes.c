@@ -1,5 +1,5 @@
 /* 16-bit rows whose length is no multiple of 8. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, ROWS = 256, LENGTH = 1001, EACH = 8, THREADS = 256, ROWS_PER_BLOCK = 8 };
 enum { PACKS = (LENGTH + EACH - 1) / EACH, PADDED = PACKS * EACH };
@@ -7,14 +7,13 @@ enum { PACKS = (LENGTH + EACH - 1) / EACH, PADDED = PACKS * EACH };
 /* Rounded up: the last load of a row is for fewer lanes. */
 #define LOADS_OF_A_ROW(count) ((count + LANES - 1) / LANES)
 
-#define LAUNCH(how, stride)                                                                        \
+#define HALVES(rows, stride)                                                                       \
     {                                                                                              \
-        how, ON_ALL(ROWS / ROWS_PER_BLOCK), .threads = THREADS, .arguments = {                     \
-            { LESSON_HALVES, .rows = ROWS, .columns = LENGTH, .pitch = stride },                   \
-            { LESSON_HALVES, .rows = 1, .columns = LENGTH, .pitch = stride },                      \
-            { LESSON_RESULT, .rows = 1, .columns = ROWS }                                          \
-        }                                                                                          \
+        KERNEL_F16, rows *stride, KERNEL_SMALL, .row = stride, .filled = LENGTH                    \
     }
+#define LAUNCH(how, stride)                                                                        \
+    LESSON_LAUNCH(how, ON_ALL(ROWS / ROWS_PER_BLOCK), THREADS, HALVES(ROWS, stride),               \
+                  HALVES(1, stride), LESSON_RESULT(ROWS))
 
 const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
     .name = "tensor_core_shapes",
@@ -37,7 +36,7 @@ const struct kernel_lesson kernel_lesson_tensor_core_shapes = {
     .pytorch = { "head = torch.nn.Linear(768, 50257)\n",
                  "head = torch.nn.Linear(768, 50304)  # 64 * 786\n" },
     .launches = { LAUNCH("rows of 1001", LENGTH), LAUNCH("padded to 1008", PADDED) },
-    .foretold = {
+    .predicted = {
         /* For each row, those of the matrix and those of the vector. */
         { KERNEL_COUNT_GLOBAL_LOADS, ON_ALL(ROWS * 2 * LOADS_OF_A_ROW(LENGTH)),
           ON_ALL(ROWS * 2 * LOADS_OF_A_ROW(PACKS)) },

@@ -1,25 +1,11 @@
 /* A warp whose lanes read down a column. */
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "harness/lab/kernel/lesson.h"
 
 enum { LANES = 32, SECTOR = 32, FLOAT = 4, SIZE = 256, THREADS = 256 };
 
-#define MATRIX(is)                                                                                 \
-    {                                                                                              \
-        is, .rows = SIZE, .columns = SIZE                                                          \
-    }
-#define SIZE_GIVEN                                                                                 \
-    {                                                                                              \
-        LESSON_INTEGER, .value = SIZE                                                              \
-    }
 #define LAUNCH(how)                                                                                \
-    {                                                                                              \
-        how, ON_ALL(SIZE *SIZE / THREADS), .threads = THREADS, .arguments = {                      \
-            MATRIX(LESSON_FLOATS),                                                                 \
-            MATRIX(LESSON_RESULT),                                                                 \
-            SIZE_GIVEN,                                                                            \
-            SIZE_GIVEN                                                                             \
-        }                                                                                          \
-    }
+    LESSON_LAUNCH(how, ON_ALL(SIZE *SIZE / THREADS), THREADS, LESSON_FLOATS(SIZE *SIZE),           \
+                  LESSON_RESULT(SIZE *SIZE), LESSON_INTEGER(SIZE), LESSON_INTEGER(SIZE))
 
 const struct kernel_lesson kernel_lesson_uncoalesced_access = {
     .name = "uncoalesced_access",
@@ -43,7 +29,7 @@ const struct kernel_lesson kernel_lesson_uncoalesced_access = {
     .pytorch = { "y = x.t() * 2 + 1  # a view: rows are not contiguous\n",
                  "y = x.t().contiguous() * 2 + 1  # if it is used often\n" },
     .launches = { LAUNCH("lanes down a column"), LAUNCH("lanes along a row") },
-    .foretold = {
+    .predicted = {
         /* Each lane's float is in a sector of its own; in a row, 8 floats share one. */
         { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(LANES), ON_ALL(LANES * FLOAT / SECTOR) },
         { KERNEL_COUNT_SECTORS_PER_STORE, ON_ALL(LANES), ON_ALL(LANES * FLOAT / SECTOR) },

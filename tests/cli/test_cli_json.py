@@ -179,7 +179,7 @@ def bench_all(folder):
 
 def kernels():
     """One that computes, one that is wrong."""
-    samples = source / "tests/lab/kernel_run/samples"
+    samples = source / "tests/lab/kernel/samples"
     see("kernels.md#json-of-kernel", "kernel", samples / "ptx/gemv.ptx", "--grid=2", "--block=128", "--registers=32",
         "--args=f32[200*96]:random,f32[96]:random,f32[200],i32:200,i32:96", "--format=json")
     see("kernels.md#json-of-kernel", "kernel", samples / "broken/ptx/broken.ptx", "--kernel=odd_float4",

@@ -1,6 +1,6 @@
 #include "harness/cli/job/choose.h"
 
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* chokepoint kernel: one kernel alone, executed without a GPU: what is wrong in it, what it wastes,
  * at which line. A kernel of the lessons is called by its name. */
-#include "harness/cli/kernel/kernel_output.h"
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/web_page.h"
-#include "harness/lab/lessons/lesson_launch.h"
+#include "harness/lab/kernel/kernel_output.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct kernel_command {
     struct flags flags;
     const char *kernel, *grid, *block, *arguments, *beside;
     int64_t shared_bytes;
-    int architecture, registers, elements;
+    int architecture, arch, registers, elements; /* arch: its place in `architectures` */
     uint64_t most_instructions;
 
     struct kernel_source source;
@@ -30,7 +30,7 @@ struct kernel_command {
 };
 
 /* "64", "64,4" or "64,4,2". */
-static enum status take_dimensions(unsigned sizes[3], const char *option, const char *text)
+static enum status parse_dimensions(unsigned sizes[3], const char *option, const char *text)
 {
     int count = 0;
 
@@ -70,7 +70,7 @@ static void join_lines(char *text)
     *to = '\0';
 }
 
-static enum status take_arguments(struct kernel_command *command)
+static enum status read_arguments(struct kernel_command *command)
 {
     const char *text = command->arguments != NULL ? command->arguments : "";
     size_t bytes;
@@ -84,27 +84,21 @@ static enum status take_arguments(struct kernel_command *command)
     return kernel_arguments_parse(command->values, &command->run.argument_count, text);
 }
 
-/* The launch is the lesson's. BAD_USAGE: the architecture is none of its own, or the call asks for
- * another launch. */
-static enum status take_lesson(struct kernel_command *command, int variant)
+/* The launch is the lesson's. BAD_USAGE: the call asks for another one. */
+static enum status launch_of_lesson(struct kernel_command *command, int variant)
 {
-    int arch = lesson_arch_find(command->architecture);
-
-    if (arch < 0)
-        FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
-             ARCHITECTURES);
     if (command->kernel != NULL || command->grid != NULL || command->block != NULL ||
         command->arguments != NULL || command->shared_bytes > 0)
         FAIL(STATUS_BAD_USAGE, "%s is a kernel of a lesson, which has its grid and its arguments",
              command->flags.arguments[0]);
-    TRY(lesson_kernel_make(&command->of_lesson, command->lesson, variant, arch));
+    TRY(lesson_kernel_make(&command->of_lesson, command->lesson, variant, command->arch));
     command->run = command->of_lesson.run;
     snprintf(command->source_path, sizeof command->source_path, "%s.cu", command->lesson->name);
 
     return STATUS_OK;
 }
 
-static enum status take_launch(struct kernel_command *command)
+static enum status find_launch(struct kernel_command *command)
 {
     struct kernel_run *run = &command->run;
     const char *name = command->flags.arguments[0];
@@ -113,11 +107,11 @@ static enum status take_launch(struct kernel_command *command)
     if (kernel_lesson_find(name) != NULL)
         FAIL(STATUS_BAD_USAGE, "%s is a lesson: give %s_before or %s_after", name, name, name);
     if (lesson_kernel_find(&command->lesson, &variant, name))
-        return take_lesson(command, variant);
+        return launch_of_lesson(command, variant);
     command->lesson = NULL;
-    TRY(take_dimensions(run->blocks, "grid", command->grid != NULL ? command->grid : "1"));
-    TRY(take_dimensions(run->threads, "block", command->block != NULL ? command->block : "32"));
-    TRY(take_arguments(command));
+    TRY(parse_dimensions(run->blocks, "grid", command->grid != NULL ? command->grid : "1"));
+    TRY(parse_dimensions(run->threads, "block", command->block != NULL ? command->block : "32"));
+    TRY(read_arguments(command));
     run->name = name;
     run->kernel = command->kernel;
     run->shared_bytes = (size_t)command->shared_bytes;
@@ -139,55 +133,42 @@ static enum status find_source(struct kernel_command *command)
     return STATUS_OK;
 }
 
-static enum status print(const struct kernel_command *command, const struct kernel_output *output)
-{
-    struct page page = flags_page(&command->flags);
-    char *text;
-
-    if (command->flags.format != FORMAT_JSON) {
-        kernel_page(&page, output);
-        return STATUS_OK;
-    }
-    TRY(kernel_json(&text, output));
-    fputs(text, stdout);
-    free(text);
-    return STATUS_OK;
-}
-
 /* --registers, or what ptxas says, or said of a lesson. */
-static struct kernel_ptxas needs_of(const struct kernel_command *command)
+static struct kernel_needs needs_of(const struct kernel_command *command)
 {
-    struct kernel_ptxas needs = { .registers = command->registers };
     const char *name = command->outcome.kernel_name;
-    int arch = lesson_arch_find(command->architecture);
 
-    if (needs.registers > 0)
-        return needs;
-    if (command->lesson == NULL)
-        return kernel_source_ptxas(&command->source, name, command->architecture);
-    needs.registers = lesson_of_ptxas(name, arch, LESSON_REGISTERS);
-    needs.spilled_bytes = lesson_of_ptxas(name, arch, LESSON_SPILLED_BYTES);
-    return needs;
+    if (command->registers > 0)
+        return (struct kernel_needs){ .registers = command->registers };
+    if (command->lesson != NULL)
+        return lesson_needs(name, command->arch);
+    return kernel_source_needs(&command->source, name, command->architecture);
 }
 
-static enum status show(struct kernel_command *command)
+static enum status show_kernel(struct kernel_command *command)
 {
     struct kernel_finding findings[KERNEL_FINDINGS_MOST];
-    struct kernel_ptxas ptxas = needs_of(command);
-    const struct architecture *architecture = architecture_find(command->architecture);
+    struct page page = flags_page(&command->flags);
     struct kernel_output output = { .file = command->flags.arguments[0],
                                     .findings = findings,
                                     .elements = command->elements };
+    char *text;
 
     if (command->lesson == NULL)
         TRY(find_source(command));
     output.source = command->lesson != NULL ? lesson_source(command->lesson) : command->source_text;
     output.source_path = output.source != NULL ? command->source_path : NULL;
-    output.facts = kernel_facts_of(&command->run, &command->outcome, architecture, ptxas.registers,
-                                   ptxas.spilled_bytes);
-    output.is_from_ptxas = ptxas.registers > 0;
+    output.facts =
+        kernel_facts_of(&command->run, &command->outcome, command->arch, needs_of(command));
     output.finding_count = kernel_findings(&output.facts, findings);
-    return print(command, &output);
+    if (command->flags.format != FORMAT_JSON) {
+        kernel_page(&page, &output);
+        return STATUS_OK;
+    }
+    TRY(kernel_json(&text, &output));
+    fputs(text, stdout);
+    free(text);
+    return STATUS_OK;
 }
 
 static enum status run_kernel(void *context, int *exit_code)
@@ -197,12 +178,13 @@ static enum status run_kernel(void *context, int *exit_code)
 
     if (command->flags.argument_count != 1)
         FAIL(STATUS_BAD_USAGE, "give one file of PTX, or of CUDA C, or a kernel of a lesson");
-    if (architecture_find(command->architecture) == NULL)
+    command->arch = architecture_find(command->architecture);
+    if (command->arch < 0)
         FAIL(STATUS_BAD_USAGE, "--arch=%d is not known; %s are", command->architecture,
              ARCHITECTURES);
     if (command->beside != NULL && command->flags.out == NULL)
         FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
-    TRY(take_launch(command));
+    TRY(find_launch(command));
     if (command->flags.out != NULL)
         return web_page("kernel", &command->flags);
     if (command->lesson == NULL) {
@@ -213,7 +195,7 @@ static enum status run_kernel(void *context, int *exit_code)
     run->most_instructions = command->most_instructions;
     TRY(kernel_run(run, &command->outcome));
     *exit_code = command->outcome.finding.kind != SIMT_NONE;
-    return show(command);
+    return show_kernel(command);
 }
 
 static void prepare(void *context)
@@ -232,7 +214,6 @@ static void release(void *context)
 
     kernel_outcome_release(&command->outcome);
     kernel_source_release(&command->source);
-    lesson_kernel_release(&command->of_lesson);
     free(command->argument_text);
     free(command->source_text);
 }

@@ -120,9 +120,9 @@ void kernel_source_release(struct kernel_source *source)
 }
 
 /* "ptxas info : Compiling entry function 'NAME' for 'sm_90'", then its lines until the next. */
-static struct kernel_ptxas take_table(const char *said, const char *kernel)
+static struct kernel_needs parse_needs(const char *said, const char *kernel)
 {
-    struct kernel_ptxas found = { 0 };
+    struct kernel_needs found = { 0 };
     char wanted[256];
     const char *at, *next, *used, *stores;
     int loads = 0;
@@ -142,7 +142,7 @@ static struct kernel_ptxas take_table(const char *said, const char *kernel)
     return found;
 }
 
-static enum status ask_ptxas(struct kernel_ptxas *found, const struct kernel_source *source,
+static enum status run_ptxas(struct kernel_needs *found, const struct kernel_source *source,
                              const char *kernel, int architecture)
 {
     enum status status = STATUS_OK;
@@ -163,7 +163,7 @@ static enum status ask_ptxas(struct kernel_ptxas *found, const struct kernel_sou
     TRY_OUT(side_program_start(&program, source->ptxas, arguments, &limits));
     side_programs_wait(&program, 1, NULL);
     if (side_program_exited(&program, 0))
-        *found = take_table(program.said, kernel);
+        *found = parse_needs(program.said, kernel);
 
 out:
     if (file != NULL)
@@ -173,13 +173,13 @@ out:
     return status;
 }
 
-struct kernel_ptxas kernel_source_ptxas(const struct kernel_source *source, const char *kernel,
+struct kernel_needs kernel_source_needs(const struct kernel_source *source, const char *kernel,
                                         int architecture)
 {
-    struct kernel_ptxas found = { 0 };
+    struct kernel_needs found = { 0 };
 
     if (source->ptxas[0] != '\0')
-        (void)ask_ptxas(&found, source, kernel, architecture);
+        (void)run_ptxas(&found, source, kernel, architecture);
     return found;
 }
 

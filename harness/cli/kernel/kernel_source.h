@@ -4,6 +4,7 @@
 #define HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
 
 #include "harness/base/status.h"
+#include "harness/lab/kernel/kernel_counts.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -22,12 +23,8 @@ struct kernel_source {
 enum status kernel_source_read(struct kernel_source *source, const char *path);
 void kernel_source_release(struct kernel_source *source);
 
-/* The needs of a kernel, as ptxas states them; registers 0: it was not found, or refuses the
- * PTX. */
-struct kernel_ptxas {
-    int registers, spilled_bytes;
-};
-struct kernel_ptxas kernel_source_ptxas(const struct kernel_source *source, const char *kernel,
+/* What ptxas says of a kernel; registers 0: it was not found, or refuses the PTX. */
+struct kernel_needs kernel_source_needs(const struct kernel_source *source, const char *kernel,
                                         int architecture);
 
 /* The whole file, which ends with '\0' and is for free(). */

@@ -11,6 +11,7 @@
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/wrap.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/desk/diagnosis/rules/rules.h"
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <errno.h>
 #include <stdio.h>

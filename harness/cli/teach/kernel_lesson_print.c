@@ -2,9 +2,7 @@
 
 #include "harness/base/words/text.h"
 #include "harness/cli/teach/lesson_print.h"
-#include "harness/lab/lessons/lesson_launch.h"
-#include "harness/lab/lessons/lesson_result.h"
-#include "harness/lab/lessons/lesson_table.h"
+#include "harness/lab/kernel/kernel_output.h"
 #include "harness/text/json.h"
 
 #include <math.h>
@@ -27,46 +25,46 @@ static void print_language(const struct page *page, const char *heading, const c
     lesson_lines_print(page, language, comment, "after", lines->after);
 }
 
-static bool is_same_everywhere(const struct foretold *foretold)
+static bool is_same_everywhere(const struct prediction *prediction)
 {
-    for (int arch = 1; arch < LESSON_ARCH_COUNT; arch++)
-        if (foretold->before[arch] != foretold->before[0] ||
-            foretold->after[arch] != foretold->after[0] ||
-            foretold->between[arch] != foretold->between[0])
+    for (int arch = 1; arch < ARCH_COUNT; arch++)
+        if (prediction->before[arch] != prediction->before[0] ||
+            prediction->after[arch] != prediction->after[0] ||
+            prediction->between[arch] != prediction->between[0])
             return false;
     return true;
 }
 
 /* "32 before, 4 after", or that for each architecture. */
 static void print_values(char *text, size_t size, const struct kernel_lesson *lesson,
-                         const struct foretold *foretold)
+                         const struct prediction *prediction)
 {
-    bool same = is_same_everywhere(foretold);
+    bool same = is_same_everywhere(prediction);
     int steps[LESSON_VARIANTS], count = lesson_steps(lesson, steps);
 
     text[0] = '\0';
-    for (int arch = 0; arch < (same ? 1 : LESSON_ARCH_COUNT); arch++) {
+    for (int arch = 0; arch < (same ? 1 : ARCH_COUNT); arch++) {
         for (int step = 0; step < count; step++) {
             char value[CELL];
-            lesson_count_print(value, CELL, foretold_value(foretold, steps[step], arch),
-                               kernel_counts[foretold->count].unit);
+            lesson_count_print(value, CELL, prediction_value(prediction, steps[step], arch),
+                               kernel_counts[prediction->count].unit);
             text_join(text, size, step == 0 ? "; " : ", ", "%s %s", value,
                       lesson_variant_name(steps[step]));
         }
         if (!same)
-            text_append(text, size, " on sm_%d", lesson_arches[arch]);
+            text_append(text, size, " on sm_%d", architectures[arch].number);
     }
-    if (foretold->within > 0)
-        text_append(text, size, ", within %.0f%%", 100 * foretold->within);
+    if (prediction->within > 0)
+        text_append(text, size, ", within %.0f%%", 100 * prediction->within);
 }
 
-static void print_foretold(const struct page *page, const struct kernel_lesson *lesson,
-                           const struct foretold *foretold)
+static void print_prediction(const struct page *page, const struct kernel_lesson *lesson,
+                             const struct prediction *prediction)
 {
-    const struct kernel_count_row *count = &kernel_counts[foretold->count];
+    const struct kernel_count_row *count = &kernel_counts[prediction->count];
     char values[256], sentence[512];
 
-    print_values(values, sizeof values, lesson, foretold);
+    print_values(values, sizeof values, lesson, prediction);
     snprintf(sentence, sizeof sentence, "%s: %s. In Nsight Compute: %s", count->meaning, values,
              count->metric);
     page_note(page, count->name, sentence);
@@ -162,8 +160,8 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
     print_language(page, "In Triton", "python", "#", &lesson->triton);
     print_language(page, "In PyTorch", "python", "#", &lesson->pytorch);
     lesson_part(page, "What is foretold");
-    for (int i = 0; i < foretold_count(lesson); i++)
-        print_foretold(page, lesson, &lesson->foretold[i]);
+    for (int i = 0; i < prediction_count(lesson); i++)
+        print_prediction(page, lesson, &lesson->predicted[i]);
     page_paragraph(
         page, INK_PLAIN,
         "Counts of PTX. Requests, sectors and passes are those of the GPU's instructions; "
@@ -181,12 +179,11 @@ void kernel_counts_print(const struct page *page, const struct kernel_lesson *le
                                              { "value", 10, 0 },
                                              { "meaning", PAGE_WRAP, 0 } };
     const struct lesson_launch *launch = &lesson->launches[variant];
-    unsigned blocks =
-        launch->blocks[LESSON_ARCH_90] * (launch->blocks_y > 0 ? launch->blocks_y : 1);
+    unsigned blocks = launch->blocks[ARCH_90] * (launch->blocks_y > 0 ? launch->blocks_y : 1);
 
     page_paragraph(page, INK_PLAIN, "A kernel of %u blocks of %u threads, counted for sm_%d.",
                    blocks, launch->threads * (launch->threads_y > 0 ? launch->threads_y : 1),
-                   lesson_arches[LESSON_ARCH_90]);
+                   architectures[ARCH_90].number);
     page_table(page, columns, ARRAY_SIZE(columns));
     for (int i = KERNEL_COUNT_FIRST; i < KERNEL_COUNT_COUNT; i++) {
         char value[CELL];

@@ -3,9 +3,8 @@
 #define HARNESS_CLI_TEACH_KERNEL_LESSON_PRINT_H
 
 #include "harness/cli/teach/measured_before.h"
-#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "harness/text/page.h"
-#include "scenarios/gpu_kernels/kernel_lesson.h"
 
 /* The whole lesson, with the counts of an earlier run, if there were any. */
 void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,

@@ -3,7 +3,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/lab/result/scenario_json.h"
 #include "harness/text/wrap.h"
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 #include "scenarios/scenario.h"
 
 #include <stdio.h>

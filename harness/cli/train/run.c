@@ -15,7 +15,7 @@
 #include "harness/lab/experiment/parent/experiment.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"
 #include "harness/lab/experiment/parent/progress.h"
-#include "harness/lab/lessons/lesson_table.h"
+#include "harness/lab/kernel/kernel_output.h"
 #include "harness/lab/result/result_file.h"
 #include "harness/lab/result/run_table.h"
 #include "harness/lab/result/utilisation.h"

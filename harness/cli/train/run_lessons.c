@@ -2,13 +2,12 @@
 
 #include "harness/base/rows.h"
 #include "harness/bench/interrupt.h"
-#include "harness/lab/lessons/lesson_run.h"
-#include "harness/lab/lessons/lesson_time.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCH_ASSUMED = LESSON_ARCH_90 };
+enum { ARCH_ASSUMED = ARCH_90 };
 
 enum status run_lessons_check(struct choice *choice, const struct flags *flags)
 {
@@ -27,7 +26,7 @@ enum status run_lessons_check(struct choice *choice, const struct flags *flags)
 /* --arch, or the GPU's architecture, or one that is assumed. */
 static int arch_of(const struct run_lessons *lessons, const struct device_properties *device)
 {
-    int own = lesson_arch_find(device->compute_capability);
+    int own = architecture_find(device->compute_capability);
 
     if (lessons->arch > 0)
         return lessons->arch - 1;
@@ -65,7 +64,7 @@ out:
 bool run_lessons_are_well(const struct run_lessons *lessons)
 {
     for (int i = 0; i < lessons->count; i++)
-        if (lessons->results[i].verdict != LESSON_AS_FORETOLD)
+        if (lessons->results[i].verdict != LESSON_AS_PREDICTED)
             return false;
     return true;
 }

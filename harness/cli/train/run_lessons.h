@@ -4,16 +4,16 @@
 
 #include "harness/cli/job/choose.h"
 #include "harness/device/device.h"
-#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "harness/lab/result/result_file.h"
 
 struct run_lessons {
-    int arch; /* 1 more than a place in lesson_arches; 0: not given */
+    int arch; /* 1 more than a place in `architectures`; 0: not given */
     struct lesson_result *results;
     int count;
 };
 
-/* The words of --arch, in the order of lesson_arches. */
+/* The words of --arch, in the order of `architectures`. */
 #define RUN_LESSONS_ARCHES "80|90|100"
 
 /* BAD_USAGE for options that ask for times or ranks of what has neither. With --aa, `all` leaves

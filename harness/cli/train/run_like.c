@@ -4,7 +4,7 @@
 #include "harness/lab/experiment/result.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"
-#include "scenarios/gpu_kernels/kernel_lesson.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,13 @@
 /* Sets of a quiz about kernels: each lesson, before and after. */
 #include "harness/base/rows.h"
-#include "harness/lab/lessons/lesson_run.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "harness/lab/quiz/quiz_draw.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { LESSONS_MOST = 32, NOTHING = QUIZ_CHOICES - 1, ARCH = LESSON_ARCH_90 };
+enum { LESSONS_MOST = 32, NOTHING = QUIZ_CHOICES - 1, ARCH = ARCH_90 };
 
 /* Lessons that are true of a kernel of another lesson as well, so that they are no wrong answers
  * there. An empty name: of any other. */
@@ -34,8 +35,8 @@ static double effect_of(const struct lesson_result *result)
 {
     double most = 1;
 
-    for (int i = 0; i < foretold_count(result->lesson); i++) {
-        enum kernel_count count = result->lesson->foretold[i].count;
+    for (int i = 0; i < prediction_count(result->lesson); i++) {
+        enum kernel_count count = result->lesson->predicted[i].count;
         double factor = result->counts[0].of[count] / result->counts[1].of[count];
         if (isfinite(factor) && factor > 0)
             most = fmax(most, fmax(factor, 1 / factor));

@@ -5,7 +5,7 @@
 #define HARNESS_LAB_QUIZ_QUIZ_SET_H
 
 #include "harness/desk/compare/file/benchmark_file.h"
-#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "scenarios/scenario.h"
 
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/device_context.h"
-#include "harness/lab/lessons/lesson_json.h"
+#include "harness/lab/kernel/kernel_output.h"
 #include "harness/lab/result/result_rows.h"
 #include "harness/lab/result/result_scenario.h"
 #include "harness/text/json.h"
@@ -115,8 +115,8 @@ enum status result_file_add_lesson(struct result_file *file, const struct lesson
 {
     enum status status = STATUS_OK;
 
-    lesson_rows_add(&file->json, file->benchmarks, result, file->families++);
-    lesson_result_add(&file->json, file->kernels, result);
+    lesson_rows_json(&file->json, file->benchmarks, result, file->families++);
+    lesson_result_json(&file->json, file->kernels, result);
     if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
         TRY_OUT(save(file));
 

@@ -13,7 +13,7 @@
  * An A/A comparison has `"aa": true` in its entry and rows "item_sync/aa:1" and "item_sync/aa:2":
  * the filters /aa:1 /aa:2 pair them, and who looks for /before or /after finds none of them.
  *
- * `kernels` has the pairs of kernels (lesson_result.h). Their rows, "bank_conflicts/counts:before",
+ * `kernels` has the pairs of kernels (lesson_run.h). Their rows, "bank_conflicts/counts:before",
  * have counters, and neither /before nor /after finds them: their times are the host's, to execute
  * PTX.
  *
@@ -24,7 +24,7 @@
 #define HARNESS_LAB_RESULT_RESULT_FILE_H
 
 #include "harness/lab/experiment/result.h"
-#include "harness/lab/lessons/lesson_result.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "harness/lab/result/result_folder.h"
 
 struct result_file;

@@ -1,6 +1,7 @@
 #include "harness/lab/result/scenario_json.h"
 
-#include "harness/lab/lessons/lesson_json.h"
+#include "harness/lab/kernel/kernel_output.h"
+#include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <math.h>
 
@@ -101,7 +102,9 @@ enum status scenarios_json(char **text)
     array = json_array(&json, root, "scenarios");
     for (int i = 0; scenarios[i] != NULL; i++)
         add_scenario(&json, array, scenarios[i], i < scenarios_core);
-    lessons_json(&json, json_array(&json, root, "kernels"));
+    array = json_array(&json, root, "kernels");
+    for (int i = 0; kernel_lessons[i] != NULL; i++)
+        lesson_json(&json, array, kernel_lessons[i], scenario_groups[GROUP_GPU_KERNELS].name);
     status = json_print(&json, root, text);
     cJSON_Delete(root);
     return status;

@@ -10,7 +10,7 @@
  * "direction" (shrinks or grows), "at_least", "at_most", "before_above", "after_below", "where",
  * "exact", "is_cost"; a bound that is not set is null. "findings" are what diagnose finds before
  * the fix, "findings_after" what the fix may leave. "kernels" are the pairs of kernels
- * (lesson_json.h). */
+ * (lesson_json()). */
 #ifndef HARNESS_LAB_RESULT_SCENARIO_JSON_H
 #define HARNESS_LAB_RESULT_SCENARIO_JSON_H
 

@@ -49,33 +49,39 @@ enum simt_access { SIMT_LOADS, SIMT_STORES, SIMT_ATOMICS, SIMT_ACCESSES };
  * warp, so they want 2 or 4 passes. Local memory is global memory in which the words of 32 lanes
  * lie next to each other. */
 struct simt_accesses {
-    uint64_t requests;
-    uint64_t lanes;   /* that took part */
-    uint64_t bytes;   /* that they asked for */
-    uint64_t touched; /* sectors; of shared memory passes */
-    uint64_t wanted; /* sectors that would hold the bytes, of which each counts once; passes without
-                        conflicts */
-    /* Sectors touched beyond that, by cause: */
-    /* what bytes cost that lie next to each other, but not from a multiple of 32 on */
-    uint64_t shifted;
-    uint64_t holes; /* what lies between lanes because those in between take no part */
-    uint64_t fresh; /* of loads: sectors that the block had not touched; 0 unless the launch asks
-                       for it */
-    uint64_t conflicts; /* of atomic operations: lanes whose address a lane before them has too */
+#define SIMT_ACCESS_COUNTS(X)                                                                      \
+    X(requests)                                                                                    \
+    X(lanes)   /* that took part */                                                                \
+    X(bytes)   /* that they asked for */                                                           \
+    X(touched) /* sectors; of shared memory passes */                                              \
+    /* Sectors that would hold the bytes, of which each counts once; passes without conflicts. */  \
+    X(wanted)                                                                                      \
+    /* Sectors touched beyond that, by cause: bytes that lie next to each other, but not from a    \
+     * multiple of 32 on; what lies between lanes because those in between take no part. */        \
+    X(shifted)                                                                                     \
+    X(holes)                                                                                       \
+    X(fresh)     /* of loads: sectors new to the block; 0 unless the launch asks for it */         \
+    X(conflicts) /* of atomic operations: lanes whose address a lane before them has too */
+#define SIMT_COUNT(name) uint64_t name;
+    SIMT_ACCESS_COUNTS(SIMT_COUNT)
 };
 
 /* The counts of launches, of a kernel or of a line of its source. */
 struct simt_counts {
-    uint64_t launches, warps;    /* of a line: 0 */
-    uint64_t instructions;       /* of warps */
-    uint64_t lanes;              /* that took part in them */
-    uint64_t alone;              /* instructions that one lane of a warp did */
-    uint64_t branches, diverged; /* with a condition; that separated lanes */
-    uint64_t barriers;           /* that warps came to */
-    uint64_t passed,
-        needed;     /* barriers that blocks passed; that ordered accesses of different warps */
-    uint64_t waits; /* for loads of global memory: loads of a straight run that do not depend on
-                       each other share one */
+    uint64_t launches, warps; /* of a line: 0 */
+#define SIMT_STEP_COUNTS(X)                                                                        \
+    X(instructions) /* of warps */                                                                 \
+    X(lanes)        /* that took part in them */                                                   \
+    X(alone)        /* instructions that one lane of a warp did */                                 \
+    X(branches)     /* with a condition */                                                         \
+    X(diverged)     /* branches that separated lanes */                                            \
+    X(barriers)     /* that warps came to */                                                       \
+    X(passed)       /* barriers that blocks passed */                                              \
+    X(needed)       /* passed barriers that ordered accesses of different warps */                 \
+    X(waits) /* for loads of global memory: loads of a straight run that do not depend on each     \
+                other share one */
+    SIMT_STEP_COUNTS(SIMT_COUNT)
+#undef SIMT_COUNT
     struct simt_accesses global[SIMT_ACCESSES], shared[SIMT_ACCESSES], local[SIMT_ACCESSES];
 };
 

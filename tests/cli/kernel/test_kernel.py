@@ -3,7 +3,7 @@
 the findings that they should; ten broken ones are named at their line; each kernel of kernels/lessons is diagnosed as its
 own lesson before, and as nothing after, on each architecture; and what is wrong in a call is said.
 
-The PTX of tests/lab/kernel_run/samples is kept beside the sources. Where nvcc of the same version is found, it must be what
+The PTX of tests/lab/kernel/samples is kept beside the sources. Where nvcc of the same version is found, it must be what
 nvcc makes of them.
 
 usage: test_kernel.py [--renew] PROGRAM SOURCE
@@ -19,7 +19,7 @@ import tempfile
 
 renews = "--renew" in sys.argv
 program, source = [os.path.abspath(word) for word in sys.argv[1:] if word != "--renew"]
-samples = pathlib.Path(source, "tests/lab/kernel_run/samples")
+samples = pathlib.Path(source, "tests/lab/kernel/samples")
 lessons = {path.stem: path.read_text().splitlines() for path in pathlib.Path(source, "kernels/lessons").glob("*.cu")}
 failures = []
 sys.dont_write_bytecode = True
@@ -187,6 +187,8 @@ def try_lesson(name, variant, architecture):
     check(found["residency"]["from_ptxas"] and found["residency"]["registers"] > 0, f"{kernel}: registers")
     check(found["source"] == f"{name}.cu" and any(kernel in line for line in lessons[name]), f"{kernel}: no source")
     check(found["code"] == lessons[name][found["code_first"] - 1:][:len(found["code"])] != [], f"{kernel}: its lines")
+    begins = next(number for number, line in enumerate(lessons[name], 1) if f"{kernel}(" in line)
+    check(any(row["line"] in (begins - 1, begins) for row in found["lines"]), f"{kernel}: the PTX has other lines")
 
 
 def commands_of(text):

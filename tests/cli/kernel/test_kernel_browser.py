@@ -45,7 +45,7 @@ class Browser(unittest.TestCase):
         for name in RUNS:
             (cls.folder / f"{name}.json").write_text(kernel(f"{name}_before", "--format=json"))
             kernel(f"{name}_after", f"--beside={cls.folder / name}.json", "-o", cls.folder / f"{name}.html")
-        broken = SOURCE / "tests/lab/kernel_run/samples/broken/ptx/broken.ptx"
+        broken = SOURCE / "tests/lab/kernel/samples/broken/ptx/broken.ptx"
         kernel(broken, "--kernel=odd_float4", "--args=f32[256]:iota,f32[128]", f"--out={cls.folder}/broken.html", code=1)
         before = json.loads((cls.folder / "bank_conflicts.json").read_text())
         before["kernel"] = before["file"] = before["findings"][0]["text"] = before["samples"][0]["instruction"] = EVIL

@@ -1,0 +1,108 @@
+/* The facts of a kernel that ran alone, and the counts that lessons predict. A row has all that is
+ * to know of a count: its name, what it means, and which facts it is. */
+#ifndef HARNESS_LAB_KERNEL_KERNEL_COUNTS_H
+#define HARNESS_LAB_KERNEL_KERNEL_COUNTS_H
+
+#include "harness/lab/kernel/kernel_run.h"
+#include "harness/lab/kernel/residency.h"
+
+/* A kernel's needs as ptxas states them, of a thread; registers 0: not known. */
+struct kernel_needs {
+    int registers, spilled_bytes; /* spilled: stored and loaded because registers ran out */
+};
+
+struct kernel_facts {
+    const struct kernel_run *run;
+    const struct kernel_outcome *outcome;
+    const struct architecture *architecture;
+    struct residency residency; /* warps 0: no block fits */
+    struct kernel_needs needs;  /* registers: of ptxas, or else those that the PTX has in use at
+                                   once */
+    bool is_from_ptxas;
+};
+
+/* `arch` is a place in `architectures`. */
+struct kernel_facts kernel_facts_of(const struct kernel_run *run,
+                                    const struct kernel_outcome *outcome, int arch,
+                                    struct kernel_needs needs);
+
+/* id, name in result files, unit ("" for counts), meaning, the metric of Nsight Compute that says
+ * the same or shows it best, and the value, in the words of kernel_counts_read(). */
+#define KERNEL_COUNTS(X)                                                                           \
+    X(SECTORS_PER_LOAD, "sectors_per_load", "",                                                    \
+      "sectors of 32 bytes that a warp's load touches in global memory, on average",               \
+      "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",                      \
+      ratio(loads->touched, loads->requests))                                                      \
+    X(SECTORS_PER_STORE, "sectors_per_store", "",                                                  \
+      "sectors of 32 bytes that a warp's store touches in global memory, on average",              \
+      "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",                      \
+      ratio(stores->touched, stores->requests))                                                    \
+    X(GLOBAL_LOADS, "global_loads", "", "loads of warps from global memory",                       \
+      "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", loads->requests)                          \
+    X(GLOBAL_STORES, "global_stores", "", "stores of warps to global memory",                      \
+      "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", stores->requests)                         \
+    X(LOAD_SECTORS, "load_sectors", "", "sectors of 32 bytes that loads touch in global memory",   \
+      "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", loads->touched)                            \
+    X(SHARED_LOADS, "shared_loads", "", "loads of warps from shared memory",                       \
+      "smsp__inst_executed_op_shared_ld.sum", counts->shared[SIMT_LOADS].requests)                 \
+    X(SHARED_PASSES, "shared_passes", "",                                                          \
+      "passes over the banks (wavefronts) that accesses to shared memory take",                    \
+      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum + "                                    \
+      "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",                                      \
+      shared.touched)                                                                              \
+    X(BANK_CONFLICTS, "bank_conflicts", "",                                                        \
+      "passes over the banks beyond those that the accesses would take without conflicts",         \
+      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", shared.touched - shared.wanted)        \
+    X(LANES_PER_INSTRUCTION, "lanes_per_instruction", "",                                          \
+      "lanes of 32 that take part in an instruction of a warp, on average",                        \
+      "smsp__thread_inst_executed_per_inst_executed.ratio",                                        \
+      ratio(counts->lanes, counts->instructions))                                                  \
+    X(DIVERGED_BRANCHES, "diverged_branches", "", "branches that separate the lanes of a warp",    \
+      "smsp__sass_branch_targets_threads_divergent.sum", counts->diverged)                         \
+    X(LONE_INSTRUCTIONS, "lone_instructions", "",                                                  \
+      "instructions that a single lane of a warp does",                                            \
+      "smsp__thread_inst_executed_per_inst_executed.ratio, by line", counts->alone)                \
+    X(ATOMIC_REQUESTS, "atomic_requests", "", "atomic operations of warps on global memory",       \
+      "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", counts->global[SIMT_ATOMICS].requests)   \
+    X(ATOMICS_ON_A_WORD, "atomics_on_a_word", "",                                                  \
+      "atomic operations of lanes on the word of global memory that has the most",                 \
+      "lts__t_sectors_op_red.sum", atomics_on_a_word)                                              \
+    X(LOCAL_BYTES, "local_bytes", "B",                                                             \
+      "bytes that threads load from local memory and store there",                                 \
+      "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum and _st.sum, 32 bytes each",                  \
+      simt_accesses_sum(counts->local).bytes)                                                      \
+    X(SPILLED_BYTES, "spilled_bytes", "B",                                                         \
+      "bytes that ptxas has a thread store and load because registers ran out, as its table says", \
+      "sass__inst_executed_register_spilling", facts->needs.spilled_bytes)                         \
+    X(RESIDENT_WARPS, "resident_warps", "", "warps that a multiprocessor holds at once, at most",  \
+      "sm__maximum_warps_per_active_cycle_pct, of 64 warps", residency->warps)                     \
+    X(BYTES_IN_FLIGHT, "bytes_in_flight", "B",                                                     \
+      "bytes that a warp asks of global memory before it has to wait for them, on average",        \
+      "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",                  \
+      ratio(loads->bytes, counts->waits))                                                          \
+    X(WAVES, "waves", "", "blocks of the grid, over those that the GPU holds at once",             \
+      "launch__waves_per_multiprocessor", waves)                                                   \
+    X(WAVE_USE, "wave_use", "", "waves, over the whole waves that they take",                      \
+      "sm__warps_active.avg.pct_of_peak_sustained_active", waves / ceil(waves))                    \
+    X(NEEDLESS_BARRIERS, "needless_barriers", "",                                                  \
+      "barriers that blocks passed and that ordered no two warps' accesses",                       \
+      "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",                          \
+      counts->passed - counts->needed)
+enum kernel_count {
+    KERNEL_COUNT_NONE,
+#define KERNEL_COUNT_ID(id, name, unit, meaning, metric, value) KERNEL_COUNT_##id,
+    KERNEL_COUNTS(KERNEL_COUNT_ID)
+#undef KERNEL_COUNT_ID
+        KERNEL_COUNT_COUNT,
+    KERNEL_COUNT_FIRST = KERNEL_COUNT_NONE + 1
+};
+
+struct kernel_count_row {
+    const char *name, *unit, *meaning, *metric;
+};
+extern const struct kernel_count_row kernel_counts[]; /* by enum kernel_count */
+
+/* NaN: the kernel has none, such as sectors without a load. */
+void kernel_counts_read(double values[KERNEL_COUNT_COUNT], const struct kernel_facts *facts);
+
+#endif

@@ -1,0 +1,60 @@
+/* What is shown of kernels and of lessons: pages and tables, and JSON (docs/kernels.md and
+ * docs/results.md have the members). */
+#ifndef HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H
+#define HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H
+
+#include "harness/lab/kernel/kernel_findings.h"
+#include "harness/lab/kernel/lesson_run.h"
+#include "harness/text/json.h"
+#include "harness/text/page.h"
+
+/* --- One kernel --- */
+
+struct kernel_output {
+    const char *file;        /* that the command was given */
+    const char *source_path; /* of the lines; NULL: not found */
+    const char *source;      /* its text */
+    struct kernel_facts facts;
+    const struct kernel_finding *findings;
+    int finding_count;
+    int64_t elements; /* of each array, that are shown at most */
+};
+
+/* The kinds of accesses that a kernel has: name, space of struct simt_counts, access, what is
+ * touched */
+#define KERNEL_ACCESSES(X)                                                                         \
+    X("global loads", global, SIMT_LOADS, "sectors")                                               \
+    X("global stores", global, SIMT_STORES, "sectors")                                             \
+    X("global atomics", global, SIMT_ATOMICS, "sectors")                                           \
+    X("shared loads", shared, SIMT_LOADS, "passes")                                                \
+    X("shared stores", shared, SIMT_STORES, "passes")                                              \
+    X("shared atomics", shared, SIMT_ATOMICS, "passes")                                            \
+    X("local loads", local, SIMT_LOADS, "sectors")                                                 \
+    X("local stores", local, SIMT_STORES, "sectors")
+
+void kernel_page(const struct page *page, const struct kernel_output *output);
+
+/* For free(). OUT_OF_MEMORY. */
+enum status kernel_json(char **text, const struct kernel_output *output);
+
+/* --- Lessons --- */
+
+/* The output of `run`: a block for each result, and their number by verdict; nothing if there are
+ * none. */
+void lesson_table(const struct page *page, const struct lesson_result *results, int count);
+
+/* "2048" or "5.00 MiB": whole numbers below a million are written out. */
+void lesson_count_print(char *text, size_t size, double value, const char *unit);
+
+/* Adds a lesson to the list of `list`. */
+void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *lesson,
+                 const char *group);
+
+/* Adds a result to the array `kernels` of a result file; and its rows in Google Benchmark's format,
+ * "NAME/counts:before" and so on, unless it failed. The counts are counters. The format wants
+ * times: they are the host's, to execute the PTX, and each row says so. */
+void lesson_result_json(struct json *json, cJSON *kernels, const struct lesson_result *result);
+void lesson_rows_json(struct json *json, cJSON *benchmarks, const struct lesson_result *result,
+                      int family);
+
+#endif

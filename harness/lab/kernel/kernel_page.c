@@ -1,0 +1,248 @@
+/* A kernel on a page: what is wrong in it, or else its counts, the lines of its source, what the
+ * rules find, and how its arrays begin. */
+#include "harness/lab/kernel/kernel_output.h"
+
+#include "harness/base/words/text.h"
+#include "harness/text/page_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 48, LINES_SHOWN = 24 };
+
+static double ratio(uint64_t a, uint64_t b)
+{
+    return b > 0 ? (double)a / (double)b : 0;
+}
+
+static void integer(char cell[CELL], uint64_t number)
+{
+    snprintf(cell, CELL, "%llu", (unsigned long long)number);
+}
+
+static void figure(char cell[CELL], double number)
+{
+    snprintf(cell, CELL, "%.4g", number);
+}
+
+/* --- The machine's own finding --- */
+
+static void print_wrong(const struct page *page, const struct simt_finding *finding)
+{
+    page_heading(page, "wrong");
+    page_item(page, 1, simt_finding_text(finding->kind), finding->place, INK_BAD, "error");
+    if (finding->instruction[0] != '\0')
+        page_detail(page, "Instruction: %s", finding->instruction);
+    page_detail(page, "%s", finding->detail);
+}
+
+/* --- Counts --- */
+
+static void add_accesses(struct page_rows *rows, const char *name, const char *unit,
+                         const struct simt_accesses *of)
+{
+    char requests[CELL], bytes[CELL], each[CELL], touched[CELL], wanted[CELL];
+    const char *const cells[] = { name, requests, bytes, each, touched, wanted, unit };
+
+    if (of->requests == 0)
+        return;
+    integer(requests, of->requests);
+    integer(bytes, of->bytes);
+    figure(each, ratio(of->bytes, of->lanes));
+    figure(touched, ratio(of->touched, of->requests));
+    figure(wanted, ratio(of->wanted, of->requests));
+    page_rows_add(rows, cells, NULL);
+}
+
+static void print_accesses(const struct page *page, const struct simt_counts *counts)
+{
+    static const struct column columns[] = {
+        { "accesses", -14, 0 },    { "requests", 9, 0 },     { "bytes", 10, 0 },
+        { "bytes a lane", 12, 1 }, { "per request", 11, 0 }, { "would do", 8, 0 },
+        { "of", -7, 0 },
+    };
+    struct page_rows *rows = page_rows_open(columns, (int)ARRAY_SIZE(columns));
+
+    page_heading(page, "accesses");
+#define ADD(name, space, access, unit) add_accesses(rows, name, unit, &counts->space[access]);
+    KERNEL_ACCESSES(ADD)
+#undef ADD
+    page_rows_print(page, rows);
+}
+
+static void print_counts(const struct page *page, const struct kernel_output *output)
+{
+    const struct simt_counts *counts = &output->facts.outcome->counts;
+    const struct residency *residency = &output->facts.residency;
+
+    page_paragraph(page, INK_PLAIN,
+                   "%llu warps, %llu instructions with %.3g of 32 lanes on average; %.0f%% of the "
+                   "branches part lanes; %llu barriers passed, of which %llu were needed.",
+                   (unsigned long long)counts->warps, (unsigned long long)counts->instructions,
+                   ratio(counts->lanes, counts->instructions),
+                   100 * ratio(counts->diverged, counts->branches),
+                   (unsigned long long)counts->passed, (unsigned long long)counts->needed);
+    if (counts->waits > 0)
+        page_paragraph(page, INK_PLAIN,
+                       "A warp waits %.3g times for loads, for %.3g loads and %.0f bytes each.",
+                       ratio(counts->waits, counts->warps),
+                       ratio(counts->global[SIMT_LOADS].requests, counts->waits),
+                       ratio(counts->global[SIMT_LOADS].bytes, counts->waits));
+    if (residency->warps == 0)
+        page_paragraph(page, INK_DOUBTFUL, "No block fits on sm_%d.",
+                       output->facts.architecture->number);
+    else
+        page_paragraph(page, INK_PLAIN,
+                       "sm_%d (%s): %d registers a thread%s, %d of %d warps on a multiprocessor "
+                       "(%d blocks, by "
+                       "%s); %lld of %lld blocks at a time, %lld wave%s.",
+                       output->facts.architecture->number, output->facts.architecture->gpu,
+                       output->facts.needs.registers,
+                       output->facts.is_from_ptxas ? "" : " in the PTX; ptxas may need others",
+                       residency->warps, residency->most_warps, residency->blocks,
+                       residency_limit_text(residency->limit),
+                       (long long)(residency->waves > 1 ? residency->wave : residency->last),
+                       (long long)residency->wave, (long long)residency->waves,
+                       residency->waves == 1 ? "" : "s");
+    print_accesses(page, counts);
+}
+
+/* --- Lines --- */
+
+/* Line `number` of the source, without its indentation; "" if it is not known. */
+static void source_line(char *text, size_t size, const char *source, int number)
+{
+    text[0] = '\0';
+    for (int line = 1; source != NULL && line < number; line++) {
+        source = strchr(source, '\n');
+        source = source != NULL ? source + 1 : NULL;
+    }
+    if (source != NULL) {
+        source += strspn(source, " \t");
+        snprintf(text, size, "%.*s", (int)strcspn(source, "\n"), source);
+    }
+}
+
+static void add_line(struct page_rows *rows, const struct simt_line *line, const char *source)
+{
+    char place[80], instructions[CELL], lanes[CELL], sectors[CELL], passes[CELL], local[CELL],
+        text[200];
+    const char *const cells[] = { place, instructions, lanes, sectors, passes, local, text };
+    const struct simt_counts *counts = &line->counts;
+    struct simt_accesses global = simt_accesses_sum(counts->global),
+                         shared = simt_accesses_sum(counts->shared),
+                         spilled = simt_accesses_sum(counts->local);
+
+    snprintf(place, sizeof place, "%.60s:%d", line->file, line->line);
+    integer(instructions, counts->instructions);
+    figure(lanes, ratio(counts->lanes, counts->instructions));
+    snprintf(sectors, CELL, "%s", "-");
+    snprintf(passes, CELL, "%s", "-");
+    snprintf(local, CELL, "%s", "-");
+    if (global.requests > 0)
+        snprintf(sectors, CELL, "%.3g of %.3g", ratio(global.touched, global.requests),
+                 ratio(global.wanted, global.requests));
+    if (shared.requests > 0)
+        snprintf(passes, CELL, "%.3g of %.3g", ratio(shared.touched, shared.requests),
+                 ratio(shared.wanted, shared.requests));
+    if (spilled.requests > 0)
+        integer(local, spilled.requests);
+    source_line(text, sizeof text, source, line->line);
+    page_rows_add(rows, cells, NULL);
+}
+
+static void print_lines(const struct page *page, const struct kernel_output *output)
+{
+    static const struct column columns[] = {
+        { "line", -12, 0 },        { "instructions", 12, 0 }, { "lanes", 5, 0 },
+        { "sectors", 10, 0 },      { "passes", 10, 0 },       { "local", 6, 2 },
+        { "source", PAGE_CUT, 1 },
+    };
+    struct page_rows *rows = page_rows_open(columns, (int)ARRAY_SIZE(columns));
+    const struct kernel_outcome *outcome = output->facts.outcome;
+
+    page_heading(page, "lines");
+    for (int i = 0; i < outcome->line_count && i < LINES_SHOWN; i++)
+        add_line(rows, &outcome->lines[i], output->source);
+    page_rows_print(page, rows);
+    if (outcome->line_count > LINES_SHOWN)
+        page_paragraph(page, INK_DIM, "%d more lines: --format=json has them.",
+                       outcome->line_count - LINES_SHOWN);
+}
+
+/* --- Findings --- */
+
+static void print_findings(const struct page *page, const struct kernel_output *output)
+{
+    page_heading(page, "findings");
+    if (output->finding_count == 0)
+        page_paragraph(page, INK_GOOD, "None of the rules holds.");
+    for (int i = 0; i < output->finding_count; i++) {
+        const struct kernel_finding *finding = &output->findings[i];
+        page_item(page, i + 1, finding->rule->id, finding->rule->title, INK_DOUBTFUL, "");
+        page_detail(page, "%s.", finding->text);
+        page_detail(page, "Fix: %s.", finding->rule->advice);
+        page_command(page, "Lesson:", "explain %s", finding->rule->id);
+    }
+}
+
+/* --- Arrays --- */
+
+static void first_elements(char *text, size_t size, const struct kernel_argument *argument,
+                           const struct kernel_array *array, int64_t most)
+{
+    text[0] = '\0';
+    for (int64_t i = 0; i < argument->count && i < most; i++)
+        if (!text_join(text, size, " ", "%.6g", kernel_element(argument->type, array->elements, i)))
+            return;
+    if (argument->count > most)
+        text_join(text, size, " ", "%s", "...");
+}
+
+static void print_arrays(const struct page *page, const struct kernel_output *output)
+{
+    static const struct column columns[] = {
+        { "argument", 8, 0 }, { "type", -12, 0 },        { "read", 10, 0 },
+        { "written", 10, 0 }, { "begins", PAGE_CUT, 0 },
+    };
+    struct page_rows *rows = page_rows_open(columns, (int)ARRAY_SIZE(columns));
+    const struct kernel_outcome *outcome = output->facts.outcome;
+
+    page_heading(page, "arrays");
+    for (int i = 0; i < outcome->array_count; i++) {
+        const struct kernel_argument *argument = &output->facts.run->arguments[i];
+        const struct kernel_array *array = &outcome->arrays[i];
+        char number[CELL], type[CELL], read[CELL], written[CELL], begins[200];
+        const char *const cells[] = { number, type, read, written, begins };
+        if (argument->count == 0)
+            continue;
+        integer(number, (uint64_t)i + 1);
+        snprintf(type, CELL, "%s[%lld]", kernel_type_name(argument->type),
+                 (long long)argument->count);
+        integer(read, array->footprint.read);
+        integer(written, array->footprint.written + 4 * array->footprint.atomic_words);
+        first_elements(begins, sizeof begins, argument, array, output->elements);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+void kernel_page(const struct page *page, const struct kernel_output *output)
+{
+    const struct kernel_run *run = output->facts.run;
+    const struct kernel_outcome *outcome = output->facts.outcome;
+    char title[400];
+
+    snprintf(title, sizeof title, "%s (%s): %u x %u x %u blocks of %u x %u x %u threads",
+             outcome->kernel_name, output->file, run->blocks[0], run->blocks[1], run->blocks[2],
+             run->threads[0], run->threads[1], run->threads[2]);
+    page_title(page, title);
+    if (outcome->finding.kind != SIMT_NONE) {
+        print_wrong(page, &outcome->finding);
+        return;
+    }
+    print_counts(page, output);
+    print_lines(page, output);
+    print_findings(page, output);
+    print_arrays(page, output);
+}

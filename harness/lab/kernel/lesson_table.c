@@ -1,0 +1,184 @@
+/* The table of `run` for lessons: a row for each predicted count, and a line for what lies between
+ * before and after. */
+#include "harness/lab/kernel/kernel_output.h"
+
+#include "harness/base/figures/change_text.h"
+#include "harness/base/words/text.h"
+#include "harness/text/page_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { COLUMNS = 5, WHOLE_MOST = 1000000, CELL = 48 };
+
+void lesson_count_print(char *text, size_t size, double value, const char *unit)
+{
+    char quantity[QUANTITY_SIZE];
+
+    quantity_print(quantity, value, unit);
+    if (unit[0] == '\0' && value == floor(value) && fabs(value) < WHOLE_MOST)
+        snprintf(text, size, "%.0f", value);
+    else
+        snprintf(text, size, "%s", quantity);
+}
+
+static struct page_rows *open_rows(void)
+{
+    const struct column columns[COLUMNS] = {
+        { "", -22, 0 },       { "before", 9, 0 },     { "after", 9, 0 },
+        { "change", -12, 0 }, { "foretold", -12, 0 },
+    };
+
+    return page_rows_open(columns, COLUMNS);
+}
+
+static void print_change(char *text, size_t size, double before, double after)
+{
+    double factor = before / after;
+    const struct change_figures figures = { before, after, factor, factor, factor, 1 };
+
+    if (before == after)
+        snprintf(text, size, "the same");
+    else
+        snprintf(text, size, "%s", change_text(&figures, false).effect);
+}
+
+static void add_row(struct page_rows *rows, const struct lesson_result *result,
+                    const struct prediction *prediction)
+{
+    const struct kernel_count_row *count = &kernel_counts[prediction->count];
+    char values[2][CELL], change[CELL], told[2 * CELL + 16] = "";
+    const char *const cells[COLUMNS] = { count->name, values[0], values[1], change, told };
+    enum ink inks[COLUMNS] = { INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_PLAIN, INK_DIM };
+    bool holds = true;
+
+    for (int v = LESSON_BEFORE; v <= LESSON_AFTER; v++) {
+        double measured = result->counts[v].of[prediction->count];
+        char value[CELL];
+        holds = holds && prediction_holds(prediction, measured, v, result->arch);
+        lesson_count_print(values[v], CELL, measured, count->unit);
+        lesson_count_print(value, CELL, prediction_value(prediction, v, result->arch), count->unit);
+        text_join(told, sizeof told, ", ", "%s", value);
+    }
+    print_change(change, sizeof change, result->counts[0].of[prediction->count],
+                 result->counts[1].of[prediction->count]);
+    if (holds)
+        snprintf(told, sizeof told, prediction->within > 0 ? "within %.0f%%" : "exactly",
+                 100 * prediction->within);
+    inks[COLUMNS - 1] = holds ? INK_DIM : INK_BAD;
+    page_rows_add(rows, cells, inks);
+}
+
+static int count_verdict(const struct lesson_result *results, int count,
+                         enum lesson_verdict verdict)
+{
+    int of_it = 0;
+
+    for (int i = 0; i < count; i++) of_it += results[i].verdict == verdict;
+    return of_it;
+}
+
+static void print_counts(const struct page *page, const struct lesson_result *results, int count)
+{
+    char text[160];
+    bool timed = false;
+
+    snprintf(text, sizeof text, "%d pair%s of kernels", count, count == 1 ? "" : "s");
+    for (int verdict = LESSON_AS_PREDICTED; verdict <= LESSON_FAILED; verdict++) {
+        int of_it = count_verdict(results, count, (enum lesson_verdict)verdict);
+        if (of_it > 0)
+            text_append(text, sizeof text, "%s %d %s", verdict == LESSON_AS_PREDICTED ? ":" : ",",
+                        of_it, lesson_verdict_name((enum lesson_verdict)verdict));
+    }
+    page_summary(page, "%s", text);
+    for (int i = 0; i < count; i++) timed = timed || !isnan(results[i].device_ns[LESSON_BEFORE]);
+    page_paragraph(page, INK_DIM, "Counted by executing the kernels' PTX, for sm_%d; %s.",
+                   architectures[results[0].arch].number,
+                   timed ? "times are medians of launches on the GPU, which counted nothing"
+                         : "nothing was timed");
+}
+
+static void add_rows(struct page_rows *rows, const struct lesson_result *result)
+{
+    for (int i = 0; i < prediction_count(result->lesson) && result->verdict != LESSON_FAILED; i++)
+        add_row(rows, result, &result->lesson->predicted[i]);
+}
+
+/* The step in the middle, if there is one: "a tree in shared memory: shared_loads 1600". */
+static void print_between(const struct page *page, const struct lesson_result *result)
+{
+    char text[256];
+
+    if (!lesson_has_between(result->lesson) || result->verdict == LESSON_FAILED)
+        return;
+    snprintf(text, sizeof text, "Between, %s:", result->lesson->launches[LESSON_BETWEEN].words);
+    for (int i = 0; i < prediction_count(result->lesson); i++) {
+        const struct prediction *prediction = &result->lesson->predicted[i];
+        const struct kernel_count_row *row = &kernel_counts[prediction->count];
+        double measured = result->counts[LESSON_BETWEEN].of[prediction->count];
+        char value[CELL];
+        lesson_count_print(value, sizeof value, measured, row->unit);
+        text_append(text, sizeof text, "%s %s %s", i > 0 ? "," : "", row->name, value);
+        if (!prediction_holds(prediction, measured, LESSON_BETWEEN, result->arch)) {
+            lesson_count_print(value, sizeof value,
+                               prediction_value(prediction, LESSON_BETWEEN, result->arch),
+                               row->unit);
+            text_append(text, sizeof text, " (foretold: %s)", value);
+        }
+    }
+    page_paragraph(page, INK_DIM, "%s.", text);
+}
+
+/* "12.3 us before, 3.2 us after: 3.85x faster, on the GPU". */
+static void print_times(const struct page *page, const struct lesson_result *result)
+{
+    char text[160] = "";
+    int steps[LESSON_VARIANTS], count = lesson_steps(result->lesson, steps);
+    double before = result->device_ns[LESSON_BEFORE], after = result->device_ns[LESSON_AFTER];
+
+    if (isnan(before) || isnan(after))
+        return;
+    for (int step = 0; step < count; step++) {
+        text_join(text, sizeof text, ", ", "%s %s",
+                  quantity_time(result->device_ns[steps[step]]).text,
+                  lesson_variant_name(steps[step]));
+    }
+    page_paragraph(page, INK_PLAIN, "Timed: %s; %.2fx %s.", text,
+                   before > after ? before / after : after / before,
+                   before > after ? "faster" : "slower");
+}
+
+void lesson_table(const struct page *page, const struct lesson_result *results, int count)
+{
+    struct page_rows *rows = open_rows();
+    int row = 0;
+
+    if (count == 0) {
+        page_rows_close(rows);
+        return;
+    }
+    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    page_rows_fit(page, rows);
+    if (!page->markdown)
+        page_rows_heading(page, rows);
+    for (int i = 0; i < count; i++) {
+        const struct kernel_lesson *lesson = results[i].lesson;
+        int end = row + (results[i].verdict != LESSON_FAILED ? prediction_count(lesson) : 0);
+        bool well = results[i].verdict == LESSON_AS_PREDICTED;
+        char change[160];
+        snprintf(change, sizeof change, "%s -> %s", lesson->launches[0].words,
+                 lesson->launches[1].words);
+        page_entry(page, lesson->name, change, well ? INK_GOOD : INK_BAD,
+                   well ? "counts moved as foretold" : lesson_verdict_name(results[i].verdict));
+        if (page->markdown && end > row)
+            page_rows_heading(page, rows);
+        page_rows_range(page, rows, row, end);
+        print_between(page, &results[i]);
+        print_times(page, &results[i]);
+        if (results[i].reason[0] != '\0')
+            page_paragraph(page, INK_PLAIN, "%s", results[i].reason);
+        row = end;
+    }
+    page_rows_close(rows);
+    print_counts(page, results, count);
+}

@@ -1,0 +1,87 @@
+/* Each limit of a multiprocessor allows some number of blocks, and the least of these fits. */
+#include "harness/lab/kernel/residency.h"
+
+enum {
+    WARP = 32,
+    REGISTER_UNIT = 256,
+    SHARED_UNIT = 128,
+    SHARED_RESERVED = 1024,
+    MOST_REGISTERS = 255
+};
+
+const struct architecture architectures[ARCH_COUNT] = {
+    [ARCH_80] = { 80, "A100", 108, 64, 32, 65536, 164 * 1024, 163 * 1024 },
+    [ARCH_90] = { 90, "H100", 132, 64, 32, 65536, 228 * 1024, 227 * 1024 },
+    [ARCH_100] = { 100, "B200", 148, 64, 32, 65536, 228 * 1024, 227 * 1024 },
+};
+
+int architecture_find(int number)
+{
+    int arch = ARCH_COUNT - 1;
+
+    while (arch >= 0 && architectures[arch].number != number) arch--;
+    return arch;
+}
+
+const char *residency_limit_text(enum residency_limit limit)
+{
+    static const char *const texts[] = {
+#define RESIDENCY_LIMIT_TEXT(name, text) text,
+        RESIDENCY_LIMITS(RESIDENCY_LIMIT_TEXT)
+#undef RESIDENCY_LIMIT_TEXT
+    };
+
+    return texts[limit];
+}
+
+static int up(int value, int unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Registers are given to warps, in each of the four parts of a multiprocessor; a block has all its
+ * warps or none. */
+static int blocks_by_registers(const struct architecture *of, int warps, int registers)
+{
+    int each = up(registers * WARP, REGISTER_UNIT), parts = 4;
+
+    return of->registers / parts / each * parts / warps;
+}
+
+enum status residency_of(struct residency *residency, const struct architecture *architecture,
+                         uint64_t grid_blocks, int threads, int registers, int shared_bytes)
+{
+    int warps = up(threads, WARP) / WARP;
+    int shared = up(shared_bytes + SHARED_RESERVED, SHARED_UNIT), allowed[RESIDENCY_LIMIT_COUNT];
+
+    if (shared_bytes > architecture->block_shared_bytes)
+        FAIL(STATUS_BAD_USAGE, "a block wants %d bytes of shared memory; sm_%d has %d for it",
+             shared_bytes, architecture->number, architecture->block_shared_bytes);
+    if (registers > MOST_REGISTERS)
+        registers = MOST_REGISTERS;
+    allowed[RESIDENCY_WARPS] = architecture->warps / warps;
+    allowed[RESIDENCY_BLOCKS] = architecture->blocks;
+    allowed[RESIDENCY_REGISTERS] =
+        blocks_by_registers(architecture, warps, registers > 0 ? registers : 1);
+    allowed[RESIDENCY_SHARED] = architecture->shared_bytes / shared;
+    *residency = (struct residency){ .most_warps = architecture->warps };
+    for (int limit = 1; limit < RESIDENCY_LIMIT_COUNT; limit++)
+        if (allowed[limit] < allowed[residency->limit])
+            residency->limit = (enum residency_limit)limit;
+    residency->blocks = allowed[residency->limit];
+    residency->warps = residency->blocks * warps;
+    if (residency->blocks == 0)
+        FAIL(STATUS_BAD_USAGE, "no block of %d threads with %d registers each fits on sm_%d",
+             threads, registers, architecture->number);
+    residency->wave = (int64_t)residency->blocks * architecture->multiprocessors;
+    residency->waves = ((int64_t)grid_blocks + residency->wave - 1) / residency->wave;
+    residency->last = (int64_t)grid_blocks - (residency->waves - 1) * residency->wave;
+    return STATUS_OK;
+}
+
+double residency_filled(const struct residency *residency)
+{
+    double blocks = (double)((residency->waves - 1) * residency->wave + residency->last);
+
+    return blocks / (double)(residency->waves * residency->wave);
+}

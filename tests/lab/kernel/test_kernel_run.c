@@ -1,0 +1,206 @@
+/* Arguments as they are written, one kernel alone, and what fits on a multiprocessor. */
+#include "harness/lab/kernel/kernel_run.h"
+#include "harness/lab/kernel/residency.h"
+#include "tests/fixtures/cmocka_prelude.h"
+
+#include <string.h>
+
+static const char *const doubled =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry doubled(.param .u64 a, .param .u64 b, .param .u32 n) {\n"
+    ".reg .b64 %rd<5>; .reg .b32 %r<8>; .reg .pred %p<2>; .reg .f32 %f<3>;\n"
+    "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [n];\n"
+    "mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x;\n"
+    "mad.lo.s32 %r5, %r3, %r4, %r2; setp.ge.s32 %p1, %r5, %r1; @%p1 bra END;\n"
+    "mul.wide.s32 %rd3, %r5, 4; add.s64 %rd1, %rd1, %rd3; add.s64 %rd2, %rd2, %rd3;\n"
+    "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd2], %f2;\n"
+    "END: ret;\n}\n";
+
+static void arguments_are_read(void **state)
+{
+    struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
+    int count;
+    (void)state;
+
+    assert_int_equal(kernel_arguments_parse(arguments, &count,
+                                            "f32[4*1k]:random@7,u32[256]:random<10,i64[3]:iota,"
+                                            "bf16[8]:-1.5,u8[2M],i32:-3,f32:0.5,f64[1]:zero"),
+                     STATUS_OK);
+    assert_int_equal(count, 8);
+    assert_int_equal(arguments[0].count, 4096);
+    assert_int_equal(arguments[0].pattern, KERNEL_RANDOM);
+    assert_int_equal(arguments[0].seed, 7);
+    assert_int_equal(arguments[1].below, 10);
+    assert_int_equal(arguments[2].type, KERNEL_I64);
+    assert_int_equal(arguments[2].pattern, KERNEL_IOTA);
+    assert_true(arguments[3].value == -1.5);
+    assert_int_equal(arguments[4].count, 2097152);
+    assert_int_equal(arguments[4].pattern, KERNEL_UNWRITTEN);
+    assert_int_equal(arguments[5].count, 0);
+    assert_true(arguments[5].value == -3);
+    assert_int_equal(arguments[7].pattern, KERNEL_ZERO);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    static const char *const texts[] = { "x32[4]",  "f32",         "f32[0]",   "f32[1.5]",
+                                         "f32[4",   "f32[4]:rand", "i32:zero", "f32[4]:1x",
+                                         "f32[-4]", "f32[nan]",    ",",        "u32[4]:random<0" };
+    struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
+    int count;
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (kernel_arguments_parse(arguments, &count, texts[i]) != STATUS_BAD_USAGE)
+            fail_msg("'%s' was taken", texts[i]);
+}
+
+static void arrays_are_filled(void **state)
+{
+    static const struct {
+        const char *text;
+        double first, second;
+    } rows[] = {
+        { "f32[2]:iota", 0, 1 }, { "f16[2]:1.5", 1.5, 1.5 },    { "bf16[2]:-3", -3, -3 },
+        { "i8[2]:-7", -7, -7 },  { "u8[2]:255", 255, 255 },     { "f64[2]:0.1", 0.1, 0.1 },
+        { "u64[2]:iota", 0, 1 }, { "i16[2]:-300", -300, -300 }, { "u32[2]:random<1", 0, 0 }
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kernel_argument argument;
+        uint64_t memory[2] = { 0 };
+        int count;
+        assert_int_equal(kernel_arguments_parse(&argument, &count, rows[i].text), STATUS_OK);
+        kernel_argument_fill(&argument, memory);
+        assert_true(kernel_element(argument.type, memory, 0) == rows[i].first);
+        assert_true(kernel_element(argument.type, memory, 1) == rows[i].second);
+    }
+}
+
+static void a_kernel_runs_alone(void **state)
+{
+    struct kernel_argument arguments[3];
+    struct kernel_run run = { .ptx = doubled,
+                              .ptx_bytes = strlen(doubled),
+                              .name = "doubled.ptx",
+                              .blocks = { 4, 1, 1 },
+                              .threads = { 64, 1, 1 },
+                              .arguments = arguments };
+    struct kernel_outcome outcome;
+    (void)state;
+
+    assert_int_equal(
+        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"),
+        STATUS_OK);
+    assert_int_equal(kernel_run(&run, &outcome), STATUS_OK);
+    assert_int_equal(outcome.finding.kind, SIMT_NONE);
+    assert_string_equal(outcome.kernel_name, "doubled");
+    for (int i = 0; i < 250; i++)
+        assert_true(kernel_element(KERNEL_F32, outcome.arrays[1].elements, i) == 2.0 * i);
+    assert_int_equal(outcome.counts.global[SIMT_LOADS].bytes, 1000);
+    assert_int_equal(outcome.arrays[0].footprint.read, 1000);
+    assert_int_equal(outcome.arrays[1].footprint.written, 1000);
+    assert_true(outcome.line_count > 3);
+    assert_int_equal(outcome.sample_count, 2);
+    kernel_outcome_release(&outcome);
+
+    run.blocks[0] = 5;
+    assert_int_equal(
+        kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:300"),
+        STATUS_OK);
+    assert_int_equal(kernel_run(&run, &outcome), STATUS_OK);
+    assert_int_equal(outcome.finding.kind, SIMT_OUT_OF_BOUNDS);
+    kernel_outcome_release(&outcome);
+}
+
+static void what_does_not_fit_the_kernel_is_refused(void **state)
+{
+    static const struct {
+        const char *kernel, *arguments, *says;
+    } rows[] = {
+        { "halved", "f32[2],f32[2],i32:2", "no kernel halved; it has doubled" },
+        { NULL, "f32[2],f32[2]", "takes 3 arguments, not 2" },
+        { NULL, "f32[2],f32[2],i64:2", "argument 3 of doubled has 4 bytes, and i64 has 8" },
+        { NULL, "f32[2],i32:2,i32:2", "argument 2 of doubled has 8 bytes" },
+        { NULL, "f32[2],f32[512*1M],i32:2", "the limit" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kernel_argument arguments[3];
+        struct kernel_run run = { .ptx = doubled,
+                                  .ptx_bytes = strlen(doubled),
+                                  .name = "doubled.ptx",
+                                  .kernel = rows[i].kernel,
+                                  .blocks = { 1, 1, 1 },
+                                  .threads = { 32, 1, 1 },
+                                  .arguments = arguments };
+        struct kernel_outcome outcome;
+        assert_int_equal(kernel_arguments_parse(arguments, &run.argument_count, rows[i].arguments),
+                         STATUS_OK);
+        assert_int_equal(kernel_run(&run, &outcome), STATUS_BAD_USAGE);
+        if (strstr(status_last()->text, rows[i].says) == NULL)
+            fail_msg("'%s' does not say '%s'", status_last()->text, rows[i].says);
+        kernel_outcome_release(&outcome);
+    }
+}
+
+/* By hand, from the table of the programming guide. */
+static void resident_warps_are_those_that_fit(void **state)
+{
+    static const struct {
+        int number, threads, registers, shared, warps;
+        enum residency_limit limit;
+    } rows[] = {
+        { 80, 256, 32, 0, 64, RESIDENCY_WARPS },
+        { 80, 256, 40, 0, 48, RESIDENCY_REGISTERS },      /* 1280 a warp: 12 in each part */
+        { 80, 32, 32, 0, 32, RESIDENCY_BLOCKS },          /* 32 blocks of a warp */
+        { 80, 256, 32, 48 * 1024, 24, RESIDENCY_SHARED }, /* 49 KiB a block, of 164: 3 */
+        { 90, 256, 32, 48 * 1024, 32, RESIDENCY_SHARED }, /* of 228: 4 */
+        { 90, 1024, 33, 0, 32, RESIDENCY_REGISTERS },     /* 12 warps in a part, 48: one block */
+        { 100, 128, 255, 0, 8, RESIDENCY_REGISTERS },     /* 8192 a warp */
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct residency residency;
+        assert_int_equal(residency_of(&residency, &architectures[architecture_find(rows[i].number)],
+                                      1, rows[i].threads, rows[i].registers, rows[i].shared),
+                         STATUS_OK);
+        assert_int_equal(residency.warps, rows[i].warps);
+        assert_int_equal(residency.limit, rows[i].limit);
+    }
+}
+
+static void a_grid_takes_waves(void **state)
+{
+    struct residency residency;
+    (void)state;
+
+    assert_int_equal(architecture_find(70), -1);
+    assert_int_equal(residency_of(&residency, &architectures[ARCH_90], 8 * 132 + 4, 256, 32, 0),
+                     STATUS_OK);
+    assert_int_equal(residency.wave, 8 * 132);
+    assert_int_equal(residency.waves, 2);
+    assert_int_equal(residency.last, 4);
+    assert_true(residency_filled(&residency) < 0.51);
+    assert_int_equal(residency_of(&residency, &architectures[ARCH_80], 1, 32, 32, 164 * 1024),
+                     STATUS_BAD_USAGE);
+    assert_int_equal(residency_of(&residency, &architectures[ARCH_80], 1, 1024, 255, 0),
+                     STATUS_BAD_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_are_read),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(arrays_are_filled),
+        cmocka_unit_test(a_kernel_runs_alone),
+        cmocka_unit_test(what_does_not_fit_the_kernel_is_refused),
+        cmocka_unit_test(resident_warps_are_those_that_fit),
+        cmocka_unit_test(a_grid_takes_waves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
