@@ -67,7 +67,7 @@ static void print_finding(const struct page *page, const struct rule *rule)
     lesson_point(page, "Fix", rule->advice);
     lesson_point(page, "Cost", rule->cost);
     lesson_point(page, "Threshold", rule->threshold);
-    if (rule_costs_time(rule))
+    if (!rule->costs_no_time)
         print_severity(page);
     print_shown_by(page, best, rule->id);
     if (best == NULL)

@@ -242,7 +242,7 @@ bool checklist_asks(const struct checklist_question *question, const struct rule
     if (any_names(rule->id))
         return names(question, rule->id);
     if (rule->bottleneck == BOTTLENECK_NONE ||
-        (bottleneck_computes(rule->bottleneck) && !rule_costs_time(rule)))
+        (bottleneck_computes(rule->bottleneck) && rule->costs_no_time))
         return false;
     for (size_t i = 0; i < ARRAY_SIZE(question->bottlenecks); i++)
         if (question->bottlenecks[i] == rule->bottleneck)

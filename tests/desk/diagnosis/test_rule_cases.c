@@ -16,7 +16,7 @@ static void check(const char *id, const struct made_loop *loop, bool wanted)
     found_list(&found, text, sizeof text);
     if ((finding != NULL) != wanted)
         fail_msg("%s is %s; found:%s", id, wanted ? "missing" : "there", text);
-    if (wanted && (finding->lost_ns_per_step > 0) != rule_costs_time(rule_find(id)))
+    if (wanted && (finding->lost_ns_per_step > 0) == rule_find(id)->costs_no_time)
         fail_msg("%s costs %g ns, but its row says \"%s\"", id, finding->lost_ns_per_step,
                  rule_find(id)->cost);
     found_forget(&found);

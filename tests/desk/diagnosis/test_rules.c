@@ -49,20 +49,43 @@ static void no_row_lacks_what_the_others_have(void **state)
     }
 }
 
-static void some_findings_cost_no_time(void **state)
+static bool begins(const char *text, const char *with)
 {
-    static const struct {
-        const char *id;
-        bool costs;
-    } cases[] = { { "host_sync", true },
-                  { "straggler", true },
-                  { "memory_growth", false },
-                  { "device_bound", false },
-                  { "unread_device", false } };
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What the engine does goes by members; what users read says the same. */
+static void texts_agree_with_what_a_rule_does(void **state)
+{
+    const struct rule *rule;
     (void)state;
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        assert_int_equal(rule_costs_time(rule_find(cases[i].id)), cases[i].costs);
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        bool says_none = begins(rule->cost, "no time") || begins(rule->cost, "none") ||
+                         begins(rule->cost, "unknown");
+        if (says_none != rule->costs_no_time)
+            fail_msg("%s costs \"%s\"", rule->id, rule->cost);
+        if (rule->shortens_work && rule->costs_no_time)
+            fail_msg("%s costs no time, though its advice makes work shorter", rule->id);
+    }
+    assert_false(rule_find("host_sync")->costs_no_time);
+    assert_true(rule_find("memory_growth")->costs_no_time);
+}
+
+/* A copy of a few bytes less, or none, is less work of the device. */
+static void copies_and_saving_are_work_of_the_device(void **state)
+{
+    static const enum finding_site sites[] = { SITE_COPIES, SITE_PAGEABLE_COPIES,
+                                               SITE_DEVICE_COPIES, SITE_SAVING };
+    const struct rule *rule;
+    (void)state;
+
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        bool copies = false;
+        for (size_t j = 0; j < ARRAY_SIZE(sites); j++) copies = copies || rule->site == sites[j];
+        if (rule->shortens_work != copies)
+            fail_msg("%s: shortens_work", rule->id);
+    }
 }
 
 int main(void)
@@ -70,7 +93,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rule_has_an_id_of_its_own),
         cmocka_unit_test(no_row_lacks_what_the_others_have),
-        cmocka_unit_test(some_findings_cost_no_time),
+        cmocka_unit_test(texts_agree_with_what_a_rule_does),
+        cmocka_unit_test(copies_and_saving_are_work_of_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

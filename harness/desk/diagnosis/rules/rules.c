@@ -40,16 +40,6 @@ int rule_count(void)
     return count;
 }
 
-bool rule_costs_time(const struct rule *rule)
-{
-    static const char *const none[] = { "no time", "none", "unknown" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(none); i++)
-        if (strncmp(rule->cost, none[i], strlen(none[i])) == 0)
-            return false;
-    return true;
-}
-
 /* --- Facts --- */
 
 /* A call without work and work without a call may be one pair whose numbers differ, so only the
@@ -242,14 +232,6 @@ static double replayed_ns(const struct finding *finding, const struct facts *fac
     return facts_saved_ns(&left, rule_find(finding->id));
 }
 
-/* Whether the change leaves the device's work as long as it is, so that at most the idle time is
- * lost. A turn that is replayed may have more of that than the window, whose ends are left out. */
-static bool leaves_work(const struct rule *rule)
-{
-    return rule->site != SITE_COPIES && rule->site != SITE_PAGEABLE_COPIES &&
-           rule->site != SITE_DEVICE_COPIES && rule->site != SITE_SAVING;
-}
-
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     const struct rule *rule = rule_find(finding->id);
@@ -269,7 +251,9 @@ bool finding_replays(struct finding *finding, const struct facts *facts, double 
     }
     finding->is_replayed = true;
     if (finding_costs(finding, facts, fmin(saved_ns, facts->step_ns - finding->least_step_ns))) {
-        if (leaves_work(rule))
+        /* Without less work at most the idle time is lost. A replayed iteration may have more of
+         * that than the window, whose ends are left out. */
+        if (!rule->shortens_work)
             finding->lost_ns_per_step =
                 fmin(finding->lost_ns_per_step, fmax(0, facts->step_ns - facts->busy_ns));
         return true;

@@ -105,6 +105,7 @@ struct rule {
     const char *advice;    /* how to save it */
     const char *cost;      /* how it is computed and bounded, or that it is no time */
     const char *threshold; /* and its source */
+    bool costs_no_time; /* or nobody knows how much; else its share of a step sets the severity */
 
     enum bottleneck bottleneck; /* of the run; NONE: the finding says nothing of it */
 
@@ -113,7 +114,8 @@ struct rule {
     bool (*judge)(struct finding *finding, const struct facts *facts);
 
     enum finding_site site;
-    bool asks_ranks; /* it looks at other ranks of the run */
+    bool shortens_work; /* its advice makes the device's work shorter, not only the idle time */
+    bool asks_ranks;    /* it looks at other ranks of the run */
 
     /* The change of its advice, as a replay makes it, whose gain is the predicted gain: what it
      * alters in the trace's graph, with the facts as its context, or else the device time per step
@@ -126,10 +128,6 @@ struct rule {
 int rule_count(void);
 const struct rule *rule_at(int number);       /* from 0 on; NULL: there are fewer */
 const struct rule *rule_find(const char *id); /* NULL: none has it */
-
-/* True if the cost is a time, whose share of a step sets the severity. Otherwise the text of the
- * cost begins with "no time", "none" or "unknown". */
-bool rule_costs_time(const struct rule *rule);
 
 /* Whether a replay can make the change of its advice. */
 bool rule_is_replayed(const struct rule *rule);

@@ -335,6 +335,7 @@ const struct rule rules_of_copies[] = {
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_host_round_trip,
         .site = SITE_COPIES,
+        .shortens_work = true,
     },
     {
         .id = "pageable_copy",
@@ -349,6 +350,7 @@ const struct rule rules_of_copies[] = {
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_pageable_copy,
         .site = SITE_PAGEABLE_COPIES,
+        .shortens_work = true,
         .alter = copy_pinned,
     },
     {
@@ -362,6 +364,7 @@ const struct rule rules_of_copies[] = {
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_small_copies,
         .site = SITE_COPIES,
+        .shortens_work = true,
         .alter = copy_at_once,
     },
     {
@@ -377,6 +380,7 @@ const struct rule rules_of_copies[] = {
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_device_copies,
         .site = SITE_DEVICE_COPIES,
+        .shortens_work = true,
         .alter = copy_nothing,
     },
     {
@@ -393,6 +397,7 @@ const struct rule rules_of_copies[] = {
         .bottleneck = BOTTLENECK_COPIES,
         .judge = judge_exposed_copy,
         .site = SITE_COPIES,
+        .shortens_work = true,
         .alter = copy_ahead,
     },
     { .id = NULL },

@@ -488,6 +488,7 @@ const struct rule rules_of_host[] = {
         .bottleneck = BOTTLENECK_HOST_WORK,
         .judge = judge_save_pause,
         .site = SITE_SAVING,
+        .shortens_work = true,
         .alter = save_in_background,
     },
     {
@@ -501,6 +502,7 @@ const struct rule rules_of_host[] = {
         .advice = "look outside the program: other programs, clocks and limits of power and heat "
                   "(chokepoint doctor)",
         .cost = "none: it is for information",
+        .costs_no_time = true,
         .threshold = "step times should vary by less than 10%",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_uneven_steps,

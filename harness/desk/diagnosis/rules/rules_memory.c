@@ -338,6 +338,7 @@ const struct rule rules_of_memory[] = {
         .advice = "find what is kept alive: a loss with its graph, a list of outputs; detach it, "
                   "or keep numbers",
         .cost = "no time; critical if memory lasts for at most 1000 more steps, else major",
+        .costs_no_time = true,
         .threshold = "in a steady state a step ends with as much memory as it began with",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_memory_growth,
@@ -353,6 +354,7 @@ const struct rule rules_of_memory[] = {
         .advice = "recompute them in backward (torch.utils.checkpoint), use a 16-bit type, or "
                   "lower the batch",
         .cost = "no time; critical from 98% of the memory on, else major",
+        .costs_no_time = true,
         .threshold = "torch_tb_profiler: peak over 90% of the device's memory",
         .bottleneck = BOTTLENECK_ALLOCATION,
         .judge = judge_activation_memory,
@@ -380,6 +382,7 @@ const struct rule rules_of_memory[] = {
         .advice = "use few allocation sizes, round them, or use expandable segments",
         .cost = "no time; a tenth of the device's memory must be reserved but unused, and from a "
                 "quarter on it is major",
+        .costs_no_time = true,
         .threshold = "reserved over allocated: 1.2, and a tenth of the device",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_fragmentation,
@@ -394,6 +397,7 @@ const struct rule rules_of_memory[] = {
         .advice = "raise the batch, and the learning rate with it, until kernels are long enough "
                   "or memory is used; with checkpointing, keep more activations",
         .cost = "none: it is for information",
+        .costs_no_time = true,
         .threshold = "peak below 50% of the device's memory: a larger batch fits",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_memory_headroom,

@@ -104,6 +104,7 @@ const struct rule rules_of_operators[] = {
         .advice = "look at the longest operators: their threads, their type, what could be fused; "
                   "or use a device",
         .cost = "none: it is for information",
+        .costs_no_time = true,
         .threshold = "as for a device: 70% of a step or more",
         .bottleneck = BOTTLENECK_HOST,
         .judge = judge_host_computes,
@@ -119,6 +120,7 @@ const struct rule rules_of_operators[] = {
             "before the loop moves to a GPU, keep what it sums or compares in tensors, and read "
             "it every few steps",
         .cost = "none: it is for information",
+        .costs_no_time = true,
         .threshold = "two per step: one may be the loss, to log it",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_values_read,

@@ -553,6 +553,7 @@ const struct rule rules_of_ranks[] = {
         .advice = "give each rank a part of it: ZeroRedundancyOptimizer, or FSDP (fully_shard)",
         .cost = "no time; a tenth of the device's memory or more must come free if each rank "
                 "keeps a part",
+        .costs_no_time = true,
         .threshold = "a tenth of the device's memory, and a quarter is bad",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_replicated_state,
@@ -567,6 +568,7 @@ const struct rule rules_of_ranks[] = {
         .advice = "move layers or batches to the idle devices, or use one process per device "
                   "(DistributedDataParallel instead of DataParallel), or fewer devices",
         .cost = "none: it is for information, as the trace does not tell what could move",
+        .costs_no_time = true,
         .threshold = "half of the busiest device's time; means of 80% of it are even enough",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_uneven_devices,

@@ -215,6 +215,7 @@ const struct rule rules_of_trace[] = {
         .advice = "use the profiler of the device's vendor (XProf for TPUs), or record with "
                   "PyTorch's on a GPU",
         .cost = "unknown",
+        .costs_no_time = true,
         .threshold = "without device work there is nothing to judge",
         .bottleneck = BOTTLENECK_UNSUPPORTED,
         .judge = judge_unread_device,
@@ -228,6 +229,7 @@ const struct rule rules_of_trace[] = {
         .advice = "call profiler.step() after each step, and run at least wait + warmup + active "
                   "steps of the schedule before the profiler stops",
         .cost = "unknown: nothing was recorded",
+        .costs_no_time = true,
         .threshold = "one event is a recording",
         .bottleneck = BOTTLENECK_UNCLEAR,
         .judge = judge_empty_recording,
@@ -241,6 +243,7 @@ const struct rule rules_of_trace[] = {
         .advice = "nothing, if the program uses no GPU; else record the device as well "
                   "(ProfilerActivity.CUDA), and check that CUPTI is found",
         .cost = "unknown: without device work there is no idle time",
+        .costs_no_time = true,
         .threshold = "without device work there is nothing to judge",
         .bottleneck = BOTTLENECK_UNCLEAR,
         .judge = judge_no_device_activity,
@@ -253,6 +256,7 @@ const struct rule rules_of_trace[] = {
         .meaning = "what the trace does not show, no rule can judge",
         .advice = "record at least 3 whole steps, with the calls of the host",
         .cost = "none: it is for information",
+        .costs_no_time = true,
         .threshold = "the least that the rules need",
         .bottleneck = BOTTLENECK_NONE,
         .judge = judge_insufficient_data,
