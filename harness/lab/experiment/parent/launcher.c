@@ -1,16 +1,17 @@
+/* The launcher's own words tell whose it is, and so which options it takes. */
 #include "harness/lab/experiment/parent/launcher.h"
 
 #include "harness/base/programs/find_program.h"
+#include "harness/base/programs/side_program.h"
 #include "harness/device/many_ranks.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+static const double VERSION_SECONDS = 30;
 
 /* The words that `mpirun --version` prints, and the options that let any number of ranks share this
  * machine's cores, which they divide themselves. Intel's needs none. Reading another process's
@@ -33,42 +34,21 @@ static const struct family {
     { "", NULL, { NULL }, NULL },
 };
 
-/* Reads what a program prints until it ends. No shell sees its path. */
-static void read_output(char *text, size_t size, const char *path, const char *argument)
-{
-    char *const arguments[] = { (char *)path, (char *)argument, NULL };
-    size_t length = 0;
-    int ends[2];
-    ssize_t got;
-    pid_t child;
-
-    text[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return;
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        execv(path, arguments);
-        _exit(127);
-    }
-    close(ends[1]);
-    while (child > 0 && length < size - 1 &&
-           ((got = read(ends[0], text + length, size - 1 - length)) > 0 ||
-            (got < 0 && errno == EINTR)))
-        length += got > 0 ? (size_t)got : 0;
-    text[length] = '\0';
-    close(ends[0]);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
-}
-
+/* One that does not answer is of the last family. */
 static const struct family *family_of(const char *path)
 {
-    char text[4096];
+    const char *const arguments[] = { path, "--version", NULL };
+    const struct side_program_options limits = { .seconds = VERSION_SECONDS };
+    struct side_program program = { .text = NULL };
     const struct family *family = families;
+    const char *text;
 
-    read_output(text, sizeof text, path, "--version");
-    while (strstr(text, family->says) == NULL) family++;
+    if (side_program_start(&program, path, arguments, &limits) == STATUS_OK)
+        side_programs_wait(&program, 1, NULL);
+    text = program.text != NULL ? program.text : "";
+    while (strstr(text, family->says) == NULL && strstr(program.said, family->says) == NULL)
+        family++;
+    side_program_release(&program);
     return family;
 }
 
