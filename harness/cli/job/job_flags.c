@@ -1,3 +1,4 @@
+/* The flags that commands which train share, as the structs of the lab that they ask for. */
 #include "harness/cli/job/job_flags.h"
 
 #include "harness/base/words/notice.h"
@@ -51,6 +52,14 @@ struct protocol flags_protocol(const struct flags *flags)
         protocol.shortest_seconds = 0;
     }
     return protocol;
+}
+
+void flags_knob_name(char name[FLAGS_KNOB_NAME], const char *knob)
+{
+    snprintf(name, FLAGS_KNOB_NAME, "%s", knob);
+    for (char *letter = name; *letter != '\0'; letter++)
+        if (*letter == '_')
+            *letter = '-';
 }
 
 /* One folder has many names, and results are compared by what they name. */

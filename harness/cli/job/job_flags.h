@@ -18,6 +18,10 @@ enum status flags_check_ranks(const struct flags *flags, const struct scenario *
 /* The protocol that these flags ask for; it borrows their texts. */
 struct protocol flags_protocol(const struct flags *flags);
 
+/* The flag of a knob: '-' for '_'. */
+enum { FLAGS_KNOB_NAME = 40 };
+void flags_knob_name(char name[FLAGS_KNOB_NAME], const char *knob);
+
 /* Two rows have values of their own kind. */
 option_take flags_take_data, flags_take_seed;
 #define FLAG_DEVICE(what)                                                                          \

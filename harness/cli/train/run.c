@@ -84,21 +84,17 @@ static int roof_tries(const struct run *run)
     return run->flags.quick ? ROOF_TRIES_QUICK : ROOF_TRIES;
 }
 
-/* The limits for a variant's precision, unless they are known already. A run goes on without
- * them. */
-static void measure_ceilings_of(struct run *run, int peak)
-{
-    if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
-        measured_roofs_if_possible(&run->roofs, peak, &run->device, roof_tries(run),
-                                   interrupt_flag());
-}
-
-/* Once for all scenarios, on a device that does nothing else. */
+/* The limits for each precision, once for all scenarios, on a device that does nothing else. A run
+ * goes on without them. */
 static void measure_ceilings(struct run *run)
 {
     for (int i = 0; i < CHOICE_MAX; i++)
-        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i]; v++)
-            measure_ceilings_of(run, peak_of(run, scenarios[i], (enum variant)v));
+        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i]; v++) {
+            int peak = peak_of(run, scenarios[i], (enum variant)v);
+            if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
+                measured_roofs_if_possible(&run->roofs, peak, &run->device, roof_tries(run),
+                                           interrupt_flag());
+        }
 }
 
 /* A step that was faster than the peak shows that the peak is too low: it is measured again, and
@@ -117,16 +113,6 @@ static void raise_ceilings(struct run *run, struct scenario_result *result)
     }
 }
 
-static void set_ceilings(struct protocol *protocol, const struct run *run,
-                         const struct scenario *scenario)
-{
-    for (int v = 0; v < VARIANT_COUNT; v++) {
-        int peak = peak_of(run, scenario, (enum variant)v);
-        protocol->ceilings[v] =
-            peak < ROOF_PEAKS ? roofs_ceilings(&run->roofs, peak) : (struct ceilings){ 0, 0 };
-    }
-}
-
 static enum status run_scenario(struct run *run, const struct scenario *scenario,
                                 const struct protocol *protocol, struct progress *progress)
 {
@@ -135,8 +121,8 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
 
     progress_update(progress, scenario, NULL);
     if (!experiment_skips(result, scenario, protocol, &run->device))
-        status =
-            experiment_run(result, scenario, protocol, progress_update, progress, interrupt_flag());
+        status = experiment_run(result, "/proc/self/exe", scenario, protocol, progress_update,
+                                progress, interrupt_flag());
     if (status != STATUS_OK)
         scenario_result_release(result);
     TRY_OUT(status);
@@ -189,16 +175,23 @@ static enum status interrupted(const struct run *run, int wanted)
          interrupt_name());
 }
 
-/* Scenario `i` takes this over from the run that this one is to be like. */
-static void take_like(struct protocol *protocol, const struct run *run, int i)
+/* The protocol of scenario `i`, with what it takes over from the run that this one is to be
+ * like. */
+static struct protocol protocol_of(const struct protocol *common, const struct run *run, int i)
 {
-    double seconds = run->like.window_seconds[i];
+    struct protocol protocol = *common;
 
-    protocol->jpeg_pixels = run->like.jpeg_pixels[i];
-    if (!(seconds > 0))
-        return;
-    protocol->window_seconds = seconds;
-    protocol->shortest_seconds = 0;
+    protocol.jpeg_pixels = run->like.jpeg_pixels[i];
+    if (run->like.window_seconds[i] > 0) {
+        protocol.window_seconds = run->like.window_seconds[i];
+        protocol.shortest_seconds = 0;
+    }
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        int peak = peak_of(run, scenarios[i], (enum variant)v);
+        protocol.ceilings[v] =
+            peak < ROOF_PEAKS ? roofs_ceilings(&run->roofs, peak) : (struct ceilings){ 0, 0 };
+    }
+    return protocol;
 }
 
 static enum status run_scenarios(struct run *run)
@@ -212,9 +205,7 @@ static enum status run_scenarios(struct run *run)
     for (int i = 0; i < CHOICE_MAX; i++) {
         if (!run->choice.chosen[i])
             continue;
-        struct protocol protocol = common;
-        take_like(&protocol, run, i);
-        set_ceilings(&protocol, run, scenarios[i]);
+        struct protocol protocol = protocol_of(&common, run, i);
         if (!interrupt_signal())
             TRY_OUT(run_scenario(run, scenarios[i], &protocol, &progress));
         if (interrupt_signal())
@@ -228,17 +219,12 @@ out:
     return status;
 }
 
-static int count_verdict(const struct run *run, enum verdict verdict)
+static bool are_all_skipped(const struct run *run)
 {
     int count = 0;
 
-    for (int i = 0; i < run->count; i++) count += run->results[i].verdict == verdict;
-    return count;
-}
-
-static bool are_all_skipped(const struct run *run)
-{
-    return run->count > 0 && count_verdict(run, VERDICT_SKIPPED) == run->count;
+    for (int i = 0; i < run->count; i++) count += run->results[i].verdict == VERDICT_SKIPPED;
+    return run->count > 0 && count == run->count;
 }
 
 static bool has_traces(const struct run *run)
@@ -287,16 +273,10 @@ out:
     return status;
 }
 
-/* A trace that was wanted could not be written. */
-static bool lacks_trace(const struct scenario_result *result)
-{
-    return result->tracing[VARIANT_BEFORE].reason[0] != '\0' ||
-           result->tracing[VARIANT_AFTER].reason[0] != '\0';
-}
-
-/* A run fails when a bottleneck was neither shown nor known to be impossible here, and when all
- * were skipped: then nothing was tested. In A/A, where nothing is to be shown, it also fails by a
- * false alarm. Strictly, all must have shown what they are about. */
+/* A run fails when a bottleneck was neither shown nor known to be impossible here, when a trace
+ * that was wanted could not be written, and when all were skipped: then nothing was tested. In A/A,
+ * where nothing is to be shown, it also fails by a false alarm. Strictly, all must have shown what
+ * they are about. */
 static bool is_well(const struct run *run)
 {
     const bool lenient = !run->flags.strict;
@@ -308,7 +288,9 @@ static bool is_well(const struct run *run)
     };
 
     for (int i = 0; i < run->count; i++)
-        if (!well[run->results[i].verdict] || lacks_trace(&run->results[i]))
+        if (!well[run->results[i].verdict] ||
+            run->results[i].tracing[VARIANT_BEFORE].reason[0] != '\0' ||
+            run->results[i].tracing[VARIANT_AFTER].reason[0] != '\0')
             return false;
     return run_lessons_are_well(&run->lessons) && (!are_all_skipped(run) || run->lessons.count > 0);
 }
@@ -418,7 +400,7 @@ static enum status run_run(void *context, int *exit_code)
                : measure_scenarios(run, exit_code);
 }
 
-static void release(void *context)
+static void release_run(void *context)
 {
     struct run *run = context;
 
@@ -488,5 +470,5 @@ const struct command command_run = {
     .options = options,
     .context_size = sizeof(struct run),
     .run = run_run,
-    .release = release,
+    .release = release_run,
 };

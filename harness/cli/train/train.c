@@ -25,7 +25,6 @@
 
 enum {
     KNOBS_MAX = 96,
-    FLAG_NAME = 40,
     FOLDER = sizeof((struct saving_config *)NULL)->folder,
     ROUNDS = 3,
     LOSS_LINES = 10,
@@ -61,7 +60,7 @@ static enum status take_data(void *member, const struct option_row *row, const c
     return STATUS_OK;
 }
 
-static enum status take_folder(void *member, const struct option_row *row, const char *value)
+static enum status take_state_folder(void *member, const struct option_row *row, const char *value)
 {
     if (value[0] == '\0' || strlen(value) >= FOLDER)
         FAIL(STATUS_BAD_USAGE, "--%s=%.60s: give the path of a folder, of at most %d bytes",
@@ -89,7 +88,7 @@ static enum status take_knob(void *member, const struct option_row *row, const c
 }
 
 #define AT(member) .offset = offsetof(struct train, member)
-static const struct option_row own[] = {
+static const struct option_row own_options[] = {
     FLAG_DEVICE("where to train"),
     FLAG_DEVICE_MEMORY,
     { "steps", "N", "steps to time after the warm-up; about 3 s if not given", 1, value_count,
@@ -115,11 +114,11 @@ static const struct option_row own[] = {
     { "save", "DIR",
       "save the training state in DIR: at the end, after Ctrl-C too, and after every --save-every "
       "steps; the last one saved is whole even if the program is killed",
-      1, take_folder, AT(config.saving.folder) },
+      1, take_state_folder, AT(config.saving.folder) },
     { "resume", "DIR",
       "go on from the state that was saved in DIR, bit for bit as if the training had not stopped; "
       "settings that change results must be the same",
-      1, take_folder, AT(config.saving.resume) },
+      1, take_state_folder, AT(config.saving.resume) },
     { "data", "images|sequences|auto|DIR",
       "what it trains on: generated, or the JPEG files in DIR, a sub-folder per class", 2,
       take_data, AT(config) },
@@ -130,20 +129,17 @@ static const struct option_row own[] = {
 };
 
 /* A row per knob, then its own. Not a constant: the knobs have a table already. */
-static struct option_row options[KNOBS_MAX + ARRAY_SIZE(own)];
+static struct option_row options[KNOBS_MAX + ARRAY_SIZE(own_options)];
 
-/* A knob's flag has '-' for '_'. */
-static void make_options(void)
+static void prepare_train(void *context)
 {
-    static char names[KNOBS_MAX][FLAG_NAME];
+    static char names[KNOBS_MAX][FLAGS_KNOB_NAME];
+    struct train *train = context;
     int count, at = 0;
     const struct knob *knobs = knobs_list(&count);
 
     for (int i = 0; i < count && i < KNOBS_MAX; i++) {
-        snprintf(names[i], FLAG_NAME, "%s", knobs[i].name);
-        for (char *letter = names[i]; *letter != '\0'; letter++)
-            if (*letter == '_')
-                *letter = '-';
+        flags_knob_name(names[i], knobs[i].name);
         if (strcmp(names[i], "data") != 0)
             options[at++] = (struct option_row){
                 .name = names[i],
@@ -154,7 +150,8 @@ static void make_options(void)
                 AT(config),
             };
     }
-    memcpy(&options[at], own, sizeof own);
+    memcpy(&options[at], own_options, sizeof own_options);
+    knobs_defaults(&train->config);
 }
 
 /* --- One configuration --- */
@@ -312,14 +309,6 @@ out:
     return status;
 }
 
-static void prepare(void *context)
-{
-    struct train *train = context;
-
-    make_options();
-    knobs_defaults(&train->config);
-}
-
 static bool is_saved(const struct train *train)
 {
     return train->config.saving.folder[0] != '\0' || train->config.saving.resume[0] != '\0';
@@ -356,15 +345,6 @@ static enum status check_ranks(const struct train *train)
 out:
     device_close(device);
     return status;
-}
-
-static enum status enter_ranks(const struct train *train)
-{
-    if (train->config.ranks.count > 1 && !ranks_are_started())
-        TRY(check_ranks(train));
-    TRY(rank_job_enter(train->config.ranks.count, STDOUT_FILENO));
-
-    return STATUS_OK;
 }
 
 /* Options that exclude each other. */
@@ -409,7 +389,9 @@ static enum status run_train(void *context, int *exit_code)
         return train_ladder(&train->flags, &train->config,
                             train->budget_seconds > 0 ? train->budget_seconds : LADDER_SECONDS,
                             train->thorough);
-    TRY(enter_ranks(train));
+    if (train->config.ranks.count > 1 && !ranks_are_started())
+        TRY(check_ranks(train));
+    TRY(rank_job_enter(train->config.ranks.count, STDOUT_FILENO));
     TRY_OUT(flags_open_device(&device, &train->flags));
     TRY_OUT(train->sweep.knobs > 0 ? train_sweep(train, device, &page)
                                    : train_one(train, &device, &page));
@@ -419,7 +401,7 @@ out:
     return status;
 }
 
-static void release(void *context)
+static void release_train(void *context)
 {
     struct train *train = context;
 
@@ -447,7 +429,7 @@ const struct command command_train = {
             "  chokepoint train --steps=10000 --save=mine --resume=mine    goes on from there",
     .options = options,
     .context_size = sizeof(struct train),
-    .prepare = prepare,
+    .prepare = prepare_train,
     .run = run_train,
-    .release = release,
+    .release = release_train,
 };

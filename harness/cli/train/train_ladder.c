@@ -1,3 +1,4 @@
+/* Rungs are printed as they come; the document only at the end. */
 #include "harness/cli/train/train_ladder.h"
 
 #include "harness/base/clock.h"
@@ -236,7 +237,7 @@ static enum status print_json(const struct ladder *ladder, const char *from, con
 
 /* --- The climb --- */
 
-static void report(void *context, const struct rung *rung)
+static void report_rung(void *context, const struct rung *rung)
 {
     struct printer *printer = context;
 
@@ -274,16 +275,13 @@ static void write_command(char command[COMMAND], const struct flags *flags,
     if (flags->device_memory > 0)
         text_append(command, COMMAND, " --device-memory=%lld", (long long)flags->device_memory);
     for (int i = 0; i < count; i++) {
-        char value[64], usual[64], name[40];
+        char value[64], usual[64], name[FLAGS_KNOB_NAME];
         bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';
         if (knob_get(config, knobs[i].name, value, sizeof value) != STATUS_OK ||
             knob_get(&defaults, knobs[i].name, usual, sizeof usual) != STATUS_OK ||
             (strcmp(value, usual) == 0 && !is_folder))
             continue;
-        snprintf(name, sizeof name, "%s", knobs[i].name);
-        for (char *letter = name; *letter != '\0'; letter++)
-            if (*letter == '_')
-                *letter = '-';
+        flags_knob_name(name, knobs[i].name);
         wrap_quote(word, sizeof word, is_folder ? config->data.folder : value);
         text_append(command, COMMAND, " --%s=%s", name, word);
     }
@@ -321,12 +319,12 @@ static enum status print_result(const struct printer *printer, const struct flag
     return STATUS_OK;
 }
 
+/* More extra pairs would make a fix that does nothing cost 2.5 times the time of one that helps. */
 static struct protocol protocol_of(const struct flags *flags, const struct training_config *config)
 {
     struct protocol protocol = protocol_default(true);
 
-    protocol.extra =
-        EXTRA; /* or a fix that does nothing would cost 2.5 times the time of one that helps */
+    protocol.extra = EXTRA;
     protocol.device = flags->device;
     protocol.device_memory = flags->device_memory;
     protocol.data = config->data.folder[0] != '\0' ? config->data.folder : NULL;
@@ -365,13 +363,14 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     TRY_OUT(knobs_print(&resolved, from, sizeof from));
     children.protocol = protocol_of(flags, config);
     children.progress = show_progress;
-    children.progress_context = children.report_context = &printer;
-    children.report = report;
+    children.progress_context = &printer;
     TRY_OUT(ladder_children_open(&children));
     if (!printer.is_json)
         print_start(&printer.page, ladder, from, all_wrong);
     interrupt_catch();
     probe = ladder_children_probe(&children);
+    probe.report = report_rung;
+    probe.report_context = &printer;
     outcome = ladder_climb(ladder, &probe);
     error = *status_last();
     progress_clear(&printer.progress);

@@ -150,8 +150,8 @@ static enum status measure(struct corpus_measured *measured, const struct corpus
     protocol.extra = protocol.extra < most ? protocol.extra : most;
     protocol.aa = item->cause_count == 0;
     TRY_OUT(ask(&own, item, index));
-    TRY_OUT(experiment_run_program(&result, order->program, &own.scenario, &protocol, show, &stage,
-                                   order->stop));
+    TRY_OUT(experiment_run(&result, order->program, &own.scenario, &protocol, show, &stage,
+                           order->stop));
     take(measured, item, index, &result);
 
 out:

@@ -1,3 +1,6 @@
+/* The settings climb: the trace names findings, the first of which has a fix is a scenario's; the
+ * fix is measured as a change of its own, and kept if it helps. All that takes time is asked of the
+ * probe, so that tests climb without training. */
 #include "harness/lab/search/ladder.h"
 
 #include "harness/base/words/text.h"
@@ -187,7 +190,7 @@ static bool is_wrong(const struct ladder *ladder, const struct rung *rung)
            strcmp(before, rung->before) == 0;
 }
 
-/* Whether a fix that was tried last in this rung may be tried with the settings as they are now. */
+/* Whether the settings have changed since rung `tried`, so that its fix may be tried again. */
 static bool is_open(const struct ladder *ladder, int tried)
 {
     return tried <= ladder->kept;
@@ -272,11 +275,6 @@ static int choose_found(const struct ladder *ladder, const struct findings *find
     return -1;
 }
 
-static void join(char *list, size_t size, const char *word)
-{
-    text_join(list, size, ",", "%s", word);
-}
-
 /* Adds the fix of scenario `index`, if the device takes it together with those that `config` has
  * already. */
 static void add_unseen(const struct ladder *ladder, int index, struct training_config *config,
@@ -296,9 +294,9 @@ static void add_unseen(const struct ladder *ladder, int index, struct training_c
         strlen(block->after) + strlen(one.after) + 1 >= sizeof block->after)
         return;
     *config = changed;
-    join(block->knob, sizeof block->knob, one.knob);
-    join(block->before, sizeof block->before, one.before);
-    join(block->after, sizeof block->after, one.after);
+    text_join(block->knob, sizeof block->knob, ",", "%s", one.knob);
+    text_join(block->before, sizeof block->before, ",", "%s", one.before);
+    text_join(block->after, sizeof block->after, ",", "%s", one.after);
     block->changes++;
 }
 
@@ -386,17 +384,6 @@ static void take_result(struct ladder *ladder, struct rung *rung,
         ladder->first_samples_per_second = resolved.model.batch * 1e6 / result->step_time.before;
 }
 
-static void note_tried(struct ladder *ladder, const struct rung *rung, int scenario)
-{
-    if (scenario == LADDER_BLOCK) {
-        ladder->tried_unseen = true;
-        return;
-    }
-    *(rung->needed_by != NULL ? &ladder->tried_for_another[scenario] : &ladder->tried[scenario]) =
-        ladder->count;
-    ladder->is_worse[scenario] = rung->end == RUNG_TAKEN_BACK && rung->effect.high < 1;
-}
-
 static enum status measure_rung(struct ladder *ladder, const struct ladder_probe *probe,
                                 struct rung *rung, int scenario)
 {
@@ -414,14 +401,20 @@ static enum status measure_rung(struct ladder *ladder, const struct ladder_probe
     take_result(ladder, rung, &result);
     rung->seconds = probe->seconds(probe->context) - begin;
     ladder->rungs[ladder->count++] = *rung;
-    note_tried(ladder, rung, scenario);
+    if (scenario == LADDER_BLOCK) {
+        ladder->tried_unseen = true;
+    } else {
+        (rung->needed_by != NULL ? ladder->tried_for_another : ladder->tried)[scenario] =
+            ladder->count;
+        ladder->is_worse[scenario] = rung->end == RUNG_TAKEN_BACK && rung->effect.high < 1;
+    }
     if (rung->end == RUNG_KEPT) {
         TRY_OUT(rung->fix != NULL ? knob_set(&ladder->config, rung->knob, rung->fix->after)
                                   : scenario_set_each(&ladder->config, rung->knob, rung->after));
         ladder->kept = ladder->count;
     }
     if (probe->report != NULL)
-        probe->report(probe->context, rung);
+        probe->report(probe->report_context, rung);
 
 out:
     scenario_result_release(&result);
@@ -429,14 +422,6 @@ out:
 }
 
 /* --- Climbing --- */
-
-static void list_left(struct ladder *ladder, const struct findings *findings)
-{
-    ladder->left[0] = '\0';
-    for (int64_t i = 0; i < findings->count; i++)
-        if (is_worth_a_rung(&findings->items[i]))
-            text_join(ladder->left, sizeof ladder->left, ", ", "%s", findings->items[i].id);
-}
 
 static enum status diagnose(struct ladder *ladder, const struct ladder_probe *probe,
                             struct findings *findings)
@@ -499,7 +484,7 @@ enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe
     ladder->end = LADDER_STOPPED;
     ladder->first_samples_per_second = ladder->samples_per_second = NAN;
     while (kept) {
-        double begin = probe->seconds(probe->context), traced;
+        double begin = probe->seconds(probe->context);
         if (!has_time(ladder, probe, longest)) {
             ladder->end = LADDER_OUT_OF_TIME;
             break;
@@ -508,9 +493,11 @@ enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe
         findings_release(&findings);
         findings = (struct findings){ .count = 0 };
         TRY_OUT(diagnose(ladder, probe, &findings));
-        traced = probe->seconds(probe->context) - begin;
-        longest = fmax(longest, traced);
-        list_left(ladder, &findings);
+        longest = fmax(longest, probe->seconds(probe->context) - begin);
+        ladder->left[0] = '\0';
+        for (int64_t i = 0; i < findings.count; i++)
+            if (is_worth_a_rung(&findings.items[i]))
+                text_join(ladder->left, sizeof ladder->left, ", ", "%s", findings.items[i].id);
         TRY_OUT(try_fixes(ladder, probe, &findings, &longest, &kept));
         if (ladder->end == LADDER_OUT_OF_TIME)
             break;

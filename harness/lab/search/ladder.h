@@ -97,9 +97,10 @@ struct ladder_probe {
      * `seconds`. The caller releases the result. */
     enum status (*compare)(void *context, const struct scenario *rung, bool is_block,
                            double seconds, struct scenario_result *result);
-    double (*seconds)(void *context);                       /* since the start */
-    void (*report)(void *context, const struct rung *rung); /* after each; may be NULL */
+    double (*seconds)(void *context); /* since the start */
     void *context;
+    void (*report)(void *context, const struct rung *rung); /* after each; may be NULL */
+    void *report_context;
 };
 
 /* Sets the knobs of `config` to all that is wrong: the value before of each scenario whose finding

@@ -1,3 +1,5 @@
+/* A diagnosis traces the settings as they are, as the variant before of a scenario that changes
+ * nothing; a rung is a scenario whose change is the fix. */
 #include "harness/lab/search/ladder_children.h"
 
 #include "harness/base/clock.h"
@@ -27,14 +29,6 @@ enum status ladder_children_open(struct ladder_children *children)
     return STATUS_OK;
 }
 
-static void remove_trace(const struct ladder_children *children, const char *file)
-{
-    char path[PATH_MAX + 128];
-
-    snprintf(path, sizeof path, "%s/%s", children->folder.path, file);
-    unlink(path);
-}
-
 static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
                             double *step_time_us)
 {
@@ -42,6 +36,7 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
     struct ladder_children *children = context;
     struct scenario_result *result;
     struct variant_diagnosis *made;
+    char trace[PATH_MAX + 128];
 
     TRY_OUT(rows_make(&result, 1));
     result->scenario = now;
@@ -54,7 +49,9 @@ static enum status diagnose(void *context, const struct scenario *now, struct fi
         FAIL_OUT(STATUS_INTERNAL, "the settings could not be traced: %s",
                  result->tracing[VARIANT_BEFORE].reason);
     variant_diagnosis_make(result);
-    remove_trace(children, result->tracing[VARIANT_BEFORE].file);
+    snprintf(trace, sizeof trace, "%s/%s", children->folder.path,
+             result->tracing[VARIANT_BEFORE].file);
+    unlink(trace);
     if (!made->made)
         FAIL_OUT(STATUS_INTERNAL, "the trace could not be judged: %s", made->reason);
     *findings = made->findings;
@@ -81,8 +78,8 @@ static enum status compare(void *context, const struct scenario *rung, bool is_b
     }
     protocol.timeout_seconds =
         fmin(fmax(SECONDS_MOST, children->budget_seconds / 4), fmax(left, SECONDS_LEAST));
-    return experiment_run_program(result, children->program, rung, &protocol, children->progress,
-                                  children->progress_context, children->stop);
+    return experiment_run(result, children->program, rung, &protocol, children->progress,
+                          children->progress_context, children->stop);
 }
 
 static double seconds(void *context)
@@ -92,17 +89,9 @@ static double seconds(void *context)
     return (double)(clock_ns() - children->begin_ns) * 1e-9;
 }
 
-static void report(void *context, const struct rung *rung)
-{
-    const struct ladder_children *children = context;
-
-    if (children->report != NULL)
-        children->report(children->report_context, rung);
-}
-
 struct ladder_probe ladder_children_probe(struct ladder_children *children)
 {
-    return (struct ladder_probe){ diagnose, compare, seconds, report, children };
+    return (struct ladder_probe){ diagnose, compare, seconds, children, NULL, NULL };
 }
 
 void ladder_children_close(struct ladder_children *children)

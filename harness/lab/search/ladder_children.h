@@ -14,8 +14,6 @@ struct ladder_children {
     const volatile sig_atomic_t *stop;
     experiment_progress *progress; /* NULL: none */
     void *progress_context;
-    void (*report)(void *context, const struct rung *rung); /* after each rung; NULL: none */
-    void *report_context;
 
     int64_t begin_ns;
     struct scratch_folder folder; /* of the traces; removed when closed */
@@ -24,7 +22,8 @@ struct ladder_children {
 /* Begins the time, and makes a folder for traces in TMPDIR. IO, BAD_USAGE. */
 enum status ladder_children_open(struct ladder_children *children);
 
-/* Returns INTERRUPTED once *stop is not 0; INTERNAL where a trace could not be made. */
+/* Without a report. Its calls return INTERRUPTED once *stop is not 0; INTERNAL where a trace could
+ * not be made. */
 struct ladder_probe ladder_children_probe(struct ladder_children *children);
 
 /* All zeros are allowed. */

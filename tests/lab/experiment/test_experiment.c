@@ -119,7 +119,7 @@ static enum status run(struct scenario_result *result, const struct protocol *ho
 {
     close(play);
     memset(seen, 0, sizeof *seen);
-    return experiment_run_program(result, program, &scenario, how, progress, seen, &seen->stop);
+    return experiment_run(result, program, &scenario, how, progress, seen, &seen->stop);
 }
 
 static void a_whole_child_gives_a_verdict(void **state)
@@ -310,9 +310,8 @@ static void an_interruption_is_an_error_of_the_run(void **state)
     play_scenario();
     play_pairs(2);
     close(play);
-    assert_int_equal(
-        experiment_run_program(&result, program, &scenario, &how, progress, &seen, &seen.stop),
-        STATUS_INTERRUPTED);
+    assert_int_equal(experiment_run(&result, program, &scenario, &how, progress, &seen, &seen.stop),
+                     STATUS_INTERRUPTED);
     assert_int_equal(result.pairs, 0);
     scenario_result_release(&result);
 }
@@ -323,12 +322,11 @@ static void what_cannot_be_started_is_an_error_of_the_run(void **state)
     struct protocol how = protocol();
     (void)state;
 
-    assert_int_equal(
-        experiment_run_program(&result, "/no/such/program", &scenario, &how, NULL, NULL, NULL),
-        STATUS_IO);
+    assert_int_equal(experiment_run(&result, "/no/such/program", &scenario, &how, NULL, NULL, NULL),
+                     STATUS_IO);
     scenario_result_release(&result);
     how.repetitions = 0;
-    assert_int_equal(experiment_run_program(&result, program, &scenario, &how, NULL, NULL, NULL),
+    assert_int_equal(experiment_run(&result, program, &scenario, &how, NULL, NULL, NULL),
                      STATUS_BAD_USAGE);
     scenario_result_release(&result);
 }

@@ -54,9 +54,8 @@ static void the_time_of_the_experiment_ends_them(void **state)
     protocol.device = "cpu";
     protocol.timeout_seconds = TIMEOUT_SECONDS;
     assert_non_null(scenario);
-    assert_int_equal(
-        experiment_run_program(&result, PROGRAM, scenario, &protocol, stop_ranks, NULL, NULL),
-        STATUS_OK);
+    assert_int_equal(experiment_run(&result, PROGRAM, scenario, &protocol, stop_ranks, NULL, NULL),
+                     STATUS_OK);
     assert_int_not_equal(ranks[1], 0);
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_non_null(strstr(result.reason, "took too long and was ended"));

@@ -124,7 +124,7 @@ static struct ladder *climb(struct machine *machine, const char *settings, doubl
                             enum status expected)
 {
     struct ladder *ladder = calloc(1, sizeof *ladder);
-    const struct ladder_probe probe = { diagnose, compare, seconds, NULL, machine };
+    const struct ladder_probe probe = { diagnose, compare, seconds, machine, NULL, NULL };
 
     assert_non_null(ladder);
     ladder->device = device();

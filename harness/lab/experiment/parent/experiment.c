@@ -1,3 +1,5 @@
+/* Records are taken as they come. Only when the child has ended is it known which pairs are whole,
+ * and from these the verdict is given. */
 #include "harness/lab/experiment/parent/experiment.h"
 
 #include "harness/base/clock.h"
@@ -291,10 +293,10 @@ bool experiment_skips(struct scenario_result *result, const struct scenario *sce
     return true;
 }
 
-enum status experiment_run_program(struct scenario_result *result, const char *program,
-                                   const struct scenario *scenario, const struct protocol *protocol,
-                                   experiment_progress *progress, void *context,
-                                   const volatile sig_atomic_t *stop)
+enum status experiment_run(struct scenario_result *result, const char *program,
+                           const struct scenario *scenario, const struct protocol *protocol,
+                           experiment_progress *progress, void *context,
+                           const volatile sig_atomic_t *stop)
 {
     struct collector collector = { .result = result, .progress = progress, .context = context };
     struct arguments arguments;
@@ -337,12 +339,4 @@ out:
     if (status != STATUS_OK)
         snprintf(result->reason, sizeof result->reason, "%s", status_last()->text);
     return status;
-}
-
-enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
-                           const struct protocol *protocol, experiment_progress *progress,
-                           void *context, const volatile sig_atomic_t *stop)
-{
-    return experiment_run_program(result, "/proc/self/exe", scenario, protocol, progress, context,
-                                  stop);
 }

@@ -19,22 +19,18 @@ struct experiment_state {
 typedef void experiment_progress(void *context, const struct scenario *scenario,
                                  const struct experiment_state *state);
 
-/* Runs one scenario in a child process. A child that fails, crashes or hangs is not an error: it
- * gives VERDICT_FAILED with its last words. INTERRUPTED when *stop becomes nonzero: the child is
- * ended, and what it sent is lost. Release the result in every case. `stop` may be NULL. */
-enum status experiment_run(struct scenario_result *result, const struct scenario *scenario,
-                           const struct protocol *protocol, experiment_progress *progress,
-                           void *context, const volatile sig_atomic_t *stop);
+/* Runs one scenario in a child process of `program`, most often this one, "/proc/self/exe". A child
+ * that fails, crashes or hangs is not an error: it gives VERDICT_FAILED with its last words.
+ * INTERRUPTED when *stop becomes nonzero: the child is ended, and what it sent is lost. Release the
+ * result in every case. `stop` may be NULL. */
+enum status experiment_run(struct scenario_result *result, const char *program,
+                           const struct scenario *scenario, const struct protocol *protocol,
+                           experiment_progress *progress, void *context,
+                           const volatile sig_atomic_t *stop);
 
 /* Where `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a
  * skipped result that says so, without starting anything, and true. */
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device);
-
-/* experiment_run() with `program` as the child instead of this program. */
-enum status experiment_run_program(struct scenario_result *result, const char *program,
-                                   const struct scenario *scenario, const struct protocol *protocol,
-                                   experiment_progress *progress, void *context,
-                                   const volatile sig_atomic_t *stop);
 
 #endif
