@@ -1,3 +1,4 @@
+/* Names are those of the lists of scenarios and of kernels; what is near a name is suggested. */
 #include "harness/cli/job/choose.h"
 
 #include "scenarios/gpu_kernels/kernel_lessons.h"

@@ -1,3 +1,5 @@
+/* The launcher takes the place of this process, so that signals and the exit code go through it as
+ * through one command. */
 #include "harness/cli/job/rank_job.h"
 
 #include "harness/base/rows.h"

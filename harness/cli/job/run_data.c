@@ -1,3 +1,4 @@
+/* The settings before the fix say which images a scenario takes; those after take the same. */
 #include "harness/cli/job/run_data.h"
 
 #include "harness/base/words/text.h"
@@ -6,8 +7,9 @@
 #include "harness/lab/experiment/parent/progress.h"
 
 /* The batch must come from the images that are left for training. */
-static enum status check_count(const struct training_config *config,
-                               const struct scenario *scenario, const struct own_images *images)
+static enum status check_image_count(const struct training_config *config,
+                                     const struct scenario *scenario,
+                                     const struct own_images *images)
 {
     enum status status = STATUS_OK;
     struct dataset *dataset = NULL;
@@ -28,45 +30,39 @@ out:
     return status;
 }
 
-static void note_without(struct run_data *data, const struct scenario *scenario)
-{
-    text_join(data->without, sizeof data->without, ", ", "%s", scenario->name);
-    data->without_count++;
-}
-
 /* `pixels`: side of the files; 0: as the settings have it. */
 static enum status check_scenario(struct run_data *data, const struct scenario *scenario,
                                   int pixels, const struct protocol *protocol,
                                   const struct device_properties *device)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct training_config config;
     char path[PATH_MAX];
 
     if (!where_holds(scenario->needs, device))
-        goto out;
+        return STATUS_OK;
     status = protocol_config(protocol, scenario, VARIANT_BEFORE, device, &config);
     if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED)
         return STATUS_OK; /* The scenario will be skipped, and say so itself. */
-    TRY_OUT(status);
+    TRY(status);
     if (config.data.kind != DATA_IMAGES) {
-        note_without(data, scenario);
-        goto out;
+        text_join(data->without, sizeof data->without, ", ", "%s", scenario->name);
+        data->without_count++;
+        return STATUS_OK;
     }
     if (pixels > 0)
         config.data.jpeg_pixels = pixels;
     if (protocol->data == NULL) {
-        TRY_OUT(generated_images_try(config.data.jpeg_pixels, config.data.uneven));
-        goto out;
+        TRY(generated_images_try(config.data.jpeg_pixels, config.data.uneven));
+        return STATUS_OK;
     }
     status = own_images_get(path, protocol->data, config.data.jpeg_pixels, &data->images);
     if (status != STATUS_OK)
         status_context("--data=%.60s", protocol->data);
-    TRY_OUT(status);
-    TRY_OUT(check_count(&config, scenario, &data->images));
+    TRY(status);
+    TRY(check_image_count(&config, scenario, &data->images));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status run_data_check(struct run_data *data, const struct choice *choice,

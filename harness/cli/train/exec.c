@@ -100,7 +100,7 @@ static enum status enter_ranks(struct exec *exec, const struct scenario *scenari
     return STATUS_OK;
 }
 
-static void prepare(void *context)
+static void prepare_exec(void *context)
 {
     struct exec *exec = context;
 
@@ -186,6 +186,6 @@ const struct command command_exec = {
             "and its phases.",
     .options = options,
     .context_size = sizeof(struct exec),
-    .prepare = prepare,
+    .prepare = prepare_exec,
     .run = run_exec,
 };

@@ -1,3 +1,4 @@
+/* Kernels are counted for the architecture of --arch, or of the GPU, or for one that is assumed. */
 #include "harness/cli/train/run_lessons.h"
 
 #include "harness/base/rows.h"
@@ -23,22 +24,13 @@ enum status run_lessons_check(struct choice *choice, const struct flags *flags)
     return STATUS_OK;
 }
 
-/* --arch, or the GPU's architecture, or one that is assumed. */
-static int arch_of(const struct run_lessons *lessons, const struct device_properties *device)
-{
-    int own = architecture_find(device->compute_capability);
-
-    if (lessons->arch > 0)
-        return lessons->arch - 1;
-    return own >= 0 ? own : ARCH_ASSUMED;
-}
-
 enum status run_lessons_measure(struct run_lessons *lessons, const struct choice *choice,
                                 const struct device_properties *properties,
                                 struct result_file *file)
 {
     enum status status = STATUS_OK;
-    int arch = arch_of(lessons, properties);
+    int gpu = architecture_find(properties->compute_capability);
+    int arch = lessons->arch > 0 ? lessons->arch - 1 : gpu >= 0 ? gpu : ARCH_ASSUMED;
     struct device *device = NULL;
     char name[16];
 

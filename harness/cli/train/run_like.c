@@ -1,3 +1,5 @@
+/* What the earlier run says of itself stands in its document: settings and protocol of each
+ * scenario. A flag that was given must not contradict it. */
 #include "harness/cli/train/run_like.h"
 
 #include "harness/desk/compare/file/workload.h"
@@ -28,31 +30,22 @@ static bool was_measured(const cJSON *entry)
            strcmp(verdict, verdict_name(VERDICT_FAILED)) != 0;
 }
 
-/* Pairs of kernels that this version has. */
-static enum status choose_lessons(const struct like *like, struct choice *choice)
-{
-    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(like->result.root, "chokepoint"), *entry;
-
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(ours, "kernels"))
-    {
-        if (kernel_lesson_find(json_text_of(entry, "name")) != NULL)
-            TRY(choice_add(choice, json_text_of(entry, "name")));
-    }
-
-    return STATUS_OK;
-}
-
-/* Those that the file measured, where the command line names none. */
+/* Those that the file measured, and pairs of kernels that this version has, if the command line
+ * names none. */
 static enum status choose_all(const struct like *like, struct choice *choice)
 {
-    const cJSON *entry;
+    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(like->result.root, "chokepoint"), *entry;
 
     cJSON_ArrayForEach(entry, benchmark_scenarios(like->result.root))
     {
         if (was_measured(entry))
             TRY(choice_add(choice, json_text_of(entry, "name")));
     }
-    TRY(choose_lessons(like, choice));
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(ours, "kernels"))
+    {
+        if (kernel_lesson_find(json_text_of(entry, "name")) != NULL)
+            TRY(choice_add(choice, json_text_of(entry, "name")));
+    }
     if (choice_count(choice) + choice_lessons(choice) == 0)
         FAIL(STATUS_BAD_INPUT,
              "it has no scenario that was measured: give a result of chokepoint run");

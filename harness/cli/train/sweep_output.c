@@ -5,6 +5,7 @@
 #include "harness/base/words/text.h"
 #include "harness/bench/device_context.h"
 #include "harness/cli/train/train_output.h"
+#include "harness/lab/result/result_rows.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/machine_context.h"
 #include "harness/text/page_rows.h"
@@ -277,18 +278,6 @@ enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
 
 /* --- JSON --- */
 
-static enum metric metric_of(int counter)
-{
-    enum metric metric = (enum metric)(METRIC_FIRST + counter);
-
-    return metric < METRIC_STEP_TIME ? metric : (enum metric)(metric + 1);
-}
-
-static const char *counter_name(int counter)
-{
-    return metric_name(metric_of(counter));
-}
-
 static int64_t iterations_of(const void *rounds, int round)
 {
     return ((const struct measurement *)rounds)[round].steps;
@@ -302,7 +291,7 @@ static double value_of(const void *rounds, int column, int round)
         return one->metric[METRIC_STEP_TIME];
     if (column == BENCHMARK_CPU_TIME)
         return one->cpu_seconds * 1e6 / (double)one->steps;
-    return one->metric[metric_of(column)];
+    return one->metric[metric_of_counter(column)];
 }
 
 /* "train/workers:2/batch:8", as Google Benchmark names arguments. */
@@ -316,9 +305,9 @@ static void benchmark_rows_of(struct json *json, cJSON *benchmarks, const struct
         .time_unit = "us",
         .instance = index,
         .repetitions = row->count,
-        .counters = METRIC_COUNT - METRIC_FIRST - 1,
+        .counters = METRIC_COUNTERS,
         .result = row->rounds,
-        .counter = counter_name,
+        .counter = metric_counter_name,
         .iterations = iterations_of,
         .value = value_of,
     };

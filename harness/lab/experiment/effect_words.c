@@ -1,3 +1,5 @@
+/* An effect's factor is at least 1 if the metric went the way that is expected, up or down; the
+ * words are of the change itself, which is after / before. */
 #include "harness/lab/experiment/effect_words.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* All figures are medians over the pairs, with the intervals of such medians. What is promised is
+ * met or missed only if the whole interval says so; anything else is undecided. */
 #include "harness/lab/experiment/verdict.h"
 
 #include "harness/base/figures/statistics.h"
@@ -224,8 +226,9 @@ static void judge_sameness(struct expectation_result *result, const struct serie
     }
 }
 
-static enum status judge(struct expectation_result *result, const struct expectation *expectation,
-                         const struct scenario_result *all)
+static enum status judge_expectation(struct expectation_result *result,
+                                     const struct expectation *expectation,
+                                     const struct scenario_result *all)
 {
     enum status status = STATUS_OK;
     struct series series = { 0 };
@@ -407,7 +410,7 @@ enum status verdict_give(struct scenario_result *result)
     TRY(measure_step_time(result));
     result->expectation_count = 0;
     for (int i = 0; i < promised && !expectation_is_end(&scenario->expect[i]); i++) {
-        TRY(judge(&result->expectations[i], &scenario->expect[i], result));
+        TRY(judge_expectation(&result->expectations[i], &scenario->expect[i], result));
         result->expectation_count++;
     }
     compare_losses(result);

@@ -1,3 +1,5 @@
+/* The document grows in memory and is written as a whole after each addition, in place of the file
+ * before. */
 #include "harness/lab/result/result_file.h"
 
 #include "harness/base/rows.h"
@@ -22,13 +24,16 @@ struct result_file {
     int families;
 };
 
-static enum status save(struct result_file *file)
+/* `try`: writes the document elsewhere, and only to learn that it can be written. */
+static enum status save(struct result_file *file, bool try)
 {
     enum status status = STATUS_OK;
     char *text = NULL;
 
     TRY_OUT(result_file_text(file, &text));
-    TRY_OUT(atomic_file_write(file->path, text, strlen(text)));
+    TRY_OUT((try ? atomic_file_try : atomic_file_write)(file->path, text, strlen(text)));
+    if (try)
+        goto out;
     file->written = cJSON_GetArraySize(file->scenarios) + cJSON_GetArraySize(file->kernels);
     result_folder_replaced(&file->folder);
 
@@ -37,16 +42,16 @@ out:
     return status;
 }
 
-static enum status try_to_save(const struct result_file *file)
+/* Older results stay until there is a row. */
+static enum status save_added(struct result_file *file, const char *name)
 {
-    enum status status = STATUS_OK;
-    char *text = NULL;
+    enum status status;
 
-    TRY_OUT(result_file_text(file, &text));
-    TRY_OUT(atomic_file_try(file->path, text, strlen(text)));
-
-out:
-    free(text);
+    if (file->folder.date[0] != '\0' && cJSON_GetArraySize(file->benchmarks) == 0)
+        return STATUS_OK;
+    status = save(file, false);
+    if (status != STATUS_OK)
+        status_context("the result file, with %s added", name);
     return status;
 }
 
@@ -74,7 +79,7 @@ enum status result_file_open(struct result_file **file, const char *folder, bool
     json_integer(&opened->json, ours, "schema", RESULT_SCHEMA);
     opened->scenarios = json_array(&opened->json, ours, "scenarios");
     opened->kernels = json_array(&opened->json, ours, "kernels");
-    TRY_OUT(try_to_save(opened));
+    TRY_OUT(save(opened, true));
     *file = opened;
 
 out:
@@ -97,33 +102,17 @@ void result_file_close(struct result_file *file)
 
 enum status result_file_add(struct result_file *file, const struct scenario_result *result)
 {
-    enum status status = STATUS_OK;
-
     if (result_has_rows(result))
         result_rows_add(&file->json, file->benchmarks, result, file->families++);
     result_scenario_add(&file->json, file->scenarios, result);
-    if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
-        TRY_OUT(save(file));
-
-out:
-    if (status != STATUS_OK)
-        status_context("the result file, with %s added", result->scenario->name);
-    return status;
+    return save_added(file, result->scenario->name);
 }
 
 enum status result_file_add_lesson(struct result_file *file, const struct lesson_result *result)
 {
-    enum status status = STATUS_OK;
-
     lesson_rows_json(&file->json, file->benchmarks, result, file->families++);
     lesson_result_json(&file->json, file->kernels, result);
-    if (file->folder.date[0] == '\0' || cJSON_GetArraySize(file->benchmarks) > 0)
-        TRY_OUT(save(file));
-
-out:
-    if (status != STATUS_OK)
-        status_context("the result file, with %s added", result->lesson->name);
-    return status;
+    return save_added(file, result->lesson->name);
 }
 
 const struct result_folder *result_file_folder(const struct result_file *file)

@@ -1,3 +1,4 @@
+/* The lines of the page and the members of the document come from the same findings. */
 #include "harness/lab/result/result_findings.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,3 +1,4 @@
+/* An iteration is a training step. Its processor time is its share of the window's. */
 #include "harness/lab/result/result_rows.h"
 
 #include "harness/text/benchmark_rows.h"
@@ -5,17 +6,16 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The counters are the metrics, in their order, but for the step time, which is the real time. */
-static enum metric metric_of(int counter)
+enum metric metric_of_counter(int counter)
 {
     enum metric metric = (enum metric)(METRIC_FIRST + counter);
 
     return metric < METRIC_STEP_TIME ? metric : (enum metric)(metric + 1);
 }
 
-static const char *counter_name(int counter)
+const char *metric_counter_name(int counter)
 {
-    return metric_name(metric_of(counter));
+    return metric_name(metric_of_counter(counter));
 }
 
 static int64_t iterations_of(const void *repetitions, int repetition)
@@ -33,7 +33,7 @@ static double value_of(const void *repetitions, int column, int repetition)
         return one->metric[METRIC_STEP_TIME];
     if (column == BENCHMARK_CPU_TIME)
         return one->metric[METRIC_STEP_TIME] * (double)one->cpu_ns / (double)one->wall_ns;
-    return one->metric[metric_of(column)];
+    return one->metric[metric_of_counter(column)];
 }
 
 /* A window in which the device throttled is kept, and marked. */
@@ -73,9 +73,9 @@ void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario
             .family = family,
             .instance = variant,
             .repetitions = result->pairs,
-            .counters = METRIC_COUNT - METRIC_FIRST - 1,
+            .counters = METRIC_COUNTERS,
             .result = result->repetitions[variant],
-            .counter = counter_name,
+            .counter = metric_counter_name,
             .iterations = iterations_of,
             .value = value_of,
             .label = label_of,

@@ -16,4 +16,10 @@ bool result_has_rows(const struct scenario_result *result);
 void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario_result *result,
                      int family);
 
+/* The counters of such rows are the metrics, in their order, but for the step time, which is the
+ * real time. */
+enum { METRIC_COUNTERS = METRIC_COUNT - METRIC_FIRST - 1 };
+enum metric metric_of_counter(int counter);
+const char *metric_counter_name(int counter);
+
 #endif

@@ -1,3 +1,4 @@
+/* Each row is a metric's medians on both sides and its change, each as a short text. */
 #include "harness/lab/result/result_summary.h"
 
 #include "harness/base/words/text.h"

@@ -1,3 +1,4 @@
+/* Every member comes from the scenario's row, except the devices that can show it. */
 #include "harness/lab/result/scenario_json.h"
 
 #include "harness/lab/kernel/kernel_output.h"

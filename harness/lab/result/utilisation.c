@@ -1,3 +1,4 @@
+/* Each share is a rate that was measured, over the ceiling of the same device. */
 #include "harness/lab/result/utilisation.h"
 
 #include "harness/base/figures/quantity.h"

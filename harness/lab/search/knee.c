@@ -1,3 +1,4 @@
+/* Shares are formed within rounds; then medians and intervals of shares decide. */
 #include "harness/lab/search/knee.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static struct share share_of(const struct knee_value *value, const struct knee_v
     return share;
 }
 
-static void judge(struct knee *knee, const struct knee_value *values, int count)
+static void judge_knee(struct knee *knee, const struct knee_value *values, int count)
 {
     knee->is_clear = knee->rounds > 1 && knee->interval.low >= BOUND;
     knee->is_best = knee->enough == knee->best;
@@ -72,6 +73,6 @@ struct knee knee_find(const struct knee_value *values, int count)
         knee.rounds = share.rounds;
     }
     if (knee.enough >= 0)
-        judge(&knee, values, count);
+        judge_knee(&knee, values, count);
     return knee;
 }

@@ -1,3 +1,4 @@
+/* The loss is read, and the state saved, only between windows, where nothing is timed. */
 #include "harness/lab/search/measure.h"
 
 #include "harness/base/figures/statistics.h"
@@ -9,9 +10,11 @@
 
 /* `energy_j` is from before the first window until after the last one, with the losses that were
  * read between them. */
-static void finish(struct measurement *measurement, const struct training_window *all,
-                   double energy_j)
+static void take_figures(struct measurement *measurement, const struct training *training,
+                         const struct training_window *all, double energy_j)
 {
+    struct dataset_damage damage = training_damage(training);
+
     measurement->steps = all->steps;
     measurement->samples = all->samples;
     measurement->seconds = (double)all->wall_ns * 1e-9;
@@ -19,6 +22,11 @@ static void finish(struct measurement *measurement, const struct training_window
     measurement->energy_per_sample = energy_j / (double)all->samples;
     memcpy(measurement->metric, all->metric, sizeof measurement->metric);
     measurement->step_p50 = stats_median(all->step_ns, (int)all->step_count) / 1e3;
+    measurement->damaged_samples = training_damaged_samples(training);
+    measurement->damaged_files = damage.files;
+    if (damage.files > 0)
+        snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
+    measurement->steps_trained = training_steps_done(training);
 }
 
 /* Runs one more window, adds it to `all` and reports it. */
@@ -41,16 +49,6 @@ static enum status run_window(struct measurement *measurement, struct training_w
                         (double)wall_ns / (double)steps / 1e3, measurement->loss);
 
     return STATUS_OK;
-}
-
-static void take_damage(struct measurement *measurement, const struct training *training)
-{
-    struct dataset_damage damage = training_damage(training);
-
-    measurement->damaged_samples = training_damaged_samples(training);
-    measurement->damaged_files = damage.files;
-    if (damage.files > 0)
-        snprintf(measurement->first_damaged, sizeof measurement->first_damaged, "%s", damage.first);
 }
 
 /* Steps. Anything rarer makes neither the warm-up nor a run of a few seconds longer. */
@@ -130,11 +128,9 @@ enum status measure_training(struct measurement *measurement, struct device *dev
     if (all.steps == 0)
         FAIL_OUT(STATUS_INTERRUPTED, "stopped by %s before anything was measured%s",
                  interrupt_name(), saves ? "; the state is saved" : "");
-    finish(measurement, &all, energy_j);
     if (measure->evaluate && !measurement->interrupted)
         TRY_OUT(training_evaluate(training, &measurement->accuracy));
-    take_damage(measurement, training);
-    measurement->steps_trained = training_steps_done(training);
+    take_figures(measurement, training, &all, energy_j);
 
 out:
     training_close(training);

@@ -1,3 +1,4 @@
+/* Rows are a grid of the values on the axes, one axis or two. */
 #include "harness/lab/search/sweep.h"
 
 #include "harness/base/rows.h"
@@ -78,13 +79,6 @@ void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, cha
 
 /* --- Measuring --- */
 
-/* Errors that stop one row only: the others may still run. */
-static bool is_refusal(enum status status)
-{
-    return status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||
-           status == STATUS_DEVICE_OUT_OF_MEMORY;
-}
-
 /* `config` has the settings of all rows, and then those of this one. */
 static enum status set_row(struct training_config *config, const struct knob_sweep *sweep,
                            const struct sweep_row *row, const struct device_properties *device)
@@ -130,19 +124,13 @@ static enum status measure_row(struct knob_sweep *sweep, struct sweep_row *row,
     row->count += !row->rounds[row->count].interrupted;
 
 out:
-    if (is_refusal(status)) {
+    /* These stop one row only: the others may still run. */
+    if (status == STATUS_REFUSED || status == STATUS_UNSUPPORTED ||
+        status == STATUS_DEVICE_OUT_OF_MEMORY) {
         snprintf(row->refusal, sizeof row->refusal, "%s", status_last()->text);
         return STATUS_OK;
     }
     return status;
-}
-
-static enum status open_rows(struct knob_sweep *sweep)
-{
-    for (int i = 0; i < sweep->row_count; i++)
-        TRY(rows_make(&sweep->rows[i].rounds, sweep->rounds));
-
-    return STATUS_OK;
 }
 
 enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
@@ -154,7 +142,7 @@ enum status sweep_measure(struct knob_sweep *sweep, struct device *device,
 
     cpu_times_read(&first, "");
     sweep->rounds = rounds;
-    TRY_OUT(open_rows(sweep));
+    for (int i = 0; i < sweep->row_count; i++) TRY_OUT(rows_make(&sweep->rows[i].rounds, rounds));
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < sweep->row_count; i++) {
             struct sweep_row *row = &sweep->rows[(i + round) % sweep->row_count];

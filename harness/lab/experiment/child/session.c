@@ -1,3 +1,5 @@
+/* The settings are settled before anything is measured, so that both children, and both variants,
+ * train on the same images. */
 #include "harness/lab/experiment/child/session.h"
 
 #include "harness/lab/experiment/child/balance.h"
@@ -27,12 +29,6 @@ enum status session_open_device(const struct protocol *protocol, struct activity
 
 /* --- Settings --- */
 
-/* All micro-batches together. */
-static int samples_per_step(const struct training_config *config)
-{
-    return config->model.batch;
-}
-
 enum status session_settle(struct session *session, struct device *device)
 {
     struct training_config *before = &session->configs[VARIANT_BEFORE];
@@ -43,10 +39,10 @@ enum status session_settle(struct session *session, struct device *device)
     for (int v = 0; v < VARIANT_COUNT; v++)
         TRY(protocol_config(session->protocol, session->scenario, (enum variant)v,
                             device_properties(device), &session->configs[v]));
-    if (samples_per_step(before) != samples_per_step(after))
+    if (before->model.batch != after->model.batch) /* of all micro-batches together */
         FAIL(STATUS_INTERNAL,
              "%s: a step takes %d samples before and %d after; both must take the same",
-             session->scenario->name, samples_per_step(before), samples_per_step(after));
+             session->scenario->name, before->model.batch, after->model.batch);
     session->balance.jpeg_pixels = session->protocol->jpeg_pixels;
     if (session->balance.jpeg_pixels > 0)
         measured->data.jpeg_pixels = session->balance.jpeg_pixels;

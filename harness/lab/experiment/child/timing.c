@@ -1,3 +1,5 @@
+/* The child keeps what it measured, and gives verdicts on it, only to know whether it needs more
+ * pairs; all else goes to the parent as records. */
 #include "harness/lab/experiment/child/timing.h"
 
 #include "harness/base/figures/quantity.h"
@@ -151,14 +153,6 @@ out:
     return status;
 }
 
-/* Decides which variant opens each of `pairs` pairs: each opens half of them, in shuffled order, so
- * drift within a pair affects both equally. */
-static void order_of_pairs(uint32_t *first, int pairs, struct random *random)
-{
-    for (int i = 0; i < pairs; i++) first[i] = (uint32_t)i % VARIANT_COUNT;
-    random_shuffle(random, first, (uint32_t)pairs);
-}
-
 /* Both runs in turns, or, once the device turned out too small for that, one after the other. */
 static enum status run_windows(struct timing *timing, struct window_run *runs, int count,
                                int *failed)
@@ -213,16 +207,6 @@ out:
     return status;
 }
 
-/* The verdict that would be given if no more pairs came. It decides only whether more are measured:
- * the parent gives the verdict that counts, from the same pairs. */
-static enum status verdict_so_far(struct timing *timing, enum verdict *verdict)
-{
-    enum status status = verdict_give(&timing->so_far);
-
-    *verdict = timing->so_far.verdict;
-    return status;
-}
-
 static enum status open_so_far(struct timing *timing, int pairs)
 {
     const struct session *session = &timing->session;
@@ -241,28 +225,34 @@ static enum status open_so_far(struct timing *timing, int pairs)
 
 /* All pairs of the protocol, then EXTRA_PAIRS more at a time while the verdict so far is undecided,
  * of windows that are not shortened: there is more noise than the first pair showed. One variant
- * alone has no verdict, so nothing is added. */
+ * alone has no verdict, so nothing is added. The parent gives the verdict that counts, from the
+ * same pairs.
+ *
+ * In each group either variant opens half of the pairs, in shuffled order, so drift within a pair
+ * affects both equally. */
 static enum status run_pairs(struct timing *timing)
 {
     const struct protocol *protocol = timing->session.protocol;
     int most = protocol->repetitions + protocol->extra, group = protocol->repetitions, done = 0;
     struct random random = random_seed(protocol->seed, ORDER_STREAM);
-    enum verdict so_far = VERDICT_UNDECIDED;
+    struct scenario_result *so_far = &timing->so_far;
     uint32_t *first;
     enum status status = STATUS_OK;
 
     TRY_OUT(rows_make(&first, most));
     TRY_OUT(open_so_far(timing, most));
-    while (so_far == VERDICT_UNDECIDED && done < most) {
+    so_far->verdict = VERDICT_UNDECIDED;
+    while (so_far->verdict == VERDICT_UNDECIDED && done < most) {
         if (group > most - done)
             group = most - done;
-        order_of_pairs(first, group, &random);
+        for (int i = 0; i < group; i++) first[i] = (uint32_t)i % VARIANT_COUNT;
+        random_shuffle(&random, first, (uint32_t)group);
         for (int i = 0; i < group; i++, done++) TRY_OUT(run_pair(timing, first[i] != 0, done));
         if (timing->only != VARIANT_COUNT)
             break;
-        TRY_OUT(verdict_so_far(timing, &so_far));
+        TRY_OUT(verdict_give(so_far));
         group = EXTRA_PAIRS;
-        if (so_far == VERDICT_UNDECIDED && done < most)
+        if (so_far->verdict == VERDICT_UNDECIDED && done < most)
             TRY_OUT(plan_windows(timing, timing->longest));
     }
 

@@ -1,3 +1,5 @@
+/* A recorder cannot be put on an open device, so the device is opened anew to record, and the
+ * training with it. */
 #include "harness/lab/experiment/child/trace_run.h"
 
 #include "harness/base/facts/cpu_times.h"
@@ -21,9 +23,7 @@ struct pace {
     double us, launches;
 };
 
-/* --- How many steps --- */
-
-static void plan(struct trace_run *run, const struct pace *pace)
+static void plan_windows(struct trace_run *run, const struct pace *pace)
 {
     const struct trace_need need = {
         .step_us = pace->us,
@@ -35,17 +35,6 @@ static void plan(struct trace_run *run, const struct pace *pace)
 
     run->plan = trace_plan(&need);
 }
-
-/* The same with the step time that is known. */
-static void plan_as_measured(struct trace_run *run, double launches)
-{
-    const struct pace pace = { .us = run->step_time_us, .launches = launches };
-
-    plan(run, &pace);
-    for (int i = 0; i < run->plan.windows; i++) run->wait_us[i] = pace.us;
-}
-
-/* --- Windows --- */
 
 /* A window that was stopped has fewer steps than the plan, and says nothing. */
 static enum status time_window(const struct trace_run *run, struct training *training,
@@ -109,7 +98,7 @@ enum status trace_run_wait(struct trace_run *run, struct device *device)
     enum status status = STATUS_OK;
 
     TRY_OUT(open_run(run, device, &training, &pace));
-    plan(run, &pace);
+    plan_windows(run, &pace);
     for (int i = 0; i < run->plan.windows; i++) {
         TRY_OUT(time_window(run, training, run->plan.steps, &pace));
         run->wait_us[i] = pace.us;
@@ -181,20 +170,6 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
     return STATUS_OK;
 }
 
-/* Records the last window again while other programs disturbed it. */
-static enum status record_undisturbed(struct trace_run *run, struct training *training,
-                                      struct device *device)
-{
-    int windows = run->plan.windows;
-    double wait_us = stats_median(run->wait_us, windows);
-
-    for (int again = 0; again < TRACE_AGAIN_MOST; again++)
-        if (trace_window_is_disturbed(run->traced_us, windows, wait_us))
-            TRY(run_traced_window(run, training, device, &run->traced_us[windows - 1]));
-
-    return STATUS_OK;
-}
-
 /* If there are several windows, one more comes first and does not count: it touches the buffer's
  * memory for the first time. The last window is the active one, and is timed like the others. */
 enum status trace_run_record(struct trace_run *run)
@@ -210,13 +185,20 @@ enum status trace_run_record(struct trace_run *run)
     TRY_OUT(trace_open(&run->trace, 0));
     TRY_OUT(session_open_device(run->protocol, trace_sink(run->trace), &device));
     TRY_OUT(open_run(run, device, &training, &pace));
-    if (run->step_time_us > 0)
-        plan_as_measured(run, pace.launches);
+    if (run->step_time_us > 0) { /* nothing was waited for */
+        pace.us = run->step_time_us;
+        plan_windows(run, &pace);
+        for (int i = 0; i < run->plan.windows; i++) run->wait_us[i] = pace.us;
+    }
     if (run->plan.windows > 1)
         TRY_OUT(run_traced_window(run, training, device, &uncounted_us));
     for (int i = 0; i < run->plan.windows; i++)
         TRY_OUT(run_traced_window(run, training, device, &run->traced_us[i]));
-    TRY_OUT(record_undisturbed(run, training, device));
+    for (int again = 0; again < TRACE_AGAIN_MOST; again++)
+        if (trace_window_is_disturbed(run->traced_us, run->plan.windows,
+                                      stats_median(run->wait_us, run->plan.windows)))
+            TRY_OUT(
+                run_traced_window(run, training, device, &run->traced_us[run->plan.windows - 1]));
     TRY_OUT(training_log_status(training)); /* or the trace would lack what the settings ask for */
     TRY_OUT(write_trace(run, &first));
 

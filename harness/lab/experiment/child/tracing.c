@@ -1,3 +1,5 @@
+/* Two devices, one after the other: the first has no tracer and gives the step time that tracing is
+ * compared with; the second records. */
 #include "harness/lab/experiment/child/tracing.h"
 
 #include "harness/base/rows.h"
@@ -44,29 +46,24 @@ out:
     return status;
 }
 
-static enum status send(struct tracer *tracer)
-{
-    memset(&tracer->session.record, 0, sizeof tracer->session.record);
-    tracer->session.record.type = RECORD_TRACING;
-    tracer->session.record.tracing = tracer->run.tracing;
-    return session_send(&tracer->session);
-}
-
 static enum status run_tracer(struct tracer *tracer, bool *written)
 {
+    struct session *session = &tracer->session;
+    bool holds = false, unnamed = session->protocol->unnamed;
     char name[128];
-    bool holds = false;
 
-    snprintf(name, sizeof name, "%s%s%s", tracer->session.scenario->name,
-             tracer->session.protocol->unnamed ? "" : ".",
-             tracer->session.protocol->unnamed ? "" : variant_name(tracer->order->variant));
+    snprintf(name, sizeof name, "%s%s%s", session->scenario->name, unnamed ? "" : ".",
+             unnamed ? "" : variant_name(tracer->order->variant));
     tracer->run.name = name;
     TRY(run_wait(tracer, &holds));
     if (!holds)
         return STATUS_OK;
     TRY(trace_run_record(&tracer->run));
     *written = true;
-    TRY(send(tracer));
+    memset(&session->record, 0, sizeof session->record);
+    session->record.type = RECORD_TRACING;
+    session->record.tracing = tracer->run.tracing;
+    TRY(session_send(session));
 
     return STATUS_OK;
 }

@@ -1,3 +1,4 @@
+/* A number's text lies beside the word that it becomes, so words need no memory of their own. */
 #include "harness/lab/experiment/parent/arguments.h"
 
 #include "harness/lab/experiment/parent/process.h"
@@ -6,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct arguments *arguments, const char *word)
+static void add_word(struct arguments *arguments, const char *word)
 {
     arguments->list[arguments->count++] = word;
 }
 
 static void add_option(struct arguments *arguments, const char *option, const char *value)
 {
-    add(arguments, option);
-    add(arguments, value);
+    add_word(arguments, option);
+    add_word(arguments, value);
 }
 
 static void add_number(struct arguments *arguments, const char *option, double value)
@@ -57,7 +58,7 @@ static void add_protocol(struct arguments *arguments, const struct protocol *pro
 #define ADD_NUMBER(name, option) add_number(arguments, option, protocol->name);
 #define ADD_FLAG(name, option)                                                                     \
     if (protocol->name)                                                                            \
-        add(arguments, option);
+        add_word(arguments, option);
     PROTOCOL_FIELDS(ADD_TEXT, ADD_INTEGER, ADD_NUMBER, ADD_FLAG)
 #undef ADD_TEXT
 #undef ADD_INTEGER

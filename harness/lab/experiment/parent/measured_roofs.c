@@ -1,3 +1,5 @@
+/* The child is `bench --ceilings`: its memory is gone with it, and a driver that crashes takes only
+ * it along. */
 #include "harness/lab/experiment/parent/measured_roofs.h"
 
 #include "harness/base/facts/control_groups.h"
@@ -13,7 +15,7 @@
 /* A try takes a second, and many times that on a machine with many other programs. */
 static const double SECONDS_MOST = 60;
 
-static enum status take(struct roofs *roofs, int peak, const struct side_program *child)
+static enum status take_figures(struct roofs *roofs, int peak, const struct side_program *child)
 {
     enum status status = STATUS_OK;
     cJSON *root = cJSON_Parse(child->text);
@@ -64,7 +66,7 @@ static enum status measure_once(struct roofs *roofs, int peak,
         FAIL_OUT(child.timed_out ? STATUS_TIMEOUT : STATUS_CHILD, "%s; %.300s", why,
                  child.said[0] != '\0' ? child.said : "it said nothing");
     }
-    TRY_OUT(take(roofs, peak, &child));
+    TRY_OUT(take_figures(roofs, peak, &child));
 
 out:
     side_program_release(&child);

@@ -1,3 +1,6 @@
+/* A child is the first of a process group of its own, so that all it started ends with it. Its two
+ * pipes are read without waiting, so that nothing it does keeps this process from its time limit:
+ * records are cut into lines, and of what it prints the end is kept. */
 #include "harness/lab/experiment/parent/process.h"
 
 #include "harness/base/clock.h"
@@ -225,11 +228,6 @@ struct environment {
     char set[3][PATH_MAX + 64];
 };
 
-static bool is_of(const char *variable, const char *other)
-{
-    return strncmp(variable, other, (size_t)(strchr(other, '=') - other) + 1) == 0;
-}
-
 /* A child that starts others keeps what they share in memory, and its other files, in folders that
  * are removed: Open MPI leaves both behind if it is killed. */
 static void environment_make(struct environment *to, const struct running *running)
@@ -248,7 +246,10 @@ static void environment_make(struct environment *to, const struct running *runni
     to->list = calloc(count + 4, sizeof *to->list);
     for (size_t i = 0; i < count && to->list != NULL; i++) {
         bool replaced = false;
-        for (int j = 0; j < sets; j++) replaced = replaced || is_of(environ[i], to->set[j]);
+        for (int j = 0; j < sets; j++) {
+            size_t name = strcspn(to->set[j], "=") + 1;
+            replaced = replaced || strncmp(environ[i], to->set[j], name) == 0;
+        }
         if (!replaced)
             to->list[kept++] = environ[i];
     }
@@ -296,7 +297,7 @@ out:
     return status;
 }
 
-static enum status start(struct running *running)
+static enum status start_child(struct running *running)
 {
     enum status status = STATUS_OK;
     const char *program = running->child->program;
@@ -366,11 +367,6 @@ static int finish(struct running *running)
     return how;
 }
 
-static bool wanted_to_stop(const struct process *child)
-{
-    return child->stop != NULL && *child->stop != 0;
-}
-
 /* Handles what comes until the child ends, by itself or because its time is up. */
 static enum status attend(struct running *running, struct process_report *report)
 {
@@ -382,7 +378,7 @@ static enum status attend(struct running *running, struct process_report *report
         struct pollfd polled[2] = { { running->records, POLLIN, 0 },
                                     { running->output, POLLIN, 0 } };
         bool silent = running->records < 0 && running->output < 0;
-        if (wanted_to_stop(child)) {
+        if (child->stop != NULL && *child->stop != 0) {
             report->end = PROCESS_INTERRUPTED;
             break;
         }
@@ -419,7 +415,7 @@ enum status process_run(const struct process *child, struct process_report *repo
     memset(report, 0, sizeof *report);
     if (child->softly)
         TRY_OUT(make_folders(&running));
-    TRY_OUT(start(&running));
+    TRY_OUT(start_child(&running));
     status = attend(&running, report);
     how = finish(&running);
     TRY_OUT(status);

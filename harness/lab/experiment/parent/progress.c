@@ -1,3 +1,4 @@
+/* Each update writes over the line before. */
 #include "harness/lab/experiment/parent/progress.h"
 
 #include "harness/base/clock.h"

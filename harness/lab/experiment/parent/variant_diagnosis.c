@@ -1,3 +1,4 @@
+/* A trace that cannot be judged costs its diagnosis, and not the verdict, which the times give. */
 #include "harness/lab/experiment/parent/variant_diagnosis.h"
 
 #include "harness/base/rows.h"
@@ -7,14 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The findings of all ranks are those of the run. */
-static enum status take_findings(struct variant_diagnosis *to, const struct diagnosis *diagnosis)
-{
-    to->busy_share = diagnosis_busy_share(diagnosis, 0);
-    return findings_copy(&to->findings, diagnosis->run_count > 0 ? &diagnosis->run.findings
-                                                                 : &diagnosis->findings[0]);
-}
 
 /* The path of the trace of rank `rank`; the first one's is `tracing->file`. */
 static enum status trace_path(char path[PATH_MAX], const char *folder,
@@ -34,8 +27,9 @@ static enum status trace_path(char path[PATH_MAX], const char *folder,
     return STATUS_OK;
 }
 
-static enum status diagnose(struct variant_diagnosis *to, const char *folder,
-                            const struct tracing *tracing)
+/* The findings of all ranks are those of the run. */
+static enum status diagnose_variant(struct variant_diagnosis *to, const char *folder,
+                                    const struct tracing *tracing)
 {
     struct diagnosis diagnosis = { .count = 0 };
     int ranks = tracing->ranks > 1 ? tracing->ranks : 1;
@@ -50,7 +44,9 @@ static enum status diagnose(struct variant_diagnosis *to, const char *folder,
         paths[rank] = names[rank];
     }
     TRY_OUT(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
-    TRY_OUT(take_findings(to, &diagnosis));
+    to->busy_share = diagnosis_busy_share(&diagnosis, 0);
+    TRY_OUT(findings_copy(&to->findings, diagnosis.run_count > 0 ? &diagnosis.run.findings
+                                                                 : &diagnosis.findings[0]));
 
 out:
     diagnosis_release(&diagnosis);
@@ -65,7 +61,7 @@ void variant_diagnosis_make(struct scenario_result *result)
         struct variant_diagnosis *to = &result->diagnoses[v];
         if (result->tracing[v].file[0] == '\0')
             continue;
-        to->made = diagnose(to, result->protocol.traces, &result->tracing[v]) == STATUS_OK;
+        to->made = diagnose_variant(to, result->protocol.traces, &result->tracing[v]) == STATUS_OK;
         if (!to->made)
             snprintf(to->reason, sizeof to->reason, "%s", status_last()->text);
     }

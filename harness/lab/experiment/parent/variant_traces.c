@@ -1,3 +1,4 @@
+/* The child of each variant says in its records whether the trace is written. */
 #include "harness/lab/experiment/parent/variant_traces.h"
 
 #include "harness/lab/experiment/parent/arguments.h"
@@ -34,8 +35,8 @@ static void take_line(void *context, const char *line)
     record_release(record);
 }
 
-static void explain(const struct collector *collector, const struct process_report *report,
-                    char *reason, size_t size)
+static void explain_no_trace(const struct collector *collector, const struct process_report *report,
+                             char *reason, size_t size)
 {
     char how[128];
 
@@ -82,7 +83,7 @@ enum status variant_trace_make(struct scenario_result *result, enum variant vari
     if (collector.written && report.end == PROCESS_EXITED && report.code == 0)
         TRY(rank_trace_name(tracing->file, sizeof tracing->file, name, 0, tracing->ranks));
     else
-        explain(&collector, &report, tracing->reason, sizeof tracing->reason);
+        explain_no_trace(&collector, &report, tracing->reason, sizeof tracing->reason);
 
     return STATUS_OK;
 }
