@@ -1,5 +1,5 @@
 /* The knobs: every value in and out as text, what is filled in, and what is refused and how. */
-#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/settings/knobs.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

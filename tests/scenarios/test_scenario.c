@@ -1,6 +1,6 @@
 /* The tables of scenario.h: what rows mean, where lists end, and the names that result files
  * hold. */
-#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/settings/knobs.h"
 #include "scenarios/scenario.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

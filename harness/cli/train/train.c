@@ -12,6 +12,7 @@
 #include "harness/cli/train/train_output.h"
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/device/many_ranks.h"
+#include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/state.h"
 #include "harness/lab/experiment/child/trace_run.h"
 #include "harness/lab/experiment/parent/measured_roofs.h"

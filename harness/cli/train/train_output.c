@@ -5,7 +5,7 @@
 #include "harness/cli/job/written_trace.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
-#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/state.h"
 
 #include <math.h>

@@ -31,8 +31,7 @@ static bool parse_digits(const char *text, uint64_t *number, const char **end)
 
 /* --- Choices: the words of a list "a|b|c" --- */
 
-/* The number of `word` in `list`, or -1. */
-static int word_find(const char *list, const char *word)
+int knob_word_find(const char *list, const char *word)
 {
     size_t length = strlen(word);
 
@@ -56,7 +55,7 @@ _Static_assert(sizeof(enum model_role) == sizeof(unsigned), "choices are read as
 
 static bool parse_choice(const struct knob *knob, const char *text, union knob_value *value)
 {
-    int word = word_find(knob->values, text);
+    int word = knob_word_find(knob->values, text);
 
     value->choice = (unsigned)word;
     return word >= 0;
@@ -70,7 +69,7 @@ static int print_choice(const struct knob *knob, const union knob_value *value, 
 
 static bool parse_yes_no(const struct knob *knob, const char *text, union knob_value *value)
 {
-    int word = word_find(knob->values, text);
+    int word = knob_word_find(knob->values, text);
 
     value->yes = word == 1;
     return word >= 0;

@@ -14,6 +14,9 @@ union knob_value {
     uint64_t seed;
 };
 
+/* The number of `word` in a list "a|b|c", or -1. */
+int knob_word_find(const char *list, const char *word);
+
 size_t knob_value_size(const struct knob *knob);
 
 /* False where the knob does not take `text`. Nothing is skipped or guessed: "7 ", "+7" and "7.0"

@@ -30,8 +30,9 @@ struct knob {
     double least, most; /* numbers: the range */
     const char *zero;   /* numbers: the only spelling of 0, which the range excludes; NULL: none */
     const char *one;    /* counts: the same of 1 */
-    const char *acts;   /* other settings without which its value changes nothing, as knob_acts.h
-                           reads them:   "input=cached|decoded workers!=0"; NULL: it always acts */
+    const char *acts;   /* other settings without which its value changes nothing, all of
+                           which must hold: "input=cached|decoded workers!=0" (one of these values;
+                           none of them); NULL: it always acts */
     bool changes_no_result; /* a saved run may go on with another value: all bits stay the same */
 };
 const struct knob *knobs_list(int *count);
@@ -70,5 +71,18 @@ void knobs_differences(const struct training_config *saved, const struct trainin
 
 /* All knobs as "name=value name=value ...", in the table's order. */
 enum status knobs_print(const struct training_config *config, char *text, size_t size);
+
+enum { KNOB_WHY = 160 };
+
+/* Whether another value of the knob could change anything with these settings, which
+ * knobs_resolve() has filled in. If not, `why` says so: "workers acts only with
+ * --input=cached|decoded (here input=resident)"; else it is "". A name that is no knob acts. */
+bool knob_acts(const struct training_config *resolved, const char *name, char why[KNOB_WHY]);
+
+/* The next knob, from `*at` on in the table, that has another value in `config` than its default
+ * and does not act in `resolved`, which is the same settings resolved. False: there is none. Begin
+ * with 0; `*at` is then behind it. */
+bool knobs_next_idle(const struct training_config *config, const struct training_config *resolved,
+                     int *at, char why[KNOB_WHY]);
 
 #endif

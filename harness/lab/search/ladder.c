@@ -4,7 +4,7 @@
 #include "harness/lab/search/ladder.h"
 
 #include "harness/base/words/text.h"
-#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/training.h"
 #include "harness/lab/experiment/own_scenario.h"
 

@@ -4,7 +4,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"
-#include "harness/engine/settings/knob_acts.h"
+#include "harness/engine/settings/knobs.h"
 #include "harness/lab/experiment/parent/progress.h"
 
 #include <stdio.h>
