@@ -57,33 +57,28 @@ static float widened(const void *values, enum dtype dtype, int64_t i)
     return value;
 }
 
-/* The first of the largest logits, as the kernel has it. */
-static int best_class(const struct tensor *tensor, const void *logits, int64_t sample, int classes)
-{
-    const int64_t row = sample * tensor->width;
-    int best = 0;
-
-    for (int c = 1; c < classes; c++)
-        if (widened(logits, tensor->dtype, row + c) > widened(logits, tensor->dtype, row + best))
-            best = c;
-    return best;
-}
-
 /* Blocks until all that is queued is done, as logits.cpu() does. */
 static enum status count_on_host(struct training *training)
 {
     struct accuracy *accuracy = training->accuracy;
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
     const struct model_shape *shape = &encoder->shape;
+    const enum dtype dtype = encoder->logits->dtype;
 
     TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, accuracy->logits, encoder->logits->data,
                     tensor_bytes(encoder->logits)));
     TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, accuracy->labels,
                     training_context(training, 0).labels,
                     (size_t)shape->samples * sizeof *accuracy->labels));
-    for (int i = 0; i < shape->samples; i++)
-        accuracy->right +=
-            best_class(encoder->logits, accuracy->logits, i, shape->classes) == accuracy->labels[i];
+    for (int i = 0; i < shape->samples; i++) {
+        const int64_t row = i * encoder->logits->width;
+        int best = 0; /* the first of the largest logits, as the kernel has it */
+        for (int c = 1; c < shape->classes; c++)
+            if (widened(accuracy->logits, dtype, row + c) >
+                widened(accuracy->logits, dtype, row + best))
+                best = c;
+        accuracy->right += best == accuracy->labels[i];
+    }
 
     return STATUS_OK;
 }

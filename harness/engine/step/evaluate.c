@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Doubles, since ranks add them up. */
 struct score {
-    int64_t right, all;
+    double right, all;
 };
 
 /* Reads up to a batch of held-out samples from *next on; damaged ones are left out. Copies of the
@@ -20,26 +21,22 @@ static enum status read_batch(const struct training *training, struct sample_rea
     int32_t *labels = (int32_t *)(void *)(batch + layout->labels_offset);
     int32_t *lengths = (int32_t *)(void *)(batch + layout->lengths_offset);
     int samples = training->encoder->shape.samples;
-    enum status status = STATUS_OK;
-
     for (*count = 0; *count < samples && *next < all; ++*next) {
-        status = sample_load(reader, SPLIT_HELD_OUT, *next,
-                             batch + (size_t)*count * layout->sample_bytes, &labels[*count],
-                             &lengths[*count]);
+        enum status status = sample_load(reader, SPLIT_HELD_OUT, *next,
+                                         batch + (size_t)*count * layout->sample_bytes,
+                                         &labels[*count], &lengths[*count]);
         if (status == STATUS_OK)
             batch_widen(layout, batch + (size_t)(*count)++ * layout->sample_bytes);
         else if (status != STATUS_BAD_INPUT)
-            TRY_OUT(status);
+            TRY(status);
     }
-    status = STATUS_OK;
     for (int i = *count; *count > 0 && i < samples; i++) {
         memcpy(batch + (size_t)i * layout->sample_bytes, batch, layout->sample_bytes);
         labels[i] = labels[0];
         lengths[i] = lengths[0];
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Queues the forward pass of the input and brings the logits to the host as fp32. */
@@ -90,18 +87,6 @@ static void count_right(const struct training *training, const float *logits, co
     }
 }
 
-/* The last rank of a pipeline has counted all. */
-static enum status take_last_score(struct score *score)
-{
-    double sums[] = { (double)score->right, (double)score->all };
-
-    TRY(ranks_sum(sums, ARRAY_SIZE(sums)));
-    score->right = (int64_t)sums[0];
-    score->all = (int64_t)sums[1];
-
-    return STATUS_OK;
-}
-
 enum status training_evaluate(struct training *training, double *accuracy)
 {
     struct sample_reader *reader = NULL;
@@ -127,12 +112,12 @@ enum status training_evaluate(struct training *training, double *accuracy)
                         (const int32_t *)(const void *)(batch + training->layout.labels_offset),
                         count, &score);
     }
-    if (training->pipeline != NULL)
-        TRY_OUT(take_last_score(&score));
+    if (training->pipeline != NULL) /* The last rank of a pipeline has counted all. */
+        TRY_OUT(ranks_sum(&score.right, sizeof score / sizeof score.right));
     if (score.all == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "none of the %u held-out samples could be read",
                  dataset_count(training->dataset, SPLIT_HELD_OUT));
-    *accuracy = (double)score.right / (double)score.all;
+    *accuracy = score.right / score.all;
 
 out:
     sample_reader_close(reader);

@@ -77,39 +77,16 @@ static enum status queue_passes(struct training *training, struct phase_times *t
 
 static enum status queue_update(struct training *training, struct phase_times *times)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     int node = graph_captured_nodes(training->compute);
 
     phase_push(training->device, "optimizer");
     status = optimizer_update(training->optimizer);
     phase_pop(training->device);
-    TRY_OUT(status);
-    TRY_OUT(optimizer_sum_update(training->optimizer, training->sums));
+    TRY(status);
+    TRY(optimizer_sum_update(training->optimizer, training->sums));
     graph_spans_add(training->spans, "optimizer", node, graph_captured_nodes(training->compute));
-    TRY_OUT(mark(training, times, TIMED_OPTIMIZER));
-
-out:
-    return status;
-}
-
-/* Makes the gradients those of all ranks. */
-static enum status queue_exchange(struct training *training, struct phase_times *times)
-{
-    if (training->buckets == NULL)
-        return STATUS_OK;
-    TRY(gradient_buckets_finish(training->buckets));
-    TRY(mark(training, times, TIMED_COMMUNICATION));
-
-    return STATUS_OK;
-}
-
-/* Brings the parameters that other ranks have updated. */
-static enum status queue_gathering(struct training *training, struct phase_times *times)
-{
-    if (!gradient_buckets_are_shared(training->buckets))
-        return STATUS_OK;
-    TRY(gradient_buckets_gather(training->buckets));
-    TRY(mark(training, times, TIMED_COMMUNICATION));
+    TRY(mark(training, times, TIMED_OPTIMIZER));
 
     return STATUS_OK;
 }
@@ -143,16 +120,6 @@ static const struct encoder *model_of(const struct training *training, int micro
     return micro == PIPELINE_NOTHING ? NULL : micro_batch_encoder(training->micro_batches, micro);
 }
 
-static enum status queue_message(struct training *training, struct phase_times *times,
-                                 const struct pipeline_action *action)
-{
-    TRY(pipeline_exchange(training->pipeline, action->peer, model_of(training, action->sent),
-                          model_of(training, action->received)));
-    TRY(mark(training, times, TIMED_COMMUNICATION));
-
-    return STATUS_OK;
-}
-
 /* The passes of this rank's part of the model, and what it exchanges with its neighbours. */
 static enum status queue_pipeline(struct training *training, struct phase_times *times)
 {
@@ -161,10 +128,13 @@ static enum status queue_pipeline(struct training *training, struct phase_times 
     TRY(begin_update(training));
     for (int i = 0; i < schedule->count; i++) {
         const struct pipeline_action *action = &schedule->actions[i];
-        if (action->kind == PIPELINE_MESSAGE)
-            TRY(queue_message(training, times, action));
-        else
+        if (action->kind != PIPELINE_MESSAGE) {
             TRY(queue_half(training, times, action->micro, action->kind == PIPELINE_BACKWARD));
+            continue;
+        }
+        TRY(pipeline_exchange(training->pipeline, action->peer, model_of(training, action->sent),
+                              model_of(training, action->received)));
+        TRY(mark(training, times, TIMED_COMMUNICATION));
     }
     TRY(queue_update(training, times));
 
@@ -190,10 +160,16 @@ static enum status queue_step(struct training *training, struct phase_times *tim
         if (micro % updated == 0)
             TRY(begin_update(training));
         TRY(queue_passes(training, times, micro, last));
-        if (last) {
-            TRY(queue_exchange(training, times));
-            TRY(queue_update(training, times));
-            TRY(queue_gathering(training, times));
+        if (!last)
+            continue;
+        if (training->buckets != NULL) { /* The gradients become those of all ranks. */
+            TRY(gradient_buckets_finish(training->buckets));
+            TRY(mark(training, times, TIMED_COMMUNICATION));
+        }
+        TRY(queue_update(training, times));
+        if (gradient_buckets_are_shared(training->buckets)) { /* Others have updated parameters. */
+            TRY(gradient_buckets_gather(training->buckets));
+            TRY(mark(training, times, TIMED_COMMUNICATION));
         }
     }
     tensor_sums_step_end(training->sums);
@@ -204,7 +180,7 @@ static enum status queue_step(struct training *training, struct phase_times *tim
 /* During a capture the device cannot be asked for memory. If steps of other lengths have since
  * added to the allocator's, blocks are cut in another way, and even a step that has run before may
  * need more. Where the cache is emptied, nothing of it may be left. */
-static enum status reserve(struct training *training, struct step_graph *own)
+static enum status reserve_for_capture(struct training *training, struct step_graph *own)
 {
     if (training->config.allocator.empty_cache_every == 0 &&
         (training->layout.tokens == 0 ||
@@ -217,29 +193,19 @@ static enum status reserve(struct training *training, struct step_graph *own)
     return STATUS_OK;
 }
 
-/* Room for the spans of the next graph. */
-static enum status note_capture(struct training *training)
-{
-    struct graph_notes *notes;
-
-    TRY(rows_make(&notes, 1));
-    notes->next = training->notes;
-    training->notes = notes;
-    training->spans = &notes->spans;
-
-    return STATUS_OK;
-}
-
 /* A capture must be ended even when something in it failed; the first error is the one to
  * report. */
 static enum status capture(struct training *training, struct step_graph *own)
 {
     enum status status = STATUS_OK, ended;
     struct status_error error;
+    struct graph_notes *notes;
 
-    TRY_OUT(reserve(training, own));
-    TRY_OUT(note_capture(training));
-    own->spans = training->spans;
+    TRY_OUT(reserve_for_capture(training, own));
+    TRY_OUT(rows_make(&notes, 1));
+    notes->next = training->notes;
+    training->notes = notes;
+    own->spans = training->spans = &notes->spans;
     TRY_OUT(graph_begin(training->compute));
     status = queue_step(training, training->phases);
     training->spans = NULL;
@@ -287,47 +253,39 @@ static void destroy_graphs(struct training *training)
     }
 }
 
-/* The graph that is kept no longer may still be running. PyTorch waits for the device before a
- * capture, too. */
-static enum status make_room(struct training *training)
-{
-    if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {
-        TRY(stream_synchronize(training->compute));
-        destroy_graphs(training);
-    }
-
-    return STATUS_OK;
-}
-
 enum status training_submit(struct training *training)
 {
     const struct encoder *encoder = micro_batch_encoder(training->micro_batches, 0);
     struct step_graph *first = &training->graphs[encoder->shape.tokens * TRANSFER_INPUTS];
     struct step_graph *own = first + transfer_input_number(training->transfer);
     int64_t begin = clock_ns();
-    enum status status = STATUS_OK;
 
     if (training->config.launch.mode == LAUNCH_GRAPH && own->graph == NULL &&
         first->steps >= EAGER_STEPS) {
-        TRY_OUT(make_room(training));
-        TRY_OUT(capture(training, own));
+        if (training->config.launch.graphs == GRAPHS_LATEST && training->captures > 0) {
+            /* The graph that is kept no longer may still be running. PyTorch waits for the device
+             * before a capture, too. */
+            TRY(stream_synchronize(training->compute));
+            destroy_graphs(training);
+        }
+        TRY(capture(training, own));
     }
     first->steps++; /* of the length, with either input */
     if (own->graph != NULL) {
         int64_t start_ns = trace_clock(training->trace);
+        enum status status;
         phase_push(training->device, "graph");
         status = graph_launch(training->compute, own->graph);
         phase_pop(training->device);
         trace_add_replay(training->trace, own->spans, start_ns);
-        TRY_OUT(status);
+        TRY(status);
     } else {
-        TRY_OUT(queue_step(training, training->times_phases ? training->phases : NULL));
+        TRY(queue_step(training, training->times_phases ? training->phases : NULL));
     }
-    TRY_OUT(transfer_consumed(training->transfer));
+    TRY(transfer_consumed(training->transfer));
     training->submission_ns += clock_ns() - begin;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status training_open_graphs(struct training *training)

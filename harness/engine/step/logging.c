@@ -37,20 +37,13 @@ static enum status open_logging(struct training *training)
     return STATUS_OK;
 }
 
-static enum status read_newest(struct training *training)
-{
-    struct logging *logging = training->logging;
-
-    return device_copy(training->compute, COPY_DEVICE_TO_HOST, logging->read,
-                       logging->ring + training->steps % LOSS_RING, sizeof *logging->read);
-}
-
 static enum status log_newest(struct training *training)
 {
     struct logging *logging = training->logging;
     int64_t begin_ns;
 
-    TRY(read_newest(training));
+    TRY(device_copy(training->compute, COPY_DEVICE_TO_HOST, logging->read,
+                    logging->ring + training->steps % LOSS_RING, sizeof *logging->read));
     if (logging->log == NULL)
         return STATUS_OK;
     begin_ns = clock_ns();

@@ -25,9 +25,8 @@ enum status periodic_open(struct training *training)
 
 enum status periodic_run(struct training *training)
 {
-    enum status status = STATUS_OK;
-
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        enum status status;
         int every = steps_between(rows[i], &training->config);
 
         if (every == 0 || (training->steps + 1) % every != 0)
@@ -35,11 +34,10 @@ enum status periodic_run(struct training *training)
         phase_push(training->device, rows[i]->phase);
         status = rows[i]->run(training);
         phase_pop(training->device);
-        TRY_OUT(status);
+        TRY(status);
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status pause_rows(struct training *training, bool those_that_keep_up)

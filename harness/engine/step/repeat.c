@@ -14,20 +14,10 @@ struct repeat {
     int steps;
 };
 
-static enum status check_settings(const struct training_config *config)
-{
-    if (config->launch.mode == LAUNCH_GRAPH)
-        FAIL(STATUS_REFUSED, "steps are not compared where they are graphs: use launch=eager");
-    if (config->model.attention == ATTENTION_FUSED)
-        FAIL(STATUS_REFUSED,
-             "a library's attention may differ from run to run: use attention=naive");
-
-    return STATUS_OK;
-}
-
 enum status repeat_open(struct repeat **opened, struct training *training, int steps)
 {
     enum status status = STATUS_OK;
+    const struct training_config *config = &training->config;
     struct repeat *repeat;
     struct tensor_difference none;
     void *memory;
@@ -37,7 +27,11 @@ enum status repeat_open(struct repeat **opened, struct training *training, int s
     repeat->training = training;
     repeat->steps = steps;
     repeat->first_step = training->steps;
-    TRY_OUT(check_settings(&training->config));
+    if (config->launch.mode == LAUNCH_GRAPH)
+        FAIL_OUT(STATUS_REFUSED, "steps are not compared where they are graphs: use launch=eager");
+    if (config->model.attention == ATTENTION_FUSED)
+        FAIL_OUT(STATUS_REFUSED,
+                 "a library's attention may differ from run to run: use attention=naive");
     TRY_OUT(device_alloc(training->device, NULL, ALLOCATE_DIRECT, state_bytes(training), &memory));
     repeat->state = memory;
     TRY_OUT(state_keep(training, repeat->state));
@@ -65,27 +59,18 @@ void repeat_close(struct repeat *repeat)
     free(repeat);
 }
 
-/* The ring of losses is compared as a whole, so it begins as it did. */
-static enum status go_back(struct repeat *repeat)
-{
-    struct training *training = repeat->training;
-
-    TRY(state_restore(training, repeat->state, repeat->first_step));
-    TRY(device_memset(training->compute, training_loss_ring(training), 0,
-                      LOSS_RING * sizeof(float)));
-    TRY(tensor_sums_begin(repeat->sums));
-    TRY(optimizer_sum_parameters(training->optimizer, "going back to the first step",
-                                 repeat->sums));
-
-    return STATUS_OK;
-}
-
 enum status repeat_run(struct repeat *repeat, struct tensor_difference *difference)
 {
     enum status status = STATUS_OK;
     struct training *training = repeat->training;
 
-    TRY_OUT(go_back(repeat));
+    TRY_OUT(state_restore(training, repeat->state, repeat->first_step));
+    /* The ring of losses is compared as a whole, so it begins as it did. */
+    TRY_OUT(device_memset(training->compute, training_loss_ring(training), 0,
+                          LOSS_RING * sizeof(float)));
+    TRY_OUT(tensor_sums_begin(repeat->sums));
+    TRY_OUT(optimizer_sum_parameters(training->optimizer, "going back to the first step",
+                                     repeat->sums));
     training->sums = repeat->sums;
     TRY_OUT(training_run(training, repeat->steps));
     TRY_OUT(tensor_sums_compare(repeat->sums, difference));

@@ -154,27 +154,12 @@ static void signal_writer(struct saving *saving, bool *flag)
 
 /* --- The row --- */
 
-static bool saves(const struct saving_config *config)
-{
-    return config->save_every > 0 || config->folder[0] != '\0';
-}
-
-static enum status open_where(struct saving *saving, const char *folder)
-{
-    if (folder[0] != '\0')
-        TRY(state_path(saving->path, folder));
-    else
-        TRY(scratch_file_open(&saving->file, "the training state", "save_every=never"));
-
-    return STATUS_OK;
-}
-
 static enum status open_saving(struct training *training)
 {
     const struct saving_config *config = &training->config.saving;
     struct saving *saving;
 
-    if (!saves(config))
+    if (config->save_every == 0 && config->folder[0] == '\0')
         return STATUS_OK;
     TRY(rows_make(&saving, 1));
     training->saving = saving;
@@ -187,7 +172,10 @@ static enum status open_saving(struct training *training)
     saving->steps = -1;
     TRY(knobs_print(&training->config, saving->settings, sizeof saving->settings));
     TRY(host_alloc(training->device, saving->asynchronous, saving->bytes, (void **)&saving->state));
-    TRY(open_where(saving, config->folder));
+    if (config->folder[0] != '\0')
+        TRY(state_path(saving->path, config->folder));
+    else
+        TRY(scratch_file_open(&saving->file, "the training state", "save_every=never"));
     if (saving->asynchronous) {
         TRY(event_create(training->device, false, &saving->copied));
         TRY(start_writer(saving));

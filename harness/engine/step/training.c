@@ -1,4 +1,5 @@
-/* One training run: opening its parts, stepping, closing. */
+/* One training run: opening its parts, stepping, closing. Each part of a step is a file of its own;
+ * here is their order, and what a step counts. */
 #include "harness/base/rows.h"
 #include "harness/engine/step/state.h"
 #include "harness/engine/step/training_parts.h"
@@ -22,20 +23,6 @@ static void batch_free(void *context, void *memory)
     host_free(training->device, training->config.transfer.pinned, memory);
 }
 
-/* Nothing is loaded ahead that is not kept: a batch may be 100 MB of pinned memory. */
-static void load_resident_only(const struct training *training, struct loader_config *loader)
-{
-    int64_t samples = dataset_count(training->dataset, SPLIT_TRAIN);
-    int64_t step_samples = (int64_t)training->layout.samples * training->config.loader.parts;
-    int count = resident_count(&training->layout, samples / step_samples);
-
-    loader->input = INPUT_DECODED;
-    loader->remembers = true;
-    loader->prefetch = 1;
-    if (loader->workers > count)
-        loader->workers = count;
-}
-
 static bool is_kept(const struct training *training)
 {
     enum input input = training->config.loader.input;
@@ -51,10 +38,19 @@ static enum status open_loader(struct training *training)
     int batches_max;
 
     loader.gives_way = device_properties(training->device)->shares_host_cores;
-    if (is_kept(training))
-        load_resident_only(training, &loader);
-    else
+    if (is_kept(training)) {
+        /* Nothing is loaded ahead that is not kept: a batch may be 100 MB of pinned memory. */
+        int64_t step_samples = (int64_t)training->layout.samples * config->loader.parts;
+        int count = resident_count(&training->layout,
+                                   dataset_count(training->dataset, SPLIT_TRAIN) / step_samples);
+        loader.input = INPUT_DECODED;
+        loader.remembers = true;
+        loader.prefetch = 1;
+        if (loader.workers > count)
+            loader.workers = count;
+    } else {
         loader.first_batch = training->steps;
+    }
     batches_max = loader.workers * loader.prefetch + config->transfer.batches_in_flight + 2;
     return loader_open(&training->loader, training->dataset, &loader, training->layout.samples,
                        batches_max, &memory);
@@ -223,25 +219,20 @@ void training_close(struct training *training)
     free(training);
 }
 
-/* At the end of an epoch a loop hears from its loader that there is no batch left, and begins anew.
- * So its step has two phases of loading, as in PyTorch, where DataLoader's __next__() then raises
- * StopIteration. */
-static void ask_for_more(struct training *training)
-{
-    if (training->loader == NULL || !loader_is_at_border(training->loader))
-        return;
-    phase_push(training->device, "data");
-    loader_end_epoch(training->loader);
-    phase_pop(training->device);
-}
-
 enum status training_fetch(struct training *training)
 {
     enum status status = STATUS_OK;
 
     if (training->config.loader.input == INPUT_RESIDENT || training->ahead != NULL)
         return STATUS_OK;
-    ask_for_more(training);
+    if (training->loader != NULL && loader_is_at_border(training->loader)) {
+        /* At the end of an epoch a loop hears from its loader that there is no batch left, and
+         * begins anew. So its step has two phases of loading, as in PyTorch, where DataLoader's
+         * __next__() then raises StopIteration. */
+        phase_push(training->device, "data");
+        loader_end_epoch(training->loader);
+        phase_pop(training->device);
+    }
     phase_push(training->device, "data");
     status = transfer_reclaim(training->transfer);
     if (status == STATUS_OK && training->loader == NULL)
@@ -252,32 +243,23 @@ enum status training_fetch(struct training *training)
     return status;
 }
 
-/* Takes note of how long the samples are; `batch` is NULL where they are resident. */
-static enum status take_lengths(struct training *training, const struct batch *batch)
+enum status training_load(struct training *training)
 {
-    const int32_t *lengths = batch != NULL ? batch_lengths(&training->layout, batch->memory)
-                                           : resident_lengths(training->resident, training->steps);
+    enum status status;
+    const struct batch *batch;
     struct token_counts counts;
+    int64_t begin;
 
-    TRY(micro_batches_take(training->micro_batches, lengths));
+    TRY(training_fetch(training));
+    batch = training->ahead;
+    training->ahead = NULL;
+    TRY(micro_batches_take(training->micro_batches,
+                           batch != NULL ? batch_lengths(&training->layout, batch->memory)
+                                         : resident_lengths(training->resident, training->steps)));
     counts = micro_batches_tokens(training->micro_batches);
     training->tokens += counts.tokens;
     training->padded_tokens += counts.padded_tokens;
-    training->model_flops += micro_batches_model_flops(training->micro_batches);
-
-    return STATUS_OK;
-}
-
-enum status training_load(struct training *training)
-{
-    enum status status = STATUS_OK;
-    const struct batch *batch;
-    int64_t begin;
-
-    TRY_OUT(training_fetch(training));
-    batch = training->ahead;
-    training->ahead = NULL;
-    TRY_OUT(take_lengths(training, batch));
+    training->model_flops += micro_batches_sum(training->micro_batches, program_model_flops);
     begin = clock_ns();
     phase_push(training->device, "h2d");
     status = batch != NULL
@@ -286,8 +268,6 @@ enum status training_load(struct training *training)
                                      resident_batch(training->resident, training->steps)->memory);
     phase_pop(training->device);
     training->transfer_ns += clock_ns() - begin;
-
-out:
     return status;
 }
 
@@ -323,11 +303,6 @@ struct op_context training_context(const struct training *training, int micro)
     };
 }
 
-static bool is_stopped(const struct training *training)
-{
-    return training->stop != NULL && *training->stop != 0 && ranks_count() == 1;
-}
-
 void training_stop_on(struct training *training, const volatile sig_atomic_t *stop)
 {
     training->stop = stop;
@@ -350,6 +325,34 @@ static enum status stop_timer(struct training *training, int64_t start_ns)
 
     return STATUS_OK;
 }
+
+/* --- Rows of the step's own in a trace; operators are in program.c, memory in allocator.c --- */
+
+enum status training_trace(struct training *training, struct trace *trace)
+{
+    TRY(micro_batches_trace(training->micro_batches, trace));
+    allocator_trace(training->allocator, trace);
+    training->trace = trace;
+
+    return STATUS_OK;
+}
+
+/* A row for a step that began at the time `start_ns` of trace_clock(). */
+static void trace_step(struct training *training, int64_t start_ns)
+{
+    struct token_counts counts = micro_batches_tokens(training->micro_batches);
+
+    trace_add_step(
+        training->trace,
+        &(struct trace_step){ .number = training->steps,
+                              .start_ns = start_ns,
+                              .samples = training->layout.samples,
+                              .tokens = counts.tokens,
+                              .padded_tokens = counts.padded_tokens,
+                              .flops = micro_batches_sum(training->micro_batches, program_flops) });
+}
+
+/* --- Steps --- */
 
 /* `index` counts from the first step that is timed. */
 static enum status run_step(struct training *training, int64_t index)
@@ -378,13 +381,15 @@ enum status training_run(struct training *training, int64_t steps)
 {
     enum status status = STATUS_OK;
 
-    for (int64_t i = 0; i < steps && (i == 0 || !is_stopped(training)); i++) {
+    for (int64_t i = 0; i < steps; i++) {
         int64_t start_ns = trace_clock(training->trace);
         training->times_phases = training->step_events != NULL && i == steps - 1;
         TRY_OUT(run_step(training, i));
         if (start_ns != 0)
-            training_trace_step(training, start_ns);
+            trace_step(training, start_ns);
         training->steps++;
+        if (training->stop != NULL && *training->stop != 0 && ranks_count() == 1)
+            break;
     }
 
 out:

@@ -95,9 +95,6 @@ enum status training_forget_losses(struct training *training);
  * device. */
 enum status training_right(struct training *training, int64_t *right);
 
-/* While tracing: a step's row, begun with the time of trace_clock(). */
-void training_trace_step(struct training *training, int64_t start_ns);
-
 /* Micro-batch number `micro` of the step's input. */
 struct op_context training_context(const struct training *training, int micro);
 

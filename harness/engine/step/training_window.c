@@ -211,7 +211,8 @@ static enum status fill_metrics(struct training *training, struct training_windo
         training->config.logging.self_comparison, window->step_ns, singles);
     fill_phases(metric, window);
     fill_communication(metric, training, window);
-    metric[METRIC_OP_BYTES_PER_STEP] = (double)micro_batches_bytes(training->micro_batches);
+    metric[METRIC_OP_BYTES_PER_STEP] =
+        (double)micro_batches_sum(training->micro_batches, program_bytes);
     metric[METRIC_OP_BYTES_PER_SECOND] =
         metric[METRIC_OP_BYTES_PER_STEP] /
         ((metric[METRIC_FORWARD_TIME] + metric[METRIC_BACKWARD_TIME]) / 1e6);

@@ -9,24 +9,13 @@ struct micro_batches {
     struct batch_layout layout;
     const struct encoder *longest;
     struct stream *stream;
-    struct trace *trace; /* NULL: nothing is recorded */
-    struct encoder *
-        *copies; /* [copy_count], of the longest: for the other micro-batches in flight */
+    struct trace *trace;     /* NULL: nothing is recorded */
+    struct encoder **copies; /* [copy_count], of the longest: for the others in flight */
     int copy_count;
     struct encoder **shorter;  /* [tokens]: by length; NULL: not made yet */
     const struct encoder **of; /* [accumulate]: those of the step */
     int64_t tokens;            /* with data, in the step */
 };
-
-static enum status open_copies(struct micro_batches *made, int count)
-{
-    TRY(rows_make(&made->copies, count + 1));
-    for (; made->copy_count < count; made->copy_count++)
-        TRY(encoder_open_shorter(&made->copies[made->copy_count], made->longest, &made->config,
-                                 made->config.model.tokens, made->stream));
-
-    return STATUS_OK;
-}
 
 /* The model at its full length for micro-batch `micro`. */
 static const struct encoder *whole(const struct micro_batches *made, int micro)
@@ -51,7 +40,10 @@ enum status micro_batches_open(struct micro_batches **opened, const struct train
     made->stream = stream;
     TRY_OUT(rows_make(&made->shorter, config->model.tokens));
     TRY_OUT(rows_make(&made->of, config->launch.accumulate));
-    TRY_OUT(open_copies(made, in_flight - 1));
+    TRY_OUT(rows_make(&made->copies, in_flight));
+    for (; made->copy_count < in_flight - 1; made->copy_count++)
+        TRY_OUT(encoder_open_shorter(&made->copies[made->copy_count], longest, config,
+                                     config->model.tokens, stream));
     for (int i = 0; i < config->launch.accumulate; i++) made->of[i] = whole(made, i);
     *opened = made;
     made = NULL;
@@ -74,22 +66,6 @@ void micro_batches_close(struct micro_batches *micro_batches)
     free(micro_batches);
 }
 
-/* The model at `tokens`, fewer than its full length. */
-static enum status shorter(struct micro_batches *micro_batches, int tokens,
-                           const struct encoder **found)
-{
-    struct encoder **encoder = &micro_batches->shorter[tokens];
-
-    if (*encoder == NULL) {
-        TRY(encoder_open_shorter(encoder, micro_batches->longest, &micro_batches->config, tokens,
-                                 micro_batches->stream));
-        TRY(program_trace((*encoder)->train, micro_batches->trace));
-    }
-    *found = *encoder;
-
-    return STATUS_OK;
-}
-
 enum status micro_batches_take(struct micro_batches *micro_batches, const int32_t *lengths)
 {
     const struct batch_layout *layout = &micro_batches->layout;
@@ -97,11 +73,18 @@ enum status micro_batches_take(struct micro_batches *micro_batches, const int32_
     micro_batches->tokens = batch_tokens(layout, lengths);
     for (int i = 0; layout->tokens > 0 && i < micro_batches->config.launch.accumulate; i++) {
         int tokens = batch_padded_length(layout, lengths, i);
+        struct encoder **shorter = &micro_batches->shorter[tokens];
 
-        if (tokens == micro_batches->config.model.tokens)
+        if (tokens == micro_batches->config.model.tokens) {
             micro_batches->of[i] = whole(micro_batches, i);
-        else
-            TRY(shorter(micro_batches, tokens, &micro_batches->of[i]));
+            continue;
+        }
+        if (*shorter == NULL) {
+            TRY(encoder_open_shorter(shorter, micro_batches->longest, &micro_batches->config,
+                                     tokens, micro_batches->stream));
+            TRY(program_trace((*shorter)->train, micro_batches->trace));
+        }
+        micro_batches->of[i] = *shorter;
     }
 
     return STATUS_OK;
@@ -125,31 +108,14 @@ struct token_counts micro_batches_tokens(const struct micro_batches *micro_batch
     return counts;
 }
 
-int64_t micro_batches_flops(const struct micro_batches *micro_batches)
+int64_t micro_batches_sum(const struct micro_batches *micro_batches,
+                          int64_t (*of)(const struct program *program))
 {
-    int64_t flops = 0;
+    int64_t sum = 0;
 
     for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
-        flops += program_flops(micro_batches->of[i]->train);
-    return flops;
-}
-
-int64_t micro_batches_model_flops(const struct micro_batches *micro_batches)
-{
-    int64_t flops = 0;
-
-    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
-        flops += program_model_flops(micro_batches->of[i]->train);
-    return flops;
-}
-
-int64_t micro_batches_bytes(const struct micro_batches *micro_batches)
-{
-    int64_t bytes = 0;
-
-    for (int i = 0; i < micro_batches->config.launch.accumulate; i++)
-        bytes += program_bytes(micro_batches->of[i]->train);
-    return bytes;
+        sum += of(micro_batches->of[i]->train);
+    return sum;
 }
 
 enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace)

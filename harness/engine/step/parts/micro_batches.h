@@ -32,9 +32,9 @@ struct token_counts {
 };
 struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches);
 
-int64_t micro_batches_flops(const struct micro_batches *micro_batches); /* of the step's products */
-int64_t micro_batches_model_flops(const struct micro_batches *micro_batches); /* each once */
-int64_t micro_batches_bytes(const struct micro_batches *micro_batches); /* of the step's passes */
+/* Of all micro-batches of the step: program_flops(), program_model_flops() or program_bytes(). */
+int64_t micro_batches_sum(const struct micro_batches *micro_batches,
+                          int64_t (*of)(const struct program *program));
 
 /* program_trace() for all models, those that are made later included. */
 enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace);

@@ -27,23 +27,15 @@ int resident_count(const struct batch_layout *layout, int64_t batches_per_epoch)
     return (int)(count < 1 ? 1 : count);
 }
 
-static enum status reserve(struct resident *resident, size_t bytes)
-{
-    if (resident->residence == RESIDENT_ON_DEVICE)
-        return allocator_alloc(resident->allocator, MEMORY_INPUT, bytes, &resident->memory);
-    return host_alloc(resident->device, resident->residence == RESIDENT_PINNED, bytes,
-                      &resident->memory);
-}
-
 /* Takes the loader's next batch as batch `i`. */
-static enum status take(struct resident *resident, struct loader *loader,
-                        const struct batch_layout *layout, struct stream *stream, int64_t i)
+static enum status take_batch(struct resident *resident, struct loader *loader,
+                              const struct batch_layout *layout, struct stream *stream, int64_t i)
 {
     void *to = (char *)resident->memory + (size_t)i * layout->bytes;
     const struct batch *batch;
     enum status status = STATUS_OK;
 
-    TRY_OUT(loader_next(loader, &batch));
+    TRY(loader_next(loader, &batch));
     resident->batches[i] = (struct batch){ .memory = to, .index = i };
     memcpy(resident->lengths + i * layout->samples, batch_lengths(layout, batch->memory),
            (size_t)layout->samples * sizeof(int32_t));
@@ -53,8 +45,6 @@ static enum status take(struct resident *resident, struct loader *loader,
         memcpy(to, batch->memory, layout->bytes);
     /* From pinned memory the copy is done; from pageable memory it is staged. */
     loader_return(loader, batch);
-
-out:
     return status;
 }
 
@@ -64,6 +54,7 @@ enum status resident_open(struct resident **opened, struct loader *loader,
 {
     enum status status = STATUS_OK;
     struct resident *resident;
+    size_t bytes;
 
     *opened = NULL;
     TRY_OUT(rows_make(&resident, 1));
@@ -74,9 +65,14 @@ enum status resident_open(struct resident **opened, struct loader *loader,
     resident->samples = layout->samples;
     TRY_OUT(rows_make(&resident->lengths, resident->count * layout->samples));
     TRY_OUT(rows_make(&resident->batches, resident->count));
-    TRY_OUT(reserve(resident, (size_t)resident->count * layout->bytes));
+    bytes = (size_t)resident->count * layout->bytes;
+    if (residence == RESIDENT_ON_DEVICE)
+        TRY_OUT(allocator_alloc(allocator, MEMORY_INPUT, bytes, &resident->memory));
+    else
+        TRY_OUT(
+            host_alloc(resident->device, residence == RESIDENT_PINNED, bytes, &resident->memory));
     for (int64_t i = 0; i < resident->count; i++)
-        TRY_OUT(take(resident, loader, layout, stream, i));
+        TRY_OUT(take_batch(resident, loader, layout, stream, i));
     *opened = resident;
     resident = NULL;
 
