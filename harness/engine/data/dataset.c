@@ -41,7 +41,7 @@ struct sample_reader {
     size_t capacity;
 };
 
-static enum status check(const struct dataset_config *config)
+static enum status check_config(const struct dataset_config *config)
 {
     if (config->kind == DATA_SEQUENCES) {
         if (config->tokens < SEQUENCE_TOKENS_MIN || config->tokens > TOKENS_MAX)
@@ -76,7 +76,7 @@ enum status dataset_open(struct dataset **dataset, const struct dataset_config *
     char path[PATH_MAX];
 
     *dataset = NULL;
-    TRY_OUT(check(config));
+    TRY_OUT(check_config(config));
     TRY_OUT(rows_make(dataset, 1));
     (*dataset)->config = *config;
     if (config->kind == DATA_SEQUENCES)
@@ -146,20 +146,6 @@ const char *dataset_file(const struct dataset *dataset, enum split split, uint32
     return file->path;
 }
 
-/* A file that is gone counts as one of no size: another sample is trained on in its place. */
-static uint64_t hash_file(uint64_t hash, const struct dataset *dataset,
-                          const struct image_file *file)
-{
-    const char *class = dataset->folder.classes[file->label];
-    const char *name = strrchr(file->path, '/') + 1;
-    struct stat info;
-    int64_t bytes = stat(file->path, &info) == 0 ? (int64_t)info.st_size : -1;
-
-    hash = hash_add(hash, class, strlen(class) + 1);
-    hash = hash_add(hash, name, strlen(name) + 1);
-    return hash_add(hash, &bytes, sizeof bytes);
-}
-
 struct dataset_identity dataset_identity(const struct dataset *dataset)
 {
     struct dataset_identity identity = { .samples = dataset_count(dataset, SPLIT_TRAIN) };
@@ -167,9 +153,18 @@ struct dataset_identity dataset_identity(const struct dataset *dataset)
     if (dataset->config.kind == DATA_SEQUENCES)
         return identity;
     identity.files = HASH_EMPTY;
-    for (uint32_t i = 0; i < identity.samples; i++)
-        identity.files =
-            hash_file(identity.files, dataset, &dataset->folder.splits[SPLIT_TRAIN].files[i]);
+    for (uint32_t i = 0; i < identity.samples; i++) {
+        const struct image_file *file = &dataset->folder.splits[SPLIT_TRAIN].files[i];
+        const char *class = dataset->folder.classes[file->label];
+        const char *name = strrchr(file->path, '/') + 1;
+        struct stat info;
+        /* A file that is gone counts as one of no size: another sample is trained on instead. */
+        int64_t bytes = stat(file->path, &info) == 0 ? (int64_t)info.st_size : -1;
+
+        identity.files = hash_add(identity.files, class, strlen(class) + 1);
+        identity.files = hash_add(identity.files, name, strlen(name) + 1);
+        identity.files = hash_add(identity.files, &bytes, sizeof bytes);
+    }
     return identity;
 }
 
@@ -224,7 +219,7 @@ static bool is_of_process(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-static enum status reserve(struct sample_reader *reader, size_t bytes, const char *path)
+static enum status reserve_file(struct sample_reader *reader, size_t bytes, const char *path)
 {
     if (bytes > FILE_BYTES_MAX)
         FAIL(STATUS_BAD_INPUT, "%.300s has %zu bytes, too many for an image", path, bytes);
@@ -250,7 +245,7 @@ static enum status read_file(struct sample_reader *reader, const char *path, siz
     if (file < 0 || fstat(file, &info) != 0)
         FAIL_OUT(is_of_process(errno) ? STATUS_IO : STATUS_BAD_INPUT, "%.300s cannot be read: %s",
                  path, strerror(errno));
-    TRY_OUT(reserve(reader, (size_t)info.st_size, path));
+    TRY_OUT(reserve_file(reader, (size_t)info.st_size, path));
     while (*bytes < (size_t)info.st_size) {
         ssize_t count = read(file, reader->file + *bytes, (size_t)info.st_size - *bytes);
 
@@ -283,13 +278,6 @@ static enum status load_image(struct sample_reader *reader, const char *path, in
     return STATUS_OK;
 }
 
-static void note_damage(const struct dataset *dataset, enum split split, uint32_t index)
-{
-    uint32_t before = split == SPLIT_TRAIN ? 0 : dataset->folder.splits[SPLIT_TRAIN].count;
-
-    atomic_store(&dataset->is_damaged[before + index], true);
-}
-
 enum status sample_load(struct sample_reader *reader, enum split split, uint32_t index, void *input,
                         int32_t *label, int32_t *length)
 {
@@ -305,8 +293,10 @@ enum status sample_load(struct sample_reader *reader, enum split split, uint32_t
     *label = file->label;
     *length = 0;
     status = load_image(reader, file->path, dataset->config.image_size, input);
-    if (status == STATUS_BAD_INPUT)
-        note_damage(dataset, split, index);
+    if (status == STATUS_BAD_INPUT) {
+        uint32_t before = split == SPLIT_TRAIN ? 0 : dataset->folder.splits[SPLIT_TRAIN].count;
+        atomic_store(&dataset->is_damaged[before + index], true);
+    }
     return status;
 }
 
@@ -396,7 +386,7 @@ enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, doub
     uint8_t *rgb = NULL;
     double ns[TIMED_SAMPLES * TIMINGS_A_FILE];
 
-    TRY_OUT(check(&config));
+    TRY_OUT(check_config(&config));
     TRY_OUT(image_painter_open(&painter, jpeg_pixels));
     TRY_OUT(jpeg_encoder_open(&encoder));
     TRY_OUT(sample_reader_open(&reader, &no_files));

@@ -1,3 +1,5 @@
+/* Names are read folder by folder and sorted before they are used, so that the order of samples
+ * does not depend on the file system. */
 #include "harness/engine/data/image_folder.h"
 
 #include "harness/base/rows.h"
@@ -26,15 +28,6 @@ static void names_release(struct names *names)
     for (size_t i = 0; i < names->count; i++) free(names->items[i]);
     free(names->items);
     *names = (struct names){ 0 };
-}
-
-static enum status names_add(struct names *names, const char *name)
-{
-    TRY(rows_grow(&names->items, names->count + 1, &names->room));
-    TRY(text_make(&names->items[names->count], "%s", name));
-    names->count++;
-
-    return STATUS_OK;
 }
 
 COMPARATOR_OF_POINTERS(by_bytes, char, strcmp(a, b))
@@ -99,8 +92,11 @@ static enum status names_read(struct names *names, const char *folder,
             FAIL_OUT(STATUS_IO, "the folder %.300s cannot be read: %s", folder, strerror(errno));
         if (entry == NULL)
             break;
-        if (entry->d_name[0] != '.' && filter(folder, entry))
-            TRY_OUT(names_add(names, entry->d_name));
+        if (entry->d_name[0] == '.' || !filter(folder, entry))
+            continue;
+        TRY_OUT(rows_grow(&names->items, names->count + 1, &names->room));
+        TRY_OUT(text_make(&names->items[names->count], "%s", entry->d_name));
+        names->count++;
     }
     if (names->count > 1)
         qsort(names->items, names->count, sizeof *names->items, by_bytes);
@@ -109,16 +105,6 @@ out:
     if (stream != NULL)
         closedir(stream);
     return status;
-}
-
-static enum status list_add(struct image_list *list, const char *folder, const char *name,
-                            int32_t label)
-{
-    TRY(rows_grow(&list->files, (int64_t)list->count + 1, &list->room));
-    TRY(text_make(&list->files[list->count].path, "%s/%s", folder, name));
-    list->files[list->count++].label = label;
-
-    return STATUS_OK;
 }
 
 /* The split that file number `i` of a class with `count` files belongs to. */
@@ -172,9 +158,12 @@ static enum status read_class(struct image_folder *folder, const char *path, int
     TRY_OUT(names_read(&names, class_path, is_jpeg));
     if (names.count == 0)
         TRY_OUT(refuse_class(class_path));
-    for (size_t i = 0; i < names.count; i++)
-        TRY_OUT(
-            list_add(&folder->splits[split_of(i, names.count)], class_path, names.items[i], label));
+    for (size_t i = 0; i < names.count; i++) {
+        struct image_list *list = &folder->splits[split_of(i, names.count)];
+        TRY_OUT(rows_grow(&list->files, (int64_t)list->count + 1, &list->room));
+        TRY_OUT(text_make(&list->files[list->count].path, "%s/%s", class_path, names.items[i]));
+        list->files[list->count++].label = label;
+    }
 
 out:
     names_release(&names);

@@ -88,28 +88,26 @@ static enum status put_sample(struct loader *loader, struct sample_reader *reade
     return STATUS_OK;
 }
 
-/* Waits for the end of a pause. With the mutex held, by a thread that is loading. */
-static void rest(struct loader *loader, struct slot *slot)
+/* Between two samples, by a thread that is loading: waits for the end of a pause. INTERRUPTED: the
+ * loader is being closed. Relaxed: a pause or an end that is seen one sample late changes nothing
+ * but the time; what follows takes the mutex. */
+static enum status go_on(struct loader *loader, struct slot *slot)
 {
-    int64_t begin = clock_ns();
+    if (atomic_load_explicit(&loader->is_paused, memory_order_relaxed)) {
+        pthread_mutex_lock(&loader->mutex);
+        int64_t begin = clock_ns();
+        loader->active--;
+        pthread_cond_signal(&loader->loaded);
+        while (atomic_load(&loader->is_paused) && !atomic_load(&loader->is_stopping))
+            pthread_cond_wait(&loader->claimable, &loader->mutex);
+        loader->active++;
+        slot->rested_ns += clock_ns() - begin;
+        pthread_mutex_unlock(&loader->mutex);
+    }
+    if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
+        FAIL(STATUS_INTERRUPTED, "the loader was closed");
 
-    loader->active--;
-    pthread_cond_signal(&loader->loaded);
-    while (atomic_load(&loader->is_paused) && !atomic_load(&loader->is_stopping))
-        pthread_cond_wait(&loader->claimable, &loader->mutex);
-    loader->active++;
-    slot->rested_ns += clock_ns() - begin;
-}
-
-/* Relaxed: a pause or an end that is seen one sample late changes nothing but the time; what
- * follows takes the mutex. */
-static void rest_if_paused(struct loader *loader, struct slot *slot)
-{
-    if (!atomic_load_explicit(&loader->is_paused, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&loader->mutex);
-    rest(loader, slot);
-    pthread_mutex_unlock(&loader->mutex);
+    return STATUS_OK;
 }
 
 /* Loads the samples of a claimed slot, by any thread, without the mutex. *reader is opened when it
@@ -132,9 +130,7 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
         unsigned char *input = memory + batch_input_offset(layout, lengths, i);
         bool is_replaced;
 
-        rest_if_paused(loader, slot);
-        if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
-            FAIL(STATUS_INTERRUPTED, "the loader was closed");
+        TRY(go_on(loader, slot));
         TRY(put_sample(loader, *reader, slot->samples[i], input, &labels[i], &lengths[i],
                        &is_replaced));
         batch_widen(layout, input);
@@ -149,26 +145,22 @@ static enum status load_batch(struct loader *loader, struct slot *slot,
 static enum status read_files(struct loader *loader, struct slot *slot,
                               struct sample_reader **reader)
 {
-    enum status status = STATUS_OK;
-
     if (*reader == NULL)
-        TRY_OUT(sample_reader_open(reader, loader->dataset));
+        TRY(sample_reader_open(reader, loader->dataset));
     for (int i = 0; i < loader->layout.samples; i++) {
-        rest_if_paused(loader, slot);
-        if (atomic_load_explicit(&loader->is_stopping, memory_order_relaxed))
-            FAIL_OUT(STATUS_INTERRUPTED, "the loader was closed");
+        enum status status;
+
+        TRY(go_on(loader, slot));
         status = sample_read(*reader, SPLIT_TRAIN, slot->samples[i]);
         if (status != STATUS_BAD_INPUT)
-            TRY_OUT(status);
+            TRY(status);
     }
-    status = STATUS_OK;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The order depends only on the seed and the number of the epoch. */
-static void shuffle(struct loader *loader, int64_t epoch)
+static void shuffle_order(struct loader *loader, int64_t epoch)
 {
     struct random random = random_seed(loader->config.seed, ORDER_STREAM + (uint64_t)epoch);
 
@@ -185,27 +177,18 @@ static size_t parts_of(const struct loader_config *config)
 }
 
 /* Gives the next batch in order to a free slot. With the mutex held. */
-static void claim(struct loader *loader, struct slot *slot)
+static void claim_next(struct loader *loader, struct slot *slot)
 {
     int64_t place = loader->claimed % loader->batches_per_epoch;
     size_t samples = (size_t)loader->layout.samples;
 
-    shuffle(loader, loader->claimed / loader->batches_per_epoch);
+    shuffle_order(loader, loader->claimed / loader->batches_per_epoch);
     memcpy(slot->samples,
            loader->order +
                ((size_t)place * parts_of(&loader->config) + (size_t)loader->config.part) * samples,
            samples * sizeof *slot->samples);
     slot->batch.index = loader->claimed++;
     slot->state = SLOT_LOADING;
-}
-
-/* Linux does not let a thread leave the idle class without a privilege. So starving workers finish
- * the batches they have claimed and exit, and new ones replace them. With the mutex held. */
-static void end_threads(struct loader *loader)
-{
-    loader->config.gives_way = false;
-    loader->claim_end = loader->claimed;
-    pthread_cond_broadcast(&loader->claimable);
 }
 
 static bool is_starved(const struct loader *loader, int64_t wall_ns, int64_t cpu_ns)
@@ -240,8 +223,13 @@ static void load_claimed(struct loader *loader, struct slot *slot, struct sample
     loader->statistics.damaged += damaged;
     wall_ns = clock_ns() - begin_ns - slot->rested_ns;
     loader->statistics.load_ns += wall_ns;
-    if (is_starved(loader, wall_ns, clock_thread_cpu_ns() - begin_cpu_ns))
-        end_threads(loader);
+    if (is_starved(loader, wall_ns, clock_thread_cpu_ns() - begin_cpu_ns)) {
+        /* Linux does not let a thread leave the idle class without a privilege. So starving workers
+         * finish the batches they have claimed and exit, and new ones replace them. */
+        loader->config.gives_way = false;
+        loader->claim_end = loader->claimed;
+        pthread_cond_broadcast(&loader->claimable);
+    }
 }
 
 static struct slot *find_free(struct loader *loader)
@@ -314,7 +302,7 @@ static void *work(void *argument)
             pthread_cond_wait(&loader->claimable, &loader->mutex);
             continue;
         }
-        claim(loader, slot);
+        claim_next(loader, slot);
         if (is_done(loader)) /* Nothing else wakes the others to end. */
             pthread_cond_broadcast(&loader->claimable);
         load_claimed(loader, slot, &reader, caller_collates(loader));
@@ -390,8 +378,8 @@ static enum status top_up(struct loader *loader)
     return STATUS_OK;
 }
 
-static enum status check(const struct dataset *dataset, const struct loader_config *config,
-                         int samples, int batches_max)
+static enum status check_batches(const struct dataset *dataset, const struct loader_config *config,
+                                 int samples, int batches_max)
 {
     uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
 
@@ -419,7 +407,7 @@ enum status loader_open(struct loader **loader, const struct dataset *dataset,
     enum status status = STATUS_OK;
     struct loader *made = NULL;
 
-    TRY_OUT(check(dataset, config, samples, batches_max));
+    TRY_OUT(check_batches(dataset, config, samples, batches_max));
     TRY_OUT(rows_make(&made, 1));
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->claimable, NULL);
@@ -509,13 +497,11 @@ void loader_end_epoch(struct loader *loader)
 /* Waits until the last thread has ended and starts new ones. */
 static enum status restart_threads(struct loader *loader)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
     join_threads(loader);
     loader->claim_end = next_claim_end(loader);
-    TRY_OUT(start_threads(loader));
-
-out:
+    status = start_threads(loader);
     if (status != STATUS_OK)
         loader->broken = *status_last(); /* There may be no thread left to wait for. */
     return status;
@@ -537,7 +523,7 @@ static struct slot *wait_for_next(struct loader *loader)
             continue;
         }
         slot = find_free(loader);
-        claim(loader, slot);
+        claim_next(loader, slot);
         load_claimed(loader, slot, &loader->reader, false);
     }
 }

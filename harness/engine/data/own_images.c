@@ -1,3 +1,5 @@
+/* A set is made as an entry of the cache folder: the images are chosen, decoded and written again
+ * by all cores, and a note beside them says how many there are and which could not be decoded. */
 #include "harness/engine/data/own_images.h"
 
 #include "harness/base/hash.h"
@@ -43,13 +45,6 @@ struct own_set {
 
 COMPARATOR(by_class_and_name, struct own_image, ASCENDING(label) ?: strcmp(a->path, b->path))
 
-/* Keeps the image where the share of those kept so far, `most` of `count`, rises to the next
- * number. */
-static bool is_taken(uint32_t number, uint32_t most, uint32_t count)
-{
-    return (uint64_t)(number + 1) * most / count > (uint64_t)number * most / count;
-}
-
 static enum status choose_images(struct own_set *set)
 {
     uint32_t count = 0, kept = 0;
@@ -67,7 +62,9 @@ static enum status choose_images(struct own_set *set)
     qsort(set->images, count, sizeof *set->images, by_class_and_name);
     for (uint32_t i = 0; i < count; i++) {
         bool first = i == 0 || set->images[i].label != set->images[i - 1].label;
-        if (count <= OWN_IMAGES_MOST || first || is_taken(i, OWN_IMAGES_MOST, count))
+        /* In a large folder, one is kept whenever the even share of those up to it grows by one. */
+        if (count <= OWN_IMAGES_MOST || first ||
+            (uint64_t)(i + 1) * OWN_IMAGES_MOST / count > (uint64_t)i * OWN_IMAGES_MOST / count)
             set->images[kept++] = set->images[i];
     }
     set->count = kept;
@@ -145,16 +142,6 @@ out:
     return status;
 }
 
-static void count_image(struct own_set *set, uint32_t number, bool is_damaged)
-{
-    pthread_mutex_lock(&set->mutex);
-    if (!is_damaged)
-        set->of_class[set->images[number].label]++;
-    else if (set->damaged++ == 0 || number < set->first)
-        set->first = number;
-    pthread_mutex_unlock(&set->mutex);
-}
-
 static void class_path(char path[PATH_MAX], const struct own_set *set, int label,
                        const char *folder)
 {
@@ -163,7 +150,7 @@ static void class_path(char path[PATH_MAX], const struct own_set *set, int label
 
 static enum status write_image(void *opened, uint32_t number, const char *folder)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct own_worker *worker = opened;
     struct own_set *set = worker->set;
     const struct own_image *image = &set->images[number];
@@ -173,32 +160,22 @@ static enum status write_image(void *opened, uint32_t number, const char *folder
     size_t bytes;
 
     status = sample_load(worker->reader, image->split, image->index, worker->rgb, &label, &length);
-    count_image(set, number, status == STATUS_BAD_INPUT);
+    pthread_mutex_lock(&set->mutex);
+    if (status != STATUS_BAD_INPUT)
+        set->of_class[image->label]++;
+    else if (set->damaged++ == 0 || number < set->first)
+        set->first = number;
+    pthread_mutex_unlock(&set->mutex);
     if (status == STATUS_BAD_INPUT)
         return STATUS_OK;
-    TRY_OUT(status);
-    TRY_OUT(jpeg_encode(worker->encoder, worker->rgb, set->pixels, set->pixels, GENERATED_QUALITY,
-                        &file, &bytes));
+    TRY(status);
+    TRY(jpeg_encode(worker->encoder, worker->rgb, set->pixels, set->pixels, GENERATED_QUALITY,
+                    &file, &bytes));
     class_path(class_folder, set, label, folder);
     if (snprintf(path, sizeof path, "%s/%06u.jpg", class_folder, number) >= (int)sizeof path)
-        FAIL_OUT(STATUS_IO, "the path %.300s is too long; set CHOKEPOINT_CACHE to a shorter one",
-                 class_folder);
-    TRY_OUT(image_set_write_file(path, file, bytes));
-
-out:
-    return status;
-}
-
-static enum status make_classes(const struct own_set *set, const char *folder)
-{
-    char path[PATH_MAX];
-
-    for (int label = 0; label < dataset_classes(set->dataset); label++) {
-        class_path(path, set, label, folder);
-        if (mkdir(path, 0777) != 0)
-            FAIL(STATUS_IO, "the folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to another",
-                 path, strerror(errno));
-    }
+        FAIL(STATUS_IO, "the path %.300s is too long; set CHOKEPOINT_CACHE to a shorter one",
+             class_folder);
+    TRY(image_set_write_file(path, file, bytes));
 
     return STATUS_OK;
 }
@@ -231,12 +208,10 @@ static enum status write_about(const struct own_set *set, const char *folder)
     snprintf(text, sizeof text, "%u %u\n%.*s\n", set->count - set->damaged,
              set->damaged + set->first_set.damaged, (int)sizeof set->about.first_damaged - 1,
              damaged);
-    TRY(image_set_write_file(path, text, strlen(text)));
-
-    return STATUS_OK;
+    return image_set_write_file(path, text, strlen(text));
 }
 
-static enum status fill(void *context, const char *folder)
+static enum status fill_set(void *context, const char *folder)
 {
     struct own_set *set = context;
     const struct image_set writing = { .count = set->count,
@@ -245,8 +220,15 @@ static enum status fill(void *context, const char *folder)
                                        .close = close_worker,
                                        .write = write_image };
 
+    char path[PATH_MAX];
+
     TRY(rows_make(&set->of_class, dataset_classes(set->dataset)));
-    TRY(make_classes(set, folder));
+    for (int label = 0; label < dataset_classes(set->dataset); label++) {
+        class_path(path, set, label, folder);
+        if (mkdir(path, 0777) != 0)
+            FAIL(STATUS_IO, "the folder %.300s cannot be made: %s; set CHOKEPOINT_CACHE to another",
+                 path, strerror(errno));
+    }
     TRY(image_set_write(&writing, folder));
     TRY(check_classes(set));
     TRY(write_about(set, folder));
@@ -308,17 +290,6 @@ static enum status open_source(struct own_set *set, const char *folder)
     return STATUS_OK;
 }
 
-/* Makes the first set if it is not there, and takes the images from it. */
-static enum status open_first_set(struct own_set *set, const char *folder)
-{
-    char path[PATH_MAX];
-
-    TRY(own_images_get(path, folder, OWN_PIXELS_FIRST, &set->first_set));
-    TRY(open_source(set, path));
-
-    return STATUS_OK;
-}
-
 enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
                            struct own_images *about)
 {
@@ -329,7 +300,7 @@ enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
         .name = name,
         .context = &set,
         .is_whole = has_all_files,
-        .fill = fill,
+        .fill = fill_set,
         .family = FAMILY,
         .most = OWN_SETS_MOST,
     };
@@ -340,8 +311,10 @@ enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
     files = set.about.found;
     name_set(name, sizeof name, &set, folder);
     TRY_OUT(cache_folder_find(path, &entry, &found));
-    if (!found && pixels < OWN_PIXELS_FIRST)
-        TRY_OUT(open_first_set(&set, folder));
+    if (!found && pixels < OWN_PIXELS_FIRST) { /* from the first set, which may have to be made */
+        TRY_OUT(own_images_get(path, folder, OWN_PIXELS_FIRST, &set.first_set));
+        TRY_OUT(open_source(&set, path));
+    }
     TRY_OUT(cache_folder_get(path, &entry));
     read_about(&set.about, path);
     set.about.found = files;

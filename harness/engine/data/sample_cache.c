@@ -1,3 +1,5 @@
+/* A slot per sample, filled once by compare-and-swap: readers take no lock. The list of caches that
+ * are open has a mutex, which only opening and closing take. */
 #include "harness/engine/data/sample_cache.h"
 
 #include "harness/base/figures/quantity.h"
@@ -37,24 +39,20 @@ enum status sample_load_usable(struct sample_reader *reader, const struct datase
                                uint32_t index, void *input, int32_t *label, int32_t *length,
                                bool *is_replaced)
 {
-    enum status status = STATUS_OK;
     uint32_t count = dataset_count(dataset, SPLIT_TRAIN);
     struct status_error first = { 0 };
 
     for (uint32_t tried = 0; tried < count; tried++) {
-        status = sample_load(reader, SPLIT_TRAIN, (index + tried) % count, input, label, length);
+        enum status status =
+            sample_load(reader, SPLIT_TRAIN, (index + tried) % count, input, label, length);
         *is_replaced = tried > 0;
         if (status != STATUS_BAD_INPUT)
             return status;
         if (tried == 0)
             first = *status_last();
     }
-    FAIL_OUT(STATUS_BAD_INPUT,
-             "none of the %u training samples can be loaded; the first tried: %.400s", count,
-             first.text);
-
-out:
-    return status;
+    FAIL(STATUS_BAD_INPUT, "none of the %u training samples can be loaded; the first tried: %.400s",
+         count, first.text);
 }
 
 /* --- Who has it --- */
@@ -93,8 +91,8 @@ static void drop_unused(void)
 }
 
 /* Adds an empty one. With the mutex held. */
-static enum status add(struct sample_cache **added, const struct dataset *dataset,
-                       const struct dataset_identity *identity)
+static enum status add_cache(struct sample_cache **added, const struct dataset *dataset,
+                             const struct dataset_identity *identity)
 {
     enum status status = STATUS_OK;
     struct sample_cache *cache;
@@ -127,7 +125,7 @@ enum status sample_cache_open(struct sample_cache **cache, const struct dataset 
     found = open_caches.first;
     while (found != NULL && !is_of(found, dataset_config(dataset), &identity)) found = found->next;
     if (found == NULL)
-        TRY_OUT(add(&found, dataset, &identity));
+        TRY_OUT(add_cache(&found, dataset, &identity));
     found->users++;
 
 out:
@@ -183,22 +181,6 @@ bool sample_cache_get(const struct sample_cache *cache, uint32_t index, void *in
     return true;
 }
 
-/* malloc would grant more than there is, and the kernel would end the process later. */
-static enum status check_size(const struct sample_cache *cache)
-{
-    double bytes = (double)cache->identity.samples * (double)cache->sample_bytes;
-    double machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-
-    if (bytes > machine_bytes)
-        FAIL(STATUS_OUT_OF_MEMORY,
-             "the %" PRId64 " decoded samples take %s, more than this machine's "
-             "%s; use input=decoded or smaller images",
-             cache->identity.samples, quantity_bytes(bytes).text,
-             quantity_bytes(machine_bytes).text);
-
-    return STATUS_OK;
-}
-
 static enum status fill_one(struct sample_cache *cache, struct sample_reader *reader,
                             const struct dataset *dataset, uint32_t index, void *input)
 {
@@ -224,8 +206,16 @@ enum status sample_cache_fill(struct sample_cache *cache, const struct dataset *
     enum status status = STATUS_OK;
     struct sample_reader *reader = NULL;
     unsigned char *input = NULL;
+    double bytes = (double)cache->identity.samples * (double)cache->sample_bytes;
+    double machine_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 
-    TRY_OUT(check_size(cache));
+    /* malloc would grant more than there is, and the kernel would end the process later. */
+    if (bytes > machine_bytes)
+        FAIL(STATUS_OUT_OF_MEMORY,
+             "the %" PRId64 " decoded samples take %s, more than this machine's "
+             "%s; use input=decoded or smaller images",
+             cache->identity.samples, quantity_bytes(bytes).text,
+             quantity_bytes(machine_bytes).text);
     TRY_OUT(rows_make(&input, (int64_t)cache->sample_bytes));
     TRY_OUT(sample_reader_open(&reader, dataset));
     for (uint32_t i = 0; i < cache->identity.samples; i++)

@@ -6,23 +6,15 @@
 
 #define SEQUENCE_STREAM ((uint64_t)0x5e9 << 32) /* apart from the seed's other purposes */
 
-/* The number of octaves that `count` ranks fill: rank r is in octave floor(log2(r + 1)). */
-static uint32_t octaves(uint32_t count)
-{
-    uint32_t octave = 0;
-
-    while ((2u << octave) - 1 <= count) octave++;
-    return octave;
-}
-
 /* A rank, from 0. Ranks above the last whole octave come only as noise. */
 static uint32_t draw_rank(struct random *random, uint32_t ranks)
 {
-    uint32_t first;
+    uint32_t first, octaves = 0;
 
     if (random_below(random, 2) == 0)
         return random_below(random, ranks);
-    first = 1u << random_below(random, octaves(ranks));
+    while ((2u << octaves) - 1 <= ranks) octaves++; /* rank r is in octave floor(log2(r + 1)) */
+    first = 1u << random_below(random, octaves);
     return first - 1 + random_below(random, first);
 }
 

@@ -1,3 +1,6 @@
+/* An entry is a folder that is filled under another name by the holder of a lock, forced to disk
+ * and renamed, so it is whole or not there. A note in it of how many bytes its files have shows
+ * later whether something was taken away. */
 #include "harness/engine/data/images/cache_folder.h"
 
 #include "harness/base/system/own_file.h"
@@ -248,41 +251,21 @@ static int find_oldest(const char *cache, const struct cache_entry *entry, char 
     return count;
 }
 
-/* Before one more is made. Only the holder of the lock may call it. */
-static enum status make_room(const char *cache, const struct cache_entry *entry)
-{
-    char oldest[PATH_MAX];
-    struct timespec used = { 0 };
-
-    if (entry->family == NULL)
-        return STATUS_OK;
-    while (find_oldest(cache, entry, oldest, &used) >= entry->most &&
-           used.tv_sec < time(NULL) - IN_USE_SECONDS)
-        TRY(remove_folder(oldest));
-
-    return STATUS_OK;
-}
-
-/* The time of the folder is that of its last use. In a cache that is read-only, nothing is
- * removed. */
-static void note_use(const char *path)
-{
-    if (utimensat(AT_FDCWD, path, NULL, 0) != 0)
-        return;
-}
-
 /* Fills the entry under another name and renames it. Before that the files are forced to disk:
  * otherwise a power cut could leave a complete folder of empty files. */
 static enum status make_entry(const char *cache, const char *path, const struct cache_entry *entry,
                               int lock)
 {
     enum status status = STATUS_OK;
-    char unfinished[PATH_MAX];
+    char unfinished[PATH_MAX], oldest[PATH_MAX];
+    struct timespec used = { 0 };
     bool is_begun = false;
 
     snprintf(unfinished, sizeof unfinished, "%s/%s" UNFINISHED, cache, entry->name);
     TRY_OUT(remove_unfinished(cache));
-    TRY_OUT(make_room(cache, entry));
+    while (entry->family != NULL && find_oldest(cache, entry, oldest, &used) >= entry->most &&
+           used.tv_sec < time(NULL) - IN_USE_SECONDS)
+        TRY_OUT(remove_folder(oldest));
     TRY_OUT(make_folder(unfinished));
     is_begun = true;
     TRY_OUT(entry->fill(entry->context, unfinished));
@@ -314,8 +297,10 @@ enum status cache_folder_find(char path[PATH_MAX], const struct cache_entry *ent
     TRY(cache_folder_path(cache));
     snprintf(path, PATH_MAX, "%.*s/%s", LONGEST_CACHE, cache, entry->name);
     *found = is_whole(entry, path);
+    /* The time of the folder is that of its last use. In a cache that is read-only, nothing is
+     * removed. */
     if (*found && entry->family != NULL)
-        note_use(path);
+        (void)utimensat(AT_FDCWD, path, NULL, 0);
 
     return STATUS_OK;
 }

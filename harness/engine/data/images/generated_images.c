@@ -1,3 +1,5 @@
+/* Painting an image from its class and number, then writing the set as an entry of the cache
+ * folder. The stripes' angle and width are the class; clouds, colours and place are noise. */
 #include "harness/engine/data/images/generated_images.h"
 
 #include "harness/base/random.h"
@@ -156,11 +158,6 @@ static struct scene draw_scene(struct random *random, int label)
     return scene;
 }
 
-static float clamp(float value)
-{
-    return value < 0 ? 0 : value > 1 ? 1 : value;
-}
-
 static uint8_t to_byte(float value)
 {
     int byte = (int)(255 * value + 0.5f);
@@ -177,7 +174,8 @@ static float stripe_at(const struct scene *scene, float x, float y)
     if (square >= scene->radius * scene->radius)
         return 0;
     across = scene->direction[0] * x + scene->direction[1] * y;
-    rim = clamp((scene->radius - sqrtf(square)) * 10); /* a soft one */
+    rim = (scene->radius - sqrtf(square)) * 10; /* a soft one */
+    rim = rim < 0 ? 0 : rim > 1 ? 1 : rim;
     return rim * 0.5f * sinf(2 * PI * scene->stripes * across + scene->phase);
 }
 

@@ -1,3 +1,4 @@
+/* Threads take the images in order from one counter, and the first failure ends all of them. */
 #include "harness/engine/data/images/image_set.h"
 
 #include "harness/base/system/machine.h"
@@ -21,15 +22,6 @@ struct writing {
     struct status_error error; /* the first; guarded by the mutex */
 };
 
-static void keep_error(struct writing *writing)
-{
-    pthread_mutex_lock(&writing->mutex);
-    if (writing->error.status == STATUS_OK)
-        writing->error = *status_last();
-    pthread_mutex_unlock(&writing->mutex);
-    atomic_store(&writing->next, writing->set->count); /* Nothing is left for the others. */
-}
-
 /* The work of one thread. */
 static void *write_share(void *argument)
 {
@@ -45,31 +37,28 @@ static void *write_share(void *argument)
             break;
         status = set->write(worker, number, writing->folder);
     }
-    if (status != STATUS_OK)
-        keep_error(writing);
+    if (status != STATUS_OK) {
+        pthread_mutex_lock(&writing->mutex);
+        if (writing->error.status == STATUS_OK)
+            writing->error = *status_last();
+        pthread_mutex_unlock(&writing->mutex);
+        atomic_store(&writing->next, set->count); /* Nothing is left for the others. */
+    }
     set->close(worker);
     return NULL;
-}
-
-/* Threads beside the caller's. Where no more can be started, those that run do all the work. */
-static int start_threads(struct writing *writing, pthread_t *threads, int wanted)
-{
-    int count = 0;
-
-    while (count < wanted && thread_start(&threads[count], "images", write_share, writing) == 0)
-        count++;
-    return count;
 }
 
 enum status image_set_write(const struct image_set *set, const char *folder)
 {
     struct writing writing = { .set = set, .folder = folder, .mutex = PTHREAD_MUTEX_INITIALIZER };
     pthread_t threads[THREADS_MOST];
-    int wanted = machine_cores() - 1, count;
+    int wanted = machine_cores() - 1, count = 0;
 
     if (wanted > THREADS_MOST)
         wanted = THREADS_MOST;
-    count = start_threads(&writing, threads, wanted);
+    /* Where no more can be started, those that run do all the work, with this thread. */
+    while (count < wanted && thread_start(&threads[count], "images", write_share, &writing) == 0)
+        count++;
     write_share(&writing);
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     pthread_mutex_destroy(&writing.mutex);

@@ -1,3 +1,4 @@
+/* TurboJPEG with handles and buffers that are kept from image to image. */
 #include "harness/engine/data/images/jpeg.h"
 
 #include "harness/base/rows.h"
@@ -28,15 +29,12 @@ struct jpeg_encoder {
  * (seen with 2.1.5). So decode() drops the handle after a failure, and this makes a new one. */
 static enum status need_turbo(struct jpeg_decoder *decoder)
 {
-    enum status status = STATUS_OK;
-
     if (decoder->turbo == NULL)
         decoder->turbo = tjInitDecompress();
     if (decoder->turbo == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
+        FAIL(STATUS_OUT_OF_MEMORY, "no memory for a JPEG decoder: %s", tjGetErrorStr2(NULL));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void drop_turbo(struct jpeg_decoder *decoder)
@@ -72,7 +70,7 @@ void jpeg_decoder_close(struct jpeg_decoder *decoder)
 }
 
 /* Makes the buffer at `buffer` at least `bytes` long; what was in it is lost. */
-static enum status reserve(void *buffer, size_t *capacity, size_t bytes, const char *name)
+static enum status reserve_bytes(void *buffer, size_t *capacity, size_t bytes, const char *name)
 {
     void **memory = buffer;
 
@@ -101,15 +99,6 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
-/* By how much the decoder may shrink: the side stays no smaller than `size`. */
-static tjscalingfactor scaling(int side, int size)
-{
-    tjscalingfactor factor = { 1, 1 };
-
-    while (factor.denom < 8 && side >= 2 * factor.denom * size) factor.denom *= 2;
-    return factor;
-}
-
 /* Decodes all of the file as RGB without gaps, *width by *height pixels. *decoded is where: `rgb`
  * for an image of that size, which needs no resizing, else decoder->pixels. */
 static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t bytes,
@@ -134,7 +123,10 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
                  "%.300s cannot be decoded: it has %d x %d pixels, more than %d in all", name,
                  *width, *height, MOST_PIXELS);
     if (scales) {
-        tjscalingfactor factor = scaling(*width < *height ? *width : *height, size);
+        int side = *width < *height ? *width : *height;
+        tjscalingfactor factor = { 1, 1 };
+        /* As far as the side stays no smaller than `size`. */
+        while (factor.denom < 8 && side >= 2 * factor.denom * size) factor.denom *= 2;
         *width = TJSCALED(*width, factor);
         *height = TJSCALED(*height, factor);
         pixels = (size_t)*width * (size_t)*height;
@@ -142,8 +134,8 @@ static enum status decode(struct jpeg_decoder *decoder, const void *file, size_t
     is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
     *decoded = rgb;
     if (*width != size || *height != size || is_cmyk) {
-        TRY_OUT(
-            reserve(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3), name));
+        TRY_OUT(reserve_bytes(&decoder->pixels, &decoder->pixels_bytes, pixels * (is_cmyk ? 4 : 3),
+                              name));
         *decoded = decoder->pixels;
     }
     /* libjpeg only warns about a file that ends early and fills the rest with grey, and after a
@@ -176,8 +168,8 @@ enum status jpeg_decode_square(struct jpeg_decoder *decoder, const void *file, s
     left = (size_t)(width - side) / 2;
     top = (size_t)(height - side) / 2;
     stride = (size_t)width * 3;
-    TRY(reserve(&decoder->sums, &decoder->sums_bytes, (size_t)side * 3 * sizeof *decoder->sums,
-                name));
+    TRY(reserve_bytes(&decoder->sums, &decoder->sums_bytes,
+                      (size_t)side * 3 * sizeof *decoder->sums, name));
     resize_area(decoded + top * stride + left * 3, stride, side, rgb, size, decoder->sums);
 
     return STATUS_OK;
@@ -215,7 +207,7 @@ enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int wi
 {
     unsigned long written = tjBufSize(width, height, TJSAMP_420);
 
-    TRY(reserve(&encoder->file, &encoder->file_bytes, written, "an image"));
+    TRY(reserve_bytes(&encoder->file, &encoder->file_bytes, written, "an image"));
     if (tjCompress2(encoder->turbo, rgb, width, 0, height, TJPF_RGB, &encoder->file, &written,
                     TJSAMP_420, quality, TJFLAG_NOREALLOC) != 0)
         FAIL(STATUS_INTERNAL, "an image of %d x %d pixels cannot be encoded: %s", width, height,
