@@ -57,7 +57,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 {
     const struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         const struct set *set = &own->sets[operands_next(work)];
         TRY(optimizer_begin(set->optimizer));
         TRY(optimizer_update(set->optimizer));

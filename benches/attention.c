@@ -49,7 +49,7 @@ static enum status run_naive(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         TRY(heads_product(work, &own->scores, &own->q, &own->k, own->tokens, own->width, true));
         TRY(LAUNCH(work->stream, work->bench->dtype, softmax_forward, (long)HEADS * own->tokens,
                    .y = own->scores.device, .x = own->scores.device, .lengths = NULL,
@@ -66,7 +66,7 @@ static enum status run_tiled(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(LAUNCH(work->stream, work->bench->dtype, tiled_attention_forward,
                    ATTENTION_TILES(HEADS, own->tokens), .y = own->y.device,
                    .lse = (float *)operand_at(&own->lse, 0), .q = own->q.device, .k = own->k.device,
@@ -100,7 +100,8 @@ static enum status run_fused(struct bench_work *work, int64_t iterations)
                                                .v = own->v.device,
                                                .workspace = own->workspace };
 
-    for (int64_t i = 0; i < iterations; i++) TRY(device_attention(work->stream, &attention));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
+        TRY(device_attention(work->stream, &attention));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;

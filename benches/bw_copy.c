@@ -26,7 +26,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         if (goes(work, H2D))
             TRY(device_copy_async(work->stream, COPY_HOST_TO_DEVICE, own->device[0], own->host,
                                   bytes));

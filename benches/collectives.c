@@ -29,7 +29,8 @@ static double bus_factor(enum collective_kind kind, int ranks)
 
 static enum status run(struct bench_work *work, int64_t iterations)
 {
-    for (int64_t i = 0; i < iterations; i++) TRY(device_collective(work->stream, work->own));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
+        TRY(device_collective(work->stream, work->own));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;

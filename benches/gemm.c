@@ -46,7 +46,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
         .math = work->bench->math,
     };
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         int64_t block = operands_next(work);
         gemm.b = operand_at(&own->b, block);
         gemm.c = operand_at(&own->c, widths[work->bench->variant].comes_back ? block : 0);

@@ -24,7 +24,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(jpeg_decode_square(own->decoder, own->file, own->file_bytes, "the bench's picture",
                                (int)work->argument, false, own->decoded));
 

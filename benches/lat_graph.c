@@ -18,7 +18,7 @@ static enum status launch_all(struct bench_work *work)
 
 static enum status run_eager(struct bench_work *work, int64_t iterations)
 {
-    for (int64_t i = 0; i < iterations; i++) TRY(launch_all(work));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) TRY(launch_all(work));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;
@@ -28,7 +28,8 @@ static enum status run_graph(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) TRY(graph_launch(work->stream, own->graph));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
+        TRY(graph_launch(work->stream, own->graph));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;

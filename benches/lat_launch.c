@@ -24,7 +24,7 @@ static enum status run_enqueue(struct bench_work *work, int64_t iterations)
     enum { ROOM = 64 };
     struct own *own = work->own;
 
-    for (int64_t done = 0; done < iterations;) {
+    for (int64_t done = 0; done < iterations && !*work->stop;) {
         int64_t group = iterations - done < ROOM ? iterations - done : ROOM, begin = clock_ns();
         for (int64_t i = 0; i < group; i++) TRY(tiny_kernel_launch(&own->kernel, work));
         work->timed_ns += clock_ns() - begin;
@@ -62,7 +62,7 @@ static enum status run_start(struct bench_work *work, int64_t iterations)
     enum { STARTS_MOST = 1 << 24 }; /* the integers that a float counts */
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         int64_t begin;
         float value;
         own->starts = own->starts < STARTS_MOST ? own->starts + 1 : 1;
@@ -81,7 +81,7 @@ static enum status run_sync(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         TRY(tiny_kernel_launch(&own->kernel, work));
         TRY(stream_synchronize(work->stream));
     }
@@ -93,7 +93,8 @@ static enum status run_back_to_back(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) TRY(tiny_kernel_launch(&own->kernel, work));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
+        TRY(tiny_kernel_launch(&own->kernel, work));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;

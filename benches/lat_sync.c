@@ -72,7 +72,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         TRY(tiny_kernel_launch(&own->kernel, work));
         TRY(ways[work->bench->variant].wait(work));
     }
@@ -82,7 +82,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 
 static enum status run_idle(struct bench_work *work, int64_t iterations)
 {
-    for (int64_t i = 0; i < iterations; i++) TRY(wait_event(work));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) TRY(wait_event(work));
 
     return STATUS_OK;
 }

@@ -22,7 +22,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++) {
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) {
         const struct batch *batch;
         TRY(loader_next(own->loader, &batch));
         loader_return(own->loader, batch);

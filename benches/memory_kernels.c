@@ -675,7 +675,8 @@ static enum status run(struct bench_work *work, int64_t iterations)
 {
     const struct memory_kernel *kernel = kernel_of(work);
 
-    for (int64_t i = 0; i < iterations; i++) TRY(kernel->launch(work, operands_next(work)));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
+        TRY(kernel->launch(work, operands_next(work)));
     TRY(stream_synchronize(work->stream));
 
     return STATUS_OK;

@@ -29,7 +29,7 @@ static enum status copy(struct bench_work *work, int64_t iterations)
 {
     const struct own *own = work->own;
 
-    for (int64_t i = 0; i < iterations; i++)
+    for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(device_copy_to_peer(work->stream, own->peer, own->there, own->device[0],
                                 bytes_of(work)));
     TRY(stream_synchronize(work->stream));
@@ -39,7 +39,7 @@ static enum status copy(struct bench_work *work, int64_t iterations)
 
 static enum status copy_and_wait(struct bench_work *work, int64_t iterations)
 {
-    for (int64_t i = 0; i < iterations; i++) TRY(copy(work, 1));
+    for (int64_t i = 0; i < iterations && !*work->stop; i++) TRY(copy(work, 1));
 
     return STATUS_OK;
 }

@@ -10,6 +10,8 @@
 #include "harness/base/random.h"
 #include "harness/device/device.h"
 
+#include <signal.h>
+
 enum { BENCH_ARGUMENTS = 6, BENCH_BLOCKS = 16 };
 
 enum bench_memory { BENCH_DEVICE, BENCH_PINNED, BENCH_PAGEABLE }; /* the last two: the host's */
@@ -43,7 +45,10 @@ struct bench_work {
     double bus_factor; /* of a collective: bytes that a rank sends, and receives, per byte of
                           `bytes` */
     int64_t timed_ns;  /* .manual_time: `run` adds the time that counts */
-    void *own;         /* the bench's, zeroed, own_bytes large */
+    /* Not 0: a signal came, and `run` ends before its next iteration, which may wait for long on a
+     * busy machine. Never NULL. */
+    const volatile sig_atomic_t *stop;
+    void *own; /* the bench's, zeroed, own_bytes large */
 
     struct {
         enum bench_memory where;

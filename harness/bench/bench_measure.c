@@ -3,6 +3,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
+#include "harness/bench/interrupt.h"
 #include "harness/device/many_ranks.h"
 
 #include <inttypes.h>
@@ -84,8 +85,8 @@ static enum status choose_iterations(int64_t *iterations, struct bench_work *wor
 
     for (*iterations = 1;; *iterations = (int64_t)ceil((double)*iterations * factor)) {
         TRY(time_lap(&lap, work, *iterations));
-        if ((double)lap.real_ns >= wanted_ns || (double)lap.passed_ns >= BESIDE * wanted_ns ||
-            *iterations >= INT64_C(1000000000000))
+        if (*work->stop || (double)lap.real_ns >= wanted_ns ||
+            (double)lap.passed_ns >= BESIDE * wanted_ns || *iterations >= INT64_C(1000000000000))
             break;
         factor = fmin(fmax(1.2 * wanted_ns / fmax((double)lap.real_ns, 1), 1.01), 10);
     }
@@ -142,6 +143,8 @@ static enum status repeat(struct bench_result *result, struct bench_work *work)
     struct lap lap;
 
     TRY(time_lap(&lap, work, result->iterations));
+    if (*work->stop) /* It may have been cut. */
+        return STATUS_OK;
     result->real_ns[result->count] = (double)lap.real_ns / (double)result->iterations;
     result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
     result->count++;
@@ -171,8 +174,9 @@ static enum status repeat_until_done(struct bench_result *result, struct bench_w
     int64_t start = clock_ns();
 
     TRY(work->bench->set_up(work));
+    work->stop = interrupt_flag(); /* A set-up checks what it ran, so none of it is left out. */
     TRY(warm_up(result, work, settings));
-    for (int i = 0; i < most && !bench_is_done(result, settings); i++) {
+    for (int i = 0; i < most && !*work->stop && !bench_is_done(result, settings); i++) {
         TRY(repeat(result, work));
         result->seconds = before + (double)(clock_ns() - start) * 1e-9;
         TRY(ranks_take_first(&result->seconds, sizeof result->seconds));
@@ -184,9 +188,10 @@ static enum status repeat_until_done(struct bench_result *result, struct bench_w
 static enum status visit(struct bench_result *result, const struct bench *bench, int64_t argument,
                          struct device *device, const struct bench_settings *settings, int most)
 {
+    static const volatile sig_atomic_t never;
     enum status status = STATUS_OK;
     struct bench_work work = {
-        .bench = bench, .device = device, .argument = argument, .copies = 1
+        .bench = bench, .device = device, .argument = argument, .copies = 1, .stop = &never
     };
 
     if (result->name[0] == '\0')

@@ -52,7 +52,9 @@ const int64_t *bench_arguments(const struct bench *bench, const struct device_pr
  * end is Google Benchmark's word for a bench that times itself. */
 void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument);
 
-/* Sets up, which checks the result, measures and tears down. On failure nothing is measured. */
+/* Sets up, which checks the result, measures and tears down. On failure nothing is measured. Once a
+ * signal came (interrupt.h), a repetition is cut after its iteration and does not count: on a busy
+ * machine it may take a thousand times as long as when its iterations were chosen. */
 enum status bench_measure(struct bench_result *result, const struct bench *bench, int64_t argument,
                           struct device *device, const struct bench_settings *settings);
 

@@ -226,6 +226,17 @@ def bench_leaves_an_older_file_when_it_is_interrupted_early(folder):
         check(file.read() == "old", "bench: a fragment replaced the older file")
 
 
+def bench_cuts_a_repetition_that_takes_long():
+    # A million iterations are a second of the first row, and a minute of the second, which is under way.
+    code, output, errors = run_until("% done", signal.SIGTERM, "bench", "--device=cpu",
+                                     "--benchmark_filter=^(lat_graph_eager/1|lat_sync_event/32)$",
+                                     "--benchmark_repetitions=1", "--benchmark_min_time=1000000x")
+    check(code == 143, f"bench, long: exit code {code}", errors)
+    check("stopped by a request to terminate; 1 of 2 rows" in errors, "bench, long: it does not say why", errors)
+    check("lat_graph_eager/1" in output, "bench, long: the first row is lost", output)
+    check("lat_sync_event/32" not in output, "bench, long: the repetition went on to its end", output)
+
+
 os.environ["TERM"] = "xterm"
 for name in ("CHOKEPOINT_FAIL", "CHOKEPOINT_VERBOSE"):
     os.environ.pop(name, None)
@@ -241,5 +252,6 @@ with tempfile.TemporaryDirectory() as place:
     bench_row_after_row_keeps_finished_rows_through_a_kill(place)
     bench_leaves_an_older_file_until_a_row_is_done(place)
     bench_leaves_an_older_file_when_it_is_interrupted_early(place)
+    bench_cuts_a_repetition_that_takes_long()
 print("all as expected" if failures == 0 else f"{failures} failures")
 sys.exit(failures > 0)
