@@ -21,7 +21,7 @@ desk='harness/desk/trace
       harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/soundness
       harness/desk/analysis/tables
       harness/desk/analysis/host harness/desk/analysis/replay harness/desk/analysis
-      harness/desk/read/input harness/desk/read/kineto harness/desk/read/sqlite harness/desk/read/nsys harness/desk/read harness/desk/snapshot
+      harness/desk/read/input harness/desk/read/kineto harness/desk/read/nsys harness/desk/read harness/desk/snapshot
       harness/desk/diagnosis/facts harness/desk/diagnosis/rules harness/desk/diagnosis/digest harness/desk/diagnosis
       harness/desk/compare/file harness/desk/compare harness/desk/compare/history harness/desk/compare/traces
       harness/desk/page/tables harness/desk/page harness/desk/page/json harness/fleet harness/fleet/job'

@@ -36,7 +36,7 @@ packages()
     else
         echo libopenmpi-dev openmpi-bin
     fi
-    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev zlib1g-dev
+    echo libdnnl-dev libturbojpeg0-dev libcjson-dev libcmocka-dev libisal-dev libsqlite3-dev zlib1g-dev
     if [ "$report" = yes ] || [ "$tests" = yes ]; then
         echo python3 python3-jinja2 python3-matplotlib
     fi

@@ -1,5 +1,5 @@
 /* chokepoint-desk: the commands that read traces and results, without the lab that makes them. It
- * needs ISA-L and cJSON only. */
+ * needs ISA-L, SQLite and cJSON only. */
 #include "harness/cli/line/command_set.h"
 
 #include <signal.h>

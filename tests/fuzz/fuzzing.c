@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 void promise(bool kept, const char *what)
@@ -13,14 +12,24 @@ void promise(bool kept, const char *what)
     abort();
 }
 
+static char paths[FUZZ_FILES][64]; /* "": not made yet */
+
+static void remove_files(void)
+{
+    for (int i = 0; i < FUZZ_FILES; i++)
+        if (paths[i][0] != '\0')
+            unlink(paths[i]);
+}
+
 const char *fuzz_file(int index, const void *bytes, size_t size)
 {
-    static char paths[FUZZ_FILES][64];
     static int files[FUZZ_FILES];
 
     if (files[index] == 0) {
-        files[index] = memfd_create("input", MFD_CLOEXEC);
-        snprintf(paths[index], sizeof paths[index], "/proc/self/fd/%d", files[index]);
+        PROMISE(index > 0 || atexit(remove_files) == 0);
+        snprintf(paths[index], sizeof paths[index], "/tmp/chokepoint-fuzz-XXXXXX");
+        files[index] = mkstemp(paths[index]);
+        PROMISE(files[index] > 0);
     }
     PROMISE(ftruncate(files[index], 0) == 0);
     PROMISE(pwrite(files[index], bytes, size, 0) == (ssize_t)size);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 void promise(bool kept, const char *what);
 #define PROMISE(condition) promise(condition, #condition)
 
-/* The path of a file in memory with these bytes: number `index`, below FUZZ_FILES, whose former
+/* The path of a file with these bytes: number `index`, below FUZZ_FILES, whose former
  * bytes are gone. */
 enum { FUZZ_FILES = 6 };
 const char *fuzz_file(int index, const void *bytes, size_t size);

@@ -24,6 +24,7 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     struct read_ahead *text = NULL;
     const char *bytes, *foreign;
     size_t count;
+    char first[160];
 
     *trace = NULL;
     /* glibc raises this with each large block that is freed, and keeps what is freed below it:
@@ -45,9 +46,10 @@ enum status trace_file_read(struct trace_file **trace, const char *path,
     if (rows.file->digest != NULL && (limits == NULL || !limits->digests))
         FAIL_OUT(STATUS_BAD_INPUT,
                  "%s is a digest, which holds no events: diagnose and job read it", path);
-    if (is_none(rows.file))
-        FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; at byte %lld: %s",
-                 path, (long long)rows.file->bad_offset, rows.file->bad_reason);
+    if (is_none(rows.file)) {
+        trace_file_first_bad(rows.file, first);
+        FAIL_OUT(STATUS_BAD_INPUT, "%s is not a trace: nothing in it is an event; %s", path, first);
+    }
     *trace = rows.file;
     rows.file = NULL;
 

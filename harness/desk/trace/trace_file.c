@@ -5,6 +5,7 @@
 #include "harness/base/words/intern.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,14 @@ const char *trace_file_name(const struct trace_file *trace, uint32_t name)
 uint32_t trace_file_name_count(const struct trace_file *trace)
 {
     return intern_count(trace->names);
+}
+
+void trace_file_first_bad(const struct trace_file *trace, char text[160])
+{
+    if (trace->bad_offset >= 0)
+        snprintf(text, 160, "at byte %lld: %s", (long long)trace->bad_offset, trace->bad_reason);
+    else
+        snprintf(text, 160, "%s", trace->bad_reason);
 }
 
 const char *trace_file_metadata(const struct trace_file *trace, const char *key)

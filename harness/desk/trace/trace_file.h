@@ -188,8 +188,8 @@ struct trace_file {
     /* events that are left out because their time is 0, or far from all others */
     int64_t stray_count;
     int64_t bad_count;  /* skipped */
-    int64_t bad_offset; /* of the first one, in the text */
-    char bad_reason[80];
+    int64_t bad_offset; /* of the first one, in the text; -1: bad_reason says where it is */
+    char bad_reason[120];
     bool partial;
     char partial_reason[240];
     int64_t text_bytes; /* after inflating */
@@ -224,6 +224,9 @@ void trace_file_close(struct trace_file *trace);
 /* Names are cut at 4095 bytes. */
 const char *trace_file_name(const struct trace_file *trace, uint32_t name);
 uint32_t trace_file_name_count(const struct trace_file *trace);
+
+/* "at byte 12: it has no ph", of the first broken event. */
+void trace_file_first_bad(const struct trace_file *trace, char text[160]);
 
 /* JSON text, strings with their quotes; NULL: the file has no such member. */
 const char *trace_file_metadata(const struct trace_file *trace, const char *key);

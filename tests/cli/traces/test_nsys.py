@@ -342,13 +342,11 @@ def check_damaged(folder):
     path.write_bytes(bytes_[:4096])
     partial(path, "damaged or cut")
     path.write_bytes(bytes_[:2000])
-    refuses(path, "damaged")
+    partial(path, "damaged or cut")
     path.write_bytes(bytes_[:50])
-    refuses(path, "no database")
+    refuses(path, "damaged or cut")
     path.write_bytes(gzip.compress(bytes_))
     refuses(path, "compressed", "unpack it")
-    path.write_bytes(bytes_[:56] + b"\0\0\0\2" + bytes_[60:])
-    refuses(path, "UTF-16")
     with open(whole, "rb") as pipe:
         result = subprocess.run(f"cat {whole} | {program} diagnose -", shell=True, capture_output=True, text=True)
         check(result.returncode == 2 and "give a file" in result.stderr, f"a pipe: {result.stderr}")
@@ -360,10 +358,11 @@ def check_damaged(folder):
         "SELECT rootpage FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_KERNEL'").fetchone()[0]
     at = (root - 1) * 4096
     check(bytes_[at] == 5, "the table has one page: make it longer")
-    for child in (root, int.from_bytes(bytes_[at + 8:at + 12], "big")):
+    for child, reason in ((root, "malformed"),
+                          (int.from_bytes(bytes_[at + 8:at + 12], "big"), "two places point to them")):
         cell = at + int.from_bytes(bytes_[at + 12:at + 14], "big")
         path.write_bytes(bytes_[:cell] + child.to_bytes(4, "big") + bytes_[cell + 4:])
-        partial(path, "two places point to this page")
+        partial(path, "the database is damaged", reason)
 
     other = sqlite3.connect(folder / "other.sqlite")
     other.execute("CREATE TABLE notes (text TEXT)")
@@ -374,8 +373,6 @@ def check_damaged(folder):
     other.commit()
     refuses(folder / "rocm.db", "rocprofv3")
 
-    for pragma in ("encoding='UTF-16le'", "encoding='UTF-16be'"):
-        refuses(Loop().steps(waits).write(folder / "wide.sqlite", pragmas=(pragma,)), "UTF-16")
     kept = sqlite3.connect(whole)
     kept.execute("PRAGMA journal_mode=WAL")
     kept.execute("CREATE TABLE later (x INTEGER)")
@@ -388,8 +385,43 @@ def check_damaged(folder):
     refuses(whole, "whole.sqlite-journal stands beside whole.sqlite: ")
 
 
+def check_hostile(folder):
+    """A schema can make whoever reads its tables compute for ever, or write: none of it runs."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS id, 'x' AS value FROM n"
+    slow = "hex(zeroblob(400000)) || hex(zeroblob(400000))"
+    schemas = {
+        "view": ("DROP TABLE StringIds", f"CREATE VIEW StringIds AS {endless}"),
+        "generated": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN registersPerThread",
+                      f"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN registersPerThread AS ({slow})"),
+        "virtual": ("DROP TABLE StringIds", "CREATE VIRTUAL TABLE StringIds USING fts3(id, value)"),
+        "no rows' numbers": ("CREATE TABLE k(a PRIMARY KEY, start, end) WITHOUT ROWID", "DROP TABLE NVTX_EVENTS",
+                             "ALTER TABLE k RENAME TO NVTX_EVENTS"),
+        "trigger": ("CREATE TRIGGER t INSERT ON NVTX_EVENTS BEGIN SELECT load_extension('x'); END",),
+        "index": ("CREATE INDEX i ON CUPTI_ACTIVITY_KIND_MEMCPY (end, start, streamId, deviceId, correlationId, globalPid, "
+                  "bytes, copyKind, srcKind, dstKind)",),
+    }
+    for name, statements in schemas.items():
+        path = Loop().steps(waits).write(folder / "hostile?%41#.sqlite")
+        database = sqlite3.connect(path)
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+        database.close()
+        before = path.read_bytes()
+        trace = diagnosis(path)["traces"][0]
+        check(trace["busy_ns"] == STEPS * 20 * (3 * 60 + 2) * US, f"{name}: busy {trace['busy_ns']}")
+        check(bool(trace["partial"]) == (name in ("no rows' numbers", "virtual")), f"{name}: {trace['partial_reason']}")
+        check(path.read_bytes() == before and len(list(folder.iterdir())) == 1, f"{name}: {list(folder.iterdir())}")
+
+
 def check_layouts(folder):
     wanted = diagnosis(Loop().steps(waits).write(folder / "page.sqlite"))["traces"][0]["busy_ns"]
+    for encoding in ("UTF-16le", "UTF-16be"):
+        trace = diagnosis(Loop().steps(waits).write(folder / "wide.sqlite", pragmas=(f"encoding='{encoding}'",)))["traces"][0]
+        check(trace["busy_ns"] == wanted and trace["kernels"][0]["name"] == "gemm_kernel", f"{encoding}: {trace['kernels']}")
+    path = Loop().steps(waits).write(folder / "real.sqlite")
+    (folder / "link.sqlite").symlink_to(path)
+    check(diagnosis(folder / "link.sqlite")["traces"][0]["busy_ns"] == wanted, "a link")
     for size in (512, 1024, 65536):
         trace = diagnosis(Loop().steps(waits).write(folder / "page.sqlite", page=size))["traces"][0]
         check(trace["busy_ns"] == wanted, f"pages of {size}: {trace['busy_ns']}")
@@ -451,7 +483,7 @@ def check_folder(folder):
 
 with tempfile.TemporaryDirectory() as name:
     parts = [check_loops, check_figures, check_graphs, check_ranks, check_devices, check_missing, check_soundness,
-             check_twice, check_damaged, check_layouts, check_reports, check_folder]
+             check_twice, check_damaged, check_hostile, check_layouts, check_reports, check_folder]
     for part in parts:
         below = pathlib.Path(name) / part.__name__
         below.mkdir()

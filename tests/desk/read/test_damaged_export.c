@@ -3,15 +3,15 @@
 #include "harness/base/random.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/trace_folder.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { ROUNDS = 3000, BYTES_MOST = 1 << 16, PAGE = 512, CHANGES_MOST = 8 };
 
-static char path[64]; /* of a file in memory */
+static char path[PATH_MAX];
 static unsigned char whole[BYTES_MOST];
 static size_t whole_size;
 
@@ -32,6 +32,14 @@ static void write_file(const unsigned char *bytes, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+static int open_folder(void **state)
+{
+    int failure = trace_folder_open(state);
+
+    snprintf(path, sizeof path, "%s", trace_folder_path("export.sqlite"));
+    return failure;
 }
 
 /* Returns whether the file was read. */
@@ -122,7 +130,6 @@ int main(void)
         cmocka_unit_test(pages_may_be_in_each_others_place),
     };
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("export", 0));
     read_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_folder, trace_folder_remove);
 }

@@ -2,7 +2,6 @@
  * which ranges are steps. */
 #include "harness/desk/read/nsys/nsys_names.h"
 #include "harness/desk/read/nsys/nsys_range_name.h"
-#include "harness/desk/read/sqlite/table_columns.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>
@@ -147,47 +146,6 @@ static void operators_are_taken_apart(void **state)
     }
 }
 
-struct listing {
-    char text[400];
-};
-
-static void list(void *context, int number, const struct table_column *column)
-{
-    struct listing *listing = context;
-    size_t length = strlen(listing->text);
-
-    snprintf(listing->text + length, sizeof listing->text - length, "%s%d:%.*s%s",
-             number > 0 ? " " : "", number, (int)column->length, column->name,
-             column->is_row_number ? "!" : "");
-}
-
-static void columns_are_found_among_comments_and_quotes(void **state)
-{
-    static const char *const cases[][2] = {
-        { "CREATE TABLE t (id INTEGER PRIMARY KEY, value TEXT)", "0:id! 1:value" },
-        { "CREATE TABLE t (\n-- a, (b\n start INTEGER NOT NULL, -- x, y)\n \"end\" INTEGER)",
-          "0:start 1:end" },
-        { "CREATE TABLE t (a NUMERIC(3, 4) DEFAULT (1 + 2), /* b, */ [c d] TEXT, `e` INT)",
-          "0:a 1:c d 2:e" },
-        { "CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY, PRIMARY KEY (id))", "0:id!" },
-        { "CREATE TABLE t (id INTEGER, k INT PRIMARY KEY, UNIQUE (id))", "0:id 1:k" },
-        { "CREATE TABLE t (a", "0:a" },
-        { "CREATE TABLE t (", "" },
-        { "CREATE TABLE", "" },
-        { "", "" },
-        { "CREATE TABLE t (\"a", "0:a" },
-        { "CREATE TABLE t (a, --", "0:a" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct listing listing = { .text = "" };
-        table_columns(cases[i][0], strlen(cases[i][0]), list, &listing);
-        if (strcmp(listing.text, cases[i][1]) != 0)
-            fail_msg("%s: %s", cases[i][0], listing.text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,7 +154,6 @@ int main(void)
         cmocka_unit_test(copies_are_named_by_kind_and_memory),
         cmocka_unit_test(ranges_named_like_steps_are_told_from_others),
         cmocka_unit_test(operators_are_taken_apart),
-        cmocka_unit_test(columns_are_found_among_comments_and_quotes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

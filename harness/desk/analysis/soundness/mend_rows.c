@@ -18,15 +18,16 @@ static void say(struct sound_row *row, int64_t count, const char *text)
 
 void mend_whole(struct sound_row *row, const struct trace_file *trace)
 {
-    char text[sizeof row->found];
+    char text[sizeof row->found], first[160];
 
     if (trace->partial) {
         snprintf(text, sizeof text, "the file is incomplete: %s", trace->partial_reason);
         say(row, 1, text);
     }
     if (trace->bad_count > 0) {
-        snprintf(text, sizeof text, "%lld event%s damaged, the first at byte %lld: %s",
-                 SOUND_EVENTS(trace->bad_count), (long long)trace->bad_offset, trace->bad_reason);
+        trace_file_first_bad(trace, first);
+        snprintf(text, sizeof text, "%lld event%s damaged, the first %s",
+                 SOUND_EVENTS(trace->bad_count), first);
         say(row, trace->bad_count, text);
         snprintf(row->mended, sizeof row->mended, "left out");
     }

@@ -88,7 +88,8 @@ static void add_origin(struct json *json, cJSON *object, const struct facts *fac
     json_integer(json, object, "text_bytes", trace->text_bytes);
     json_integer(json, object, "damaged_events", trace->bad_count);
     json_number(json, object, "damaged_at_byte",
-                trace->bad_count > 0 ? (double)trace->bad_offset : (double)NAN);
+                trace->bad_count > 0 && trace->bad_offset >= 0 ? (double)trace->bad_offset
+                                                               : (double)NAN);
     json_text(json, object, "damaged_reason", trace->bad_count > 0 ? trace->bad_reason : NULL);
     json_integer(json, object, "stray_events", trace->stray_count);
     json_integer(json, object, "dropped_records", trace->dropped_count);

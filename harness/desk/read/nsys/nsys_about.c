@@ -10,7 +10,7 @@
 
 /* --- Devices --- */
 
-static int64_t in_range(const struct database_value *value, int64_t most)
+static int64_t in_range(sqlite3_value *value, int64_t most)
 {
     int64_t number = database_integer(value, 0);
 
@@ -29,12 +29,12 @@ enum {
     GPU_COUNT
 };
 
-static enum status take_gpu(void *context, const struct database_row *row)
+static enum status take_gpu(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
     struct trace_file *file = reading->rows->file;
-    const struct database_value *values = row->values, *name = &values[GPU_NAME];
-    int64_t id = database_integer(&values[GPU_ID], file->device_count);
+    const char *name = database_text(row[GPU_NAME], NULL);
+    int64_t id = database_integer(row[GPU_ID], file->device_count);
     struct event_device device = { .bf16_matrix_units = -1,
                                    .fp16_matrix_units = -1,
                                    .tf32 = -1,
@@ -43,28 +43,24 @@ static enum status take_gpu(void *context, const struct database_row *row)
 
     if (file->device_count == TRACE_FILE_DEVICES)
         return STATUS_OK;
-    device.id = reading->device_count > 0 ? id : database_integer(&values[GPU_ORDINAL], id);
-    if (name->type == DATABASE_TEXT)
-        snprintf(device.name, sizeof device.name, "%.*s",
-                 name->length < sizeof device.name ? (int)name->length : (int)sizeof device.name,
-                 name->bytes);
-    device.memory_bytes = in_range(&values[GPU_MEMORY], INT64_MAX);
-    device.multiprocessors = (int)in_range(&values[GPU_SMS], INT_MAX);
-    device.warp_lanes = (int)in_range(&values[GPU_LANES], SHRT_MAX);
-    device.compute_major = (int)in_range(&values[GPU_MAJOR], SHRT_MAX);
-    device.compute_minor = (int)in_range(&values[GPU_MINOR], SHRT_MAX);
+    device.id = reading->device_count > 0 ? id : database_integer(row[GPU_ORDINAL], id);
+    snprintf(device.name, sizeof device.name, "%s", name != NULL ? name : "");
+    device.memory_bytes = in_range(row[GPU_MEMORY], INT64_MAX);
+    device.multiprocessors = (int)in_range(row[GPU_SMS], INT_MAX);
+    device.warp_lanes = (int)in_range(row[GPU_LANES], SHRT_MAX);
+    device.compute_major = (int)in_range(row[GPU_MAJOR], SHRT_MAX);
+    device.compute_minor = (int)in_range(row[GPU_MINOR], SHRT_MAX);
     file->devices[file->device_count++] = device;
 
     return STATUS_OK;
 }
 
-static enum status take_ordinal(void *context, const struct database_row *row)
+static enum status take_ordinal(void *context, sqlite3_value **row)
 {
     enum { MOST = 1 << 16 };
     struct nsys_reading *reading = context;
-    struct nsys_device device = { database_integer(&row->values[0], -1),
-                                  database_integer(&row->values[1], -1),
-                                  database_integer(&row->values[2], -1) };
+    struct nsys_device device = { database_integer(row[0], -1), database_integer(row[1], -1),
+                                  database_integer(row[2], -1) };
 
     if (device.gpu < 0 || reading->device_count == MOST)
         return STATUS_OK;
@@ -89,42 +85,47 @@ int64_t nsys_gpu(const struct nsys_reading *reading, int64_t pid, int64_t ordina
 
 /* --- The recording --- */
 
-static enum status take_clock(void *context, const struct database_row *row)
+static enum status take_clock(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
 
-    reading->rows->file->base_ns = database_integer(&row->values[0], 0);
+    reading->rows->file->base_ns = database_integer(row[0], 0);
     return STATUS_OK;
 }
 
-/* The number of `text` if it is "NAME=12", or 12 if `name` is NULL; -1: it is not. */
-static int64_t number_of(const struct database_value *text, const char *name)
+/* The number of the variable: 12 if the row is "NAME" and "12", or anything and "NAME=12"; -1: it
+ * is of another. */
+static int64_t number_of(const char *name, const char *value, const char *variable)
 {
-    char copy[40];
-    size_t skip = name != NULL ? strlen(name) : 0;
+    size_t length = strlen(variable);
     int64_t number = 0;
 
-    if (text->type != DATABASE_TEXT || text->length <= skip || text->length >= sizeof copy ||
-        (skip > 0 && memcmp(text->bytes, name, skip) != 0))
-        return -1;
-    for (size_t i = skip; i < text->length; i++) {
-        if (!isdigit((unsigned char)text->bytes[i]) || number > INT_MAX)
+    if (strcmp(name, variable) != 0) {
+        if (strncmp(value, variable, length) != 0 || value[length] != '=')
             return -1;
-        number = 10 * number + (text->bytes[i] - '0');
+        value += length + 1;
+    }
+    if (*value == '\0')
+        return -1;
+    for (; *value != '\0'; value++) {
+        if (!isdigit((unsigned char)*value) || number > INT_MAX)
+            return -1;
+        number = 10 * number + (*value - '0');
     }
     return number;
 }
 
 /* A launcher tells each rank its number in the environment. */
-static enum status take_capture(void *context, const struct database_row *row)
+static enum status take_capture(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
-    const struct database_value *name = &row->values[0], *value = &row->values[1];
-    int64_t rank =
-        database_text_is(name, "RANK") ? number_of(value, NULL) : number_of(value, "RANK=");
-    int64_t world = database_text_is(name, "WORLD_SIZE") ? number_of(value, NULL)
-                                                         : number_of(value, "WORLD_SIZE=");
+    const char *name = database_text(row[0], NULL), *value = database_text(row[1], NULL);
+    int64_t rank, world;
 
+    if (value == NULL)
+        return STATUS_OK;
+    rank = number_of(name != NULL ? name : "", value, "RANK");
+    world = number_of(name != NULL ? name : "", value, "WORLD_SIZE");
     reading->rank = rank >= 0 ? rank : reading->rank;
     reading->world_size = world >= 0 ? world : reading->world_size;
     return STATUS_OK;
@@ -146,20 +147,19 @@ static void say(struct trace_file *file, const char *text)
 }
 
 /* Events that were lost, and kinds of events of which there are none. */
-static enum status take_diagnostic(void *context, const struct database_row *row)
+static enum status take_diagnostic(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
     struct trace_file *file = reading->rows->file;
-    const struct database_value *value = &row->values[0];
     char text[160];
-    size_t length = value->length < sizeof text ? value->length : sizeof text - 1;
+    const char *value = database_text(row[0], NULL);
+    size_t length;
     bool lost;
 
-    if (value->type != DATABASE_TEXT)
+    if (value == NULL)
         return STATUS_OK;
-    memcpy(text, value->bytes, length);
-    text[length] = '\0';
-    text[strcspn(text, "\r\n")] = '\0';
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(value, "\r\n"), value);
+    length = strlen(text);
     while (length > 0 && (text[length - 1] == '.' || text[length - 1] == ' '))
         text[--length] = '\0';
     lost = has(text, "lost") || has(text, "dropped") || has(text, "overflow");
@@ -169,27 +169,27 @@ static enum status take_diagnostic(void *context, const struct database_row *row
     return STATUS_OK;
 }
 
-static void add_cost(struct nsys_reading *reading, const struct database_row *row)
+static void add_cost(struct nsys_reading *reading, sqlite3_value **row)
 {
     struct trace_file *file = reading->rows->file;
     struct trace_event event;
 
-    if (nsys_times(reading, row, &row->values[0], &row->values[1], &event) &&
+    if (nsys_times(reading, row, &event) &&
         event.end_ns - event.start_ns < INT64_MAX / 2 - file->recorder_ns)
         file->recorder_ns += event.end_ns - event.start_ns;
 }
 
-static enum status take_profiler_cost(void *context, const struct database_row *row)
+static enum status take_profiler_cost(void *context, sqlite3_value **row)
 {
     add_cost(context, row);
     return STATUS_OK;
 }
 
 /* CUPTI's own: what else is in that table is the program's, such as loading a module. */
-static enum status take_cost(void *context, const struct database_row *row)
+static enum status take_cost(void *context, sqlite3_value **row)
 {
     enum { BUFFER_FLUSH = 3, INSTRUMENTATION = 4, RESOURCE = 5 };
-    int64_t type = database_integer(&row->values[2], 0);
+    int64_t type = database_integer(row[2], 0);
 
     if (type == BUFFER_FLUSH || type == INSTRUMENTATION || type == RESOURCE)
         add_cost(context, row);

@@ -15,16 +15,17 @@ struct gathering {
     struct trace_rows *rows;
 };
 
-static enum status take_string(void *context, const struct database_row *row)
+static enum status take_string(void *context, sqlite3_value **row)
 {
     struct gathering *gathering = context;
     struct nsys_names *names = gathering->names;
-    const struct database_value *value = &row->values[1];
-    struct nsys_string string = { .id = database_integer(&row->values[0], row->number) };
+    struct nsys_string string = { .id = database_integer(row[0], -1) };
+    size_t length;
+    const char *value = database_text(row[1], &length);
 
-    if (value->type != DATABASE_TEXT || !trace_rows_have_room(gathering->rows, names->count))
+    if (value == NULL || !trace_rows_have_room(gathering->rows, names->count))
         return STATUS_OK;
-    TRY(trace_rows_name(gathering->rows, value->bytes, value->length, &string.names[NSYS_PLAIN]));
+    TRY(trace_rows_name(gathering->rows, value, length, &string.names[NSYS_PLAIN]));
     TRY(rows_grow(&names->strings, names->count + 1, &names->room));
     names->strings[names->count++] = string;
 
@@ -51,22 +52,23 @@ void nsys_names_release(struct nsys_names *names)
 }
 
 /* Ids mostly count up from 1 or 0. */
-static struct nsys_string *find(struct nsys_names *names, int64_t id)
+static struct nsys_string *find_string(struct nsys_names *names, int64_t id)
 {
-    int64_t guess = names->count > 0 ? id - names->strings[0].id : -1;
     struct nsys_string key = { .id = id };
+    uint64_t guess;
 
     if (names->count == 0)
         return NULL;
-    if (guess >= 0 && guess < names->count && names->strings[guess].id == id)
+    guess = (uint64_t)id - (uint64_t)names->strings[0].id;
+    if (guess < (uint64_t)names->count && names->strings[guess].id == id)
         return &names->strings[guess];
     return bsearch(&key, names->strings, (size_t)names->count, sizeof key, by_id);
 }
 
-enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
-                      const struct database_value *id, enum nsys_use use, uint32_t *name)
+enum status nsys_name(struct nsys_names *names, struct trace_rows *rows, sqlite3_value *id,
+                      enum nsys_use use, uint32_t *name)
 {
-    struct nsys_string *string = id->type == DATABASE_INTEGER ? find(names, id->integer) : NULL;
+    struct nsys_string *string = find_string(names, database_integer(id, INT64_MIN));
     char changed[NAME_BYTES];
     const char *text;
     size_t length;

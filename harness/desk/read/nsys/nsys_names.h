@@ -2,7 +2,7 @@
 #ifndef HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
 #define HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
 
-#include "harness/desk/read/sqlite/database.h"
+#include "harness/desk/read/nsys/nsys_database.h"
 #include "harness/desk/trace/trace_rows.h"
 
 #include <stdint.h>
@@ -25,11 +25,10 @@ enum status nsys_names_read(struct nsys_names *names, struct database *database,
                             struct trace_rows *rows);
 void nsys_names_release(struct nsys_names *names);
 
-/* The name of a string by its id, as it is used: calls without the version that nsys appends,
- * kernels spelt as by CUPTI.
- * "": there is none. */
-enum status nsys_name(struct nsys_names *names, struct trace_rows *rows,
-                      const struct database_value *id, enum nsys_use use, uint32_t *name);
+/* The name of a string by its id, as it is used: calls without the version that nsys
+ * appends, kernels spelt as by CUPTI. "": there is none. */
+enum status nsys_name(struct nsys_names *names, struct trace_rows *rows, sqlite3_value *id,
+                      enum nsys_use use, uint32_t *name);
 
 /* "cudaLaunchKernel_v7000_ptsz" is cudaLaunchKernel: the length without the endings. */
 size_t nsys_call_length(const char *name, size_t length);

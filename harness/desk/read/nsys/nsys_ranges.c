@@ -28,36 +28,39 @@ struct ranges {
     bool has_marks; /* PyTorch's profiler ran too, and marks the steps */
 };
 
-enum { START, END, TYPE, TEXT, TEXT_ID, THREAD, END_THREAD, COLUMN_COUNT };
+enum { TYPE = NSYS_END + 1, TEXT, TEXT_ID, THREAD, END_THREAD, COLUMN_COUNT };
 
 /* --- Rows --- */
 
 /* Ranges that threads push and pop, and others that end on the thread that began them: the latter
  * may overlap. */
-static bool is_range(const struct database_value *values)
+static bool is_range(sqlite3_value **row)
 {
     enum { PUSHED = 59, STARTED = 60, TEXT_PUSHED = 70, TEXT_STARTED = 71 };
-    int64_t type = database_integer(&values[TYPE], 0);
-    int64_t thread = database_integer(&values[THREAD], 0);
+    int64_t type = database_integer(row[TYPE], 0);
+    int64_t thread = database_integer(row[THREAD], 0);
 
     return type == PUSHED || type == TEXT_PUSHED ||
            ((type == STARTED || type == TEXT_STARTED) &&
-            database_integer(&values[END_THREAD], thread) == thread);
+            database_integer(row[END_THREAD], thread) == thread);
 }
 
+enum { TEXT_MOST = 1 << 16 }; /* bytes of a range's text that are looked at */
+
 /* The text is in the row, or one of the strings. It lives as long as the row. */
-static enum status take_text(struct ranges *ranges, const struct database_value *values,
+static enum status take_text(struct ranges *ranges, sqlite3_value **row,
                              struct nsys_range_name *name)
 {
     struct nsys_reading *reading = ranges->reading;
-    const struct database_value *text = &values[TEXT];
+    size_t length;
+    const char *text = database_text(row[TEXT], &length);
     uint32_t number;
 
-    if (text->type == DATABASE_TEXT) {
-        nsys_range_name(name, text->bytes, text->length);
+    if (text != NULL) {
+        nsys_range_name(name, text, length < TEXT_MOST ? length : TEXT_MOST);
         return STATUS_OK;
     }
-    TRY(nsys_name(&reading->names, reading->rows, &values[TEXT_ID], NSYS_PLAIN, &number));
+    TRY(nsys_name(&reading->names, reading->rows, row[TEXT_ID], NSYS_PLAIN, &number));
     nsys_range_name(name, trace_file_name(reading->rows->file, number),
                     strlen(trace_file_name(reading->rows->file, number)));
     return STATUS_OK;
@@ -95,26 +98,24 @@ static enum status add_candidate(struct ranges *ranges, const struct nsys_range_
     return STATUS_OK;
 }
 
-static enum status take_range(void *context, const struct database_row *row)
+static enum status take_range(void *context, sqlite3_value **row)
 {
     struct ranges *ranges = context;
     struct nsys_reading *reading = ranges->reading;
     struct trace_rows *rows = reading->rows;
-    const struct database_value *values = row->values;
-    int64_t global = database_integer(&values[THREAD], 0), number;
+    int64_t global = database_integer(row[THREAD], 0), number;
     int process = nsys_process(reading, global);
     struct trace_event event = { .kind = EVENT_KIND_ANNOTATION, .bytes = -1, .detail = NO_DETAIL };
     struct nsys_range_name name;
 
-    if (!is_range(values) || !nsys_is_wanted(reading, process) ||
-        values[END].type == DATABASE_NULL) {
+    if (!is_range(row) || !nsys_is_wanted(reading, process) ||
+        sqlite3_value_type(row[NSYS_END]) == SQLITE_NULL) {
         rows->file->other_count++;
         return STATUS_OK;
     }
-    if (!trace_rows_have_room(rows, rows->file->event_count) ||
-        !nsys_times(reading, row, &values[START], &values[END], &event))
+    if (!trace_rows_have_room(rows, rows->file->event_count) || !nsys_times(reading, row, &event))
         return STATUS_OK;
-    TRY(take_text(ranges, values, &name));
+    TRY(take_text(ranges, row, &name));
     TRY(nsys_thread(reading, global, &event.track));
     TRY(trace_rows_name(rows, name.text, name.length, &event.name));
     if (name.is_operator)

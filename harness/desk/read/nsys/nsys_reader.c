@@ -8,8 +8,8 @@
 #include "harness/desk/read/input/trace_format.h"
 #include "harness/desk/read/nsys/nsys_reading.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The largest time, plus or minus, so that the difference of two times fits in 64 bits. */
 #define TIME_MAX_NS INT64_C(4000000000000000000)
@@ -38,25 +38,37 @@ int nsys_process(struct nsys_reading *reading, int64_t global)
     return at;
 }
 
-int64_t nsys_correlation(int process, const struct database_value *value)
+bool nsys_is_wanted(const struct nsys_reading *reading, int process)
+{
+    if (process == NSYS_PROCESSES)
+        return false;
+    for (int i = 0; i < reading->process_count; i++)
+        if (reading->processes[i].works)
+            return reading->processes[process].works;
+    return true;
+}
+
+int64_t nsys_correlation(int process, sqlite3_value *value)
 {
     int64_t correlation = database_integer(value, 0) & 0xffffffff;
 
     return correlation == 0 ? 0 : (int64_t)process << 32 | correlation;
 }
 
-bool nsys_times(struct nsys_reading *reading, const struct database_row *row,
-                const struct database_value *start, const struct database_value *end,
-                struct trace_event *event)
+bool nsys_times(struct nsys_reading *reading, sqlite3_value **row, struct trace_event *event)
 {
-    event->start_ns = database_integer(start, INT64_MIN);
-    event->end_ns = database_integer(end, INT64_MIN);
+    char reason[sizeof reading->rows->file->bad_reason];
+
+    event->start_ns = database_integer(row[NSYS_START], INT64_MIN);
+    event->end_ns = database_integer(row[NSYS_END], INT64_MIN);
     if (event->start_ns >= -TIME_MAX_NS && event->end_ns <= TIME_MAX_NS &&
         event->start_ns <= event->end_ns)
         return true;
-    trace_rows_bad(reading->rows, row->offset,
-                   event->start_ns > event->end_ns ? "it ends before it begins, or has no end"
-                                                   : "its times cannot be");
+    snprintf(reason, sizeof reason, "in row %lld of %s: %s",
+             (long long)database_row(reading->database), reading->table,
+             event->start_ns > event->end_ns ? "it ends before it begins, or has no end"
+                                             : "its times cannot be");
+    trace_rows_bad(reading->rows, -1, reason);
     return false;
 }
 
@@ -81,28 +93,65 @@ static enum status keep_partial(struct nsys_reading *reading, const char *table,
 enum status nsys_scan(struct nsys_reading *reading, const char *table, const char *const *columns,
                       int count, database_visit *visit, void *context)
 {
+    reading->table = table;
     return keep_partial(reading, table,
                         database_scan(reading->database, table, columns, count, visit, context));
 }
 
-static bool begins(const char *name, const char *with)
+/* --- Calls of CUDA --- */
+
+enum { CLASS = NSYS_END + 1, THREAD, CORRELATION, NAME, CALL_COUNT };
+
+static enum status take_call(void *context, sqlite3_value **row)
 {
-    return strncmp(name, with, strlen(with)) == 0;
+    enum { DRIVER = 1 };
+    struct nsys_reading *reading = context;
+    struct trace_rows *rows = reading->rows;
+    int64_t global = database_integer(row[THREAD], 0);
+    int process = nsys_process(reading, global);
+    struct trace_event event = { .kind = database_integer(row[CLASS], 0) == DRIVER
+                                             ? EVENT_KIND_DRIVER
+                                             : EVENT_KIND_RUNTIME,
+                                 .bytes = -1,
+                                 .detail = NO_DETAIL };
+
+    if (!nsys_is_wanted(reading, process)) {
+        rows->file->other_count++;
+        return STATUS_OK;
+    }
+    if (!trace_rows_have_room(rows, rows->file->event_count) || !nsys_times(reading, row, &event))
+        return STATUS_OK;
+    event.correlation = nsys_correlation(process, row[CORRELATION]);
+    TRY(nsys_thread(reading, global, &event.track));
+    TRY(nsys_name(&reading->names, rows, row[NAME], NSYS_CALL, &event.name));
+    return trace_rows_event(rows, &event);
 }
 
-/* Other programs write databases too. */
-static enum status check_tables(const struct database *database, const char *path)
+static enum status read_calls(struct nsys_reading *reading)
 {
-    bool rocm = false;
+    static const char *const columns[CALL_COUNT] = { "start",     "end",           "eventClass",
+                                                     "globalTid", "correlationId", "nameId" };
 
-    for (int64_t i = 0; database_table(database, i) != NULL; i++) {
-        const char *name = database_table(database, i);
-        if (begins(name, "CUPTI_ACTIVITY_KIND_") || begins(name, "NVTX_") ||
-            begins(name, "TARGET_INFO_") || strcmp(name, "StringIds") == 0)
+    return nsys_scan(reading, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, CALL_COUNT, take_call,
+                     reading);
+}
+
+/* --- The file --- */
+
+/* Other programs write databases too. */
+static enum status check_tables(struct database *database, const char *path)
+{
+    static const char *const ours[] = { "CUPTI_ACTIVITY_KIND_*", "NVTX_*", "TARGET_INFO_*",
+                                        "StringIds" };
+    bool has;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+        TRY(database_has(database, ours[i], &has));
+        if (has)
             return STATUS_OK;
-        rocm = rocm || begins(name, "rocpd_");
     }
-    if (rocm)
+    TRY(database_has(database, "rocpd_*", &has));
+    if (has)
         FAIL(STATUS_BAD_INPUT,
              "%s is a database of rocprofv3, which is not read: record with PyTorch's profiler, or "
              "let rocprofv3 write --output-format pftrace and look at that in Perfetto",
@@ -122,7 +171,7 @@ static enum status read_all(struct nsys_reading *reading)
                      nsys_names_read(&reading->names, reading->database, reading->rows)));
     TRY(nsys_read_about(reading));
     TRY(nsys_read_work(reading));
-    TRY(nsys_read_calls(reading));
+    TRY(read_calls(reading));
     TRY(nsys_read_ranges(reading));
     TRY(nsys_read_waits(reading));
     for (int i = 0; i < reading->process_count; i++) working += reading->processes[i].works;

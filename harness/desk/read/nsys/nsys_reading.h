@@ -3,12 +3,12 @@
  *
  * Columns are asked for by name and may be missing, as versions of the export differ; a missing
  * table means that nothing of its kind happened or was traced. Statuses of all functions: those of
- * database.h. */
+ * nsys_database.h. */
 #ifndef HARNESS_DESK_READ_NSYS_NSYS_READING_H
 #define HARNESS_DESK_READ_NSYS_NSYS_READING_H
 
+#include "harness/desk/read/nsys/nsys_database.h"
 #include "harness/desk/read/nsys/nsys_names.h"
-#include "harness/desk/read/sqlite/database.h"
 #include "harness/desk/trace/trace_rows.h"
 
 struct nsys_process {
@@ -27,6 +27,7 @@ struct nsys_device {
 struct nsys_reading {
     struct trace_rows *rows;
     struct database *database;
+    const char *table; /* that is being read */
     struct nsys_names names;
     struct nsys_process processes[NSYS_PROCESSES];
     int process_count, last_process;
@@ -40,12 +41,12 @@ struct nsys_reading {
 int nsys_process(struct nsys_reading *reading, int64_t global);
 
 /* A correlation that no other process of the file has. */
-int64_t nsys_correlation(int process, const struct database_value *value);
+int64_t nsys_correlation(int process, sqlite3_value *value);
 
-/* Sets the times; false: they cannot be, which is counted as a broken event. */
-bool nsys_times(struct nsys_reading *reading, const struct database_row *row,
-                const struct database_value *start, const struct database_value *end,
-                struct trace_event *event);
+/* Sets the times, which all tables have in their first two columns; false: they cannot be, which is
+ * counted as a broken event. */
+enum { NSYS_START, NSYS_END };
+bool nsys_times(struct nsys_reading *reading, sqlite3_value **row, struct trace_event *event);
 
 /* The track of a thread. */
 enum status nsys_thread(struct nsys_reading *reading, int64_t global, uint32_t *track);
@@ -67,9 +68,7 @@ enum status nsys_read_work(struct nsys_reading *reading);
  * stand beside the loop. Work must have been read. */
 bool nsys_is_wanted(const struct nsys_reading *reading, int process);
 
-/* Calls of the runtime and the driver; then, when ranges are known, waits in the operating
- * system. */
-enum status nsys_read_calls(struct nsys_reading *reading);
+/* Waits in the operating system. Calls and ranges must have been read. */
 enum status nsys_read_waits(struct nsys_reading *reading);
 
 /* NVTX ranges: operators, annotations and steps. */

@@ -161,30 +161,30 @@ static bool is_wait(const char *name)
     return false;
 }
 
-enum { START, END, THREAD, NAME, NESTING, COLUMN_COUNT };
+enum { THREAD = NSYS_END + 1, NAME, NESTING, COLUMN_COUNT };
 
 /* The track of a row that may be a loop's wait; -1: it is none. */
-static int64_t loop_of(const struct waiting *waiting, const struct database_value *values)
+static int64_t loop_of(const struct waiting *waiting, sqlite3_value **row)
 {
     struct nsys_reading *reading = waiting->reading;
-    int64_t global = database_integer(&values[THREAD], 0);
+    int64_t global = database_integer(row[THREAD], 0);
     int process = nsys_process(reading, global);
     int64_t track = process < NSYS_PROCESSES ? waiting->loops[process] : -1;
 
     return track >= 0 && !reading->processes[process].has_loads &&
                    reading->rows->file->tracks[track].thread == (global & 0xffffff) &&
-                   database_integer(&values[NESTING], 0) == 0
+                   database_integer(row[NESTING], 0) == 0
                ? track
                : -1;
 }
 
-static enum status take_wait(void *context, const struct database_row *row)
+static enum status take_wait(void *context, sqlite3_value **row)
 {
     struct waiting *waiting = context;
     struct nsys_reading *reading = waiting->reading;
     struct trace_rows *rows = reading->rows;
     struct trace_event event = { .kind = EVENT_KIND_ANNOTATION, .bytes = -1, .detail = NO_DETAIL };
-    int64_t track = loop_of(waiting, row->values);
+    int64_t track = loop_of(waiting, row);
     const char *name;
     char text[64];
 
@@ -192,11 +192,10 @@ static enum status take_wait(void *context, const struct database_row *row)
     if (track < 0 || !trace_rows_have_room(rows, rows->file->event_count))
         return STATUS_OK;
     event.track = (uint32_t)track;
-    TRY(nsys_name(&reading->names, rows, &row->values[NAME], NSYS_PLAIN, &event.name));
+    TRY(nsys_name(&reading->names, rows, row[NAME], NSYS_PLAIN, &event.name));
     name = trace_file_name(rows->file, event.name);
-    if (!is_wait(name) ||
-        !nsys_times(reading, row, &row->values[START], &row->values[END], &event) ||
-        is_in_call(waiting, &event) || others_launch(waiting, &event))
+    if (!is_wait(name) || !nsys_times(reading, row, &event) || is_in_call(waiting, &event) ||
+        others_launch(waiting, &event))
         return STATUS_OK;
     snprintf(text, sizeof text, NAME_OF_WAITS "%s", name);
     TRY(trace_rows_name(rows, text, strlen(text), &event.name));
@@ -211,8 +210,6 @@ enum status nsys_read_waits(struct nsys_reading *reading)
     enum status status = STATUS_OK;
     struct waiting *waiting = NULL;
 
-    if (!database_has(reading->database, "OSRT_API"))
-        return STATUS_OK;
     TRY(rows_make(&waiting, 1));
     waiting->reading = reading;
     TRY_OUT(find_calls(waiting));

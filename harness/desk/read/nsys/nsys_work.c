@@ -7,28 +7,26 @@
 /* Columns that all tables of work have. */
 #define WORK_COLUMNS "start", "end", "deviceId", "streamId", "correlationId", "globalPid"
 
-enum { START, END, DEVICE, STREAM, CORRELATION, PROCESS, WORK_COUNT };
+enum { DEVICE = NSYS_END + 1, STREAM, CORRELATION, PROCESS, WORK_COUNT };
 
 /* All of the event but its name and details. *keep is false if the event cannot be kept. */
-static enum status take_work(struct nsys_reading *reading, const struct database_row *row,
+static enum status take_work(struct nsys_reading *reading, sqlite3_value **row,
                              enum event_kind kind, struct trace_event *event, bool *keep)
 {
     struct trace_rows *rows = reading->rows;
-    const struct database_value *values = row->values;
-    int64_t global = database_integer(&values[PROCESS], 0);
+    int64_t global = database_integer(row[PROCESS], 0);
     int process = nsys_process(reading, global);
-    struct event_track track = { .on_device = true,
-                                 .thread = database_integer(&values[STREAM], -1) };
+    struct event_track track = { .on_device = true, .thread = database_integer(row[STREAM], -1) };
 
     *event = (struct trace_event){ .kind = kind, .bytes = -1, .detail = NO_DETAIL };
     *keep = process < NSYS_PROCESSES && trace_rows_have_room(rows, rows->file->event_count) &&
-            nsys_times(reading, row, &values[START], &values[END], event);
+            nsys_times(reading, row, event);
     if (!*keep)
         return STATUS_OK;
     reading->processes[process].works = true;
-    event->correlation = nsys_correlation(process, &values[CORRELATION]);
+    event->correlation = nsys_correlation(process, row[CORRELATION]);
     track.row_process = reading->processes[process].pid;
-    track.process = nsys_gpu(reading, track.row_process, database_integer(&values[DEVICE], -1));
+    track.process = nsys_gpu(reading, track.row_process, database_integer(row[DEVICE], -1));
     return trace_rows_track(rows, track, &event->track);
 }
 
@@ -47,7 +45,7 @@ enum {
     KERNEL_COUNT
 };
 
-static uint32_t size_of(const struct database_value *value)
+static uint32_t size_of(sqlite3_value *value)
 {
     int64_t size = database_integer(value, 0);
 
@@ -69,14 +67,13 @@ static void take_spread(struct event_kernel *kernel, const struct event_device *
         (float)(blocks * ceil(threads / device->warp_lanes) / device->multiprocessors);
 }
 
-static enum status take_kernel(void *context, const struct database_row *row)
+static enum status take_kernel(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
     struct trace_rows *rows = reading->rows;
-    const struct database_value *values = row->values;
-    struct event_kernel kernel = { .registers = size_of(&values[REGISTERS]),
-                                   .shared_bytes = size_of(&values[STATIC_SHARED]) +
-                                                   size_of(&values[DYNAMIC_SHARED]),
+    struct event_kernel kernel = { .registers = size_of(row[REGISTERS]),
+                                   .shared_bytes =
+                                       size_of(row[STATIC_SHARED]) + size_of(row[DYNAMIC_SHARED]),
                                    .blocks_per_sm = NAN,
                                    .warps_per_sm = NAN,
                                    .occupancy_percent = NAN };
@@ -87,15 +84,15 @@ static enum status take_kernel(void *context, const struct database_row *row)
     if (!keep)
         return STATUS_OK;
     for (int i = 0; i < 3; i++) {
-        kernel.grid[i] = size_of(&values[GRID + i]);
-        kernel.block[i] = size_of(&values[BLOCK + i]);
+        kernel.grid[i] = size_of(row[GRID + i]);
+        kernel.block[i] = size_of(row[BLOCK + i]);
     }
     take_spread(&kernel, trace_file_device(rows->file, rows->file->tracks[event.track].process));
-    if (database_integer(&values[GRAPH_NODE], 0) != 0)
-        kernel.graph = database_integer(&values[GRAPH], 0) != 0 ? values[GRAPH].integer : 1;
-    TRY(nsys_name(&reading->names, rows, &values[DEMANGLED], NSYS_KERNEL, &event.name));
+    if (database_integer(row[GRAPH_NODE], 0) != 0)
+        kernel.graph = database_integer(row[GRAPH], 1) != 0 ? database_integer(row[GRAPH], 1) : 1;
+    TRY(nsys_name(&reading->names, rows, row[DEMANGLED], NSYS_KERNEL, &event.name));
     if (event.name == 0)
-        TRY(nsys_name(&reading->names, rows, &values[SHORT_NAME], NSYS_KERNEL, &event.name));
+        TRY(nsys_name(&reading->names, rows, row[SHORT_NAME], NSYS_KERNEL, &event.name));
     TRY(trace_rows_kernel(rows, &kernel, &event.detail));
     return trace_rows_event(rows, &event);
 }
@@ -112,14 +109,13 @@ static bool is_migration(int64_t kind)
     return kind >= FIRST && kind <= LAST;
 }
 
-static enum status take_copy(void *context, const struct database_row *row)
+static enum status take_copy(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
-    const struct database_value *values = row->values;
-    int64_t kind = database_integer(&values[COPY_KIND], 0);
+    int64_t kind = database_integer(row[COPY_KIND], 0);
     char text[80];
-    const char *name = nsys_copy_name(text, kind, database_integer(&values[FROM_KIND], -1),
-                                      database_integer(&values[TO_KIND], -1));
+    const char *name = nsys_copy_name(text, kind, database_integer(row[FROM_KIND], -1),
+                                      database_integer(row[TO_KIND], -1));
     struct trace_event event;
     bool keep;
 
@@ -130,14 +126,14 @@ static enum status take_copy(void *context, const struct database_row *row)
     TRY(take_work(reading, row, EVENT_KIND_MEMCPY, &event, &keep));
     if (!keep)
         return STATUS_OK;
-    event.bytes = database_integer(&values[BYTES], -1);
+    event.bytes = database_integer(row[BYTES], -1);
     if (name == NULL)
         name = "Memcpy";
     TRY(trace_rows_name(reading->rows, name, strlen(name), &event.name));
     return trace_rows_event(reading->rows, &event);
 }
 
-static enum status take_memset(void *context, const struct database_row *row)
+static enum status take_memset(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
     static const char name[] = "Memset (Device)";
@@ -147,7 +143,7 @@ static enum status take_memset(void *context, const struct database_row *row)
     TRY(take_work(reading, row, EVENT_KIND_MEMSET, &event, &keep));
     if (!keep)
         return STATUS_OK;
-    event.bytes = database_integer(&row->values[BYTES], -1);
+    event.bytes = database_integer(row[BYTES], -1);
     TRY(trace_rows_name(reading->rows, name, strlen(name), &event.name));
     return trace_rows_event(reading->rows, &event);
 }
@@ -157,10 +153,10 @@ static enum status take_memset(void *context, const struct database_row *row)
 enum { GRAPH_ID = WORK_COUNT, GRAPH_COUNT };
 
 /* A launch of a graph is one row, and stands for all the kernels in it. */
-static enum status take_graph(void *context, const struct database_row *row)
+static enum status take_graph(void *context, sqlite3_value **row)
 {
     struct nsys_reading *reading = context;
-    int64_t number = database_integer(&row->values[GRAPH_ID], 0);
+    int64_t number = database_integer(row[GRAPH_ID], 0);
     struct event_kernel kernel = { .blocks_per_sm = NAN,
                                    .warps_per_sm = NAN,
                                    .occupancy_percent = NAN,
