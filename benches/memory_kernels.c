@@ -313,7 +313,7 @@ static void compute_bias_gelu(double *y, const struct operand *operands, int64_t
     for (int c = 0; c < STEP_WIDTH; c++) y[c] = gelu_of(y[c]);
 }
 
-/* A grid as the step's (harness/engine/model/ops/column_sums.h). */
+/* A grid as the step's (harness/engine/model/ops/op_build.h). */
 static int part_columns(const struct bench_work *work)
 {
     enum { LOAD_OF_A_WARP = 512 };

@@ -66,7 +66,7 @@ STEP = (
 )
 
 # The largest case of each bench of benches/ (residual_layernorm_forward has none): kernel, elements of a
-# row, by type where it is a part of a column sum (harness/engine/model/ops/column_sums.h).
+# row, by type where it is a part of a column sum (harness/engine/model/ops/op_build.h).
 PART = {"f32": 32 * 128, "bf16": 32 * 256}
 BENCHED = (("fill", 0), ("triad", 0), ("residual_add", 0), ("gelu_forward", 0), ("gelu_backward", 0),
            ("bias_add", 768), ("bias_gelu_forward", 768), ("bias_gelu_backward", 768),

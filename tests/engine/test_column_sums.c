@@ -1,5 +1,5 @@
 /* How a gradient's rows and columns are divided for column sums. */
-#include "harness/engine/model/ops/column_sums.h"
+#include "harness/engine/model/ops/op_build.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 static struct model_shape shape_on(bool is_gpu)

@@ -5,7 +5,7 @@
 #include "harness/engine/step/parts/log_server.h"
 #include "harness/engine/step/parts/scratch_file.h"
 #include "tests/fixtures/lab/training_fixture.h"
-#include "tests/fixtures/scratch_disk.h"
+#include "tests/fixtures/lab/scratch_disk.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * fails. */
 #include "harness/engine/step/state.h"
 #include "tests/fixtures/lab/training_fixture.h"
-#include "tests/fixtures/scratch_disk.h"
+#include "tests/fixtures/lab/scratch_disk.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -146,17 +146,16 @@ static bool within_budget(const struct allocator *allocator, int64_t bytes)
 }
 
 /* DEVICE_OUT_OF_MEMORY, without a sentence yet, where the budget has no room. */
-static enum status reserve(struct allocator *allocator, int64_t bytes, struct block **reserved)
+static enum status reserve_block(struct allocator *allocator, int64_t bytes,
+                                 struct block **reserved)
 {
     enum status status = STATUS_OK;
     struct allocator_statistics *now = &allocator->statistics;
     struct block *block = NULL;
     void *address;
 
-    if (!within_budget(allocator, bytes)) {
-        status = STATUS_DEVICE_OUT_OF_MEMORY;
-        goto out;
-    }
+    if (!within_budget(allocator, bytes))
+        return STATUS_DEVICE_OUT_OF_MEMORY;
     TRY_OUT(block_new(&allocator->blocks, &block));
     TRY_OUT(device_alloc(allocator->device, allocator->stream, device_way(allocator), (size_t)bytes,
                          &address));
@@ -278,15 +277,12 @@ static enum status out_of_memory(struct allocator *allocator, enum allocator_cat
  * may be large enough together though none is alone. */
 static enum status reserve_or_trim(struct allocator *allocator, int64_t bytes, struct block **block)
 {
-    enum status status = reserve(allocator, bytes, block);
+    enum status status = reserve_block(allocator, bytes, block);
 
     if (status != STATUS_DEVICE_OUT_OF_MEMORY || allocator->config.mode != ALLOCATION_CACHING)
         return status;
-    TRY_OUT(allocator_trim(allocator));
-    status = reserve(allocator, bytes, block);
-
-out:
-    return status;
+    TRY(allocator_trim(allocator));
+    return reserve_block(allocator, bytes, block);
 }
 
 /* A free block of at least `bytes`, in no list, cut to size. */
@@ -308,13 +304,13 @@ static enum status cached_block(struct allocator *allocator, int64_t bytes, stru
 enum status allocator_alloc(struct allocator *allocator, enum allocator_category category,
                             size_t bytes, void **address)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct block *block = NULL;
     int64_t rounded;
 
     *address = NULL;
     if ((unsigned)category >= MEMORY_CATEGORY_COUNT)
-        FAIL_OUT(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
+        FAIL(STATUS_INTERNAL, "memory category %d does not exist", (int)category);
     if (bytes > INT64_MAX / 2) /* beyond every device, and rounding it up might overflow */
         return out_of_memory(allocator, category, bytes, NULL);
     rounded = round_up(bytes > 0 ? (int64_t)bytes : 1, BLOCK_ROUNDING);
@@ -327,12 +323,11 @@ enum status allocator_alloc(struct allocator *allocator, enum allocator_category
         return out_of_memory(allocator, category, bytes,
                              has_room(allocator, rounded) ? &device : NULL);
     }
-    TRY_OUT(status);
+    TRY(status);
     use_begin(allocator, block, rounded, category);
     *address = block->address;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status allocator_free(struct allocator *allocator, void *address)

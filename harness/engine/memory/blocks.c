@@ -199,7 +199,7 @@ void block_cut(struct blocks *blocks, struct block *block, int64_t bytes, int64_
 }
 
 /* Adds a block to its left neighbour; neither is in a list. */
-static void merge(struct blocks *blocks, struct block *left, struct block *right)
+static void merge_blocks(struct blocks *blocks, struct block *left, struct block *right)
 {
     left->bytes += right->bytes;
     left->right = right->right;
@@ -214,11 +214,11 @@ void block_free(struct blocks *blocks, struct block *block)
 
     if (right != NULL && right->is_free) {
         free_remove(blocks, right);
-        merge(blocks, block, right);
+        merge_blocks(blocks, block, right);
     }
     if (left != NULL && left->is_free) {
         free_remove(blocks, left);
-        merge(blocks, left, block);
+        merge_blocks(blocks, left, block);
         block = left;
     }
     free_add(blocks, block);

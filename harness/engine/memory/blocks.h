@@ -10,11 +10,9 @@
 #include "harness/engine/memory/allocator.h"
 
 enum {
-    BLOCK_ROUNDING = 512, /* sizes are multiples of it; PyTorch's kMinBlockSize */
-    SMALL_MAX = 1 << 20,  /* a small block; kSmallSize */
-    SEGMENT_BYTES =
-        2
-        << 20, /* a segment of small ones, and what others round up to; kSmallBuffer, kRoundLarge */
+    BLOCK_ROUNDING = 512,    /* sizes are multiples of it; PyTorch's kMinBlockSize */
+    SMALL_MAX = 1 << 20,     /* a small block; kSmallSize */
+    SEGMENT_BYTES = 2 << 20, /* of small ones, and what others round up to; kRoundLarge */
     POOLED_MAX = 10 << 20,   /* pooled segments are for less than this; kMinLargeAlloc */
     POOLED_BYTES = 20 << 20, /* a pooled segment; kLargeBuffer */
     LARGE_REST = SMALL_MAX,  /* a large block is cut for more than this, as PyTorch does it */

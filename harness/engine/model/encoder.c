@@ -1,8 +1,9 @@
+/* Opening and closing an encoder: the memory of what encoder_build.c describes, and its first
+ * values. */
 #include "harness/engine/model/encoder.h"
 
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
-#include "harness/engine/model/encoder_build.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static enum status allocate_kept(struct encoder *encoder, const struct model_con
     return STATUS_OK;
 }
 
-static enum status narrow(const struct parameter *p, struct stream *stream)
+static enum status narrow_parameter(const struct parameter *p, struct stream *stream)
 {
     const struct tensor *value = p->value;
 
@@ -96,7 +97,8 @@ static enum status narrow(const struct parameter *p, struct stream *stream)
 
 enum status encoder_narrow(const struct encoder *encoder, struct stream *stream)
 {
-    for (int i = 0; i < encoder->parameter_count; i++) TRY(narrow(&encoder->parameters[i], stream));
+    for (int i = 0; i < encoder->parameter_count; i++)
+        TRY(narrow_parameter(&encoder->parameters[i], stream));
 
     return STATUS_OK;
 }
@@ -126,7 +128,7 @@ static enum status set_parameters(struct encoder *encoder, const struct initial 
                          ranks */
         TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, p->master, values,
                             (size_t)value->elements * sizeof *values));
-        TRY_OUT(narrow(p, stream));
+        TRY_OUT(narrow_parameter(p, stream));
     }
 
 out:
@@ -184,22 +186,15 @@ out:
     return status;
 }
 
-static void free_parameters(struct encoder *encoder)
-{
-    for (int i = 0; i < encoder->parameter_count; i++) {
-        struct parameter *p = &encoder->parameters[i];
-        if (p->master != p->value->data)
-            allocator_free(encoder->allocator, p->master);
-    }
-    free(encoder->parameters);
-}
-
 void encoder_close(struct encoder *encoder)
 {
     if (encoder == NULL)
         return;
+    for (int i = 0; encoder->longer == NULL && i < encoder->parameter_count; i++)
+        if (encoder->parameters[i].master != encoder->parameters[i].value->data)
+            allocator_free(encoder->allocator, encoder->parameters[i].master);
     if (encoder->longer == NULL)
-        free_parameters(encoder);
+        free(encoder->parameters);
     for (int i = 0; i < encoder->tensor_count; i++)
         allocator_free(encoder->allocator, encoder->tensors[i].data);
     program_free(encoder->train);

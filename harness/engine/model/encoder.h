@@ -72,4 +72,17 @@ void encoder_close(struct encoder *encoder);
 
 int64_t encoder_parameters(const struct encoder *encoder); /* elements, those elsewhere included */
 
+/* --- Between encoder.c and encoder_build.c --- */
+
+/* How a parameter's first values are made: uniform with this deviation, or this constant. */
+struct initial {
+    float deviation, constant;
+};
+
+/* Builds an encoder whose shape is set. Its tensors have no memory yet. *initials has a row per
+ * parameter and is to be freed, also after an error. OUT_OF_MEMORY; UNSUPPORTED: the device has no
+ * such attention. */
+enum status encoder_build(struct encoder *encoder, const struct training_config *config,
+                          struct device *device, struct initial **initials);
+
 #endif

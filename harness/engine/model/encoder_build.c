@@ -1,8 +1,10 @@
-#include "harness/engine/model/encoder_build.h"
+/* Builds what an encoder computes from the settings: its tensors, its ops block by block, and the
+ * programs that run them. Tensors have no memory yet. */
+#include "harness/engine/model/encoder.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/words/notice.h"
-#include "harness/engine/model/ops/column_sums.h"
+#include "harness/engine/model/ops/op_build.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -221,35 +223,12 @@ static struct tensor *add_front(struct builder *builder, const struct training_c
     return x;
 }
 
-static void add_naive_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
-                                struct tensor *k, struct tensor *v)
-{
-    const struct model_shape *shape = &builder->encoder->shape;
-    struct tensor *scores =
-        activation(builder, "scores", (int64_t)shape->rows * shape->heads, shape->scores_width);
-
-    add_op(builder, "scores", op_scores(shape, scores, q, k));
-    add_op(builder, "softmax", op_softmax(shape, scores));
-    add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
-}
-
 static struct tensor *lse_tensor(struct builder *builder)
 {
     const struct model_shape *shape = &builder->encoder->shape;
 
     return add_tensor(builder, "lse", DTYPE_F32, MEMORY_ACTIVATIONS,
                       (int64_t)shape->rows * shape->heads);
-}
-
-static void add_fused_attention(struct builder *builder, struct tensor *heads, struct tensor *q,
-                                struct tensor *k, struct tensor *v)
-{
-    const struct model_shape *shape = &builder->encoder->shape;
-    struct tensor *lse = lse_tensor(builder);
-
-    add_op(builder, builder->library_attention ? "fused_attention" : "tiled_attention",
-           op_fused_attention(shape, heads, lse, q, k, v, builder->attention_scratch,
-                              builder->library_attention));
 }
 
 /* y = attention of qkv, whose heads are copied into an order of their own, and the result's back.
@@ -260,15 +239,22 @@ static void add_copied_heads(struct builder *builder, struct tensor *merged, str
     const struct model_shape *shape = &builder->encoder->shape;
     int width = shape->width, rows = shape->rows;
     struct tensor *q = activation(builder, "q", rows, width);
-    struct tensor *k = activation(builder, "k", rows, width),
-                  *v = activation(builder, "v", rows, width);
+    struct tensor *k = activation(builder, "k", rows, width);
+    struct tensor *v = activation(builder, "v", rows, width);
     struct tensor *heads = activation(builder, "heads", rows, width);
 
     add_op(builder, "split_heads", op_split_heads(shape, q, k, v, qkv, qkv_bias, builder->partial));
-    if (builder->attention_scratch != NULL)
-        add_fused_attention(builder, heads, q, k, v);
-    else
-        add_naive_attention(builder, heads, q, k, v);
+    if (builder->attention_scratch != NULL) {
+        add_op(builder, builder->library_attention ? "fused_attention" : "tiled_attention",
+               op_fused_attention(shape, heads, lse_tensor(builder), q, k, v,
+                                  builder->attention_scratch, builder->library_attention));
+    } else {
+        struct tensor *scores =
+            activation(builder, "scores", (int64_t)rows * shape->heads, shape->scores_width);
+        add_op(builder, "scores", op_scores(shape, scores, q, k));
+        add_op(builder, "softmax", op_softmax(shape, scores));
+        add_op(builder, "weighted_values", op_weighted_values(shape, heads, scores, v));
+    }
     add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
 }
 
@@ -512,7 +498,7 @@ static enum status choose_attention(struct builder *builder, const struct traini
     const struct device_properties *properties = device_properties(device);
     struct attention_shape wanted = attention_shape(shape, config->data.kind != DATA_IMAGES);
     size_t bytes = 0;
-    enum status status = STATUS_OK;
+    enum status status;
 
     builder->scratch_floats = (int64_t)shape->rows * shape->heads;
     if (config->model.attention != ATTENTION_FUSED)
@@ -527,14 +513,13 @@ static enum status choose_attention(struct builder *builder, const struct traini
         say_own_attention(status_last()->context, status_last()->text);
         return STATUS_OK;
     }
-    TRY_OUT(status);
+    if (status == STATUS_UNSUPPORTED)
+        status_context("heads=strided, which our own kernels do not take");
+    TRY(status);
     builder->library_attention = true;
     builder->scratch_floats = (int64_t)(bytes / sizeof(float)) + 1;
 
-out:
-    if (status == STATUS_UNSUPPORTED)
-        status_context("heads=strided, which our own kernels do not take");
-    return status;
+    return STATUS_OK;
 }
 
 /* The first block of part `part`, or the number of blocks for the part after the last one. */
@@ -623,8 +608,8 @@ static enum status open_mixtures(struct encoder *encoder, const struct model_con
     return STATUS_OK;
 }
 
-static enum status build(struct builder *builder, const struct training_config *config,
-                         struct device *device)
+static enum status build_all(struct builder *builder, const struct training_config *config,
+                             struct device *device)
 {
     struct encoder *encoder = builder->encoder;
     int64_t blocks = config->model.blocks, parts = config->model.expert_parts;
@@ -664,7 +649,7 @@ enum status encoder_build(struct encoder *encoder, const struct training_config 
                           struct device *device, struct initial **initials)
 {
     struct builder builder = { .encoder = encoder };
-    enum status status = build(&builder, config, device);
+    enum status status = build_all(&builder, config, device);
 
     *initials = builder.initials;
     return status;

@@ -1,3 +1,5 @@
+/* AdamW in three forms over the same moments: a table of chunks for one kernel, a kernel for each
+ * tensor, or six. The norm of all gradients is summed up in chunks too, always in one order. */
 #include "harness/engine/model/model_optimizer.h"
 
 #include "harness/base/rows.h"
@@ -83,7 +85,7 @@ static enum status allocate_moments(struct optimizer *optimizer, int index)
 }
 
 /* The norm's partial sums and the work space need no value. */
-static enum status allocate(struct optimizer *optimizer)
+static enum status allocate_state(struct optimizer *optimizer)
 {
     int64_t longest = 0;
 
@@ -156,28 +158,6 @@ out:
     return status;
 }
 
-/* Whether the norm takes partial sums of other ranks. */
-static bool shares_norm(const struct optimizer *optimizer)
-{
-    for (int i = 0; i < optimizer->count; i++)
-        if (optimizer->parameters[i].elsewhere)
-            return true;
-    return optimizer->pieces != NULL;
-}
-
-static enum status make_tables(struct optimizer *optimizer)
-{
-    bool differ = false;
-
-    TRY(make_table(optimizer, false, &optimizer->table));
-    for (int i = 0; i < optimizer->count; i++)
-        differ = differ || optimizer->parameters[i].counted_elsewhere;
-    if (differ)
-        TRY(make_table(optimizer, true, &optimizer->norm_table));
-
-    return STATUS_OK;
-}
-
 enum status optimizer_open(struct optimizer **opened, const struct optimizer_config *config,
                            const struct parameter *parameters, int count,
                            const struct optimizer_piece *pieces, struct allocator *allocator,
@@ -185,6 +165,7 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
 {
     enum status status = STATUS_OK;
     struct optimizer *optimizer;
+    bool differs = false; /* the norm's table from the update's */
 
     *opened = NULL;
     TRY_OUT(rows_make(&optimizer, 1));
@@ -192,13 +173,20 @@ enum status optimizer_open(struct optimizer **opened, const struct optimizer_con
     optimizer->parameters = parameters;
     optimizer->count = count;
     optimizer->pieces = pieces;
-    optimizer->is_shared = shares_norm(optimizer);
+    optimizer->is_shared = pieces != NULL;
+    for (int i = 0; i < count; i++) {
+        optimizer->is_shared = optimizer->is_shared || parameters[i].elsewhere;
+        differs = differs || parameters[i].counted_elsewhere;
+    }
     optimizer->allocator = allocator;
     optimizer->stream = stream;
     TRY_OUT(rows_make(&optimizer->moments, count));
-    TRY_OUT(allocate(optimizer));
-    if (config->form == OPTIMIZER_MULTI_TENSOR)
-        TRY_OUT(make_tables(optimizer));
+    TRY_OUT(allocate_state(optimizer));
+    if (config->form == OPTIMIZER_MULTI_TENSOR) {
+        TRY_OUT(make_table(optimizer, false, &optimizer->table));
+        if (differs)
+            TRY_OUT(make_table(optimizer, true, &optimizer->norm_table));
+    }
     if (!config->clips_on_device || config->reads_overflow)
         TRY_OUT(host_alloc(stream_device(stream), true, sizeof *optimizer->read,
                            (void **)&optimizer->read));
@@ -282,18 +270,12 @@ static enum status clip_from_host(struct optimizer *optimizer)
     return STATUS_OK;
 }
 
-/* Each partial sum is one rank's, and 0 on the others: added up they are those of all. */
-static enum status exchange_partials(struct optimizer *optimizer)
-{
-    const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
-                                           optimizer->chunks, .dtype = DTYPE_F32 };
-
-    return optimizer->is_shared ? device_collective(optimizer->stream, &all_reduce) : STATUS_OK;
-}
-
 /* Partial sums of squares by the form's own kernels, then the norm. */
 static enum status queue_norm(struct optimizer *optimizer)
 {
+    /* Each partial sum is one rank's, and 0 on the others: added up they are those of all. */
+    const struct collective all_reduce = { COLLECTIVE_ALL_REDUCE, optimizer->partial,
+                                           optimizer->chunks, .dtype = DTYPE_F32 };
     int chunk = 0;
 
     if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
@@ -310,7 +292,8 @@ static enum status queue_norm(struct optimizer *optimizer)
                        .count = gradient->elements, .width = CHUNK));
             chunk += chunks_of(gradient);
         }
-    TRY(exchange_partials(optimizer));
+    if (optimizer->is_shared)
+        TRY(device_collective(optimizer->stream, &all_reduce));
     TRY(optimizer->config.clips_on_device ? finish_norm(optimizer, optimizer->config.max_norm)
                                           : clip_from_host(optimizer));
 
@@ -367,24 +350,18 @@ static enum status update_weights(struct optimizer *optimizer)
     return STATUS_OK;
 }
 
-/* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work queued so
- * far. */
-static enum status read_overflow(struct optimizer *optimizer, bool *overflow)
-{
-    TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
-                    &optimizer->state->gradient_scale, sizeof *optimizer->read));
-    *overflow = *optimizer->read < 0;
-
-    return STATUS_OK;
-}
-
 enum status optimizer_update(struct optimizer *optimizer)
 {
     bool overflow = false; /* The device knows in any case, and skips the update by itself. */
 
     TRY(queue_norm(optimizer));
-    if (scales_loss(optimizer) && optimizer->config.reads_overflow)
-        TRY(read_overflow(optimizer, &overflow));
+    if (scales_loss(optimizer) && optimizer->config.reads_overflow) {
+        /* `if not found_inf.item()`, as torch.amp.GradScaler.step() has it: waits for all work
+         * queued so far. */
+        TRY(device_copy(optimizer->stream, COPY_DEVICE_TO_HOST, optimizer->read,
+                        &optimizer->state->gradient_scale, sizeof *optimizer->read));
+        overflow = *optimizer->read < 0;
+    }
     if (!overflow)
         TRY(update_weights(optimizer));
     if (scales_loss(optimizer))

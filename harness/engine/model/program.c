@@ -1,3 +1,5 @@
+/* Passes are put in order first; then each tensor's life follows from who writes and who reads it.
+ * Running is a walk over the entries, which allocates, queues and frees. */
 #include "harness/engine/model/program.h"
 
 #include "harness/base/rows.h"
@@ -82,7 +84,8 @@ static bool is_needed(const struct program *program, int index)
     return false;
 }
 
-static void append(struct program *program, const struct op *op, bool backward, bool recomputed)
+static void append_pass(struct program *program, const struct op *op, bool backward,
+                        bool recomputed)
 {
     const struct pass *pass = backward ? &op->backward : &op->forward;
 
@@ -91,34 +94,26 @@ static void append(struct program *program, const struct op *op, bool backward, 
             (struct entry){ .what = { op, backward, recomputed }, .pass = pass };
 }
 
-/* Backward of ops [first, last) in reverse, after their forward where it is recomputed. */
-static void append_backward(struct program *program, const struct op *ops, int first, int last,
-                            bool recompute)
-{
-    for (int i = first; recompute && i < last; i++) append(program, &ops[i], false, true);
-    for (int i = last; i-- > first;) append(program, &ops[i], true, false);
-}
-
 /* Whether backward treats two neighbouring ops as one group: those of a block, or of a segment of
  * blocks. */
-static bool together(const struct op *one, const struct op *two, int segment)
+static bool are_together(const struct op *one, const struct op *two, int segment)
 {
     if (segment == 0 || one->block < 0 || two->block < 0)
         return one->block == two->block;
     return one->block / segment == two->block / segment;
 }
 
-static void order(struct program *program, enum program_kind kind, const struct op *ops, int count,
-                  int segment)
+/* Forward, then backward of each group in reverse, after its forward where that is recomputed. */
+static void order_passes(struct program *program, enum program_kind kind, const struct op *ops,
+                         int count, int segment)
 {
-    for (int i = 0; i < count; i++) append(program, &ops[i], false, false);
-    if (kind == PROGRAM_FORWARD)
-        return;
-    for (int last = count; last > 0;) {
-        int first = last - 1;
-        while (first > 0 && together(&ops[first - 1], &ops[last - 1], segment)) first--;
-        append_backward(program, ops, first, last, segment > 0 && ops[first].block >= 0);
-        last = first;
+    for (int i = 0; i < count; i++) append_pass(program, &ops[i], false, false);
+    for (int last = kind == PROGRAM_FORWARD ? 0 : count, first; last > 0; last = first) {
+        first = last - 1;
+        while (first > 0 && are_together(&ops[first - 1], &ops[last - 1], segment)) first--;
+        for (int i = first; segment > 0 && ops[first].block >= 0 && i < last; i++)
+            append_pass(program, &ops[i], false, true);
+        for (int i = last; i-- > first;) append_pass(program, &ops[i], true, false);
     }
 }
 
@@ -164,7 +159,7 @@ enum status program_build(struct program **built, enum program_kind kind, const 
     *built = NULL;
     TRY_OUT(rows_make(&program, 1));
     TRY_OUT(rows_make(&program->entries, 3 * count));
-    order(program, kind, ops, count, segment);
+    order_passes(program, kind, ops, count, segment);
     drop_needless_recomputation(program);
     while (program->forward_length < program->length &&
            is_forward(&program->entries[program->forward_length]))
@@ -205,8 +200,8 @@ static void name_pass(char name[PASS_NAME], const struct program_entry *what)
                                 : "");
 }
 
-static void describe(struct trace_operation *operation, const struct entry *entry,
-                     const struct op *first)
+static void describe_pass(struct trace_operation *operation, const struct entry *entry,
+                          const struct op *first)
 {
     const struct program_entry *what = &entry->what;
 
@@ -233,7 +228,8 @@ enum status program_trace(struct program *program, struct trace *trace)
     if (trace != NULL && program->operations == NULL) {
         TRY(rows_make(&program->operations, program->length));
         for (int i = 0; i < program->length; i++)
-            describe(&program->operations[i], &program->entries[i], program->entries[0].what.op);
+            describe_pass(&program->operations[i], &program->entries[i],
+                          program->entries[0].what.op);
     }
     program->trace = trace;
 
@@ -242,21 +238,12 @@ enum status program_trace(struct program *program, struct trace *trace)
 
 /* --- Running --- */
 
-static enum status release(struct tensor *tensor, struct allocator *allocator)
+static enum status free_tensor(struct tensor *tensor, struct allocator *allocator)
 {
     void *data = tensor->data;
 
     tensor->data = NULL;
     return allocator_free(allocator, data);
-}
-
-static enum status save(struct tensor *tensor, struct saved_blocks *saved)
-{
-    TRY(rows_grow(&saved->items, saved->count + 1, &saved->room));
-    saved->items[saved->count++] = tensor->data;
-    tensor->data = NULL;
-
-    return STATUS_OK;
 }
 
 enum status saved_blocks_free(struct saved_blocks *saved, struct allocator *allocator)
@@ -273,30 +260,16 @@ void saved_blocks_release(struct saved_blocks *saved)
 }
 
 /* For checksums, bytes that a pass does not write must be the same each time. */
-static enum status clear_allocated(const struct entry *entry, const struct op_context *context)
+static enum status run_pass(const struct entry *entry, const struct op_context *context)
 {
     for (int i = 0; context->sums != NULL && i < entry->allocations; i++)
         TRY(device_memset(context->stream, entry->allocate[i]->data, 0,
                           tensor_bytes(entry->allocate[i])));
-
-    return STATUS_OK;
-}
-
-static enum status sum_written(const struct entry *entry, const struct op_context *context)
-{
+    TRY(entry->pass->run(entry->what.op, context));
     for (int i = 0; context->sums != NULL && i < PASS_WRITES; i++)
         if (entry->pass->writes[i] != NULL)
             TRY(tensor_sums_add(context->sums, entry->what.op->name, entry->what.backward,
                                 entry->pass->writes[i]));
-
-    return STATUS_OK;
-}
-
-static enum status run_pass(const struct entry *entry, const struct op_context *context)
-{
-    TRY(clear_allocated(entry, context));
-    TRY(entry->pass->run(entry->what.op, context));
-    TRY(sum_written(entry, context));
 
     return STATUS_OK;
 }
@@ -318,10 +291,13 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
         struct tensor *tensor = entry->release[i].tensor;
         if (tensor == keep)
             continue;
-        if (saved != NULL && entry->release[i].saved)
-            TRY_OUT(save(tensor, saved));
-        else
-            TRY_OUT(release(tensor, allocator));
+        if (saved == NULL || !entry->release[i].saved) {
+            TRY_OUT(free_tensor(tensor, allocator));
+            continue;
+        }
+        TRY_OUT(rows_grow(&saved->items, saved->count + 1, &saved->room));
+        saved->items[saved->count++] = tensor->data;
+        tensor->data = NULL;
     }
 
 out:
@@ -341,13 +317,13 @@ static void release_all(struct program *program, int last, struct allocator *all
         struct entry *entry = &program->entries[i];
         for (int a = 0; a < entry->allocations; a++)
             if (entry->allocate[a]->data != NULL && entry->allocate[a] != keep)
-                release(entry->allocate[a], allocator);
+                free_tensor(entry->allocate[a], allocator);
     }
     status_raise(&error);
 }
 
 /* Entry `entry` begins, or is queued. */
-static enum status tell(const struct op_context *context, int entry, bool begins)
+static enum status tell_listeners(const struct op_context *context, int entry, bool begins)
 {
     for (int i = 0; i < PASS_LISTENERS; i++) {
         const struct pass_listener *listener = context->listeners[i];
@@ -383,12 +359,12 @@ static enum status run_entries(struct program *program, int first, int end,
             if (context->forward_end != NULL)
                 TRY_OUT(event_record(context->forward_end, context->stream));
         }
-        TRY_OUT(tell(context, done, true));
+        TRY_OUT(tell_listeners(context, done, true));
         start_ns = trace_clock(program->trace);
         TRY_OUT(run_entry(entry, context, allocator, keep, saved));
         if (start_ns != 0)
             trace_add_operator(program->trace, &program->operations[done], start_ns);
-        TRY_OUT(tell(context, done, false));
+        TRY_OUT(tell_listeners(context, done, false));
         if (context->spans != NULL) {
             name_pass(name, &entry->what);
             note_span(context, name, node);
@@ -473,11 +449,9 @@ int64_t program_model_flops(const struct program *program)
 
     for (int i = 0; i < program->length; i++) {
         const struct program_entry *what = &program->entries[i].what;
-        if (what->recomputed)
-            continue;
-        flops += program->entries[i].pass->flops;
-        if (what->backward)
-            flops -= what->op->repeated_flops;
+        if (!what->recomputed)
+            flops +=
+                program->entries[i].pass->flops - (what->backward ? what->op->repeated_flops : 0);
     }
     return flops;
 }

@@ -2,7 +2,7 @@
 #include "harness/lab/experiment/child/trace_run.h"
 
 #include "tests/fixtures/lab/training_fixture.h"
-#include "tests/fixtures/scratch_disk.h"
+#include "tests/fixtures/lab/scratch_disk.h"
 #include "tests/fixtures/trace_folder.h"
 
 #include <string.h>

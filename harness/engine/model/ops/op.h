@@ -40,7 +40,7 @@ struct model_shape {
     int stored_size;                    /* images: side as they are copied; image_size is cut out */
     bool wide_pixels;                   /* images: floats, not bytes */
     int vocabulary;                     /* sequences */
-    int column_chunk;                   /* rows of a partial column sum (column_sums.h) */
+    int column_chunk;                   /* rows of a partial column sum (op_build.h) */
     int column_bytes;                   /* of a row that one warp sums up; 0: all */
     enum dtype dtype;
     enum math math;

@@ -1,7 +1,6 @@
 /* Attention with its scores in memory: three batched products and a softmax between them.
  *
  * One product of a batch is one head of one sample. */
-#include "harness/engine/model/ops/column_sums.h"
 #include "harness/engine/model/ops/op_build.h"
 
 #include <math.h>
@@ -58,19 +57,17 @@ int64_t attention_product_flops(const struct model_shape *shape)
 }
 
 /* All heads' products of a, [tokens, k], with b. */
-static struct gemm heads_gemm(const struct model_shape *shape, const struct tensor *c,
-                              const struct tensor *a, const struct tensor *b)
+static struct gemm heads_gemm(const struct op *op, const struct tensor *c, const struct tensor *a,
+                              const struct tensor *b)
 {
-    return (struct gemm){ .c = c->data,
-                          .a = a->data,
-                          .b = b->data,
-                          .m = shape->tokens,
-                          .batch = shape->samples * shape->heads,
-                          .ldb = shape->head_width,
-                          .stride_b = (int64_t)shape->tokens * shape->head_width,
-                          .dtype_ab = a->dtype,
-                          .dtype_c = c->dtype,
-                          .math = shape->math };
+    const struct model_shape *shape = op->shape;
+    struct gemm gemm = op_gemm(op, c, a, b);
+
+    gemm.m = shape->tokens;
+    gemm.batch = shape->samples * shape->heads;
+    gemm.ldb = shape->head_width;
+    gemm.stride_b = (int64_t)shape->tokens * shape->head_width;
+    return gemm;
 }
 
 /* c [tokens, tokens] = a [tokens, head_width] b' [head_width, tokens]. */
@@ -79,7 +76,7 @@ static enum status heads_outer(const struct op *op, const struct op_context *con
                                const struct tensor *b)
 {
     const struct model_shape *shape = op->shape;
-    struct gemm gemm = heads_gemm(shape, c, a, b);
+    struct gemm gemm = heads_gemm(op, c, a, b);
 
     gemm.n = shape->tokens;
     gemm.k = gemm.lda = shape->head_width;
@@ -96,7 +93,7 @@ static enum status heads_inner(const struct op *op, const struct op_context *con
                                const struct tensor *b)
 {
     const struct model_shape *shape = op->shape;
-    struct gemm gemm = heads_gemm(shape, c, a, b);
+    struct gemm gemm = heads_gemm(op, c, a, b);
 
     gemm.n = gemm.ldc = shape->head_width;
     gemm.k = shape->tokens;

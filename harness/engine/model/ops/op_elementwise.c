@@ -2,8 +2,12 @@
  *
  * The gradient of the residual stream is one tensor: a residual connection's backward has nothing
  * to compute, and a normalisation's adds to it. */
-#include "harness/engine/model/ops/column_sums.h"
 #include "harness/engine/model/ops/op_build.h"
+
+#include "kernels/dialect/half.h"
+
+#include <math.h>
+#include <string.h>
 
 static enum status gelu_forward_pass(const struct op *op, const struct op_context *context)
 {
@@ -32,6 +36,49 @@ static enum status gelu_backward_pass(const struct op *op, const struct op_conte
                .dy = dy->data, .x = x->data, .bias = bias->data, .width = op->in));
     TRY(column_sums(op->shape, context, op->backward.writes[1], dy, op->backward.writes[2],
                     op->rows, op->in));
+
+    return STATUS_OK;
+}
+
+/* As kernels/model/gelu.kernel.c has it. */
+static float gelu(float x)
+{
+    float exponent = -2 * 0.797884561f * x * (1 + 0.044715f * x * x);
+
+    return x / (1 + expf(exponent < 85 ? exponent : 85));
+}
+
+/* A bf16 number is the upper half of an fp32 one; it is rounded to the nearest, ties to even. */
+static uint16_t gelu_bf16(uint16_t number)
+{
+    uint32_t bits = (uint32_t)number << 16;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    value = gelu(value);
+    memcpy(&bits, &value, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* GELU's forward on the host: its input is copied there and its result back, in the middle of the
+ * step. The host waits for all work before, and the device for the host. One buffer serves all
+ * blocks: a copy into it is queued behind the copy out of it. */
+static enum status host_gelu_pass(const struct op *op, const struct op_context *context)
+{
+    const struct tensor *x = op->forward.reads[0], *y = op->forward.writes[0];
+
+    TRY(device_copy(context->stream, COPY_DEVICE_TO_HOST, op->host, x->data, tensor_bytes(x)));
+    for (int64_t i = 0; i < x->elements; i++) {
+        uint16_t *narrow = (uint16_t *)op->host + i;
+        if (x->dtype == DTYPE_F32)
+            ((float *)op->host)[i] = gelu(((float *)op->host)[i]);
+        else if (x->dtype == DTYPE_F16)
+            *narrow = half_narrow(gelu(half_widen(*narrow)));
+        else
+            *narrow = gelu_bf16(*narrow);
+    }
+    TRY(device_copy_async(context->stream, COPY_HOST_TO_DEVICE, y->data, op->host,
+                          tensor_bytes(y)));
 
     return STATUS_OK;
 }

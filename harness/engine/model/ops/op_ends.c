@@ -1,21 +1,16 @@
 /* The two ends of the model: from the input to the first tokens, and from the logits to the
  * loss. */
-#include "harness/engine/model/ops/column_sums.h"
-
-/* The corner of what is cut out of the middle, in colours; rows are read eight pixels at a time. */
-static size_t crop_offset(const struct model_shape *shape)
-{
-    size_t corner = (size_t)(shape->stored_size - shape->image_size) / 2 / 8 * 8;
-
-    return 3 * corner * ((size_t)shape->stored_size + 1);
-}
+#include "harness/engine/model/ops/op_build.h"
 
 static enum status image_patches_forward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
     const struct tensor *patches = op->forward.writes[0];
     const long rows = (long)shape->samples * (shape->tokens - 1);
-    const size_t corner = crop_offset(shape);
+    /* Of what is cut out of the middle: first in pixels, as rows are read eight at a time; then in
+     * colours. */
+    const size_t pixels = (size_t)(shape->stored_size - shape->image_size) / 2 / 8 * 8;
+    const size_t corner = 3 * pixels * ((size_t)shape->stored_size + 1);
 
     if (shape->wide_pixels)
         return LAUNCH(context->stream, patches->dtype, image_patches_of_floats, rows,

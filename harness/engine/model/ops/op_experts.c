@@ -16,7 +16,7 @@
  * of all ranks to the host, and the tensors of what is received get their sizes before the op that
  * allocates them begins. */
 #include "harness/base/rows.h"
-#include "harness/engine/model/ops/column_sums.h"
+#include "harness/engine/model/ops/op_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,24 +80,18 @@ static enum status multiply(const struct op_context *context, const struct op *o
                             const struct tensor *y, const struct tensor *a, bool turn_a,
                             const struct tensor *b, bool turn_b, bool accumulate)
 {
-    int rows_a = (int)(a->elements / a->width), width_a = (int)a->width, width_b = (int)b->width;
+    int rows_a = (int)(a->elements / a->width), width_a = (int)a->width;
+    struct gemm gemm = op_gemm(op, y, a, b);
 
-    return device_gemm(context->stream, &(struct gemm){ .c = y->data,
-                                                        .a = a->data,
-                                                        .b = b->data,
-                                                        .m = turn_a ? width_a : rows_a,
-                                                        .n = (int)y->width,
-                                                        .k = turn_a ? rows_a : width_a,
-                                                        .batch = 1,
-                                                        .lda = width_a,
-                                                        .ldb = width_b,
-                                                        .ldc = (int)y->width,
-                                                        .transpose_a = turn_a,
-                                                        .transpose_b = turn_b,
-                                                        .accumulate = accumulate,
-                                                        .dtype_ab = a->dtype,
-                                                        .dtype_c = y->dtype,
-                                                        .math = op->shape->math });
+    gemm.m = turn_a ? width_a : rows_a;
+    gemm.k = turn_a ? rows_a : width_a;
+    gemm.n = gemm.ldc = (int)y->width;
+    gemm.lda = width_a;
+    gemm.ldb = (int)b->width;
+    gemm.transpose_a = turn_a;
+    gemm.transpose_b = turn_b;
+    gemm.accumulate = accumulate;
+    return device_gemm(context->stream, &gemm);
 }
 
 /* --- Routing --- */
@@ -138,15 +132,6 @@ static void plan_received(struct mixture *mixture)
             at += piece->received;
         }
         mixture->rows[i] = (int)((at - first) / width);
-    }
-}
-
-static void plan_back(struct mixture *mixture)
-{
-    for (int i = 0; i < mixture->options.experts; i++) {
-        const struct collective_piece *there = &mixture->there[i];
-        mixture->back[i] = (struct collective_piece){ there->received_first, there->received,
-                                                      there->sent_first, there->sent };
     }
 }
 
@@ -227,7 +212,11 @@ static enum status route_forward(const struct op *op, const struct op_context *c
     TRY(read_counts(op, context, writes[3], routes));
     plan_sent(mixture);
     plan_received(mixture);
-    plan_back(mixture);
+    for (int i = 0; i < mixture->options.experts; i++) {
+        const struct collective_piece *there = &mixture->there[i];
+        mixture->back[i] = (struct collective_piece){ there->received_first, there->received,
+                                                      there->sent_first, there->sent };
+    }
     size_received(mixture);
     add_tokens(mixture);
 

@@ -1,24 +1,67 @@
 /* Linear layers: three products, and the bias with its column sums. */
-#include "harness/engine/model/ops/column_sums.h"
+#include "harness/engine/model/ops/op_build.h"
+
+/* --- Column sums --- */
+
+void column_sums_choose(struct model_shape *shape, const struct device_properties *device)
+{
+    enum { LANES = 32, LOAD_BYTES = 16 };
+
+    shape->column_chunk = device->is_gpu ? 32 : 64;
+    shape->column_bytes = device->is_gpu ? LANES * LOAD_BYTES : 0;
+}
+
+struct column_grid column_grid(const struct model_shape *shape, enum dtype dtype, int rows,
+                               int width)
+{
+    int columns = shape->column_bytes > 0 ? shape->column_bytes / (int)dtype_bytes(dtype) : width;
+    struct column_grid grid = { .chunk = shape->column_chunk, .columns = columns };
+
+    grid.parts = (rows + grid.chunk - 1) / grid.chunk;
+    grid.count = (long)grid.parts * ((width + columns - 1) / columns);
+    return grid;
+}
+
+enum status column_sums(const struct model_shape *shape, const struct op_context *context,
+                        const struct tensor *dbias, const struct tensor *dy,
+                        const struct tensor *partial, int rows, int width)
+{
+    struct column_grid grid = column_grid(shape, dy->dtype, rows, width);
+
+    TRY(LAUNCH(context->stream, dy->dtype, bias_backward, grid.count, .dbias = partial->data,
+               .dy = dy->data, .width = width, .rows = rows, .chunk = grid.chunk,
+               .columns = grid.columns));
+    TRY(LAUNCH(context->stream, dbias->dtype, columns_finish, width, .y = dbias->data,
+               .partial = partial->data, .width = width, .parts = grid.parts,
+               .accumulate = context->accumulate));
+
+    return STATUS_OK;
+}
+
+/* --- Products --- */
+
+struct gemm op_gemm(const struct op *op, const struct tensor *c, const struct tensor *a,
+                    const struct tensor *b)
+{
+    return (struct gemm){ .c = c->data,
+                          .a = a->data,
+                          .b = b->data,
+                          .batch = 1,
+                          .dtype_ab = a->dtype,
+                          .dtype_c = c->dtype,
+                          .math = op->shape->math };
+}
 
 static enum status linear_forward(const struct op *op, const struct op_context *context)
 {
     const struct tensor *x = op->forward.reads[0], *weight = op->forward.reads[1];
-    const struct tensor *y = op->forward.writes[0];
+    struct gemm gemm = op_gemm(op, op->forward.writes[0], x, weight);
 
-    return device_gemm(context->stream, &(struct gemm){ .c = y->data,
-                                                        .a = x->data,
-                                                        .b = weight->data,
-                                                        .m = op->rows,
-                                                        .n = op->out,
-                                                        .k = op->in,
-                                                        .batch = 1,
-                                                        .lda = op->x_row,
-                                                        .ldb = op->out,
-                                                        .ldc = op->out,
-                                                        .dtype_ab = x->dtype,
-                                                        .dtype_c = y->dtype,
-                                                        .math = op->shape->math });
+    gemm.m = op->rows;
+    gemm.k = op->in;
+    gemm.n = gemm.ldb = gemm.ldc = op->out;
+    gemm.lda = op->x_row;
+    return device_gemm(context->stream, &gemm);
 }
 
 /* dweight = x' dy */
@@ -26,23 +69,15 @@ static enum status weight_gradient(const struct op *op, const struct op_context 
                                    struct stream *stream)
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];
-    const struct tensor *dweight = op->backward.writes[0];
+    struct gemm gemm = op_gemm(op, op->backward.writes[0], x, dy);
 
-    return device_gemm(stream, &(struct gemm){ .c = dweight->data,
-                                               .a = x->data,
-                                               .b = dy->data,
-                                               .m = op->in,
-                                               .n = op->out,
-                                               .k = op->rows,
-                                               .batch = 1,
-                                               .lda = op->x_row,
-                                               .ldb = op->out,
-                                               .ldc = op->out,
-                                               .transpose_a = true,
-                                               .accumulate = context->accumulate,
-                                               .dtype_ab = x->dtype,
-                                               .dtype_c = dweight->dtype,
-                                               .math = op->shape->math });
+    gemm.m = op->in;
+    gemm.k = op->rows;
+    gemm.n = gemm.ldb = gemm.ldc = op->out;
+    gemm.lda = op->x_row;
+    gemm.transpose_a = true;
+    gemm.accumulate = context->accumulate;
+    return device_gemm(stream, &gemm);
 }
 
 /* dx = dy weight'. Where rows of x are apart, dx is zero between them. */
@@ -50,24 +85,16 @@ static enum status input_gradient(const struct op *op, const struct op_context *
 {
     const struct tensor *dy = op->backward.reads[0], *weight = op->backward.reads[2];
     const struct tensor *dx = op->backward.writes[1];
+    struct gemm gemm = op_gemm(op, dx, dy, weight);
 
     if (op->x_row != op->in)
         TRY(device_memset(context->stream, dx->data, 0, tensor_bytes(dx)));
-
-    return device_gemm(context->stream, &(struct gemm){ .c = dx->data,
-                                                        .a = dy->data,
-                                                        .b = weight->data,
-                                                        .m = op->rows,
-                                                        .n = op->in,
-                                                        .k = op->out,
-                                                        .batch = 1,
-                                                        .lda = op->out,
-                                                        .ldb = op->out,
-                                                        .ldc = op->x_row,
-                                                        .transpose_b = true,
-                                                        .dtype_ab = dy->dtype,
-                                                        .dtype_c = dx->dtype,
-                                                        .math = op->shape->math });
+    gemm.m = op->rows;
+    gemm.n = op->in;
+    gemm.k = gemm.lda = gemm.ldb = op->out;
+    gemm.ldc = op->x_row;
+    gemm.transpose_b = true;
+    return device_gemm(context->stream, &gemm);
 }
 
 /* Both products need dy, and neither needs the other. They are joined before the pass ends, as its

@@ -1,3 +1,5 @@
+/* Checksums of rows of words, made by a kernel into one array for the whole run, so that a run
+ * copies little to the host and waits only at its end. The first run says how many there are. */
 #include "harness/engine/model/ops/tensor_sums.h"
 
 #include "harness/base/rows.h"
@@ -50,24 +52,17 @@ void tensor_sums_close(struct tensor_sums *sums)
     free(sums);
 }
 
-static enum status make_room(struct tensor_sums *sums)
-{
-    void *memory;
-
-    TRY(rows_make(&sums->reference, sums->words));
-    TRY(rows_make(&sums->current, sums->words));
-    TRY(device_alloc(stream_device(sums->stream), NULL, ALLOCATE_DIRECT,
-                     (size_t)sums->words * sizeof *sums->device, &memory));
-    sums->device = memory;
-    sums->room = sums->words;
-
-    return STATUS_OK;
-}
-
 enum status tensor_sums_begin(struct tensor_sums *sums)
 {
-    if (sums->words > 0 && sums->room == 0)
-        TRY(make_room(sums));
+    if (sums->words > 0 && sums->room == 0) {
+        void *memory;
+        TRY(rows_make(&sums->reference, sums->words));
+        TRY(rows_make(&sums->current, sums->words));
+        TRY(device_alloc(stream_device(sums->stream), NULL, ALLOCATE_DIRECT,
+                         (size_t)sums->words * sizeof *sums->device, &memory));
+        sums->device = memory;
+        sums->room = sums->words;
+    }
     sums->words = 0;
     sums->count = 0;
     sums->step = 1;
@@ -81,7 +76,8 @@ void tensor_sums_step_end(struct tensor_sums *sums)
         sums->step++;
 }
 
-static enum status add(struct tensor_sums *sums, struct sum sum, const void *memory, size_t bytes)
+static enum status add_sum(struct tensor_sums *sums, struct sum sum, const void *memory,
+                           size_t bytes)
 {
     int64_t words = (int64_t)((bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t));
 
@@ -98,22 +94,18 @@ static enum status add(struct tensor_sums *sums, struct sum sum, const void *mem
     return STATUS_OK;
 }
 
-static bool is_gradient(const struct tensor *tensor)
-{
-    return tensor->category == MEMORY_GRADIENTS || tensor->category == MEMORY_ACTIVATION_GRADIENTS;
-}
-
 enum status tensor_sums_add(struct tensor_sums *sums, const char *after, bool backward,
                             const struct tensor *tensor)
 {
+    struct sum sum = { .after = after, .name = tensor->name, .backward = backward };
+
     if (sums == NULL)
         return STATUS_OK;
-    return add(sums,
-               (struct sum){ .after = after,
-                             .name = tensor->name,
-                             .suffix = is_gradient(tensor) ? ".grad" : "",
-                             .backward = backward },
-               tensor->data, tensor_bytes(tensor));
+    sum.suffix =
+        tensor->category == MEMORY_GRADIENTS || tensor->category == MEMORY_ACTIVATION_GRADIENTS
+            ? ".grad"
+            : "";
+    return add_sum(sums, sum, tensor->data, tensor_bytes(tensor));
 }
 
 enum status tensor_sums_add_memory(struct tensor_sums *sums, const char *after, const char *name,
@@ -121,7 +113,8 @@ enum status tensor_sums_add_memory(struct tensor_sums *sums, const char *after, 
 {
     if (sums == NULL)
         return STATUS_OK;
-    return add(sums, (struct sum){ .after = after, .name = name, .suffix = suffix }, memory, bytes);
+    return add_sum(sums, (struct sum){ .after = after, .name = name, .suffix = suffix }, memory,
+                   bytes);
 }
 
 static void find_difference(const struct tensor_sums *sums, struct tensor_difference *difference)
