@@ -424,7 +424,6 @@ static void release(struct warp *warps, unsigned count, const struct grid_launch
         if (warps[n].registers != launch->kernel->file)
             free(warps[n].registers);
         free(warps[n].local);
-        free(warps[n].stack);
     }
     free(warps);
     free(group->shared);

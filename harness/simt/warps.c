@@ -2,10 +2,6 @@
  * the one below. */
 #include "harness/simt/simt_machine.h"
 
-#include "harness/base/rows.h"
-
-#include <stdlib.h>
-
 void warp_take(struct warp *warp, uint32_t mask)
 {
     if (mask == warp->exec)
@@ -17,14 +13,6 @@ void warp_take(struct warp *warp, uint32_t mask)
 
 void warp_push(struct warp *warp, int32_t pc, int32_t meet, uint32_t mask)
 {
-    if (warp->depth == warp->room) {
-        int room = warp->room * 2 + 32;
-        struct lane_entry *stack = realloc(warp->stack, (size_t)room * sizeof *stack);
-        if (stack == NULL)
-            abort();
-        warp->stack = stack;
-        warp->room = room;
-    }
     warp->stack[warp->depth++] = (struct lane_entry){ pc, meet, mask };
 }
 

@@ -125,6 +125,71 @@ static void each_fault_is_found_and_its_twin_is_clean(void **state)
     }
 }
 
+/* Lanes far from each other, of which the last one begins inside an array and ends beyond it; and
+ * lanes that all do. */
+static void a_wide_access_that_straddles_the_end_is_found(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned bytes;
+    } rows[] = {
+        { "st.global.v2.u32 [%rd2], {%r1, %r1};", 8 },
+        { "st.global.v4.u32 [%rd2], {%r1, %r1, %r1, %r1};", 16 },
+        { "st.global.v2.u64 [%rd2], {%rd1, %rd1};", 16 },
+        { "ld.global.v2.u32 {%r2, %r3}, [%rd2];", 8 },
+        { "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2];", 16 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (unsigned n = 0; n < 2 * rows[i].bytes / 4; n++) {
+            _Alignas(256) uint32_t memory[WORDS] = { 0 };
+            unsigned stride = n % 2 == 0 ? 64 : 0, inside = 4 + n / 2 * 4;
+            bool is_whole = inside == rows[i].bytes, is_store = rows[i].text[0] == 's';
+            struct ptx_machine machine;
+            char body[256];
+            snprintf(body, sizeof body,
+                     "ld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%tid.x; mul.wide.u32 %%rd3, %%r1, %u;"
+                     "add.s64 %%rd2, %%rd1, %%rd3; add.s64 %%rd2, %%rd2, %u; %s",
+                     stride, 15 * (64 - stride), rows[i].text);
+            ptx_machine_open(&machine, "", body);
+            ptx_machine_memory(&machine, memory, 15 * 64 + inside, 15 * 64 + inside);
+            (void)ptx_machine_run(&machine, 1, 16, memory);
+            assert_int_equal(machine.finding.kind, !is_whole                 ? SIMT_OUT_OF_BOUNDS
+                                                   : is_store && stride == 0 ? SIMT_SAME_ADDRESS
+                                                                             : SIMT_NONE);
+            ptx_machine_close(&machine);
+        }
+}
+
+/* Lanes leave one by one, each by a branch inside the branch of the one before. The ways of the
+ * many run first, so that all 31 lanes that left wait, and 31 places where lanes meet. */
+static void lanes_part_as_often_as_there_are_lanes(void **state)
+{
+    _Alignas(256) uint32_t memory[WORDS] = { 0 };
+    struct ptx_machine machine;
+    char body[8192] = START "mov.u32 %r2, 0;\n";
+    size_t length = strlen(body);
+    (void)state;
+
+    for (int lane = 0; lane < 31; lane++)
+        length += (size_t)snprintf(body + length, sizeof body - length,
+                                   "setp.ne.u32 %%p1, %%r1, %d; @%%p1 bra MANY%d;\n"
+                                   "add.u32 %%r2, %%r2, 100; bra MEET%d;\n"
+                                   "MANY%d: add.u32 %%r2, %%r2, 1;\n",
+                                   lane, lane, lane, lane);
+    for (int lane = 30; lane >= 0; lane--)
+        length += (size_t)snprintf(body + length, sizeof body - length,
+                                   "MEET%d: add.u32 %%r2, %%r2, 1000;\n", lane);
+    snprintf(body + length, sizeof body - length, "st.global.u32 [%%rd2], %%r2;");
+    ptx_machine_open(&machine, "", body);
+    ptx_machine_memory(&machine, memory, sizeof memory, 0);
+    assert_true(ptx_machine_run(&machine, 1, 32, memory));
+    for (uint32_t lane = 0; lane < 32; lane++)
+        assert_int_equal(memory[lane], lane < 31 ? 1000 * (lane + 1) + 100 + lane : 31031);
+    ptx_machine_close(&machine);
+}
+
 /* A finding names the instruction, the source line and the thread; closed bytes are no memory, and
  * what is allowed by the kernel's name is no finding. */
 static void a_finding_says_where_and_may_be_allowed(void **state)
@@ -422,6 +487,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_is_found_and_its_twin_is_clean),
+        cmocka_unit_test(a_wide_access_that_straddles_the_end_is_found),
+        cmocka_unit_test(lanes_part_as_often_as_there_are_lanes),
         cmocka_unit_test(a_finding_says_where_and_may_be_allowed),
         cmocka_unit_test(work_of_streams_that_nothing_orders_is_found),
         cmocka_unit_test(arguments_of_another_size_are_found),

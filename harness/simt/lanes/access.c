@@ -64,29 +64,45 @@ void access_find(struct access *access, const struct warp *warp,
     access->to = most + bytes > most ? most + bytes : UINT64_MAX;
 }
 
-/* Registers of 32 bits hold elements of 1, 2 and 4 bytes, those of 64 hold 8. */
-#define MOVE_IN(type, held)                                                                        \
-    for (int e = 0; e < instruction->vector; e++) {                                                \
-        held *d = REGISTER(held, instruction->d[e]);                                               \
-        uint64_t at = base + (uint64_t)e * sizeof(type);                                           \
-        for (int l = access->first; l < access->end; l++) {                                        \
-            type x;                                                                                \
-            if (!warp->lane[l])                                                                    \
-                continue;                                                                          \
-            memcpy(&x, (const void *)(uintptr_t)(access->address[l] + at), sizeof x);              \
-            d[l] = (held)x;                                                                        \
-        }                                                                                          \
+/* Elements of any shape: loads into registers of 32 bits, or 64 for elements of 8 bytes, and stores
+ * from them. With constants for `bytes` and `is_signed` each use is a loop of its own. */
+static inline __attribute__((always_inline)) void
+move_in(const struct access *access, const struct warp *warp, const struct instruction *instruction,
+        uint64_t base, const size_t bytes, const bool is_signed)
+{
+    for (int e = 0; e < instruction->vector; e++) {
+        uint64_t *wide = REGISTER(uint64_t, instruction->d[e]), at = base + (uint64_t)e * bytes;
+        uint32_t *narrow = REGISTER(uint32_t, instruction->d[e]);
+        for (int l = access->first; l < access->end; l++) {
+            uint64_t x = 0;
+            if (!warp->lane[l])
+                continue;
+            memcpy(&x, (const void *)(uintptr_t)(access->address[l] + at), bytes);
+            if (is_signed)
+                x = (uint64_t)((int64_t)(x << (64 - 8 * bytes)) >> (64 - 8 * bytes));
+            if (bytes == 8)
+                wide[l] = x;
+            else
+                narrow[l] = (uint32_t)x;
+        }
     }
-#define MOVE_OUT(type, held)                                                                       \
-    for (int e = 0; e < instruction->vector; e++) {                                                \
-        const held *s = REGISTER(held, instruction->s[e]);                                         \
-        uint64_t at = base + (uint64_t)e * sizeof(type);                                           \
-        for (int l = access->first; l < access->end; l++) {                                        \
-            type x = (type)s[l];                                                                   \
-            if (warp->lane[l])                                                                     \
-                memcpy((void *)(uintptr_t)(access->address[l] + at), &x, sizeof x);                \
-        }                                                                                          \
+}
+
+static inline __attribute__((always_inline)) void move_out(const struct access *access,
+                                                           const struct warp *warp,
+                                                           const struct instruction *instruction,
+                                                           uint64_t base, const size_t bytes)
+{
+    for (int e = 0; e < instruction->vector; e++) {
+        const uint64_t *wide = REGISTER(uint64_t, instruction->s[e]);
+        const uint32_t *narrow = REGISTER(uint32_t, instruction->s[e]);
+        uint64_t at = base + (uint64_t)e * bytes;
+        for (int l = access->first; l < access->end; l++)
+            if (warp->lane[l])
+                memcpy((void *)(uintptr_t)(access->address[l] + at),
+                       bytes == 8 ? (const void *)&wide[l] : &narrow[l], bytes);
     }
+}
 
 /* Words that lie next to each other, of `vector` registers in turn: what most accesses are. */
 static void load_range(const struct access *access, const struct warp *warp,
@@ -152,19 +168,18 @@ void access_load(const struct access *access, const struct warp *warp,
         load_range(access, warp, instruction, base);
         return;
     }
-    if (instruction->width == 8) {
-        MOVE_IN(uint64_t, uint64_t)
-    } else if (instruction->width == 4) {
-        MOVE_IN(uint32_t, uint32_t)
-    } else if (instruction->width == 2 && instruction->is_signed) {
-        MOVE_IN(int16_t, uint32_t)
-    } else if (instruction->width == 2) {
-        MOVE_IN(uint16_t, uint32_t)
-    } else if (instruction->is_signed) {
-        MOVE_IN(int8_t, uint32_t)
-    } else {
-        MOVE_IN(uint8_t, uint32_t)
-    }
+    if (instruction->width == 8)
+        move_in(access, warp, instruction, base, 8, false);
+    else if (instruction->width == 4)
+        move_in(access, warp, instruction, base, 4, false);
+    else if (instruction->width == 2 && instruction->is_signed)
+        move_in(access, warp, instruction, base, 2, true);
+    else if (instruction->width == 2)
+        move_in(access, warp, instruction, base, 2, false);
+    else if (instruction->is_signed)
+        move_in(access, warp, instruction, base, 1, true);
+    else
+        move_in(access, warp, instruction, base, 1, false);
 }
 
 void access_store(const struct access *access, const struct warp *warp,
@@ -174,15 +189,14 @@ void access_store(const struct access *access, const struct warp *warp,
         store_range(access, warp, instruction, base);
         return;
     }
-    if (instruction->width == 8) {
-        MOVE_OUT(uint64_t, uint64_t)
-    } else if (instruction->width == 4) {
-        MOVE_OUT(uint32_t, uint32_t)
-    } else if (instruction->width == 2) {
-        MOVE_OUT(uint16_t, uint32_t)
-    } else {
-        MOVE_OUT(uint8_t, uint32_t)
-    }
+    if (instruction->width == 8)
+        move_out(access, warp, instruction, base, 8);
+    else if (instruction->width == 4)
+        move_out(access, warp, instruction, base, 4);
+    else if (instruction->width == 2)
+        move_out(access, warp, instruction, base, 2);
+    else
+        move_out(access, warp, instruction, base, 1);
 }
 
 int access_misaligned(const struct access *access, const struct warp *warp)

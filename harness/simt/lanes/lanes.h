@@ -34,10 +34,14 @@ struct grid_launch {
     unsigned warps;                  /* of a block */
 };
 
+/* Lanes that go on at `pc` until `meet`. When lanes part, the uppermost entry becomes three: where
+ * they meet again, and the two ways, each with fewer lanes than before. So 31 times two entries can
+ * lie below one that has a single lane. */
 struct lane_entry {
     int32_t pc, meet;
     uint32_t mask;
 };
+enum { SIMT_STACK = 2 * SIMT_LANES };
 
 struct warp {
     _Alignas(64) uint32_t lane[SIMT_LANES]; /* all ones where the lane takes part */
@@ -51,8 +55,8 @@ struct warp {
     bool waits;           /* at a barrier */
     uint32_t number;      /* in its block */
     uint32_t stamp;       /* of its accesses to global memory */
-    struct lane_entry *stack;
-    int depth, room;
+    struct lane_entry stack[SIMT_STACK];
+    int depth;
 };
 
 /* In warps.c: the lanes of `mask` take part from now on. */
