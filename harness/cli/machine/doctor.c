@@ -1,6 +1,8 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
+#include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/bench/device_context.h"
 #include "harness/bench/interrupt.h"
 #include "harness/checks/checks_output.h"
@@ -8,22 +10,20 @@
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/machine/doctor_soak.h"
 #include "harness/engine/data/images/cache_folder.h"
 #include "harness/fleet/devices/doctor_all.h"
+#include "harness/fleet/devices/soak.h"
 #include "harness/fleet/machine_rank.h"
 #include "harness/lab/doctor/device_links.h"
 #include "harness/lab/doctor/gpu.h"
-#include "harness/lab/doctor/host/disturbance.h"
-#include "harness/lab/doctor/host/environment_check.h"
-#include "harness/lab/doctor/host/folders.h"
 #include "harness/lab/doctor/host/host.h"
-#include "harness/lab/doctor/host/pressure.h"
 #include "harness/lab/doctor/numerics.h"
 #include "harness/lab/doctor/performance.h"
 #include "harness/lab/doctor/recording.h"
+#include "harness/lab/experiment/parent/progress.h"
 #include "harness/text/machine_context.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,70 @@ struct doctor {
     struct checks checks;
     struct checks_printer printer;
 };
+
+/* --- Under load --- */
+
+static void add_readings(char *line, size_t size, const struct soak_readings *readings)
+{
+    const struct device_vitals *now = &readings->last.now;
+    char limits[96];
+
+    if (isfinite(now->clock_mhz))
+        text_append(line, size, ", %.0f MHz", now->clock_mhz);
+    if (isfinite(now->temperature_c))
+        text_append(line, size, ", %.0f C", now->temperature_c);
+    if (isfinite(now->power_w))
+        text_append(line, size, ", %.0f W", now->power_w);
+    if (readings->limits >= 0)
+        text_append(line, size, ", throttled: %s",
+                    health_limits_print(limits, sizeof limits, readings->limits));
+    if (soak_new_errors(readings) >= 0)
+        text_append(line, size, ", ECC %lld", (long long)soak_new_errors(readings));
+}
+
+static void show_soak(void *context, const struct soak *soak)
+{
+    const struct progress *progress = context;
+    char line[256] = "", time[QUANTITY_SIZE];
+    int64_t iterations = 0;
+
+    for (int i = 0; i < SOAK_PARTS; i++) iterations += soak->parts[i].iterations;
+    text_append(line, sizeof line, "soak: %lld iterations", (long long)iterations);
+    for (int i = 0; i < SOAK_PARTS; i++) {
+        const struct soak_part *part = &soak->parts[i];
+        if (part->iterations == 0)
+            continue;
+        quantity_print(time, part->step_ns[part->iterations - 1] / 1000, "us");
+        text_append(line, sizeof line, ", %s %s", part->precision, time);
+        if (part->differing > 0)
+            text_append(line, sizeof line, " (%lld differ)", (long long)part->differing);
+    }
+    add_readings(line, sizeof line, &soak->readings);
+    progress_show(progress, fmin(soak->seconds / soak->planned_seconds, 1), "%s", line);
+}
+
+/* Under load, with a line of progress, until the time is over or Ctrl-C: from now on signals are
+ * caught (interrupt.h). */
+static enum status soak_device(struct checks *checks, struct device *device, double seconds)
+{
+    enum status status = STATUS_OK;
+    struct progress progress = progress_start(1);
+    struct soak soaked = { .seconds = 0 };
+    const struct soak_plan plan = {
+        .seconds = seconds, .stop = interrupt_flag(), .progress = show_soak, .context = &progress
+    };
+
+    interrupt_catch();
+    TRY_OUT(soak_run(&soaked, device, &plan));
+    progress_clear(&progress);
+    soak_check(checks, &soaked, device_properties(device));
+
+out:
+    soak_release(&soaked);
+    return status;
+}
+
+/* --- The rows --- */
 
 static void check_folders(struct checks *checks, const char *out, bool prolog)
 {
@@ -108,7 +172,7 @@ static enum status check_device(struct doctor *doctor)
     cpu_times_read(&second, "");
     pressure_read(&after, "");
     if (doctor->soak_seconds > 0)
-        TRY(doctor_soak(&doctor->checks, doctor->device, doctor->soak_seconds));
+        TRY(soak_device(&doctor->checks, doctor->device, doctor->soak_seconds));
     /* Once more, since a GPU shows its clocks and its link only after work. */
     *health = device_health(doctor->device);
     gpu_check_health(&doctor->checks, properties, properties->is_gpu ? health : NULL,
@@ -122,17 +186,6 @@ static enum status check_device(struct doctor *doctor)
     pressure_check(&doctor->checks, &before, &after);
 
     return STATUS_OK;
-}
-
-/* JSON is one document at the end; for people, rows are printed as they are found. */
-static void start_printing(struct doctor *doctor)
-{
-    doctor->printer =
-        (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
-    if (doctor->flags.format == FORMAT_JSON)
-        return;
-    doctor->checks.added = checks_print_new;
-    doctor->checks.context = &doctor->printer;
 }
 
 /* The machine and the device are stated as in the files of `run` and `bench`. */
@@ -154,17 +207,6 @@ static enum status print_json(const struct doctor *doctor)
     status = json_to_stdout(&json, root);
     cJSON_Delete(root);
     return status;
-}
-
-/* The other machines are read before anything is measured: a name that is wrong is said at once. */
-static enum status read_others(struct doctor *doctor)
-{
-    if (doctor->against == NULL)
-        return STATUS_OK;
-    TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
-    TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
-
-    return STATUS_OK;
 }
 
 static enum status compare_with_others(struct doctor *doctor)
@@ -286,51 +328,61 @@ static void take_apart(struct doctor *doctor)
     doctor->flags.device = doctor->name;
 }
 
+/* One device, with all its rows. */
+static enum status run_one(struct doctor *doctor, int *exit_code)
+{
+    enum status opened;
+    int bad;
+
+    if (doctor->against != NULL) { /* before anything is measured: a wrong name is said at once */
+        TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
+        TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
+    }
+    opened = flags_open_device(&doctor->device, &doctor->flags);
+    if (opened == STATUS_BAD_USAGE)
+        return opened;
+    doctor->printer =
+        (struct checks_printer){ .page = flags_page(&doctor->flags), .checks = &doctor->checks };
+    if (doctor->flags.format != FORMAT_JSON) { /* that is one document at the end */
+        doctor->checks.added = checks_print_new;
+        doctor->checks.context = &doctor->printer;
+    }
+    TRY(look(doctor, opened));
+    TRY(compare_with_others(doctor));
+    TRY(end_printing(doctor));
+    if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
+        FAIL(opened, "there is no device to check: see the rows device and gpu_driver");
+    bad = checks_bad(&doctor->checks, doctor->flags.strict);
+    *exit_code = bad > 0 ? 1 : 0;
+    if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
+        FAIL(STATUS_INTERRUPTED, "stopped by %s; the row soak_time has the time that was soaked",
+             interrupt_name());
+
+    return STATUS_OK;
+}
+
 static enum status run_doctor(void *context, int *exit_code)
 {
-    enum status status = STATUS_OK, opened;
     struct doctor *doctor = context;
-    int bad;
 
     if (strcmp(doctor->flags.device, "cuda:count") == 0)
         return print_count(doctor);
     if (strcmp(doctor->flags.device, "cuda:links") == 0)
         return print_links(doctor);
     take_apart(doctor);
-    if (doctor_is_of_all(doctor->flags.device)) {
-        if (doctor->against != NULL)
-            FAIL_OUT(STATUS_BAD_USAGE,
-                     "--against places one device among others: leave it out, or name a device");
-        return doctor_all(
-            &(struct doctor_request){ .device = doctor->flags.device,
-                                      .out = doctor->flags.out,
-                                      .page = flags_page(&doctor->flags),
-                                      .soak_seconds = doctor->soak_seconds,
-                                      .prolog = doctor->prolog,
-                                      .strict = doctor->flags.strict,
-                                      .is_json = doctor->flags.format == FORMAT_JSON },
-            exit_code);
-    }
-    if (doctor->prolog)
-        return run_prolog(doctor, exit_code);
-    TRY_OUT(read_others(doctor));
-    opened = flags_open_device(&doctor->device, &doctor->flags);
-    if (opened == STATUS_BAD_USAGE)
-        return opened;
-    start_printing(doctor);
-    TRY_OUT(look(doctor, opened));
-    TRY_OUT(compare_with_others(doctor));
-    TRY_OUT(end_printing(doctor));
-    if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
-        FAIL_OUT(opened, "there is no device to check: see the rows device and gpu_driver");
-    bad = checks_bad(&doctor->checks, doctor->flags.strict);
-    *exit_code = bad > 0 ? 1 : 0;
-    if (bad == 0 && interrupt_signal() != 0) /* Else the rows that fail decide. */
-        FAIL_OUT(STATUS_INTERRUPTED,
-                 "stopped by %s; the row soak_time has the time that was soaked", interrupt_name());
-
-out:
-    return status;
+    if (!doctor_is_of_all(doctor->flags.device))
+        return doctor->prolog ? run_prolog(doctor, exit_code) : run_one(doctor, exit_code);
+    if (doctor->against != NULL)
+        FAIL(STATUS_BAD_USAGE,
+             "--against places one device among others: leave it out, or name a device");
+    return doctor_all(&(struct doctor_request){ .device = doctor->flags.device,
+                                                .out = doctor->flags.out,
+                                                .page = flags_page(&doctor->flags),
+                                                .soak_seconds = doctor->soak_seconds,
+                                                .prolog = doctor->prolog,
+                                                .strict = doctor->flags.strict,
+                                                .is_json = doctor->flags.format == FORMAT_JSON },
+                      exit_code);
 }
 
 static void release(void *context)

@@ -6,7 +6,7 @@
 #include "harness/base/rows.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/repeat.h"
-#include "harness/lab/doctor/host/disturbance.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include <math.h>
 #include <stdio.h>

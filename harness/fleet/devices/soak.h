@@ -11,7 +11,6 @@
 #include "harness/checks/checks.h"
 #include "harness/device/device.h"
 #include "harness/engine/model/ops/tensor_sums.h"
-#include "harness/fleet/devices/soak_readings.h"
 
 #include <signal.h>
 
@@ -29,6 +28,24 @@ struct soak_part {
     double *step_ns;                     /* [iterations], the mean of each one's steps; malloc'd */
     int64_t room;
 };
+
+/* Of a GPU over all readings under load: clocks, temperature, power, throttling, errors of its
+ * memory; unknown as in health.h. */
+struct soak_readings {
+    int count;
+    struct device_health first, last; /* the first one is from before the load */
+    double clock_min_mhz, clock_max_mhz, temperature_max_c, power_max_w;
+    int limits; /* LIMIT_* that were seen; -1: not known */
+};
+
+void soak_readings_begin(struct soak_readings *readings, const struct device_health *health);
+void soak_readings_add(struct soak_readings *readings, const struct device_health *health);
+
+/* Uncorrected errors that are new since the first reading; -1: not known. */
+int64_t soak_new_errors(const struct soak_readings *readings);
+
+/* A row each. An unknown reading is n/a, with the reason that the driver gives. */
+void soak_readings_check(struct checks *checks, const struct soak_readings *readings, bool is_gpu);
 
 struct soak {
     struct soak_part parts[SOAK_PARTS];

@@ -4,7 +4,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/bench/bench_measure.h"
 #include "harness/lab/doctor/gpu.h"
-#include "harness/lab/doctor/host/disturbance.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * not find the function (the linker turns its calls into the one here) or the stand-in's function
  * fails. */
 #include "harness/device/cuda/libraries/nvml.h"
-#include "harness/fleet/devices/soak_readings.h"
+#include "harness/fleet/devices/soak.h"
 #include "harness/lab/doctor/gpu.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

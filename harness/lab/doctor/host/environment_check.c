@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/host/environment_check.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/system/environment.h"
 

@@ -1,4 +1,4 @@
-#include "harness/lab/doctor/host/folders.h"
+#include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/figures/quantity.h"
 
