@@ -1,3 +1,5 @@
+/* Columns have Google Benchmark's widths. On a narrow terminal columns are left out, the least
+ * needed first, and counters wrap below their row. */
 #include "harness/bench/bench_console.h"
 
 #include "harness/base/figures/quantity.h"
@@ -166,24 +168,21 @@ static void print_median(struct bench_console *console, const struct bench_resul
                    : NAN);
 }
 
-static void print_repetitions(struct bench_console *console, const struct bench_result *result)
-{
-    for (int i = 0; i < result->count; i++) {
-        struct line line = line_of_repetition(result, i);
-        print_line(console, &line, NAN);
-    }
-    for (int i = 0; result->count > 1 && i < BENCHMARK_AGGREGATES; i++) {
-        struct line line = line_of_aggregate(result, &benchmark_aggregates[i]);
-        print_line(console, &line, NAN);
-    }
-}
-
 void bench_console_row(struct bench_console *console, const struct bench_result *result)
 {
-    if (console->all_repetitions || result->count < 2)
-        print_repetitions(console, result);
-    else
+    bool all = console->all_repetitions || result->count < 2;
+    struct line line;
+
+    if (!all)
         print_median(console, result);
+    for (int i = 0; all && i < result->count; i++) {
+        line = line_of_repetition(result, i);
+        print_line(console, &line, NAN);
+    }
+    for (int i = 0; all && result->count > 1 && i < BENCHMARK_AGGREGATES; i++) {
+        line = line_of_aggregate(result, &benchmark_aggregates[i]);
+        print_line(console, &line, NAN);
+    }
     fflush(console->console.stream);
 }
 

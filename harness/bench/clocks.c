@@ -6,13 +6,9 @@ enum { SIDE = 2048 }; /* fp32 products of this size fill every GPU; 16 MiB per m
 
 #define RAISE_SECONDS 0.2
 
-/* Waits for each product, so that the queue stays short and the time is not overrun by much. */
-static enum status multiply(struct stream *stream, float *matrices)
+enum status clocks_raise(struct device *device)
 {
-    struct gemm gemm = { .c = matrices,
-                         .a = matrices + SIDE * SIDE,
-                         .b = matrices + SIDE * SIDE,
-                         .m = SIDE,
+    struct gemm gemm = { .m = SIDE,
                          .n = SIDE,
                          .k = SIDE,
                          .batch = 1,
@@ -22,27 +18,23 @@ static enum status multiply(struct stream *stream, float *matrices)
                          .dtype_ab = DTYPE_F32,
                          .dtype_c = DTYPE_F32,
                          .math = MATH_STRICT };
-    int64_t begin_ns = clock_ns();
-
-    while ((double)(clock_ns() - begin_ns) < RAISE_SECONDS * 1e9) {
-        TRY(device_gemm(stream, &gemm));
-        TRY(stream_synchronize(stream));
-    }
-
-    return STATUS_OK;
-}
-
-static enum status keep_busy(struct device *device)
-{
     size_t bytes = (size_t)2 * SIDE * SIDE * sizeof(float);
     struct stream *stream = NULL;
     void *matrices = NULL;
     enum status status = STATUS_OK;
 
+    if (!device_properties(device)->clocks_rise_with_work)
+        return STATUS_OK;
     TRY_OUT(stream_create(device, &stream));
     TRY_OUT(device_alloc(device, NULL, ALLOCATE_DIRECT, bytes, &matrices));
     TRY_OUT(device_memset(stream, matrices, 0, bytes));
-    TRY_OUT(multiply(stream, matrices));
+    gemm.c = matrices;
+    gemm.a = gemm.b = (float *)matrices + SIDE * SIDE;
+    /* Waits for each product, so that the queue stays short and the time is not overrun by much. */
+    for (int64_t begin_ns = clock_ns(); (double)(clock_ns() - begin_ns) < RAISE_SECONDS * 1e9;) {
+        TRY_OUT(device_gemm(stream, &gemm));
+        TRY_OUT(stream_synchronize(stream));
+    }
     TRY_OUT(device_free(device, NULL, ALLOCATE_DIRECT, matrices));
     matrices = NULL;
 
@@ -53,9 +45,4 @@ out:
     if (status != STATUS_OK)
         status_context("raising the clocks");
     return status;
-}
-
-enum status clocks_raise(struct device *device)
-{
-    return device_properties(device)->clocks_rise_with_work ? keep_busy(device) : STATUS_OK;
 }

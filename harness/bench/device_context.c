@@ -1,3 +1,4 @@
+/* Facts are strings, whatever they hold, and "unknown" where the driver does not say. */
 #include "harness/bench/device_context.h"
 
 #include <math.h>
@@ -5,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Custom members of a context are strings, whatever they hold. */
-static void add(struct json *json, cJSON *context, const char *name, const char *format, ...)
+static void add_fact(struct json *json, cJSON *context, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static void add(struct json *json, cJSON *context, const char *name, const char *format, ...)
+static void add_fact(struct json *json, cJSON *context, const char *name, const char *format, ...)
 {
     va_list arguments;
     char text[192];
@@ -22,7 +22,7 @@ static void add(struct json *json, cJSON *context, const char *name, const char 
 static void add_amount(struct json *json, cJSON *context, const char *name, double amount)
 {
     if (isfinite(amount))
-        add(json, context, name, "%.0f", amount);
+        add_fact(json, context, name, "%.0f", amount);
     else
         json_text(json, context, name, "unknown");
 }
@@ -30,7 +30,7 @@ static void add_amount(struct json *json, cJSON *context, const char *name, doub
 static void add_count(struct json *json, cJSON *context, const char *name, int64_t count)
 {
     if (count >= 0)
-        add(json, context, name, "%lld", (long long)count);
+        add_fact(json, context, name, "%lld", (long long)count);
     else
         json_text(json, context, name, "unknown");
 }
@@ -69,19 +69,6 @@ static void add_gpu(struct json *json, cJSON *context, const struct device_healt
     add_count(json, context, "device_other_bytes", health->other_bytes);
 }
 
-static void add_health(struct json *json, cJSON *context, const struct device_health *health,
-                       bool is_gpu)
-{
-    add_text(json, context, "device_health_source", health->source);
-    if (health->trouble[0] != '\0')
-        json_text(json, context, "device_health_trouble", health->trouble);
-    add_amount(json, context, "device_clock_mhz", health->now.clock_mhz);
-    add_amount(json, context, "device_clock_max_mhz", health->clock_max_mhz);
-    add_amount(json, context, "device_temperature_c", health->now.temperature_c);
-    if (is_gpu)
-        add_gpu(json, context, health);
-}
-
 void device_context(struct json *json, cJSON *context, const struct device_properties *device,
                     const struct device_health *health)
 {
@@ -91,11 +78,18 @@ void device_context(struct json *json, cJSON *context, const struct device_prope
         json_text(json, context, "device_fallback", device_fallback());
     json_text(json, context, "device_isa", device->isa);
     json_text(json, context, "gemm_library", device->gemm_library);
-    add(json, context, "device_index", "%d", device->index);
-    add(json, context, "device_memory_bytes", "%lld", (long long)device->memory_bytes);
-    add(json, context, "device_launch_ns", "%.0f", device->launch_ns);
-    add(json, context, "host_cores", "%d", device->host_cores);
-    add_health(json, context, health, device->is_gpu);
+    add_fact(json, context, "device_index", "%d", device->index);
+    add_fact(json, context, "device_memory_bytes", "%lld", (long long)device->memory_bytes);
+    add_fact(json, context, "device_launch_ns", "%.0f", device->launch_ns);
+    add_fact(json, context, "host_cores", "%d", device->host_cores);
+    add_text(json, context, "device_health_source", health->source);
+    if (health->trouble[0] != '\0')
+        json_text(json, context, "device_health_trouble", health->trouble);
+    add_amount(json, context, "device_clock_mhz", health->now.clock_mhz);
+    add_amount(json, context, "device_clock_max_mhz", health->clock_max_mhz);
+    add_amount(json, context, "device_temperature_c", health->now.temperature_c);
+    if (device->is_gpu)
+        add_gpu(json, context, health);
     json_text(json, context, "real_time_clock", "CLOCK_MONOTONIC");
     json_text(json, context, "cpu_time_clock", "CLOCK_PROCESS_CPUTIME_ID");
 }

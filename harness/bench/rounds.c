@@ -1,3 +1,4 @@
+/* A list of the rows that are left, which each round visits in an order of its own. */
 #include "harness/bench/rounds.h"
 
 #include "harness/base/rows.h"
@@ -11,7 +12,6 @@ struct rounds {
     struct bench_row *rows;
     uint32_t *order;
     uint32_t count; /* of rows in `order` that are to be visited */
-    struct device *device;
     const struct bench_settings *settings;
     struct random random;
 };
@@ -20,17 +20,6 @@ static bool is_left(const struct rounds *rounds, const struct bench_row *row)
 {
     return row->lack == NULL && row->status == STATUS_OK &&
            !bench_is_done(&row->result, rounds->settings);
-}
-
-static const struct bench_row *visit(const struct rounds *rounds, uint32_t number)
-{
-    struct bench_row *row = &rounds->rows[number];
-
-    row->status =
-        bench_visit(&row->result, row->bench, row->argument, rounds->device, rounds->settings);
-    if (row->status != STATUS_OK)
-        snprintf(row->failure, sizeof row->failure, "%s", status_last()->text);
-    return row;
 }
 
 /* Keeps those that are left, in another order. */
@@ -51,7 +40,6 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
 {
     enum status status = STATUS_OK;
     struct rounds rounds = { .rows = rows,
-                             .device = device,
                              .settings = settings,
                              .random = random_seed(settings->seed, 0) };
     int round = 0, visits = bench_visits(settings);
@@ -63,7 +51,10 @@ enum status bench_rounds(struct bench_row *rows, int count, struct device *devic
     for (; rounds.count > 0; next_round(&rounds), round++)
         for (uint32_t i = 0; i < rounds.count; i++) {
             double part = (double)(i + 1) / rounds.count;
-            const struct bench_row *row = visit(&rounds, rounds.order[i]);
+            struct bench_row *row = &rows[rounds.order[i]];
+            row->status = bench_visit(&row->result, row->bench, row->argument, device, settings);
+            if (row->status != STATUS_OK)
+                snprintf(row->failure, sizeof row->failure, "%s", status_last()->text);
             if (row->status != STATUS_OK && ranks_count() > 1)
                 FAIL_OUT(row->status, "%s: %s", row->result.name, row->failure);
             TRY_OUT(progress(context, fmin(1, (round + part) / visits), i + 1 == rounds.count));

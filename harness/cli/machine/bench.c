@@ -82,22 +82,20 @@ static enum status take_min_time(void *member, const struct option_row *row, con
     return STATUS_OK;
 }
 
-static void choose(struct bench_command *command, const struct bench_row *row)
+/* The name has the ranks, as it has the threads in Google Benchmark. */
+static void choose_row(struct bench_command *command, struct bench_row *row)
 {
-    int width = (int)strlen(row->result.name);
+    char *name = row->result.name;
+    int width;
 
-    if (filter_matches(&command->filter, row->result.name) == command->inverted)
+    bench_name(name, sizeof row->result.name, row->bench, row->argument);
+    if (command->ranks > 1)
+        text_append(name, sizeof row->result.name, "/ranks:%d", command->ranks);
+    if (filter_matches(&command->filter, name) == command->inverted)
         return;
+    width = (int)strlen(name);
     command->name_width = width > command->name_width ? width : command->name_width;
     command->rows[command->count++] = *row;
-}
-
-/* Ranks are part of the name, as threads are in Google Benchmark. */
-static void name_row(const struct bench_command *command, struct bench_row *row)
-{
-    bench_name(row->result.name, sizeof row->result.name, row->bench, row->argument);
-    if (command->ranks > 1)
-        text_append(row->result.name, sizeof row->result.name, "/ranks:%d", command->ranks);
 }
 
 /* In the order of the list: `family` and `instance` count those of the list, so that a filter
@@ -118,8 +116,7 @@ static enum status choose_rows(struct bench_command *command)
             row.lack = bench->lack(bench, properties);
         for (; row.instance < count; row.instance++) {
             row.argument = arguments[row.instance];
-            name_row(command, &row);
-            choose(command, &row);
+            choose_row(command, &row);
         }
     }
     if (command->count == 0)
@@ -127,33 +124,6 @@ static enum status choose_rows(struct bench_command *command)
              command->ranks > 1 ? " of several ranks" : "");
 
     return STATUS_OK;
-}
-
-static void list_text(int width, const char *name, const char *text)
-{
-    printf("%-*s  ", width, name);
-    wrap_print(stdout, width + 2, width + 2, wrap_room(stdout), text);
-}
-
-static void list_row(struct bench_command *command, const struct bench_row *row)
-{
-    struct bench_output *output = &command->output;
-
-    if (command->output_options.format == FORMAT_JSON)
-        json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
-                  row->result.name);
-    else if (command->flags.verbose)
-        list_text(command->name_width, row->result.name, row->bench->text);
-    else
-        printf("%s\n", row->result.name);
-}
-
-/* Measures the device's limits, which rows are compared with, before any row. */
-static void measure_roofs(struct bench_command *command)
-{
-    for (int i = 0; i < command->count; i++)
-        if (command->rows[i].lack == NULL)
-            roofs_measure(&command->roofs, command->rows[i].bench, command->device);
 }
 
 static void apply_roofs(struct bench_command *command)
@@ -199,33 +169,10 @@ static enum status show_progress(void *context, double share, bool round_ended)
     return STATUS_OK;
 }
 
-static bool has_measured(const struct bench_command *command)
+/* All that comes before the first row: the file is tried, and the device's limits are measured,
+ * which rows are compared with. */
+static enum status prepare_rows(struct bench_command *command)
 {
-    for (int i = 0; i < command->count; i++)
-        if (command->rows[i].result.count > 0)
-            return true;
-    return false;
-}
-
-/* Before anything is measured. */
-static enum status try_file(const char *file)
-{
-    enum status status = STATUS_OK;
-
-    if (file != NULL)
-        TRY_OUT(atomic_file_try(file, "", 0));
-
-out:
-    if (status != STATUS_OK)
-        status_context("--benchmark_out=%.100s", file);
-    return status;
-}
-
-/* After an interrupt, or when the file cannot be written, the rows are as far as they came. */
-static enum status measure(struct bench_command *command)
-{
-    enum status status = STATUS_OK, outcome;
-    struct status_error error;
     struct bench_output_options *options = &command->output_options;
     struct bench_settings *settings = &command->settings;
 
@@ -233,48 +180,72 @@ static enum status measure(struct bench_command *command)
     options->all_repetitions = settings->repetitions > 0;
     if (command->interleaved)
         settings->visit = settings->repetitions > 0 ? 1 : REPETITIONS_OF_VISIT;
-    TRY_OUT(try_file(options->file));
-    TRY_OUT(clocks_raise(command->device));
-    measure_roofs(command);
-    TRY_OUT(bench_output_open(&command->output, options, command->name_width, command->device,
-                              &command->roofs));
+    if (options->file != NULL && atomic_file_try(options->file, "", 0) != STATUS_OK) {
+        status_context("--benchmark_out=%.100s", options->file);
+        return status_last()->status;
+    }
+    TRY(clocks_raise(command->device));
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].lack == NULL)
+            roofs_measure(&command->roofs, command->rows[i].bench, command->device);
+    return bench_output_open(&command->output, options, command->name_width, command->device,
+                             &command->roofs);
+}
+
+/* After an interrupt, or when the file cannot be written, the rows are as far as they came. */
+static enum status measure_rows(struct bench_command *command)
+{
+    enum status outcome;
+    struct status_error error;
+    bool has_measured = false;
+
+    TRY(prepare_rows(command));
     command->progress = progress_start(1);
     command->progress.shown &= ranks_rank() == 0;
     interrupt_catch();
-    outcome = bench_rounds(command->rows, command->count, command->device, settings, show_progress,
-                           command);
+    outcome = bench_rounds(command->rows, command->count, command->device, &command->settings,
+                           show_progress, command);
     error = *status_last();
     progress_clear(&command->progress);
-    if (!has_measured(command))
-        TRY_OUT(outcome);
-    apply_roofs(command);
-    for (int i = 0; i < command->count; i++)
+    for (int i = 0; i < command->count; i++) {
+        has_measured = has_measured || command->rows[i].result.count > 0;
         command->failed += command->rows[i].status != STATUS_OK;
+    }
+    if (!has_measured)
+        TRY(outcome);
+    apply_roofs(command);
     if (outcome == STATUS_INTERRUPTED && keeps_older(command))
         command->output.options.file = NULL;
-    TRY_OUT(bench_against_place(&command->against, device_properties(command->device),
-                                command->rows, command->count));
-    TRY_OUT(bench_output_rows(&command->output, command->rows, command->count,
-                              &command->against.standings, command->against.where));
-    TRY_OUT(bench_output_end(&command->output));
-    if (outcome != STATUS_OK)
-        status = status_raise(&error);
+    TRY(bench_against_place(&command->against, device_properties(command->device), command->rows,
+                            command->count));
+    TRY(bench_output_rows(&command->output, command->rows, command->count,
+                          &command->against.standings, command->against.where));
+    TRY(bench_output_end(&command->output));
 
-out:
-    return status;
+    return outcome == STATUS_OK ? STATUS_OK : status_raise(&error);
 }
 
-static enum status list(struct bench_command *command)
+static enum status list_rows(struct bench_command *command)
 {
     struct bench_output *output = &command->output;
+    int width = command->name_width;
 
     output->options = command->output_options;
     output->root = json_object(&output->json, NULL, NULL);
     output->benchmarks = json_array(&output->json, output->root, "benchmarks");
-    for (int i = 0; i < command->count; i++) list_row(command, &command->rows[i]);
-    TRY(bench_output_end(output));
-
-    return STATUS_OK;
+    for (int i = 0; i < command->count; i++) {
+        const struct bench_row *row = &command->rows[i];
+        if (command->output_options.format == FORMAT_JSON) {
+            json_text(&output->json, json_object(&output->json, output->benchmarks, NULL), "name",
+                      row->result.name);
+        } else if (command->flags.verbose) {
+            printf("%-*s  ", width, row->result.name);
+            wrap_print(stdout, width + 2, width + 2, wrap_room(stdout), row->bench->text);
+        } else {
+            printf("%s\n", row->result.name);
+        }
+    }
+    return bench_output_end(output);
 }
 
 static void prepare(void *context)
@@ -292,20 +263,14 @@ static enum status measure_rounds(struct bench_command *command, int *exit_code)
 {
     static const struct rounds_of_command rounds_of_bench = { "bench", "benchmark_out", ".json",
                                                               NULL };
-    enum status status = STATUS_OK;
-
     if (command->list || command->output_options.file != NULL || command->against.where != NULL)
-        FAIL_OUT(STATUS_BAD_USAGE,
-                 "--rounds-of measures, and writes its files to the folder --out: "
-                 "leave out --benchmark_list_tests, --benchmark_out and --against");
+        FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
+                               "leave out --benchmark_list_tests, --benchmark_out and --against");
     if (command->flags.argument_count > 2)
-        FAIL_OUT(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
-                 command->flags.arguments[2]);
+        FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
+             command->flags.arguments[2]);
     command->flags.format = command->output_options.format;
-    TRY_OUT(rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code));
-
-out:
-    return status;
+    return rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code);
 }
 
 /* Refuses options that only the rounds take, or only a measurement. */
@@ -348,18 +313,6 @@ out:
     return status;
 }
 
-/* The first rank writes. */
-static enum status enter_ranks(struct bench_command *command)
-{
-    if (command->ranks > 1 && !ranks_are_started())
-        TRY(check_ranks(command));
-    TRY(rank_job_enter(command->ranks, STDOUT_FILENO));
-    if (ranks_rank() > 0)
-        command->output_options.file = NULL;
-
-    return STATUS_OK;
-}
-
 /* The two limits of a step, measured quickly. `run` asks a child for them, since a device may
  * hang. */
 static enum status print_ceilings(struct bench_command *command)
@@ -388,18 +341,19 @@ static enum status run_bench(void *context, int *exit_code)
 
     if (command->ceilings != NULL)
         return print_ceilings(command);
-
-    if (command->rounds_of.given) {
-        TRY(measure_rounds(command, exit_code));
-        return STATUS_OK;
-    }
+    if (command->rounds_of.given)
+        return measure_rounds(command, exit_code);
     TRY(refuse_others(command));
     TRY(bench_against_read(&command->against));
+    if (!command->list && command->ranks > 1 && !ranks_are_started())
+        TRY(check_ranks(command));
     if (!command->list)
-        TRY(enter_ranks(command));
+        TRY(rank_job_enter(command->ranks, STDOUT_FILENO));
+    if (ranks_rank() > 0) /* The first rank writes. */
+        command->output_options.file = NULL;
     TRY(flags_open_device(&command->device, &command->flags));
     TRY(choose_rows(command));
-    TRY(command->list ? list(command) : measure(command));
+    TRY(command->list ? list_rows(command) : measure_rows(command));
     *exit_code = command->failed > 0 ? 1 : 0;
 
     return STATUS_OK;

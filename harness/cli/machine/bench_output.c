@@ -1,3 +1,6 @@
+/* One document is kept from the beginning: the context first, then the rows as far as they came. It
+ * is written to the file now and then, so that whatever ends the program, the file is whole, and to
+ * standard output at the end. People get the same rows in Google Benchmark's columns. */
 #include "harness/cli/machine/bench_output.h"
 
 #include "harness/base/clock.h"
@@ -47,31 +50,26 @@ static void add_number_text(struct json *json, cJSON *context, const char *name,
     json_text(json, context, name, text);
 }
 
-static void add_roofs(struct json *json, cJSON *context, const struct roofs *roofs)
+static void add_context(struct bench_output *output, struct device *device,
+                        const struct roofs *roofs)
 {
+    struct json *json = &output->json;
+    struct device_health health;
+    struct machine machine;
+    cJSON *context = json_object(json, output->root, "context");
     char name[64];
 
+    machine_read(&machine, "");
+    machine_context(&machine, json, context);
+    health = device_health(device);
+    device_context(json, context, device_properties(device), &health);
     add_number_text(json, context, "roof_bytes_per_second", roofs->bytes_per_second);
     for (int i = 0; i < ROOF_PEAKS; i++) {
         snprintf(name, sizeof name, "roof_flops_per_second_%s", roof_peak_name(i));
         add_number_text(json, context, name, roofs->flops_per_second[i]);
     }
-}
-
-static void add_context(struct bench_output *output, struct device *device,
-                        const struct roofs *roofs)
-{
-    struct device_health health;
-    struct machine machine;
-    cJSON *context = json_object(&output->json, output->root, "context");
-
-    machine_read(&machine, "");
-    machine_context(&machine, &output->json, context);
-    health = device_health(device);
-    device_context(&output->json, context, device_properties(device), &health);
-    add_roofs(&output->json, context, roofs);
     if (ranks_count() > 1)
-        add_number_text(&output->json, context, "ranks", ranks_count());
+        add_number_text(json, context, "ranks", ranks_count());
 }
 
 /* On standard error, as Google Benchmark does, so that standard output is the table alone. */
@@ -130,11 +128,6 @@ static void note(struct bench_output *output, cJSON *list, const char *name, con
     json_text(&output->json, entry, member, why);
 }
 
-static void empty(cJSON *list)
-{
-    while (cJSON_GetArraySize(list) > 0) cJSON_DeleteItemFromArray(list, 0);
-}
-
 /* A bench that fails leaves no row, since a row of time 0 would spoil the file for other tools; nor
  * does one that an interrupt left without a repetition. */
 static void put_row(struct bench_output *output, const struct bench_row *row)
@@ -147,22 +140,13 @@ static void put_row(struct bench_output *output, const struct bench_row *row)
         bench_rows_add(&output->json, output->benchmarks, &row->result, row->family, row->instance);
 }
 
-static void print_row(struct bench_console *console, const struct bench_row *row)
-{
-    if (row->lack != NULL)
-        bench_console_skip(console, row->result.name, row->lack);
-    else if (row->status != STATUS_OK)
-        bench_console_failure(console, row->result.name, row->failure);
-    else if (row->result.count > 0)
-        bench_console_row(console, &row->result);
-}
-
 enum status bench_output_update(struct bench_output *output, const struct bench_row *rows,
                                 int count)
 {
-    empty(output->benchmarks);
-    empty(output->failures);
-    empty(output->skipped);
+    cJSON *const lists[] = { output->benchmarks, output->failures, output->skipped };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        while (cJSON_GetArraySize(lists[i]) > 0) cJSON_DeleteItemFromArray(lists[i], 0);
     for (int i = 0; i < count; i++) put_row(output, &rows[i]);
     return save(output, atomic_file_write);
 }
@@ -172,25 +156,25 @@ bool bench_output_is_due(const struct bench_output *output)
     return output->options.file != NULL && clock_ns() - output->saved_ns >= UPDATE_NS;
 }
 
-static void put_standings(struct bench_output *output, const struct machine_ranks *standings,
-                          const char *where)
+enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
+                              const struct machine_ranks *standings, const char *where)
 {
     const struct bench_output_options *options = &output->options;
     struct page page = options->format == FORMAT_MARKDOWN ? page_markdown(stdout)
                                                           : page_console(stdout, options->color);
 
-    machine_ranks_json(&output->json, output->ours, "row", standings);
-    if (options->format != FORMAT_JSON)
-        machine_ranks_page(&page, standings, where);
-}
-
-enum status bench_output_rows(struct bench_output *output, const struct bench_row *rows, int count,
-                              const struct machine_ranks *standings, const char *where)
-{
-    for (int i = 0; i < count && output->options.format == FORMAT_CONSOLE; i++)
-        print_row(&output->console, &rows[i]);
+    for (int i = 0; i < count && options->format == FORMAT_CONSOLE; i++) {
+        if (rows[i].lack != NULL)
+            bench_console_skip(&output->console, rows[i].result.name, rows[i].lack);
+        else if (rows[i].status != STATUS_OK)
+            bench_console_failure(&output->console, rows[i].result.name, rows[i].failure);
+        else if (rows[i].result.count > 0)
+            bench_console_row(&output->console, &rows[i].result);
+    }
     if (where != NULL)
-        put_standings(output, standings, where);
+        machine_ranks_json(&output->json, output->ours, "row", standings);
+    if (where != NULL && options->format != FORMAT_JSON)
+        machine_ranks_page(&page, standings, where);
     return bench_output_update(output, rows, count);
 }
 
