@@ -45,15 +45,6 @@ static void find_other_work(struct found *found)
         }
 }
 
-/* Shares are compared, not counts: each benchmark may have its own file, on both sides. */
-static bool has_fewer(const struct found *found, const struct compare_files *sides)
-{
-    long long base = (long long)found->count[SIDE_BASE] * sides[SIDE_NEW].count;
-    long long after = (long long)found->count[SIDE_NEW] * sides[SIDE_BASE].count;
-
-    return after > 0 && after < base;
-}
-
 static const char *const side_names[SIDES] = { "base", "new" };
 
 static void losses_add(struct losses *losses, const struct benchmark_row *run)
@@ -132,9 +123,13 @@ static void find_runs(struct found *found, const struct compared_row *row,
 static void find_lost(struct compared_row *row, const struct found *found,
                       const struct compare_files *sides)
 {
+    /* Shares are compared, not counts: each benchmark may have its own file, on both sides. */
+    long long base = (long long)found->count[SIDE_BASE] * sides[SIDE_NEW].count;
+    long long after = (long long)found->count[SIDE_NEW] * sides[SIDE_BASE].count;
+
     row->lost[0] = '\0';
     explain_losses(row, found->losses);
-    row->fewer = has_fewer(found, sides);
+    row->fewer = after > 0 && after < base;
     row->lost_more = !row->fewer && found->count[SIDE_BASE] > 0 && found->count[SIDE_NEW] > 0 &&
                      lost_more(found->losses);
     for (int side = 0; side < SIDES && row->fewer; side++)
@@ -221,11 +216,9 @@ static enum status compare_row(struct compared_row *row, struct found *found,
     const bool has_base = found->count[SIDE_BASE] > 0, has_new = found->count[SIDE_NEW] > 0;
     const bool differs = has_base && has_new && found->other_work[0] != '\0';
 
-    if (has_base && has_new && !differs) {
-        TRY(compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
-                         found->runs[SIDE_NEW], found->count[SIDE_NEW], noise, rule));
-        return STATUS_OK;
-    }
+    if (has_base && has_new && !differs)
+        return compare_runs(row, found->runs[SIDE_BASE], found->count[SIDE_BASE],
+                            found->runs[SIDE_NEW], found->count[SIDE_NEW], noise, rule);
     row->change = row->low = row->high = row->within = row->between = NAN;
     row->place = PLACE_BEST;
     for (int side = 0; side < SIDES; side++) {

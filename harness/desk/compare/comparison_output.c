@@ -108,24 +108,19 @@ static bool is_hidden(const struct compared_row *row, enum compare_noise noise)
     return row->verdict == COMPARE_UNDECIDED && row->noise == noise && row->shows > 0;
 }
 
-/* Whether the reason is one that print_common() gives for several rows. */
-static bool is_said_once(const struct view *view, const struct compared_row *row)
-{
-    return row->lacks_runs || row->lacks_better ||
-           (is_hidden(row, row->noise) && view->hidden[row->noise] > 1);
-}
-
 /* Why a row is slower, or has no plain verdict, unless that is said for several, and what it lost;
  * "" when there is nothing to say. */
 static void note_of(const struct view *view, const struct compared_row *row, char text[NOTE])
 {
-    const char *reason = is_said_once(view, row) ? "" : row->reason;
+    /* print_common() gives some reasons for several rows together. */
+    bool is_said = row->lacks_runs || row->lacks_better ||
+                   (is_hidden(row, row->noise) && view->hidden[row->noise] > 1);
 
     text[0] = '\0';
     if (row->because[0] != '\0')
         text_append(text, NOTE, "slower because of %s", row->because);
-    if (reason[0] != '\0')
-        text_join(text, NOTE, "; ", "%s", reason);
+    if (!is_said && row->reason[0] != '\0')
+        text_join(text, NOTE, "; ", "%s", row->reason);
     if (row->lost[0] != '\0')
         text_join(text, NOTE, "; ", "%s", row->lost);
 }

@@ -34,23 +34,19 @@ static double variance_at(const double *sorted, int count, double place)
     return fmax(0, squares - mean * mean);
 }
 
-/* The location of a run whose file states aggregates only. */
-static struct location stated(const struct benchmark_row *run)
-{
-    return (struct location){ log(run->median), run->repetitions > 1
-                                                    ? STATS_MEDIAN_VARIANCE * run->deviation *
-                                                          run->deviation / run->repetitions
-                                                    : NAN };
-}
-
 struct location location_of(const struct benchmark_row *run, int fewest, bool largest,
                             bool with_variance)
 {
     struct location location = { NAN, NAN };
     double place = (run->count + 1.0) / (fewest + 1.0), *logs;
 
-    if (run->count == 0)
-        return stated(run);
+    if (run->count == 0) { /* Its file states aggregates only. */
+        location.log = log(run->median);
+        if (run->repetitions > 1)
+            location.variance =
+                STATS_MEDIAN_VARIANCE * run->deviation * run->deviation / run->repetitions;
+        return location;
+    }
     logs = malloc((size_t)run->count * sizeof *logs);
     if (logs == NULL)
         return location;

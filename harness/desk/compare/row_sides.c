@@ -88,24 +88,19 @@ static double variance_value(const struct variance *variance)
     return variance->freedom > 0 ? variance->sum / variance->freedom : NAN;
 }
 
-static void add_between(struct variance *variance, const struct side *side)
-{
-    for (int i = 0; i < side->count; i++) {
-        double distance = side->logs[i] - side->mean;
-        variance->sum += distance * distance;
-    }
-    variance->freedom += side->count > 0 ? side->count - 1 : 0;
-}
-
-static void add_within(struct variance *variance, const struct side *side)
+/* Adds a side to the variance between its runs, and to that within them. */
+static void add_side(struct variance *between, struct variance *within, const struct side *side)
 {
     for (int i = 0; i < side->count; i++) {
         const struct benchmark_row *run = side->runs[i];
+        double distance = side->logs[i] - side->mean;
+        between->sum += distance * distance;
         if (isnan(run->deviation))
             continue;
-        variance->sum += run->deviation * run->deviation * (run->repetitions - 1);
-        variance->freedom += run->repetitions - 1;
+        within->sum += run->deviation * run->deviation * (run->repetitions - 1);
+        within->freedom += run->repetitions - 1;
     }
+    between->freedom += side->count > 0 ? side->count - 1 : 0;
 }
 
 /* The variance that the repetitions of the runs explain, as if every run were the first again; 0:
@@ -147,10 +142,7 @@ struct side_noise sides_noise(const struct side sides[SIDES], const struct run_n
     struct variance between = { 0, 0 }, within = { 0, 0 };
     double chosen = NAN;
 
-    for (int i = 0; i < SIDES; i++) {
-        add_between(&between, &sides[i]);
-        add_within(&within, &sides[i]);
-    }
+    for (int i = 0; i < SIDES; i++) add_side(&between, &within, &sides[i]);
     noise.within = sqrt(variance_value(&within));
     if (between.freedom > 0) {
         double least = variance_of_locations(sides);

@@ -18,14 +18,6 @@ static double centre(double *values, int count)
     return mean;
 }
 
-static double sum_of_squares(const double *values, int count)
-{
-    double sum = 0;
-
-    for (int i = 0; i < count; i++) sum += values[i] * values[i];
-    return sum;
-}
-
 /* The squares of one side of one row, after the part that its runs have in common is taken off. */
 static double own_squares(const double *logs, const double *centres, int count)
 {
@@ -75,26 +67,16 @@ static double common_of_neighbours(const double *centres, int base, int files, c
     return squares / (files - 2) / 2;
 }
 
-/* `distances` is a copy of the logarithms, which changes; `column` has room for one value per
- * row. */
-static void learn_centres(struct run_noise *noise, double *distances, double *column, int files)
-{
-    for (int row = 0; row < noise->rows; row++) centre(distances + row * files, files);
-    for (int file = 0; file < files; file++) {
-        for (int row = 0; row < noise->rows; row++) column[row] = distances[row * files + file];
-        noise->centres[file] = stats_sort_median(column, noise->rows);
-    }
-}
-
 /* Also takes the sides' own difference out of the centres. */
 static double learn_common(struct run_noise *noise, int base, int after, const int *turns)
 {
-    double neighbours =
-        turns != NULL ? common_of_neighbours(noise->centres, base, base + after, turns) : 0;
+    double sum = 0, neighbours = 0;
 
+    if (turns != NULL)
+        neighbours = common_of_neighbours(noise->centres, base, base + after, turns);
     noise->shift = centre(noise->centres + base, after) - centre(noise->centres, base);
-    return turns != NULL ? neighbours
-                         : sum_of_squares(noise->centres, base + after) / noise->freedom;
+    for (int i = 0; i < base + after; i++) sum += noise->centres[i] * noise->centres[i];
+    return turns != NULL ? neighbours : sum / noise->freedom;
 }
 
 /* From one run per side: the rows' changes spread by the noise of two runs. */
@@ -127,7 +109,11 @@ enum status run_noise_learn(struct run_noise *noise, const double *logs, int row
     TRY_OUT(rows_make(&column, rows));
     noise->rows = rows;
     memcpy(distances, logs, (size_t)rows * (size_t)files * sizeof *logs);
-    learn_centres(noise, distances, column, files);
+    for (int row = 0; row < rows; row++) centre(distances + row * files, files);
+    for (int file = 0; file < files; file++) {
+        for (int row = 0; row < rows; row++) column[row] = distances[row * files + file];
+        noise->centres[file] = stats_sort_median(column, rows);
+    }
     noise->common = learn_common(noise, base, after, turns);
     for (int row = 0; row < rows; row++)
         column[row] = own_variance(noise, logs + row * files, base, after);

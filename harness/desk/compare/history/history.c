@@ -29,15 +29,7 @@ struct placed {
     bool shares_name;
 };
 
-/* Compares all that may differ between two series of one machine. Equal texts are equal
- * pointers. */
-static bool is_same_series(const struct history_entry *one, const struct history_entry *other)
-{
-    return one->machine == other->machine && one->row == other->row &&
-           one->metric == other->metric && one->work == other->work &&
-           one->statistic == other->statistic;
-}
-
+/* Compares all that may differ between two series. Equal texts are equal pointers. */
 static int by_texts(const struct history_entry *one, const struct history_entry *other)
 {
     const char *const texts[][2] = { { one->machine, other->machine },
@@ -60,12 +52,6 @@ COMPARATOR(to_print, struct placed,
            ASCENDING(machine) ?: ASCENDING(series) ?: ASCENDING(entry->seconds)
            ?: ASCENDING(entry->line))
 
-/* Whether two entries are of a row and metric of the same name. */
-static bool is_same_name(const struct history_entry *one, const struct history_entry *other)
-{
-    return one->machine == other->machine && one->row == other->row && one->metric == other->metric;
-}
-
 /* `runs` are sorted by to_group(); afterwards, by to_print(). */
 static void sort_runs(struct placed *runs, int count)
 {
@@ -77,12 +63,15 @@ static void sort_runs(struct placed *runs, int count)
         for (int i = first; i < end; i++) runs[i].machine = machine;
     }
     for (int i = 0, of = 0; i < count; i++) {
-        of = is_same_series(runs[i].entry, runs[of].entry) ? of : i;
+        of = by_texts(runs[i].entry, runs[of].entry) == 0 ? of : i;
         runs[i].series = runs[of].entry->line;
     }
     for (int first = 0, end; first < count; first = end) {
-        for (end = first; end < count && is_same_name(runs[end].entry, runs[first].entry); end++)
-            continue;
+        const struct history_entry *one = runs[first].entry;
+        for (end = first; end < count && runs[end].entry->machine == one->machine &&
+                          runs[end].entry->row == one->row &&
+                          runs[end].entry->metric == one->metric;)
+            end++;
         for (int i = first; i < end; i++)
             runs[i].shares_name = runs[first].series != runs[end - 1].series;
     }

@@ -88,12 +88,6 @@ static const char *entry_of(struct history_entry *entry, const cJSON *object,
     return NULL;
 }
 
-static bool is_conflict(const char *line)
-{
-    return strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
-           strncmp(line, ">>>>>>>", 7) == 0;
-}
-
 /* Puts texts of the file's own in place of those that the entry has. */
 static enum status keep_texts(struct texts *texts, struct history_entry *entry)
 {
@@ -114,9 +108,11 @@ static enum status parse_line(struct history_entry *entry, const char *line, siz
     enum status status = STATUS_OK;
     cJSON *object = strlen(line) == length ? cJSON_ParseWithOpts(line, NULL, 1) : NULL;
 
-    *why = is_conflict(line) ? "left by a merge conflict"
-           : object == NULL  ? "not JSON"
-                             : entry_of(entry, object, texts);
+    if (strncmp(line, "<<<<<<<", 7) == 0 || strncmp(line, "=======", 7) == 0 ||
+        strncmp(line, ">>>>>>>", 7) == 0)
+        *why = "left by a merge conflict";
+    else
+        *why = object == NULL ? "not JSON" : entry_of(entry, object, texts);
     if (*why != NULL)
         goto out;
     TRY_OUT(keep_texts(texts, entry));
@@ -136,51 +132,36 @@ struct entry_set {
     size_t size; /* a power of 2 */
 };
 
-/* Texts are compared by their pointers, which are those of one file. */
-static uint64_t hash_entry(const struct history_entry *entry)
+/* What makes two entries the same. Texts are compared by their pointers, which are those of one
+ * file. */
+enum { ENTRY_KEYS = 6 };
+static void keys_of(const void *keys[ENTRY_KEYS], const struct history_entry *entry)
 {
-    const void *same[] = { entry->date, entry->commit, entry->machine,
-                           entry->row,  entry->metric, entry->work };
+    const void *const same[ENTRY_KEYS] = { entry->date, entry->commit, entry->machine,
+                                           entry->row,  entry->metric, entry->work };
 
-    return hash_add(HASH_EMPTY, same, sizeof same);
-}
-
-static bool is_same(const struct history_entry *one, const struct history_entry *other)
-{
-    return one->date == other->date && one->commit == other->commit &&
-           one->machine == other->machine && one->row == other->row &&
-           one->metric == other->metric && one->work == other->work;
+    memcpy(keys, same, sizeof same);
 }
 
 /* The entry that was there already; NULL: it is new. */
 static const struct history_entry *entry_set_add(struct entry_set *set,
                                                  const struct history_entry *entries, int index)
 {
-    size_t slot = hash_entry(&entries[index]) & (set->size - 1);
+    const void *keys[ENTRY_KEYS], *others[ENTRY_KEYS];
+    size_t slot;
 
-    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1))
-        if (is_same(&entries[set->slots[slot] - 1], &entries[index]))
+    keys_of(keys, &entries[index]);
+    slot = hash_add(HASH_EMPTY, keys, sizeof keys) & (set->size - 1);
+    for (; set->slots[slot] != 0; slot = (slot + 1) & (set->size - 1)) {
+        keys_of(others, &entries[set->slots[slot] - 1]);
+        if (memcmp(keys, others, sizeof keys) == 0)
             return &entries[set->slots[slot] - 1];
+    }
     set->slots[slot] = index + 1;
     return NULL;
 }
 
-static enum status entry_set_open(struct entry_set *known, size_t most)
-{
-    for (known->size = 16; known->size < 2 * most; known->size *= 2) continue;
-    TRY(rows_make(&known->slots, known->size));
-
-    return STATUS_OK;
-}
-
 /* --- The whole file --- */
-
-static void note_damage(struct history_file *history, long line, const char *why)
-{
-    if (history->damaged < HISTORY_DAMAGES)
-        history->damages[history->damaged] = (struct history_damage){ line, why };
-    history->damaged++;
-}
 
 /* Parses the lines of `text`, which changes; room for `more` further entries stays. */
 static enum status parse(struct history_file *history, struct entry_set *known, char *text,
@@ -195,7 +176,8 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
     TRY(rows_make(&history->entries, lines + more));
     TRY(rows_make(&history->texts, 1));
     TRY(intern_open(&history->texts->once, SIZE_MAX));
-    TRY(entry_set_open(known, lines + more));
+    for (known->size = 16; known->size < 2 * (lines + more);) known->size *= 2;
+    TRY(rows_make(&known->slots, known->size));
     for (char *line = text, *end; line < text + bytes; line = end + 1, number++) {
         struct history_entry *entry = &history->entries[history->count];
         const char *why;
@@ -206,7 +188,9 @@ static enum status parse(struct history_file *history, struct entry_set *known, 
             continue;
         TRY(parse_line(entry, line, (size_t)(end - line), history->texts, &why));
         if (why != NULL) {
-            note_damage(history, number, why);
+            if (history->damaged < HISTORY_DAMAGES)
+                history->damages[history->damaged] = (struct history_damage){ number, why };
+            history->damaged++;
             continue;
         }
         entry->line = number;

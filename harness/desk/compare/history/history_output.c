@@ -51,14 +51,6 @@ static void print_name(char text[NAME], const struct history_series *series)
                     run->statistic);
 }
 
-static void print_spread(char text[COMPARISON_CELL], double spread)
-{
-    if (isnan(spread))
-        snprintf(text, COMPARISON_CELL, "-");
-    else
-        snprintf(text, COMPARISON_CELL, "%.1f%%", 100 * spread);
-}
-
 static void print_needed(char text[COMPARISON_CELL], int runs)
 {
     if (runs == 0)
@@ -74,17 +66,6 @@ static void print_needed(char text[COMPARISON_CELL], int runs)
 static const enum ink verdict_inks[HISTORY_VERDICTS] = {
     [HISTORY_SLOWER] = INK_BAD, [HISTORY_FASTER] = INK_GOOD, [HISTORY_MOVED] = INK_BAD
 };
-
-static struct page_rows *changes_open(void)
-{
-    static const struct column columns[] = {
-        { "row", PAGE_CUT, 0 }, { "first run", -DAY, 0 }, { "commit", -COMMIT, 2 },
-        { "runs", 5, 1 },       { "before", 9, 0 },       { "after", 9, 0 },
-        { "change", 8, 0 },     { "verdict", -8, 0 },
-    };
-
-    return page_rows_open(columns, ARRAY_SIZE(columns));
-}
 
 /* The change that began state number `state`. Only the last one has a verdict. */
 static void add_change(struct page_rows *rows, const struct history_series *series, int state)
@@ -131,7 +112,12 @@ static bool has_moved(const struct history_series *series)
 static void print_changes(const struct page *page, const struct history *history, int from, int end,
                           bool is_check)
 {
-    struct page_rows *rows = changes_open();
+    static const struct column columns[] = {
+        { "row", PAGE_CUT, 0 }, { "first run", -DAY, 0 }, { "commit", -COMMIT, 2 },
+        { "runs", 5, 1 },       { "before", 9, 0 },       { "after", 9, 0 },
+        { "change", 8, 0 },     { "verdict", -8, 0 },
+    };
+    struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
 
     for (int i = from; i < end; i++) {
         const struct history_series *series = &history->series[i];
@@ -226,7 +212,7 @@ static void add_row(const struct page *page, struct page_rows *rows,
     comparison_print_value(first, metric, series->values[0]);
     comparison_print_value(last, metric, series->values[series->count - 1]);
     comparison_print_value(median, metric, stats_median(series->values, series->count));
-    print_spread(spread, series->spread);
+    snprintf(spread, sizeof spread, isnan(series->spread) ? "-" : "%.1f%%", 100 * series->spread);
     history_sparkline(line, series->values, series->count, SPARKLINE,
                       page->markdown || console_is_utf8());
     print_needed(needed, series->runs_needed);

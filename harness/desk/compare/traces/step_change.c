@@ -253,12 +253,6 @@ static bool tells_pace(const struct making *making, const struct match *match,
     return true;
 }
 
-static double ratio_of(const struct making *making, const struct match *match)
-{
-    return ((double)match->part[SIDE_NEW]->total_ns / making->units[SIDE_NEW]) /
-           ((double)match->part[SIDE_BASE]->total_ns / making->units[SIDE_BASE]);
-}
-
 /* Whether another kernel takes most of it. */
 static bool has_other_kernel(const struct part_change *part)
 {
@@ -292,7 +286,10 @@ static void find_pace(struct making *making, const struct match *matches)
                 sums_ns[side] += (double)change->parts[i].ns[side];
     for (int64_t i = 0; i < change->count; i++)
         if (tells_pace(making, &matches[i], sums_ns)) {
-            logs[pace->parts++] = log(ratio_of(making, &matches[i]));
+            const struct time_part *const *part = matches[i].part;
+            logs[pace->parts++] =
+                log(((double)part[SIDE_NEW]->total_ns / making->units[SIDE_NEW]) /
+                    ((double)part[SIDE_BASE]->total_ns / making->units[SIDE_BASE]));
             others += has_other_kernel(&change->parts[i]);
         }
     if (pace->parts < PACE_PARTS_LEAST) {

@@ -90,23 +90,6 @@ static double number_of(const cJSON *object, const char *name)
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-static struct untraced untraced_of(const cJSON *root)
-{
-    double spread = number_of(root, "tracing_spread");
-
-    return (struct untraced){
-        .step_ns = 1e3 * number_of(root, "step_time_us"),
-        .spread = spread > 0 ? spread : 0,
-        .windows = fmax(1, number_of(root, "windows")),
-    };
-}
-
-/* Both files state untraced steps. */
-static bool trace_change_has_untraced(const struct trace_change *change)
-{
-    return change->untraced[SIDE_BASE].step_ns > 0 && change->untraced[SIDE_NEW].step_ns > 0;
-}
-
 /* A trace is of one stretch of steps. The medians of the windows must differ the same way: by
  * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n)
  * standard deviations (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over
@@ -118,7 +101,7 @@ static bool is_confirmed(const struct trace_change *change)
     /* No hypot(): it would ask for glibc 2.35, and all else is content with 2.34. */
     double noise = NORMAL_99 * 1.2533 * sqrt(a * a + b * b), moved;
 
-    if (!trace_change_has_untraced(change))
+    if (!(base->step_ns > 0 && new->step_ns > 0))
         return true;
     moved = log(new->step_ns / base->step_ns);
     return (moved > 0) == (change->step.change_ns > 0) &&
@@ -140,7 +123,11 @@ static enum status compare_ours(struct trace_change *change)
         works[side].settings =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(roots[side], "settings"));
         change->other_cores[side] = number_of(roots[side], "other_programs_cores");
-        change->untraced[side] = untraced_of(roots[side]);
+        change->untraced[side] = (struct untraced){
+            .step_ns = 1e3 * number_of(roots[side], "step_time_us"),
+            .spread = fmax(0, number_of(roots[side], "tracing_spread")),
+            .windows = fmax(1, number_of(roots[side], "windows")),
+        };
     }
     change->confirmed = is_confirmed(change);
     if (workload_differs(&works[SIDE_BASE], &works[SIDE_NEW], text, sizeof text))
