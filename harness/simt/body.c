@@ -1,4 +1,8 @@
-/* Reads the instructions of a kernel. */
+/* Reads the instructions of a kernel. Most are a row of a table with a form, which says what
+ * operands they have (lanes/opcodes.h); some, such as accesses and shuffles, are taken apart here
+ * by the parts of their names. An instruction that the machine does in two steps becomes two rows
+ * of code, of which one is a helper that is not counted. What is not understood is refused with its
+ * line: no instruction is executed as something that it is not. */
 #include "harness/simt/ptx_reader.h"
 
 #include "harness/base/rows.h"
@@ -61,7 +65,7 @@ static enum status constant(struct reader *reader, uint64_t value, int bits, int
 }
 
 static const char *const specials[] = {
-#define SIMT_SPECIAL_NAME(name, text) text,
+#define SIMT_SPECIAL_NAME(name, text, value) text,
     SIMT_SPECIALS(SIMT_SPECIAL_NAME)
 #undef SIMT_SPECIAL_NAME
 };

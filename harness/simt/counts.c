@@ -48,7 +48,7 @@ void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
     }
 }
 
-static struct simt_counts sum(const struct simt_kernel *kernel)
+static struct simt_counts sum_kernel(const struct simt_kernel *kernel)
 {
     struct simt_counts counts = { .launches = kernel->launches, .warps = kernel->warps };
 
@@ -74,7 +74,7 @@ struct simt_counts simt_counts_of(struct simt *simt, const struct simt_kernel *k
     struct simt_counts counts;
 
     pthread_mutex_lock(&simt->lock);
-    counts = sum(kernel);
+    counts = sum_kernel(kernel);
     pthread_mutex_unlock(&simt->lock);
     return counts;
 }
@@ -95,20 +95,16 @@ void simt_counts_clear(struct simt *simt)
     pthread_mutex_unlock(&simt->lock);
 }
 
-static double ratio(uint64_t a, uint64_t b)
-{
-    return b > 0 ? (double)a / (double)b : 0;
-}
-
 static void print_row(FILE *to, const char *name, const struct simt_counts *counts)
 {
     struct simt_accesses global = simt_accesses_sum(counts->global);
 
     fprintf(to, "%-34s %8llu %9llu %12llu %6.2f %9llu %7.2f %7.2f\n", name,
             (unsigned long long)counts->launches, (unsigned long long)counts->warps,
-            (unsigned long long)counts->instructions, ratio(counts->lanes, counts->instructions),
-            (unsigned long long)global.requests, ratio(global.wanted, global.requests),
-            ratio(global.touched, global.requests));
+            (unsigned long long)counts->instructions,
+            simt_ratio(counts->lanes, counts->instructions), (unsigned long long)global.requests,
+            simt_ratio(global.wanted, global.requests),
+            simt_ratio(global.touched, global.requests));
 }
 
 void simt_counts_print(struct simt *simt, FILE *to)
@@ -120,7 +116,7 @@ void simt_counts_print(struct simt *simt, FILE *to)
     pthread_mutex_lock(&simt->lock);
     for (struct module *module = simt->modules; module != NULL; module = module->next)
         for (struct simt_kernel *kernel = module->kernels; kernel != NULL; kernel = kernel->next) {
-            struct simt_counts counts = sum(kernel);
+            struct simt_counts counts = sum_kernel(kernel);
             if (counts.launches == 0)
                 continue;
             print_row(to, kernel->name, &counts);

@@ -1,4 +1,5 @@
-/* Findings: what is wrong, where, and whether it is allowed. */
+/* Findings: what is wrong, where, and whether it is allowed. The first one ends the launch, since
+ * what a kernel does after an error says nothing. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/words/text.h"

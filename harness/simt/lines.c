@@ -1,4 +1,6 @@
-/* The counts by line of the source, and the samples. */
+/* The counts by line of the source, and the samples. A line is that of the kernel's own file: what
+ * a function of a header did counts where it was inlined, which is what a reader of the kernel
+ * sees. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
@@ -42,8 +44,8 @@ struct line_table {
     int64_t count, room;
 };
 
-static enum status add(struct line_table *table, const struct instruction *row,
-                       struct simt_counts **counts)
+static enum status counts_of_line(struct line_table *table, const struct instruction *row,
+                                  struct simt_counts **counts)
 {
     struct simt_line wanted = { 0 };
 
@@ -61,7 +63,7 @@ static enum status add(struct line_table *table, const struct instruction *row,
 
 COMPARATOR(by_place, struct simt_line, strcmp(a->file, b->file) ?: ASCENDING(line))
 
-static enum status fill(struct line_table *table)
+static enum status fill_lines(struct line_table *table)
 {
     const struct simt_kernel *kernel = table->kernel;
     struct simt_counts *counts;
@@ -70,7 +72,7 @@ static enum status fill(struct line_table *table)
         const struct step_counts *step = &kernel->steps[i];
         int64_t length = kernel->code[i].straight > 0 ? kernel->code[i].straight : 1;
         for (int64_t k = i; step->times > 0 && k < i + length; k++) {
-            TRY(add(table, &kernel->code[k], &counts));
+            TRY(counts_of_line(table, &kernel->code[k], &counts));
             count_row(counts, kernel, &kernel->code[k], step);
         }
     }
@@ -86,7 +88,7 @@ enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kerne
     enum status status;
 
     pthread_mutex_lock(&simt->lock);
-    status = fill(&table);
+    status = fill_lines(&table);
     pthread_mutex_unlock(&simt->lock);
     *lines = table.rows;
     *count = (int)table.count;

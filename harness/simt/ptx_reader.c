@@ -1,4 +1,5 @@
-/* Reads the declarations of a module. */
+/* Reads the declarations of a module: files, variables, and kernels with their parameters. The text
+ * may be anybody's, so all that could grow without end has a limit, which is said with the line. */
 #include "harness/simt/ptx_reader.h"
 
 #include "harness/base/rows.h"

@@ -93,6 +93,11 @@ enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kerne
 enum status simt_counts_samples(struct simt *simt, const struct simt_kernel *kernel,
                                 struct simt_sample **samples, int *count);
 
+static inline double simt_ratio(uint64_t part, uint64_t whole) /* 0 of nothing */
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
 /* All accesses to a space: of counts->global, shared or local. */
 struct simt_accesses simt_accesses_sum(const struct simt_accesses *of);
 

@@ -1,3 +1,7 @@
+/* The machine: its memory, and launches. Blocks of a grid follow each other, and so do the warps of
+ * a block, each until it ends or waits at a barrier: one of the orders that a GPU may choose, and
+ * the same one every time. What could go wrong in another order is found by what is known of every
+ * word (code/memory.c, lanes/shared.c), not by trying orders. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
@@ -98,7 +102,7 @@ void simt_memory_remove(struct simt *simt, const void *address)
     pthread_mutex_unlock(&simt->lock);
 }
 
-static void mark(struct simt *simt, const void *address, size_t bytes, bool written)
+static void mark_memory(struct simt *simt, const void *address, size_t bytes, bool written)
 {
     pthread_mutex_lock(&simt->lock);
     memory_mark(&simt->memory, address, bytes, written);
@@ -107,12 +111,12 @@ static void mark(struct simt *simt, const void *address, size_t bytes, bool writ
 
 void simt_memory_written(struct simt *simt, const void *address, size_t bytes)
 {
-    mark(simt, address, bytes, true);
+    mark_memory(simt, address, bytes, true);
 }
 
 void simt_memory_forget(struct simt *simt, const void *address, size_t bytes)
 {
-    mark(simt, address, bytes, false);
+    mark_memory(simt, address, bytes, false);
 }
 
 enum status simt_memory_close(struct simt *simt, const void *address, size_t bytes)
@@ -139,8 +143,8 @@ static bool is_under_way(const struct memory *memory, const struct simt_order *o
 }
 
 /* Under the lock. */
-static enum status use(struct memory *memory, const struct simt_use *use,
-                       struct simt_finding *finding)
+static enum status use_memory(struct memory *memory, const struct simt_use *use,
+                              struct simt_finding *finding)
 {
     uint64_t from = (uint64_t)(uintptr_t)use->address;
     struct memory_block *block;
@@ -176,7 +180,7 @@ enum status simt_use(struct simt *simt, const struct simt_use *used, struct simt
 
     *finding = (struct simt_finding){ .kind = SIMT_NONE };
     pthread_mutex_lock(&simt->lock);
-    status = use(&simt->memory, used, finding);
+    status = use_memory(&simt->memory, used, finding);
     pthread_mutex_unlock(&simt->lock);
     return status;
 }
@@ -223,8 +227,8 @@ static void check_limits(struct grid_launch *launch)
         launch_find(launch, SIMT_LIMITS, "%zu bytes of shared memory", shared);
 }
 
-static void take_arguments(struct grid_launch *launch, unsigned char *parameters,
-                           const void *const *arguments, const size_t *sizes, int count)
+static void place_arguments(struct grid_launch *launch, unsigned char *parameters,
+                            const void *const *arguments, const size_t *sizes, int count)
 {
     const struct simt_kernel *kernel = launch->kernel;
 
@@ -239,51 +243,18 @@ static void take_arguments(struct grid_launch *launch, unsigned char *parameters
             memcpy(parameters + kernel->parameter_offset[i], arguments[i], sizes[i]);
 }
 
-/* The value of special register `special` in a lane. */
 static uint32_t special_value(const struct warp *warp, enum special_kind special, uint32_t lane)
 {
     const unsigned *blocks = warp->launch->grid->blocks, *threads = warp->launch->grid->threads;
+    const uint32_t *block = warp->group->number;
     uint32_t thread = warp->number * SIMT_LANES + lane, bit = UINT32_C(1) << lane;
 
     switch (special) {
-    case SPECIAL_TID_X:
-        return thread % threads[0];
-    case SPECIAL_TID_Y:
-        return thread / threads[0] % threads[1];
-    case SPECIAL_TID_Z:
-        return thread / threads[0] / threads[1];
-    case SPECIAL_CTAID_X:
-        return warp->group->number[0];
-    case SPECIAL_CTAID_Y:
-        return warp->group->number[1];
-    case SPECIAL_CTAID_Z:
-        return warp->group->number[2];
-    case SPECIAL_NTID_X:
-        return threads[0];
-    case SPECIAL_NTID_Y:
-        return threads[1];
-    case SPECIAL_NTID_Z:
-        return threads[2];
-    case SPECIAL_NCTAID_X:
-        return blocks[0];
-    case SPECIAL_NCTAID_Y:
-        return blocks[1];
-    case SPECIAL_NCTAID_Z:
-        return blocks[2];
-    case SPECIAL_LANEID:
-        return lane;
-    case SPECIAL_WARPID:
-        return warp->number;
-    case SPECIAL_LANEMASK_EQ:
-        return bit;
-    case SPECIAL_LANEMASK_LT:
-        return bit - 1;
-    case SPECIAL_LANEMASK_LE:
-        return bit | (bit - 1);
-    case SPECIAL_LANEMASK_GT:
-        return ~(bit | (bit - 1));
-    case SPECIAL_LANEMASK_GE:
-        return ~(bit - 1);
+#define SPECIAL_VALUE(name, text, value)                                                           \
+    case SPECIAL_##name:                                                                           \
+        return value;
+        SIMT_SPECIALS(SPECIAL_VALUE)
+#undef SPECIAL_VALUE
     default:
         return 0;
     }
@@ -305,7 +276,7 @@ static void fill_special(const struct warp *warp, enum special_kind special, uin
 
 /* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not
  * tell from a race: there a block has one stamp. */
-static void begin(struct warp *warp, struct warp_group *group, uint64_t block, uint32_t number)
+static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t block, uint32_t number)
 {
     struct grid_launch *launch = warp->launch;
     const struct simt_kernel *kernel = launch->kernel;
@@ -334,12 +305,12 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
 
     if (!launch->kernel->barriers) {
         for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
-            begin(warps, group, block, n);
+            begin_warp(warps, group, block, n);
             warp_run(warps);
         }
         return;
     }
-    for (unsigned n = 0; n < launch->warps; n++) begin(&warps[n], group, block, n);
+    for (unsigned n = 0; n < launch->warps; n++) begin_warp(&warps[n], group, block, n);
     while (ended < launch->warps && launch->finding->kind == SIMT_NONE) {
         unsigned before = ended;
         for (unsigned n = 0; n < launch->warps && launch->finding->kind == SIMT_NONE; n++) {
@@ -417,8 +388,8 @@ static enum status make_warps(struct warp *warps, unsigned count, struct grid_la
     return STATUS_OK;
 }
 
-static void release(struct warp *warps, unsigned count, const struct grid_launch *launch,
-                    struct warp_group *group)
+static void release_launch(struct warp *warps, unsigned count, const struct grid_launch *launch,
+                           struct warp_group *group)
 {
     for (unsigned n = 0; warps != NULL && n < count; n++) {
         if (warps[n].registers != launch->kernel->file)
@@ -436,7 +407,7 @@ static void release(struct warp *warps, unsigned count, const struct grid_launch
 }
 
 /* Under the lock: everything but the checks of the launch as a whole. */
-static enum status run(struct grid_launch *launch)
+static enum status run_launch(struct grid_launch *launch)
 {
     enum status status = STATUS_OK;
     struct warp_group group = { 0 };
@@ -461,7 +432,7 @@ static enum status run(struct grid_launch *launch)
     fesetenv(&environment);
 
 out:
-    release(warps, count, launch, &group);
+    release_launch(warps, count, launch, &group);
     return status;
 }
 
@@ -485,10 +456,10 @@ enum status simt_launch(struct simt *simt, struct simt_kernel *kernel, const str
         FAIL(STATUS_BAD_USAGE, "%s has %d bytes of parameters", kernel->name,
              kernel->parameter_bytes);
     check_limits(&launch);
-    take_arguments(&launch, parameters, arguments, sizes, count);
+    place_arguments(&launch, parameters, arguments, sizes, count);
     if (finding->kind == SIMT_NONE) {
         pthread_mutex_lock(&simt->lock);
-        status = run(&launch);
+        status = run_launch(&launch);
         pthread_mutex_unlock(&simt->lock);
         TRY(status);
     }

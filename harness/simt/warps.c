@@ -1,5 +1,7 @@
 /* A warp as it goes: a stack of masks, of which the uppermost runs until it comes to where it meets
- * the one below. */
+ * the one below. Where lanes meet was found before (flow.c): at the immediate post-dominator of the
+ * branch that parted them, as GPUs before Volta had it. Later GPUs may run parted lanes in turns;
+ * the counts of a kernel are those of lanes that meet as early as they can. */
 #include "harness/simt/simt_machine.h"
 
 void warp_take(struct warp *warp, uint32_t mask)
@@ -25,7 +27,7 @@ static uint32_t lanes_with(const struct warp *warp, const struct instruction *ro
     return (row->negated ? ~bits : bits) & warp->exec;
 }
 
-static void count(struct warp *warp, int32_t pc)
+static void count_step(struct warp *warp, int32_t pc)
 {
     const struct instruction *row = &warp->launch->kernel->code[pc];
     struct step_counts *counts = &warp->launch->kernel->steps[pc];
@@ -43,14 +45,14 @@ static int32_t run_plain(struct warp *warp, int32_t pc)
     const struct instruction *row = &warp->launch->kernel->code[pc];
 
     if (row->straight > 0) {
-        count(warp, pc);
+        count_step(warp, pc);
         for (const struct instruction *end = row + row->straight; row < end; row++)
             row->run(warp, row);
         return (int32_t)(row - warp->launch->kernel->code);
     }
     uint32_t before = warp->exec, mask = lanes_with(warp, row);
     warp_take(warp, mask);
-    count(warp, pc);
+    count_step(warp, pc);
     if (mask != 0)
         row->run(warp, row);
     warp_take(warp, before & warp->live);
@@ -83,12 +85,12 @@ static void check_barrier(struct warp *warp, const struct instruction *row, uint
 
 /* Executes an instruction that is not plain; *pc is the next one. Whether the same entry goes
  * on. */
-static bool control(struct warp *warp, int32_t *pc, int32_t meet)
+static bool run_control(struct warp *warp, int32_t *pc, int32_t meet)
 {
     const struct instruction *row = &warp->launch->kernel->code[*pc];
     uint32_t mask = warp->exec, here = row->predicate >= 0 ? lanes_with(warp, row) : mask;
 
-    count(warp, *pc);
+    count_step(warp, *pc);
     if (row->kind == BRANCH) {
         if (here != 0 && here != mask) {
             split(warp, row, *pc, meet, here);
@@ -140,7 +142,7 @@ void warp_run(struct warp *warp)
             else if (warp->launch->kernel->code[pc].kind == PLAIN)
                 pc = run_plain(warp, pc);
             else
-                goes_on = control(warp, &pc, meet);
+                goes_on = run_control(warp, &pc, meet);
         }
         if (warp->waits)
             return;

@@ -1,3 +1,4 @@
+/* Words of PTX point into the text, whose lines are counted as they are passed. */
 #include "harness/simt/words.h"
 
 #include "harness/base/rows.h"

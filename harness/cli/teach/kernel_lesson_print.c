@@ -1,3 +1,6 @@
+/* A lesson about kernels as `explain` prints it: its sentences, the lines that differ in three
+ * languages, the predicted counts with their names in Nsight Compute, and what an earlier run
+ * counted. */
 #include "harness/cli/teach/kernel_lesson_print.h"
 
 #include "harness/base/words/text.h"
@@ -109,40 +112,23 @@ static void print_measured(const struct page *page, const struct kernel_lesson *
     }
 }
 
-/* Counts by line, and findings. */
-static void print_by_hand(const struct page *page, const struct kernel_lesson *lesson)
-{
-    int steps[LESSON_VARIANTS], count = lesson_steps(lesson, steps);
-
-    page_summary(page, "See each line by line");
-    page_code_begin(page, "sh");
-    for (int step = 0; step < count; step++) {
-        char kernel[LESSON_NAME_SIZE];
-        lesson_kernel_name(kernel, lesson, steps[step]);
-        lesson_command(page, "kernel", kernel);
-    }
-    page_code_end(page);
-}
-
 static void print_difference(const struct page *page, const struct kernel_lesson *lesson)
 {
-    const char *before = lesson->launches[LESSON_BEFORE].words;
-    const char *after = lesson->launches[LESSON_AFTER].words;
+    const struct lesson_launch *launches = lesson->launches;
+    bool three = lesson_has_between(lesson);
 
-    if (lesson_has_between(lesson))
-        page_paragraph(page, INK_PLAIN,
-                       "%s before, %s between, %s after; kernels/lessons/%s.cu has the kernels",
-                       before, lesson->launches[LESSON_BETWEEN].words, after, lesson->name);
-    else
-        page_paragraph(page, INK_PLAIN,
-                       "%s before, %s after; kernels/lessons/%s.cu has both kernels", before, after,
-                       lesson->name);
+    page_paragraph(page, INK_PLAIN,
+                   "%s before%s%s%s, %s after; kernels/lessons/%s.cu has %s kernels",
+                   launches[LESSON_BEFORE].words, three ? ", " : "",
+                   three ? launches[LESSON_BETWEEN].words : "", three ? " between" : "",
+                   launches[LESSON_AFTER].words, lesson->name, three ? "the" : "both");
 }
 
 void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,
                          const struct measured_before *measured)
 {
-    char place[192];
+    char place[192], kernel[LESSON_NAME_SIZE];
+    int steps[LESSON_VARIANTS];
 
     lesson_title(page, lesson->name, lesson->title);
     lesson_point(page, "Symptom", lesson->symptom);
@@ -169,7 +155,13 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
         "a count alone.");
     print_measured(page, lesson, measured);
     lesson_invocation(page, "Count it", "run", lesson->name);
-    print_by_hand(page, lesson);
+    page_summary(page, "See each line by line");
+    page_code_begin(page, "sh");
+    for (int step = 0; step < lesson_steps(lesson, steps); step++) {
+        lesson_kernel_name(kernel, lesson, steps[step]);
+        lesson_command(page, "kernel", kernel);
+    }
+    page_code_end(page);
 }
 
 void kernel_counts_print(const struct page *page, const struct kernel_lesson *lesson, int variant,

@@ -28,19 +28,14 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-static double number(uint64_t count)
-{
-    return (double)count;
-}
-
 static double instructions(const struct kernel_facts *facts)
 {
-    return number(facts->outcome->counts.instructions);
+    return (double)facts->outcome->counts.instructions;
 }
 
 static double warps(const struct kernel_facts *facts)
 {
-    return number(facts->outcome->counts.warps);
+    return (double)facts->outcome->counts.warps;
 }
 
 static unsigned threads(const struct kernel_facts *facts)
@@ -50,12 +45,12 @@ static unsigned threads(const struct kernel_facts *facts)
 
 static double touched_globally(const struct kernel_facts *facts)
 {
-    return number(simt_accesses_sum(facts->outcome->counts.global).touched);
+    return (double)simt_accesses_sum(facts->outcome->counts.global).touched;
 }
 
 static double per_request(const struct simt_sample *sample, uint64_t count)
 {
-    return share(number(count), number(sample->counts.requests));
+    return share((double)count, (double)sample->counts.requests);
 }
 
 static void say(struct kernel_finding *finding, const char *format, ...)
@@ -134,7 +129,7 @@ static double scattered(const struct simt_sample *sample)
 {
     const struct simt_accesses *of = &sample->counts;
 
-    return sample->shared ? 0 : number(of->touched - of->wanted - of->shifted - of->holes);
+    return sample->shared ? 0 : (double)(of->touched - of->wanted - of->shifted - of->holes);
 }
 
 static bool uncoalesced(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -143,7 +138,7 @@ static bool uncoalesced(const struct kernel_facts *facts, struct kernel_finding 
 
     finding->share = share(wasted(facts, scattered), touched_globally(facts));
     if (sample == NULL || finding->share < WASTE_LEAST ||
-        scattered(sample) < SCATTERED_LEAST * number(sample->counts.touched))
+        scattered(sample) < SCATTERED_LEAST * (double)sample->counts.touched)
         return false;
     say(finding,
         "line %d touches %.3g sectors per request where %.3g would do; of all sectors, %.0f%% are "
@@ -155,7 +150,7 @@ static bool uncoalesced(const struct kernel_facts *facts, struct kernel_finding 
 
 static double shifted(const struct simt_sample *sample)
 {
-    return sample->shared || is_half_row(sample) ? 0 : number(sample->counts.shifted);
+    return sample->shared || is_half_row(sample) ? 0 : (double)sample->counts.shifted;
 }
 
 static bool misaligned(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -175,12 +170,12 @@ static bool misaligned(const struct kernel_facts *facts, struct kernel_finding *
 
 static double half_rows(const struct simt_sample *sample)
 {
-    return is_half_row(sample) ? number(sample->counts.bytes) : 0;
+    return is_half_row(sample) ? (double)sample->counts.bytes : 0;
 }
 
 static double share_of_half_rows(const struct kernel_facts *facts)
 {
-    return share(wasted(facts, half_rows), number(facts->outcome->counts.global[SIMT_LOADS].bytes));
+    return share(wasted(facts, half_rows), (double)facts->outcome->counts.global[SIMT_LOADS].bytes);
 }
 
 static bool tensor_core_shapes(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -206,27 +201,27 @@ static double scalar_bytes(const struct simt_sample *sample)
     if (sample->shared || sample->access == SIMT_ATOMICS || sample->bytes > 4 || !dense ||
         of->touched != of->wanted)
         return 0;
-    return number(of->bytes);
+    return (double)of->bytes;
 }
 
 static double scalar_loads(const struct simt_sample *sample)
 {
     bool is_one = sample->access == SIMT_LOADS && scalar_bytes(sample) > 0;
 
-    return is_one ? number(sample->counts.requests) : 0;
+    return is_one ? (double)sample->counts.requests : 0;
 }
 
 static double scalar_stores(const struct simt_sample *sample)
 {
     bool is_one = sample->access == SIMT_STORES && scalar_bytes(sample) > 0;
 
-    return is_one ? number(sample->counts.requests) : 0;
+    return is_one ? (double)sample->counts.requests : 0;
 }
 
 static bool scalar(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     double loads = wasted(facts, scalar_loads), stores = wasted(facts, scalar_stores);
-    double global_bytes = number(simt_accesses_sum(facts->outcome->counts.global).bytes);
+    double global_bytes = (double)simt_accesses_sum(facts->outcome->counts.global).bytes;
     const struct simt_sample *sample = worst(facts, scalar_bytes, finding);
 
     finding->share = share(loads + stores, instructions(facts));
@@ -253,18 +248,18 @@ static double fetched_again(const struct simt_sample *sample)
 
     if (sample->shared || sample->access != SIMT_LOADS || of->wanted < of->fresh)
         return 0;
-    return number(of->wanted - of->fresh);
+    return (double)(of->wanted - of->fresh);
 }
 
 static bool no_reuse(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_sample *sample = worst(facts, fetched_again, finding);
     const struct simt_accesses *loads = &facts->outcome->counts.global[SIMT_LOADS];
-    double times = share(number(loads->wanted), number(loads->fresh));
+    double times = share((double)loads->wanted, (double)loads->fresh);
 
-    finding->share = share(wasted(facts, fetched_again), number(loads->wanted));
+    finding->share = share(wasted(facts, fetched_again), (double)loads->wanted);
     if (sample == NULL || times < REUSE_LEAST ||
-        share(number(loads->requests), instructions(facts)) < ACCESSES_LEAST)
+        share((double)loads->requests, instructions(facts)) < ACCESSES_LEAST)
         return false;
     say(finding, "blocks load each sector %.3g times from global memory, most of them at line %d",
         times, sample->line);
@@ -273,23 +268,23 @@ static bool no_reuse(const struct kernel_facts *facts, struct kernel_finding *fi
 
 static double waits_of(const struct simt_line *line)
 {
-    return number(line->counts.waits);
+    return (double)line->counts.waits;
 }
 
 static bool few_loads(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_accesses *loads = &facts->outcome->counts.global[SIMT_LOADS];
-    double waits = number(facts->outcome->counts.waits), of_a_warp = share(waits, warps(facts)),
-           ahead = share(number(loads->requests), waits);
+    double waits = (double)facts->outcome->counts.waits, of_a_warp = share(waits, warps(facts)),
+           ahead = share((double)loads->requests, waits);
 
-    finding->share = share(number(loads->requests), instructions(facts));
+    finding->share = share((double)loads->requests, instructions(facts));
     if (of_a_warp < WAITS_LEAST || ahead >= IN_FLIGHT_LEAST || finding->share < ACCESSES_LEAST)
         return false;
     at_worst_line(facts, waits_of, finding);
     say(finding,
         "line %d: a warp waits %.3g times, one after the other, each time for %.3g loads: %.0f "
         "bytes in flight",
-        finding->line, of_a_warp, ahead, share(number(loads->bytes), waits));
+        finding->line, of_a_warp, ahead, share((double)loads->bytes, waits));
     return true;
 }
 
@@ -300,7 +295,7 @@ static double conflicts(const struct simt_sample *sample)
 {
     if (!sample->shared || sample->access == SIMT_ATOMICS)
         return 0;
-    return number(sample->counts.touched - sample->counts.wanted);
+    return (double)(sample->counts.touched - sample->counts.wanted);
 }
 
 static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -308,7 +303,7 @@ static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_findi
     const struct simt_sample *sample = worst(facts, conflicts, finding);
     double all = wasted(facts, conflicts);
 
-    finding->share = share(all, number(simt_accesses_sum(facts->outcome->counts.shared).touched));
+    finding->share = share(all, (double)simt_accesses_sum(facts->outcome->counts.shared).touched);
     if (sample == NULL || finding->share < WASTE_LEAST ||
         all < ACCESSES_LEAST * instructions(facts))
         return false;
@@ -321,9 +316,9 @@ static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_findi
 /* Passes of a barrier that orders nothing in most of them. */
 static double needless(const struct simt_line *line)
 {
-    if (number(line->counts.needed) >= BARRIERS_NEEDED * number(line->counts.passed))
+    if ((double)line->counts.needed >= BARRIERS_NEEDED * (double)line->counts.passed)
         return 0;
-    return number(line->counts.passed - line->counts.needed);
+    return (double)(line->counts.passed - line->counts.needed);
 }
 
 static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -331,7 +326,7 @@ static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_f
     if (threads(facts) <= 32)
         return false;
     finding->share =
-        share(at_worst_line(facts, needless, finding), number(facts->outcome->counts.passed));
+        share(at_worst_line(facts, needless, finding), (double)facts->outcome->counts.passed);
     if (finding->share <= 0)
         return false;
     say(finding,
@@ -346,8 +341,8 @@ static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_f
 /* Lanes that do nothing in instructions of more than one lane; what one lane does is `serial`. */
 static double idle_lanes(const struct simt_counts *counts)
 {
-    return 32 * number(counts->instructions - counts->alone) -
-           number(counts->lanes - counts->alone);
+    return 32 * (double)(counts->instructions - counts->alone) -
+           (double)(counts->lanes - counts->alone);
 }
 
 static double idle_lanes_of_line(const struct simt_line *line)
@@ -366,20 +361,21 @@ static bool divergent(const struct kernel_facts *facts, struct kernel_finding *f
     say(finding,
         "%.0f%% of the branches part the lanes of a warp: %.3g lanes of 32 are active on average; "
         "line %d has most idle ones",
-        100 * share(number(counts->diverged), number(counts->branches)),
-        share(number(counts->lanes - counts->alone), number(counts->instructions - counts->alone)),
+        100 * share((double)counts->diverged, (double)counts->branches),
+        share((double)(counts->lanes - counts->alone),
+              (double)(counts->instructions - counts->alone)),
         finding->line);
     return true;
 }
 
 static double done_alone(const struct simt_line *line)
 {
-    return number(line->counts.alone);
+    return (double)line->counts.alone;
 }
 
 static bool serial(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
-    finding->share = share(number(facts->outcome->counts.alone), instructions(facts));
+    finding->share = share((double)facts->outcome->counts.alone, instructions(facts));
     if (finding->share < ALONE_LEAST)
         return false;
     at_worst_line(facts, done_alone, finding);
@@ -394,12 +390,12 @@ static bool serial(const struct kernel_facts *facts, struct kernel_finding *find
 
 static double contended_lanes(const struct simt_sample *sample)
 {
-    return sample->access == SIMT_ATOMICS ? number(sample->counts.conflicts) : 0;
+    return sample->access == SIMT_ATOMICS ? (double)sample->counts.conflicts : 0;
 }
 
 static double atomic_lanes(const struct simt_sample *sample)
 {
-    return sample->access == SIMT_ATOMICS ? number(sample->counts.lanes) : 0;
+    return sample->access == SIMT_ATOMICS ? (double)sample->counts.lanes : 0;
 }
 
 /* Atomic operations that each block does on each address. */
@@ -410,8 +406,8 @@ static double atomics_of_a_block(const struct kernel_facts *facts)
 
     for (int i = 0; i < facts->outcome->array_count; i++)
         words += facts->outcome->arrays[i].footprint.atomic_words;
-    return share(number(facts->outcome->counts.global[SIMT_ATOMICS].lanes),
-                 number(words) * blocks[0] * blocks[1] * blocks[2]);
+    return share((double)facts->outcome->counts.global[SIMT_ATOMICS].lanes,
+                 (double)words * blocks[0] * blocks[1] * blocks[2]);
 }
 
 static bool contended(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -438,7 +434,7 @@ static bool contended(const struct kernel_facts *facts, struct kernel_finding *f
 
 static double local_requests(const struct simt_line *line)
 {
-    return number(simt_accesses_sum(line->counts.local).requests);
+    return (double)simt_accesses_sum(line->counts.local).requests;
 }
 
 static bool spills(const struct kernel_facts *facts, struct kernel_finding *finding)

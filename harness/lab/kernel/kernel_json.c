@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double ratio(uint64_t a, uint64_t b)
-{
-    return b > 0 ? (double)a / (double)b : 0;
-}
-
 static void put_accesses(struct json *json, cJSON *to, const char *name, const char *unit,
                          const struct simt_accesses *of)
 {
@@ -137,8 +132,10 @@ static void put_sample(struct json *json, cJSON *to, const struct kernel_facts *
     json_numbers(json, row, "offsets", offsets, argument > 0 || sample->shared ? lanes : 0, 15);
     json_integer(json, row, "touched", sample->touched);
     json_integer(json, row, "wanted", sample->wanted);
-    json_number(json, row, "touched_mean", ratio(sample->counts.touched, sample->counts.requests));
-    json_number(json, row, "wanted_mean", ratio(sample->counts.wanted, sample->counts.requests));
+    json_number(json, row, "touched_mean",
+                simt_ratio(sample->counts.touched, sample->counts.requests));
+    json_number(json, row, "wanted_mean",
+                simt_ratio(sample->counts.wanted, sample->counts.requests));
     json_unsigned(json, row, "requests", sample->counts.requests);
 }
 

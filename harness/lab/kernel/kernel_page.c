@@ -10,11 +10,6 @@
 
 enum { CELL = 48, LINES_SHOWN = 24 };
 
-static double ratio(uint64_t a, uint64_t b)
-{
-    return b > 0 ? (double)a / (double)b : 0;
-}
-
 static void integer(char cell[CELL], uint64_t number)
 {
     snprintf(cell, CELL, "%llu", (unsigned long long)number);
@@ -48,9 +43,9 @@ static void add_accesses(struct page_rows *rows, const char *name, const char *u
         return;
     integer(requests, of->requests);
     integer(bytes, of->bytes);
-    figure(each, ratio(of->bytes, of->lanes));
-    figure(touched, ratio(of->touched, of->requests));
-    figure(wanted, ratio(of->wanted, of->requests));
+    figure(each, simt_ratio(of->bytes, of->lanes));
+    figure(touched, simt_ratio(of->touched, of->requests));
+    figure(wanted, simt_ratio(of->wanted, of->requests));
     page_rows_add(rows, cells, NULL);
 }
 
@@ -79,15 +74,15 @@ static void print_counts(const struct page *page, const struct kernel_output *ou
                    "%llu warps, %llu instructions with %.3g of 32 lanes on average; %.0f%% of the "
                    "branches part lanes; %llu barriers passed, of which %llu were needed.",
                    (unsigned long long)counts->warps, (unsigned long long)counts->instructions,
-                   ratio(counts->lanes, counts->instructions),
-                   100 * ratio(counts->diverged, counts->branches),
+                   simt_ratio(counts->lanes, counts->instructions),
+                   100 * simt_ratio(counts->diverged, counts->branches),
                    (unsigned long long)counts->passed, (unsigned long long)counts->needed);
     if (counts->waits > 0)
         page_paragraph(page, INK_PLAIN,
                        "A warp waits %.3g times for loads, for %.3g loads and %.0f bytes each.",
-                       ratio(counts->waits, counts->warps),
-                       ratio(counts->global[SIMT_LOADS].requests, counts->waits),
-                       ratio(counts->global[SIMT_LOADS].bytes, counts->waits));
+                       simt_ratio(counts->waits, counts->warps),
+                       simt_ratio(counts->global[SIMT_LOADS].requests, counts->waits),
+                       simt_ratio(counts->global[SIMT_LOADS].bytes, counts->waits));
     if (residency->warps == 0)
         page_paragraph(page, INK_DOUBTFUL, "No block fits on sm_%d.",
                        output->facts.architecture->number);
@@ -135,16 +130,16 @@ static void add_line(struct page_rows *rows, const struct simt_line *line, const
 
     snprintf(place, sizeof place, "%.60s:%d", line->file, line->line);
     integer(instructions, counts->instructions);
-    figure(lanes, ratio(counts->lanes, counts->instructions));
+    figure(lanes, simt_ratio(counts->lanes, counts->instructions));
     snprintf(sectors, CELL, "%s", "-");
     snprintf(passes, CELL, "%s", "-");
     snprintf(local, CELL, "%s", "-");
     if (global.requests > 0)
-        snprintf(sectors, CELL, "%.3g of %.3g", ratio(global.touched, global.requests),
-                 ratio(global.wanted, global.requests));
+        snprintf(sectors, CELL, "%.3g of %.3g", simt_ratio(global.touched, global.requests),
+                 simt_ratio(global.wanted, global.requests));
     if (shared.requests > 0)
-        snprintf(passes, CELL, "%.3g of %.3g", ratio(shared.touched, shared.requests),
-                 ratio(shared.wanted, shared.requests));
+        snprintf(passes, CELL, "%.3g of %.3g", simt_ratio(shared.touched, shared.requests),
+                 simt_ratio(shared.wanted, shared.requests));
     if (spilled.requests > 0)
         integer(local, spilled.requests);
     source_line(text, sizeof text, source, line->line);

@@ -22,14 +22,10 @@ void lesson_count_print(char *text, size_t size, double value, const char *unit)
         snprintf(text, size, "%s", quantity);
 }
 
-static struct page_rows *open_rows(void)
+/* A lesson that failed has no counts. */
+static int rows_of(const struct lesson_result *result)
 {
-    const struct column columns[COLUMNS] = {
-        { "", -22, 0 },       { "before", 9, 0 },     { "after", 9, 0 },
-        { "change", -12, 0 }, { "foretold", -12, 0 },
-    };
-
-    return page_rows_open(columns, COLUMNS);
+    return result->verdict != LESSON_FAILED ? prediction_count(result->lesson) : 0;
 }
 
 static void print_change(char *text, size_t size, double before, double after)
@@ -69,15 +65,6 @@ static void add_row(struct page_rows *rows, const struct lesson_result *result,
     page_rows_add(rows, cells, inks);
 }
 
-static int count_verdict(const struct lesson_result *results, int count,
-                         enum lesson_verdict verdict)
-{
-    int of_it = 0;
-
-    for (int i = 0; i < count; i++) of_it += results[i].verdict == verdict;
-    return of_it;
-}
-
 static void print_counts(const struct page *page, const struct lesson_result *results, int count)
 {
     char text[160];
@@ -85,7 +72,8 @@ static void print_counts(const struct page *page, const struct lesson_result *re
 
     snprintf(text, sizeof text, "%d pair%s of kernels", count, count == 1 ? "" : "s");
     for (int verdict = LESSON_AS_PREDICTED; verdict <= LESSON_FAILED; verdict++) {
-        int of_it = count_verdict(results, count, (enum lesson_verdict)verdict);
+        int of_it = 0;
+        for (int i = 0; i < count; i++) of_it += (int)results[i].verdict == verdict;
         if (of_it > 0)
             text_append(text, sizeof text, "%s %d %s", verdict == LESSON_AS_PREDICTED ? ":" : ",",
                         of_it, lesson_verdict_name((enum lesson_verdict)verdict));
@@ -98,12 +86,6 @@ static void print_counts(const struct page *page, const struct lesson_result *re
                          : "nothing was timed");
 }
 
-static void add_rows(struct page_rows *rows, const struct lesson_result *result)
-{
-    for (int i = 0; i < prediction_count(result->lesson) && result->verdict != LESSON_FAILED; i++)
-        add_row(rows, result, &result->lesson->predicted[i]);
-}
-
 /* The step in the middle, if there is one: "a tree in shared memory: shared_loads 1600". */
 static void print_between(const struct page *page, const struct lesson_result *result)
 {
@@ -112,7 +94,7 @@ static void print_between(const struct page *page, const struct lesson_result *r
     if (!lesson_has_between(result->lesson) || result->verdict == LESSON_FAILED)
         return;
     snprintf(text, sizeof text, "Between, %s:", result->lesson->launches[LESSON_BETWEEN].words);
-    for (int i = 0; i < prediction_count(result->lesson); i++) {
+    for (int i = 0; i < rows_of(result); i++) {
         const struct prediction *prediction = &result->lesson->predicted[i];
         const struct kernel_count_row *row = &kernel_counts[prediction->count];
         double measured = result->counts[LESSON_BETWEEN].of[prediction->count];
@@ -138,11 +120,10 @@ static void print_times(const struct page *page, const struct lesson_result *res
 
     if (isnan(before) || isnan(after))
         return;
-    for (int step = 0; step < count; step++) {
+    for (int step = 0; step < count; step++)
         text_join(text, sizeof text, ", ", "%s %s",
                   quantity_time(result->device_ns[steps[step]]).text,
                   lesson_variant_name(steps[step]));
-    }
     page_paragraph(page, INK_PLAIN, "Timed: %s; %.2fx %s.", text,
                    before > after ? before / after : after / before,
                    before > after ? "faster" : "slower");
@@ -150,20 +131,25 @@ static void print_times(const struct page *page, const struct lesson_result *res
 
 void lesson_table(const struct page *page, const struct lesson_result *results, int count)
 {
-    struct page_rows *rows = open_rows();
+    static const struct column columns[COLUMNS] = {
+        { "", -22, 0 },       { "before", 9, 0 },     { "after", 9, 0 },
+        { "change", -12, 0 }, { "foretold", -12, 0 },
+    };
+    struct page_rows *rows;
     int row = 0;
 
-    if (count == 0) {
-        page_rows_close(rows);
+    if (count == 0)
         return;
-    }
-    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    rows = page_rows_open(columns, COLUMNS);
+    for (int i = 0; i < count; i++)
+        for (int n = 0; n < rows_of(&results[i]); n++)
+            add_row(rows, &results[i], &results[i].lesson->predicted[n]);
     page_rows_fit(page, rows);
     if (!page->markdown)
         page_rows_heading(page, rows);
     for (int i = 0; i < count; i++) {
         const struct kernel_lesson *lesson = results[i].lesson;
-        int end = row + (results[i].verdict != LESSON_FAILED ? prediction_count(lesson) : 0);
+        int end = row + rows_of(&results[i]);
         bool well = results[i].verdict == LESSON_AS_PREDICTED;
         char change[160];
         snprintf(change, sizeof change, "%s -> %s", lesson->launches[0].words,

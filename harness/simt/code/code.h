@@ -61,30 +61,30 @@ struct simt_register {
     int32_t place;
 };
 
-/* name in PTX, what a machine puts there: special_values() */
+/* Name in PTX, and the value in a lane, in the words of special_value(). */
 #define SIMT_SPECIALS(X)                                                                           \
-    X(TID_X, "%tid.x")                                                                             \
-    X(TID_Y, "%tid.y")                                                                             \
-    X(TID_Z, "%tid.z")                                                                             \
-    X(CTAID_X, "%ctaid.x")                                                                         \
-    X(CTAID_Y, "%ctaid.y")                                                                         \
-    X(CTAID_Z, "%ctaid.z")                                                                         \
-    X(NTID_X, "%ntid.x")                                                                           \
-    X(NTID_Y, "%ntid.y")                                                                           \
-    X(NTID_Z, "%ntid.z")                                                                           \
-    X(NCTAID_X, "%nctaid.x")                                                                       \
-    X(NCTAID_Y, "%nctaid.y")                                                                       \
-    X(NCTAID_Z, "%nctaid.z")                                                                       \
-    X(LANEID, "%laneid")                                                                           \
-    X(WARPID, "%warpid")                                                                           \
-    X(LANEMASK_EQ, "%lanemask_eq")                                                                 \
-    X(LANEMASK_LT, "%lanemask_lt")                                                                 \
-    X(LANEMASK_LE, "%lanemask_le")                                                                 \
-    X(LANEMASK_GT, "%lanemask_gt")                                                                 \
-    X(LANEMASK_GE, "%lanemask_ge")
+    X(TID_X, "%tid.x", thread % threads[0])                                                        \
+    X(TID_Y, "%tid.y", thread / threads[0] % threads[1])                                           \
+    X(TID_Z, "%tid.z", thread / threads[0] / threads[1])                                           \
+    X(CTAID_X, "%ctaid.x", block[0])                                                               \
+    X(CTAID_Y, "%ctaid.y", block[1])                                                               \
+    X(CTAID_Z, "%ctaid.z", block[2])                                                               \
+    X(NTID_X, "%ntid.x", threads[0])                                                               \
+    X(NTID_Y, "%ntid.y", threads[1])                                                               \
+    X(NTID_Z, "%ntid.z", threads[2])                                                               \
+    X(NCTAID_X, "%nctaid.x", blocks[0])                                                            \
+    X(NCTAID_Y, "%nctaid.y", blocks[1])                                                            \
+    X(NCTAID_Z, "%nctaid.z", blocks[2])                                                            \
+    X(LANEID, "%laneid", lane)                                                                     \
+    X(WARPID, "%warpid", warp->number)                                                             \
+    X(LANEMASK_EQ, "%lanemask_eq", bit)                                                            \
+    X(LANEMASK_LT, "%lanemask_lt", bit - 1)                                                        \
+    X(LANEMASK_LE, "%lanemask_le", bit | (bit - 1))                                                \
+    X(LANEMASK_GT, "%lanemask_gt", ~(bit | (bit - 1)))                                             \
+    X(LANEMASK_GE, "%lanemask_ge", ~(bit - 1))
 
 enum special_kind {
-#define SIMT_SPECIAL_KIND(name, text) SPECIAL_##name,
+#define SIMT_SPECIAL_KIND(name, text, value) SPECIAL_##name,
     SIMT_SPECIALS(SIMT_SPECIAL_KIND)
 #undef SIMT_SPECIAL_KIND
         SPECIAL_COUNT

@@ -1,5 +1,8 @@
+/* Blocks are in the order of their addresses, and found by bisection. What is known of their bytes
+ * is in arrays that begin as zeros, so memory that no kernel touches costs nothing. */
 #include "harness/simt/code/memory.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 
@@ -30,13 +33,7 @@ static int64_t blocks_up_to(const struct memory *memory, uint64_t address)
 {
     int64_t low = 0, high = memory->count;
 
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (memory->blocks[middle]->first <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, at, memory->blocks[at]->first <= address);
     return low;
 }
 

@@ -1,3 +1,5 @@
+/* The addresses of an access, and the moves between registers and memory. Three shapes have ways of
+ * their own, since most accesses of words are of neighbours, or of one address. */
 #include "harness/simt/lanes/access.h"
 
 #include <string.h>

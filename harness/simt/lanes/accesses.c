@@ -1,4 +1,6 @@
-/* Loads, stores and atomic operations. */
+/* Loads, stores and atomic operations: the addresses of all lanes are found first, then the access
+ * is checked and counted as a whole by the space that it goes to, and only then bytes move. So a
+ * kernel that is wrong changes nothing but what it may. */
 #include "harness/simt/lanes/access.h"
 
 #include <string.h>
@@ -71,8 +73,8 @@ static bool parameter_check(struct warp *warp, const struct instruction *instruc
 }
 
 /* Checks an access; *base is what the host adds to its addresses. */
-static bool check(struct warp *warp, const struct instruction *instruction, struct access *access,
-                  bool store, bool atomic, uint64_t *base)
+static bool check_access(struct warp *warp, const struct instruction *instruction,
+                         struct access *access, bool store, bool atomic, uint64_t *base)
 {
     *base = 0;
     switch (space_of(instruction, access)) {
@@ -101,7 +103,7 @@ void lanes_load(struct warp *warp, const struct instruction *instruction)
     if (warp->exec == 0)
         return;
     access_find(&access, warp, instruction);
-    if (check(warp, instruction, &access, false, false, &base))
+    if (check_access(warp, instruction, &access, false, false, &base))
         access_load(&access, warp, instruction, base);
 }
 
@@ -113,7 +115,7 @@ void lanes_store(struct warp *warp, const struct instruction *instruction)
     if (warp->exec == 0)
         return;
     access_find(&access, warp, instruction);
-    if (check(warp, instruction, &access, true, false, &base))
+    if (check_access(warp, instruction, &access, true, false, &base))
         access_store(&access, warp, instruction, base);
 }
 
@@ -175,7 +177,7 @@ void lanes_atomic(struct warp *warp, const struct instruction *instruction)
     if (warp->exec == 0)
         return;
     access_find(&access, warp, instruction);
-    if (!check(warp, instruction, &access, false, true, &base))
+    if (!check_access(warp, instruction, &access, false, true, &base))
         return;
     for (int l = access.first; l < access.end; l++) {
         void *at = (void *)(uintptr_t)(access.address[l] + base);

@@ -1,4 +1,5 @@
-/* Checks of accesses to global memory. */
+/* Checks of accesses to global memory. Each access has remembered the block that it was in last,
+ * and if all lanes are in one piece of a block the piece is checked as a whole. */
 #include "harness/simt/lanes/access.h"
 
 typedef unsigned long long wide;

@@ -1,3 +1,4 @@
+/* The tables are lists by subject; they are sorted by name once, when the first kernel is read. */
 #include "harness/simt/lanes/opcodes.h"
 
 #include "harness/base/sort.h"

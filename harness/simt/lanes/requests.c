@@ -1,4 +1,6 @@
-/* Counts of requests: the sectors that they touch, and the worst one of each instruction. */
+/* Counts of requests: the sectors that they touch, and the worst one of each instruction. Sectors
+ * beyond those that the bytes fill have a cause each: rows that begin inside a sector, lanes that
+ * take no part, or lanes that are far from each other, which is what remains. */
 #include "harness/simt/lanes/access.h"
 
 #include <string.h>
@@ -141,8 +143,8 @@ void access_count_local(const struct access *access, const struct warp *warp,
     access_count(access, warp, instruction, COUNTED_LOCAL, &cost);
 }
 
-static void sample(struct access_counts *counts, const struct access *access,
-                   const struct warp *warp, int space, const struct access_cost *cost)
+static void keep_worst(struct access_counts *counts, const struct access *access,
+                       const struct warp *warp, int space, const struct access_cost *cost)
 {
     if (counts->sample.mask != 0 &&
         cost->touched - cost->wanted <= counts->sample.touched - counts->sample.wanted)
@@ -172,5 +174,5 @@ void access_count(const struct access *access, const struct warp *warp,
     if (instruction->run == lanes_atomic)
         of->conflicts += lanes - access_distinct(access, warp);
     if (space != COUNTED_LOCAL)
-        sample(counts, access, warp, space, cost);
+        keep_worst(counts, access, warp, space, cost);
 }
