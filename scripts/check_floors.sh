@@ -31,7 +31,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      harness/device/cuda/cupti harness/device/cuda/attention harness/device/cuda
      harness/recording
      harness/engine/settings harness/engine/data/images harness/engine/data
-     harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/pipeline harness/engine/step
+     harness/engine/memory harness/engine/model/ops harness/engine/model harness/engine/step/measuring harness/engine/step/parts harness/engine/step/ranks harness/engine/step
      harness/bench benches/parts benches
      harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
      harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent

@@ -14,8 +14,8 @@
 #include "harness/device/device.h"
 #include "harness/engine/data/dataset.h"
 #include "harness/engine/settings/config.h"
+#include "harness/engine/step/measuring/phase_times.h"
 #include "harness/engine/step/metric.h"
-#include "harness/engine/step/parts/phase_times.h"
 #include "harness/recording/buffer.h"
 
 #include <signal.h>

@@ -5,14 +5,14 @@
 
 #include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
+#include "harness/engine/step/measuring/phase_times.h"
 #include "harness/engine/step/measuring/stack_profiler.h"
-#include "harness/engine/step/parts/gradient_buckets.h"
 #include "harness/engine/step/parts/micro_batches.h"
-#include "harness/engine/step/parts/phase_times.h"
 #include "harness/engine/step/parts/resident.h"
 #include "harness/engine/step/parts/transfer.h"
 #include "harness/engine/step/periodic.h"
-#include "harness/engine/step/pipeline/pipeline.h"
+#include "harness/engine/step/ranks/gradient_buckets.h"
+#include "harness/engine/step/ranks/pipeline.h"
 #include "harness/engine/step/training.h"
 
 /* Spans of a graph stay as long as it, and while somebody traces until the training is closed:

@@ -1,6 +1,6 @@
 /* The order of a pipeline's ranks: whole, without a wait that never ends, and idle for as many
  * slots as the formula says. */
-#include "harness/engine/step/pipeline/pipeline_schedule.h"
+#include "harness/engine/step/ranks/pipeline.h"
 
 #include "tests/fixtures/cmocka_prelude.h"
 

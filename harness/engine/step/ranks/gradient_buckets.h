@@ -13,12 +13,12 @@
  * that other ranks have updated. A bucket is padded to equal parts, whose ends never cut a chunk of
  * the optimizer. If the parameters are sharded as well, a bucket is a unit of parameter_shards.h,
  * which gathers them; the gradients stay whole, as under no_sync(). */
-#ifndef HARNESS_ENGINE_STEP_PARTS_GRADIENT_BUCKETS_H
-#define HARNESS_ENGINE_STEP_PARTS_GRADIENT_BUCKETS_H
+#ifndef HARNESS_ENGINE_STEP_RANKS_GRADIENT_BUCKETS_H
+#define HARNESS_ENGINE_STEP_RANKS_GRADIENT_BUCKETS_H
 
 #include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
-#include "harness/engine/step/parts/parameter_shards.h"
+#include "harness/engine/step/ranks/parameter_shards.h"
 
 struct gradient_buckets;
 

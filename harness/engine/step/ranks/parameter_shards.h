@@ -7,11 +7,32 @@
  * freed: once in forward, and once more in backward. With prefetching a unit's parameters are on
  * their way while the unit before it computes; without, the device waits for them. Either has the
  * same bits as parameters that stay. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_PARAMETER_SHARDS_H
-#define HARNESS_ENGINE_STEP_PARTS_PARAMETER_SHARDS_H
+#ifndef HARNESS_ENGINE_STEP_RANKS_PARAMETER_SHARDS_H
+#define HARNESS_ENGINE_STEP_RANKS_PARAMETER_SHARDS_H
 
+#include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
-#include "harness/engine/step/parts/bucket.h"
+
+/* A parameter with its gradient, and the entry of the program after which that is finished. */
+struct bucket_member {
+    struct parameter *parameter;
+    struct tensor *gradient;
+    int number; /* of the encoder's parameters */
+    int unit;   /* parameter_unit() */
+    int ready_at;
+    int64_t offset; /* in the bucket, elements */
+};
+
+/* Parameters whose gradients travel between ranks as one, and the parameters themselves where each
+ * rank keeps a part of them only. */
+struct bucket {
+    char *data;
+    float *parameters;   /* NULL: they are where they were, or sharded */
+    int64_t elements;    /* with padding */
+    int first, count;    /* members */
+    int ready_at;        /* the last of its members' */
+    struct event *ready; /* recorded when they are */
+};
 
 struct parameter_shards;
 

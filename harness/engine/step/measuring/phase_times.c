@@ -1,4 +1,5 @@
-#include "harness/engine/step/parts/phase_times.h"
+/* A mark is an event and the phase that it ends; a phase's time is that since the mark before. */
+#include "harness/engine/step/measuring/phase_times.h"
 
 #include "harness/base/rows.h"
 

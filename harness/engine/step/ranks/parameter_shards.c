@@ -1,4 +1,6 @@
-#include "harness/engine/step/parts/parameter_shards.h"
+/* A program's entries are divided into stays of one unit. A listener gathers a unit when its stay
+ * begins, and frees it when the stay ends. */
+#include "harness/engine/step/ranks/parameter_shards.h"
 
 #include "harness/base/rows.h"
 #include "harness/device/many_ranks.h"
@@ -52,7 +54,7 @@ static int64_t part_of(const struct unit *unit)
 
 /* The memory may be what earlier work of the compute stream has used, so the all-gather waits for
  * that. */
-static enum status gather(struct parameter_shards *shards, struct unit *unit)
+static enum status gather_unit(struct parameter_shards *shards, struct unit *unit)
 {
     struct stream *communication = shards->streams.communication;
     size_t part_bytes = (size_t)part_of(unit) * sizeof(float);
@@ -98,9 +100,9 @@ static enum status begin_pass(void *context, int entry)
     stay = &schedule->stays[schedule->now];
     if (entry != stay->first)
         return STATUS_OK;
-    TRY(gather(shards, &shards->units[stay->unit]));
+    TRY(gather_unit(shards, &shards->units[stay->unit]));
     if (shards->prefetches && schedule->now + 1 < schedule->count)
-        TRY(gather(shards, &shards->units[stay[1].unit]));
+        TRY(gather_unit(shards, &shards->units[stay[1].unit]));
     TRY(stream_wait_event(shards->streams.compute, shards->units[stay->unit].gathered));
 
     return STATUS_OK;
@@ -139,8 +141,8 @@ int64_t parameter_shards_late_bytes(const struct parameter_shards *shards)
 
 /* --- Opening --- */
 
-static enum status plan(struct schedule *schedule, struct parameter_shards *shards,
-                        const struct encoder *encoder, const struct program *program)
+static enum status plan_stays(struct schedule *schedule, struct parameter_shards *shards,
+                              const struct encoder *encoder, const struct program *program)
 {
     schedule->shards = shards;
     schedule->listener = (struct pass_listener){ begin_pass, end_pass, schedule };
@@ -156,8 +158,8 @@ static enum status plan(struct schedule *schedule, struct parameter_shards *shar
 }
 
 /* Keeps this rank's piece of a parameter, and frees the whole. */
-static enum status take(struct parameter_shards *shards, const struct unit *unit,
-                        const struct bucket_member *member, struct optimizer_piece *piece)
+static enum status take_piece(struct parameter_shards *shards, const struct unit *unit,
+                              const struct bucket_member *member, struct optimizer_piece *piece)
 {
     struct parameter *parameter = member->parameter;
     float *whole = parameter->value->data;
@@ -188,7 +190,7 @@ static enum status open_unit(struct parameter_shards *shards, struct unit *unit,
                         (void **)&unit->shard));
     TRY(device_memset(compute, unit->shard, 0, bytes)); /* the padding */
     for (int i = 0; i < bucket->count; i++)
-        TRY(take(shards, unit, &unit->members[i], &pieces[unit->members[i].number]));
+        TRY(take_piece(shards, unit, &unit->members[i], &pieces[unit->members[i].number]));
 
     return STATUS_OK;
 }
@@ -208,8 +210,8 @@ enum status parameter_shards_open(struct parameter_shards **opened, bool prefetc
     shards->streams = *streams;
     shards->prefetches = prefetches;
     TRY_OUT(rows_make(&shards->units, units));
-    TRY_OUT(plan(&shards->train, shards, encoder, encoder->train));
-    TRY_OUT(plan(&shards->evaluate, shards, encoder, encoder->evaluate));
+    TRY_OUT(plan_stays(&shards->train, shards, encoder, encoder->train));
+    TRY_OUT(plan_stays(&shards->evaluate, shards, encoder, encoder->evaluate));
     shards->unit_count = units;
     for (int b = 0; b < units; b++) {
         const struct bucket *bucket = &buckets[b];

@@ -1,9 +1,11 @@
-#include "harness/engine/step/parts/gradient_buckets.h"
+/* Members are sorted by when backward finishes them and go into buckets in that order; then the
+ * memory of gradients, and of parameters, moves into the buckets. While backward is queued, a
+ * bucket is sent off as soon as its last member is complete. */
+#include "harness/engine/step/ranks/gradient_buckets.h"
 
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/device/many_ranks.h"
-#include "harness/engine/step/parts/bucket.h"
 
 #include <stdlib.h>
 
@@ -116,17 +118,6 @@ static int64_t place_members(struct gradient_buckets *buckets, const struct buck
     return at;
 }
 
-/* Makes the bucket one of equal parts, the shortest of whole chunks that hold the members. */
-static int64_t divide_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
-{
-    int64_t ranks = buckets->config.count;
-    int64_t part = round_up((bucket->elements + ranks - 1) / ranks, OPTIMIZER_CHUNK);
-
-    while (place_members(buckets, bucket, part) > ranks * part) part += OPTIMIZER_CHUNK;
-    bucket->elements = ranks * part;
-    return part;
-}
-
 /* The piece of a member that `rank` updates, whose bucket has parts of so many elements. */
 static struct optimizer_piece piece_of(const struct bucket_member *member, int64_t part, int rank)
 {
@@ -138,12 +129,17 @@ static struct optimizer_piece piece_of(const struct bucket_member *member, int64
                         : (struct optimizer_piece){ 0, 0, NULL };
 }
 
+/* Makes each bucket one of equal parts, the shortest of whole chunks that hold the members. */
 static enum status divide_buckets(struct gradient_buckets *buckets)
 {
+    int64_t ranks = buckets->config.count;
+
     TRY(rows_make(&buckets->pieces, buckets->member_count));
     for (int b = 0; b < buckets->bucket_count; b++) {
         struct bucket *bucket = &buckets->buckets[b];
-        int64_t part = divide_bucket(buckets, bucket);
+        int64_t part = round_up((bucket->elements + ranks - 1) / ranks, OPTIMIZER_CHUNK);
+        while (place_members(buckets, bucket, part) > ranks * part) part += OPTIMIZER_CHUNK;
+        bucket->elements = ranks * part;
         for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
             const struct bucket_member *member = &buckets->members[i];
             buckets->pieces[member->number] = piece_of(member, part, ranks_rank());
@@ -153,20 +149,7 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
     return STATUS_OK;
 }
 
-/* The gradients give up memory of their own for their part of the bucket. */
-static enum status move_gradients(struct gradient_buckets *buckets, const struct bucket *bucket)
-{
-    for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
-        struct bucket_member *member = &buckets->members[i];
-        void *own = member->gradient->data;
-        member->gradient->data = part_of(buckets, bucket, member);
-        TRY(allocator_free(buckets->allocator, own));
-    }
-
-    return STATUS_OK;
-}
-
-/* So do the parameters, which have values. */
+/* The parameters, which have values, give up memory of their own for their part of the bucket. */
 static enum status move_parameters(struct gradient_buckets *buckets, struct bucket *bucket)
 {
     TRY(allocator_alloc(buckets->allocator, MEMORY_PARAMETERS,
@@ -189,8 +172,14 @@ static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *
     TRY(event_create(stream_device(buckets->compute), false, &bucket->ready));
     TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS, bytes_of(buckets, bucket->elements),
                         (void **)&bucket->data));
-    if (buckets->config.bucket_view)
-        TRY(move_gradients(buckets, bucket));
+    /* The gradients give up memory of their own for their part of the bucket. */
+    for (int i = bucket->first; buckets->config.bucket_view && i < bucket->first + bucket->count;
+         i++) {
+        struct bucket_member *member = &buckets->members[i];
+        void *own = member->gradient->data;
+        member->gradient->data = part_of(buckets, bucket, member);
+        TRY(allocator_free(buckets->allocator, own));
+    }
     if (buckets->config.shards_state && !shards_parameters(buckets))
         TRY(move_parameters(buckets, bucket));
 

@@ -3,8 +3,8 @@
  * In a graph the events are nodes, so every launch records them. Queued op by op, only the last
  * step of a window does, and the others cost what they cost without. Either way the last step's
  * times are read. A phase includes the time that the device waits within it, for launches, say. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_PHASE_TIMES_H
-#define HARNESS_ENGINE_STEP_PARTS_PHASE_TIMES_H
+#ifndef HARNESS_ENGINE_STEP_MEASURING_PHASE_TIMES_H
+#define HARNESS_ENGINE_STEP_MEASURING_PHASE_TIMES_H
 
 #include "harness/device/device.h"
 
@@ -27,8 +27,9 @@ enum timed_phase {
 
 /* At most `most` events per step. */
 enum status phase_times_open(struct phase_times **times, struct device *device, int most);
-void phase_times_close(
-    struct phase_times *times); /* after any graph with its events; NULL is allowed */
+
+/* After any graph with its events; NULL is allowed. */
+void phase_times_close(struct phase_times *times);
 
 /* Forgets the events of the step before. */
 void phase_times_restart(struct phase_times *times);
