@@ -16,7 +16,7 @@ case ${1-} in
 esac
 cd -- "${1:-$(dirname -- "$0")/..}"
 
-ground='harness/base harness/base/figures harness/base/words harness/base/facts harness/base/system harness/base/programs harness/text harness/checks'
+ground='harness/base harness/base/figures harness/base/words harness/base/facts harness/base/system harness/text harness/checks'
 desk='harness/desk/trace
       harness/desk/analysis/names harness/desk/analysis/timeline harness/desk/analysis/soundness
       harness/desk/analysis/tables

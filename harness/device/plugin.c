@@ -2,7 +2,7 @@
  * below it (OpenMP, CUDA) do not bear unloading. */
 #include "harness/device/plugin.h"
 
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "harness/text/result_traces.h"
 
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 #include "harness/text/benchmark_rows.h"
 
 #include <errno.h>

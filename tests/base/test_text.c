@@ -91,9 +91,22 @@ static void a_new_text_is_as_long_as_it_needs_to_be(void **state)
     assert_null(text);
 }
 
+static void the_ending_follows_something(void **state)
+{
+    (void)state;
+
+    assert_true(ends_in("a.json.gz", ".json.gz"));
+    assert_true(ends_in("a.json.gz", ".gz"));
+    assert_false(ends_in("a.json.gz", ".json"));
+    assert_false(ends_in(".json", ".json"));
+    assert_false(ends_in("gz", ".json.gz"));
+    assert_false(ends_in("", ".gz"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_ending_follows_something),
         cmocka_unit_test(parts_are_appended_until_the_buffer_is_full),
         cmocka_unit_test(a_text_that_no_buffer_has_room_for_is_not_begun),
         cmocka_unit_test(a_list_has_separators_between_its_items_only),

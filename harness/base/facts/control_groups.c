@@ -1,3 +1,6 @@
+/* A limit may be set on the process's own group and on every group above it, in each hierarchy that
+ * is mounted: the tightest counts. So all of them are walked, and a callback looks at each folder.
+ */
 #include "harness/base/facts/control_groups.h"
 
 #include "harness/base/facts/system_file.h"
@@ -29,14 +32,6 @@ struct walk {
     void *context;
 };
 
-static FILE *open_file(const struct walk *walk, const char *path)
-{
-    char name[PATH_MAX];
-
-    snprintf(name, sizeof name, "%s%s", walk->root, path);
-    return fopen(name, "re");
-}
-
 /* Whether a list like "rw,cpu,cpuacct" has the word. */
 static bool has_word(const char *list, const char *word)
 {
@@ -52,7 +47,7 @@ static bool has_word(const char *list, const char *word)
  * none. */
 static bool own_group(const struct walk *walk, bool second, char group[PATH_MAX])
 {
-    FILE *file = open_file(walk, "/proc/self/cgroup");
+    FILE *file = system_file_open(walk->root, "/proc/self/cgroup");
     char *line = NULL, *list, *path;
     bool found = false;
     size_t room = 0;
@@ -118,7 +113,7 @@ static bool parse_mount(struct mount *mount, const char *line, const char *contr
 
 static void walk_groups(const struct walk *walk)
 {
-    FILE *file = open_file(walk, "/proc/self/mountinfo");
+    FILE *file = system_file_open(walk->root, "/proc/self/mountinfo");
     struct mount mount;
     char *line = NULL;
     size_t room = 0;

@@ -1,8 +1,10 @@
+/* Processor time of this process and its children from getrusage(), of all programs from
+ * /proc/stat. */
 #include "harness/base/facts/cpu_times.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/facts/system_file.h"
 
-#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -18,16 +20,6 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
 }
 
-static double own_seconds(void)
-{
-    struct rusage children;
-
-    if (getrusage(RUSAGE_CHILDREN, &children) != 0)
-        return NAN;
-    return (double)clock_process_cpu_ns() * 1e-9 + seconds(children.ru_utime) +
-           seconds(children.ru_stime);
-}
-
 /* "cpu3 user nice system idle iowait irq softirq steal ...", in ticks, onto *times. */
 static bool add_line(struct cpu_times *times, const char *line)
 {
@@ -41,19 +33,6 @@ static bool add_line(struct cpu_times *times, const char *line)
     return true;
 }
 
-/* Adds up the processors of the set. How many there were. */
-static int add_processors(struct cpu_times *times, FILE *file, const cpu_set_t *set)
-{
-    char line[512];
-    int count = 0, number;
-
-    while (fgets(line, sizeof line, file) != NULL && strncmp(line, "intr", 4) != 0)
-        if (sscanf(line, "cpu%d", &number) == 1 && number < CPU_SETSIZE &&
-            CPU_ISSET((size_t)number, set))
-            count += add_line(times, line);
-    return count;
-}
-
 static int allowed_processors(cpu_set_t *set)
 {
     CPU_ZERO(set);
@@ -64,19 +43,23 @@ static int allowed_processors(cpu_set_t *set)
 void cpu_times_read(struct cpu_times *times, const char *root)
 {
     double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    char path[PATH_MAX];
+    FILE *file = system_file_open(root, "/proc/stat");
+    struct rusage children;
+    char line[512];
     cpu_set_t set;
-    FILE *file;
-    int count = 0;
+    int count = 0, number;
 
-    *times = (struct cpu_times){ .own = own_seconds(), .now = (double)clock_ns() * 1e-9 };
+    *times = (struct cpu_times){ .own = NAN, .now = (double)clock_ns() * 1e-9 };
+    if (getrusage(RUSAGE_CHILDREN, &children) == 0)
+        times->own = (double)clock_process_cpu_ns() * 1e-9 + seconds(children.ru_utime) +
+                     seconds(children.ru_stime);
     allowed_processors(&set);
-    snprintf(path, sizeof path, "%s/proc/stat", root);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        count = add_processors(times, file, &set);
+    while (file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "intr", 4) != 0)
+        if (sscanf(line, "cpu%d", &number) == 1 && number < CPU_SETSIZE &&
+            CPU_ISSET((size_t)number, &set))
+            count += add_line(times, line);
+    if (file != NULL)
         fclose(file);
-    }
     times->busy = count > 0 ? times->busy * tick : NAN;
     times->stolen = count > 0 ? times->stolen * tick : NAN;
 }

@@ -1,3 +1,4 @@
+/* Small files are opened anew for each fact: they are read seldom, and may change. */
 #include "harness/base/facts/system_file.h"
 
 #include <limits.h>
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static FILE *open_file(const char *root, const char *path)
+FILE *system_file_open(const char *root, const char *path)
 {
     char name[PATH_MAX];
 
@@ -15,7 +16,7 @@ static FILE *open_file(const char *root, const char *path)
 
 bool system_file_line(const char *root, const char *path, char *line, size_t size)
 {
-    FILE *file = open_file(root, path);
+    FILE *file = system_file_open(root, path);
     bool found;
 
     line[0] = '\0';
@@ -29,7 +30,7 @@ bool system_file_line(const char *root, const char *path, char *line, size_t siz
 
 bool system_file_key(const char *root, const char *path, const char *key, char *value, size_t size)
 {
-    FILE *file = open_file(root, path);
+    FILE *file = system_file_open(root, path);
     size_t length = strlen(key), room = 0;
     bool found = false;
     char *line = NULL;

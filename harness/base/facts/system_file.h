@@ -5,6 +5,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+/* NULL when there is none. */
+FILE *system_file_open(const char *root, const char *path);
 
 /* The first line of a file without its end; false, and "", when there is none. */
 bool system_file_line(const char *root, const char *path, char *line, size_t size);

@@ -8,7 +8,7 @@
 #include "harness/base/system/arena.h"
 
 #include "harness/base/system/machine.h"
-#include "harness/base/thread.h"
+#include "harness/base/system/thread.h"
 
 #include <setjmp.h>
 #include <stdbool.h>

@@ -1,6 +1,8 @@
+/* A new file beside the old one is written, forced to disk and renamed. Its writer holds a lock on
+ * it until it ends, so a file that can be locked was left by a writer that was killed, and goes. */
 #include "harness/base/system/atomic_file.h"
 
-#include "harness/base/system/write_all.h"
+#include "harness/base/system/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,18 +58,6 @@ static int open_folder(const char *path)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* So that the new name survives a power cut too. Not every file system can, and that is not an
- * error. */
-static void sync_folder(const char *path)
-{
-    int descriptor = open_folder(path);
-
-    if (descriptor >= 0) {
-        fsync(descriptor);
-        close(descriptor);
-    }
-}
-
 enum { LETTERS = 6 };
 
 bool atomic_file_is_temporary(const char *name, const char *path)
@@ -93,7 +83,7 @@ static void remove_left(int folder, const char *name)
 }
 
 /* Removes what killed writers of `path` left beside it. */
-static void sweep(const char *path)
+static void remove_left_files(const char *path)
 {
     int folder = open_folder(path);
     DIR *stream = folder >= 0 ? fdopendir(folder) : NULL;
@@ -157,7 +147,7 @@ enum status atomic_file_open(char temporary[PATH_MAX], int *descriptor, const ch
                  path);
     if (strlen(path) + 1 + LETTERS + sizeof ATOMIC_FILE_END > PATH_MAX)
         FAIL_OUT(STATUS_BAD_USAGE, "the path %.60s... is too long; choose a shorter one", path);
-    sweep(path);
+    remove_left_files(path);
     *descriptor = open_temporary(temporary, path);
     if (*descriptor < 0)
         ATOMIC_FILE_FAIL(path, errno);
@@ -169,6 +159,7 @@ out:
 enum status atomic_file_finish(const char *temporary, const char *path, int descriptor)
 {
     enum status status = STATUS_OK;
+    int folder;
 
     if (fsync(descriptor) != 0 || rename(temporary, path) != 0) {
         int error = errno;
@@ -176,7 +167,13 @@ enum status atomic_file_finish(const char *temporary, const char *path, int desc
         ATOMIC_FILE_FAIL(path, error);
     }
     close(descriptor);
-    sync_folder(path);
+    /* So that the new name survives a power cut too. Not every file system can, and that is not an
+     * error. */
+    folder = open_folder(path);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
 
 out:
     return status;

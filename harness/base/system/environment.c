@@ -1,3 +1,4 @@
+/* A row per variable, or per family of them, with the values that spoil figures. */
 #include "harness/base/system/environment.h"
 
 #include "harness/base/status.h"
@@ -64,20 +65,15 @@ static const struct row {
     { "LD_BIND_NOW", VALUES_NONE, "libraries are bound at the start, not at the first call" },
 };
 
-static bool is_of(const struct row *row, const char *variable, size_t length)
-{
-    size_t own = strlen(row->name);
-
-    return row->name[own - 1] == '_' ? length > own && strncmp(variable, row->name, own) == 0
-                                     : length == own && strncmp(variable, row->name, own) == 0;
-}
-
 /* The first row of a variable, or ARRAY_SIZE(rows). */
 static size_t row_of(const char *variable, size_t length)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        if (is_of(&rows[i], variable, length))
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        size_t own = strlen(rows[i].name);
+        bool is_family = rows[i].name[own - 1] == '_';
+        if ((is_family ? length > own : length == own) && strncmp(variable, rows[i].name, own) == 0)
             return i;
+    }
     return ARRAY_SIZE(rows);
 }
 

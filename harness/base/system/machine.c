@@ -1,3 +1,5 @@
+/* Facts of the machine, each from where Linux states it. One that is not stated is left out, never
+ * guessed. */
 #include "harness/base/system/machine.h"
 
 #include "harness/base/facts/control_groups.h"
@@ -151,18 +153,6 @@ static void read_settings(struct machine *machine, const char *root)
         machine->memory_bytes = (int64_t)atoll(line) * 1024;
 }
 
-/* Bits of a map like "ffffffff,00000003". */
-static int count_bits(const char *map)
-{
-    int bits = 0;
-
-    for (; *map != '\0'; map++) {
-        char digit[2] = { *map, '\0' };
-        bits += __builtin_popcountl(strtoul(digit, NULL, 16));
-    }
-    return bits;
-}
-
 static bool read_cache_file(const char *root, int index, const char *name, char *line, size_t size)
 {
     char path[128];
@@ -186,7 +176,8 @@ static void read_caches(struct machine *machine, const char *root)
         memcpy(cache->type, type, sizeof cache->type);
         cache->level = atoi(level);
         number_read_bytes(size, &cache->bytes);
-        cache->sharing = count_bits(map);
+        for (const char *at = map; *at != '\0'; at++) /* a map like "ffffffff,00000003" */
+            cache->sharing += __builtin_popcountl(strtoul((char[]){ *at, '\0' }, NULL, 16));
         machine->cache_count++;
     }
 }

@@ -1,3 +1,5 @@
+/* A folder belongs to the process that has it locked. Before a new one is made, those of the same
+ * name that nobody has locked are removed. */
 #include "harness/base/system/scratch_folder.h"
 
 #include <dirent.h>
@@ -49,7 +51,7 @@ static int lock_folder(const char *path)
     return -1;
 }
 
-static void sweep(const char *parent, const char *name)
+static void remove_left_folders(const char *parent, const char *name)
 {
     size_t length = strlen(name);
     DIR *stream = opendir(parent);
@@ -85,7 +87,7 @@ enum status scratch_folder_make_in(struct scratch_folder *folder, const char *pa
     char path[PATH_MAX];
 
     folder->path[0] = '\0';
-    sweep(parent, name);
+    remove_left_folders(parent, name);
     do { /* again, if another process swept it away before it was locked */
         if ((size_t)snprintf(path, sizeof path, "%s/%s-XXXXXX", parent, name) >= sizeof path)
             FAIL(STATUS_BAD_USAGE, "TMPDIR=%.60s...: the path is too long", parent);

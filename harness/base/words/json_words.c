@@ -1,3 +1,5 @@
+/* Words are looked for outside of strings only, and blanked in place by an array, which parsers
+ * take. */
 #include "harness/base/words/json_words.h"
 
 #include "harness/base/status.h"
@@ -34,13 +36,6 @@ size_t json_words_length(const char *text)
     return 0;
 }
 
-/* After the string that begins at `at`; `end` where it does not end. */
-static char *string_end(char *at, const char *end)
-{
-    for (at++; at < end && *at != '"'; at++) at += *at == '\\';
-    return at < end ? at + 1 : (char *)end;
-}
-
 size_t json_words_blank(char *text, size_t length)
 {
     char *at = text, *const end = text + length;
@@ -49,7 +44,8 @@ size_t json_words_blank(char *text, size_t length)
     while (at < end) {
         size_t letters = *at != '"' ? json_words_length(at) : 0;
         if (*at == '"') {
-            at = string_end(at, end);
+            for (at++; at < end && *at != '"'; at++) at += *at == '\\';
+            at++; /* behind the string, or beyond the end of one that does not end */
             continue;
         }
         if (letters > 0) {

@@ -1,3 +1,5 @@
+/* The distance of Damerau and Levenshtein, with neighbours swapped as one change: what typing gets
+ * wrong most. Where no name is near, one that contains the word is meant, if only one does. */
 #include "harness/base/words/nearest.h"
 
 #include "harness/base/words/text.h"
@@ -64,20 +66,6 @@ static bool contains(const char *name, const char *part)
     return false;
 }
 
-static const char *only_one_with(const char *part, const char *const *names, int count)
-{
-    const char *found = NULL;
-
-    for (int i = 0; i < count; i++) {
-        if (!contains(names[i], part))
-            continue;
-        if (found != NULL)
-            return NULL;
-        found = names[i];
-    }
-    return found;
-}
-
 const char *nearest_name(const char *name, const char *const *names, int count)
 {
     int length = (int)strnlen(name, LONGEST), least_distance = length / FARTHEST_SHARE + 1;
@@ -90,8 +78,15 @@ const char *nearest_name(const char *name, const char *const *names, int count)
             least_distance = distance;
         }
     }
-    if (nearest == NULL && length >= PART_LEAST)
-        nearest = only_one_with(name, names, count);
+    if (nearest != NULL || length < PART_LEAST)
+        return nearest;
+    for (int i = 0; i < count; i++) {
+        if (!contains(names[i], name))
+            continue;
+        if (nearest != NULL)
+            return NULL;
+        nearest = names[i];
+    }
     return nearest;
 }
 

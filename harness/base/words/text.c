@@ -1,3 +1,5 @@
+/* A text that does not fit its buffer ends with a mark, and nothing is appended to it after that:
+ * so no caller has to count. */
 #include "harness/base/words/text.h"
 
 #include "harness/base/words/utf8.h"
@@ -15,15 +17,6 @@ static bool is_cut(const char *text, size_t length, size_t size)
            strcmp(text + length - strlen(MARK), MARK) == 0;
 }
 
-static void cut(char *text, size_t size)
-{
-    size_t kept;
-
-    text[size - 1] = '\0';
-    kept = size > sizeof MARK ? utf8_cut(text, size - sizeof MARK) : 0;
-    snprintf(text + kept, size - kept, "%s", MARK);
-}
-
 bool text_append_list(char *text, size_t size, const char *format, va_list arguments)
 {
     size_t length = strnlen(text, size);
@@ -34,7 +27,9 @@ bool text_append_list(char *text, size_t size, const char *format, va_list argum
     more = vsnprintf(text + length, size - length, format, arguments);
     if (more >= 0 && (size_t)more < size - length)
         return true;
-    cut(text, size);
+    text[size - 1] = '\0';
+    length = size > sizeof MARK ? utf8_cut(text, size - sizeof MARK) : 0;
+    snprintf(text + length, size - length, "%s", MARK);
     return false;
 }
 
@@ -79,4 +74,11 @@ enum status text_make(char **text, const char *format, ...)
     status = text_make_list(text, format, arguments);
     va_end(arguments);
     return status;
+}
+
+bool ends_in(const char *name, const char *ending)
+{
+    size_t length = strlen(name), letters = strlen(ending);
+
+    return length > letters && strcmp(name + length - letters, ending) == 0;
 }

@@ -27,4 +27,7 @@ enum status text_make(char **text, const char *format, ...) __attribute__((forma
 enum status text_make_list(char **text, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
+/* Whether `name` is something followed by `ending`. False if it is the ending alone. */
+bool ends_in(const char *name, const char *ending);
+
 #endif

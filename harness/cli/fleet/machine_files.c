@@ -1,8 +1,7 @@
 #include "harness/cli/fleet/machine_files.h"
 
 #include "harness/base/rows.h"
-#include "harness/base/system/own_file.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/files.h"
 #include "harness/base/words/text.h"
 
 #include <dirent.h>

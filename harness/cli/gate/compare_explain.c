@@ -1,6 +1,6 @@
 #include "harness/cli/gate/compare_explain.h"
 
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/page/trace_change_page.h"

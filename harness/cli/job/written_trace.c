@@ -2,7 +2,7 @@
 #include "harness/cli/job/written_trace.h"
 
 #include "harness/base/system/atomic_file.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,12 +2,11 @@
  * anybody's. Without ptxas a kernel runs all the same: its registers are then those of the PTX. */
 #include "harness/cli/kernel/kernel_source.h"
 
-#include "harness/base/programs/find_program.h"
-#include "harness/base/programs/side_program.h"
 #include "harness/base/rows.h"
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 #include "harness/base/system/scratch_folder.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/side_program.h"
+#include "harness/base/words/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
-#include "harness/base/words/ends_in.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/device_context.h"
 #include "harness/bench/interrupt.h"

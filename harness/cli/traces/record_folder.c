@@ -12,8 +12,8 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
-#include "harness/base/system/own_file.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/files.h"
+#include "harness/base/words/text.h"
 #include "harness/text/json.h"
 #include "harness/text/result_traces.h"
 

@@ -1,7 +1,7 @@
 #include "harness/cli/traces/snapshots.h"
 
 #include "harness/base/rows.h"
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 #include "harness/desk/read/foreign_file.h"
 #include "harness/desk/read/input/read_ahead.h"
 

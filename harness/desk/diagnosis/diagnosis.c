@@ -1,7 +1,7 @@
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/bisect.h"
-#include "harness/base/system/tasks.h"
+#include "harness/base/system/thread.h"
 #include "harness/desk/analysis/soundness/processes.h"
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/desk/diagnosis/finding_place.h"

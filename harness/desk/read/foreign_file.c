@@ -1,6 +1,6 @@
 #include "harness/desk/read/foreign_file.h"
 
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* All formats. A new one is a file, a line in CMakeLists.txt and a line here. */
 #include "harness/desk/read/formats.h"
 
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 #include "harness/base/rows.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/frame_name.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 

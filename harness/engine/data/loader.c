@@ -18,7 +18,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
 #include "harness/base/rows.h"
-#include "harness/base/thread.h"
+#include "harness/base/system/thread.h"
 #include "harness/engine/data/sample_cache.h"
 
 #include <pthread.h>

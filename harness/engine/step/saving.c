@@ -17,8 +17,8 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
-#include "harness/base/system/write_all.h"
-#include "harness/base/thread.h"
+#include "harness/base/system/files.h"
+#include "harness/base/system/thread.h"
 #include "harness/engine/settings/knobs.h"
 
 #include <errno.h>

@@ -8,10 +8,9 @@
 
 #include "harness/base/facts/system_file.h"
 #include "harness/base/figures/quantity.h"
-#include "harness/base/programs/side_program.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/machine.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/side_program.h"
 #include "harness/base/words/intern.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/interrupt.h"

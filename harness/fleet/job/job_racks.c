@@ -2,7 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "harness/lab/corpus/corpus_begun.h"
 
 #include "harness/base/sha256.h"
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "harness/lab/experiment/rank_trace.h"
 
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * result's structs are those of result files (result_members.h). */
 #include "harness/lab/experiment/records.h"
 
-#include "harness/base/system/write_all.h"
+#include "harness/base/system/files.h"
 #include "harness/lab/experiment/result_members.h"
 
 #include <errno.h>

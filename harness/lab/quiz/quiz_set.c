@@ -1,7 +1,7 @@
 #include "harness/lab/quiz/quiz_draw.h"
 
 #include "harness/base/rows.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/benchmark_rows.h"
 #include "harness/text/json.h"

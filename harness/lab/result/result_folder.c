@@ -2,8 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
-#include "harness/base/system/own_file.h"
-#include "harness/base/system/write_all.h"
+#include "harness/base/system/files.h"
 #include "harness/base/words/utf8.h"
 #include "harness/text/benchmark_rows.h"
 #include "scenarios/scenario.h"

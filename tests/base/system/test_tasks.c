@@ -1,5 +1,5 @@
 /* Tasks on all cores: each runs once, and each error is of its own task. */
-#include "harness/base/system/tasks.h"
+#include "harness/base/system/thread.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdatomic.h>

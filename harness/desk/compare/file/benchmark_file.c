@@ -2,7 +2,7 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
-#include "harness/base/system/own_file.h"
+#include "harness/base/system/files.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/compare/file/lenient_json.h"
 #include "harness/desk/compare/file/other_tools.h"

@@ -1,7 +1,7 @@
 #include "harness/desk/compare/file/metric_name.h"
 
 #include "harness/base/status.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/words/text.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  * side, each by the thread in whose cache it has to be. */
 #include "harness/desk/read/input/read_ahead.h"
 
-#include "harness/base/thread.h"
+#include "harness/base/system/thread.h"
 #include "harness/desk/read/input/inflate_window.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * file of any size can be read. Two threads read two windows at once. Some writers put NaN or
  * Infinity among the arguments; such an event loses only those. */
 #include "harness/base/system/machine.h"
-#include "harness/base/system/worker.h"
+#include "harness/base/system/thread.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/read/input/trace_format.h"
 #include "harness/desk/read/kineto/decimal.h"

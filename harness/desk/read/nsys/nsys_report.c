@@ -1,9 +1,8 @@
 /* Nsight Systems' own reports, whose format only nsys knows: it exports them, unless an export is
  * there already. */
-#include "harness/base/programs/find_program.h"
-#include "harness/base/programs/side_program.h"
 #include "harness/base/system/scratch_folder.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/side_program.h"
+#include "harness/base/words/text.h"
 #include "harness/desk/read/input/trace_format.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * later whether something was taken away. */
 #include "harness/engine/data/images/cache_folder.h"
 
-#include "harness/base/system/own_file.h"
-#include "harness/base/words/ends_in.h"
+#include "harness/base/system/files.h"
+#include "harness/base/words/text.h"
 
 #include <dirent.h>
 #include <errno.h>

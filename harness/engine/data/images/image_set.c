@@ -1,9 +1,9 @@
 /* Threads take the images in order from one counter, and the first failure ends all of them. */
 #include "harness/engine/data/images/image_set.h"
 
+#include "harness/base/system/files.h"
 #include "harness/base/system/machine.h"
-#include "harness/base/system/write_all.h"
-#include "harness/base/thread.h"
+#include "harness/base/system/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>

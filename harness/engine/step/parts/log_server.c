@@ -1,8 +1,8 @@
 #include "harness/engine/step/parts/log_server.h"
 
 #include "harness/base/rows.h"
-#include "harness/base/system/write_all.h"
-#include "harness/base/thread.h"
+#include "harness/base/system/files.h"
+#include "harness/base/system/thread.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

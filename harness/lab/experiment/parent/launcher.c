@@ -1,8 +1,7 @@
 /* The launcher's own words tell whose it is, and so which options it takes. */
 #include "harness/lab/experiment/parent/launcher.h"
 
-#include "harness/base/programs/find_program.h"
-#include "harness/base/programs/side_program.h"
+#include "harness/base/system/side_program.h"
 #include "harness/device/many_ranks.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 
 #include "harness/base/facts/control_groups.h"
 #include "harness/base/facts/cpu_times.h"
-#include "harness/base/programs/side_program.h"
+#include "harness/base/system/side_program.h"
 #include "harness/base/words/notice.h"
 
 #include <cjson/cJSON.h>

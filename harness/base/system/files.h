@@ -1,8 +1,10 @@
-/* Files beside data that others may have put there: opened without being led elsewhere. */
-#ifndef HARNESS_BASE_SYSTEM_OWN_FILE_H
-#define HARNESS_BASE_SYSTEM_OWN_FILE_H
+/* Files: opened without being led elsewhere where others may have put them there, and written
+ * whole. */
+#ifndef HARNESS_BASE_SYSTEM_FILES_H
+#define HARNESS_BASE_SYSTEM_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Opens a file that the program keeps for itself, such as a lock, and makes it if it is not there.
  * `flags` as for open(). -1 and errno: ELOOP for a symbolic link, EMLINK for a file with a second
@@ -23,5 +25,8 @@ bool is_regular_file(const char *path);
  * permissions. A group with the owner's number is the owner's alone, as login programs set it up.
  * True if it is not there. */
 bool only_we_write(const char *path);
+
+/* Writes all bytes to a file or a pipe, in as many calls as it takes. False: errno says why. */
+bool write_all(int descriptor, const void *bytes, size_t count);
 
 #endif

@@ -1,4 +1,6 @@
-#include "harness/base/system/own_file.h"
+/* What was opened is looked at before it is used: a name may be that of a link, a FIFO or a device
+ * by now, and open() itself would follow it or wait for it. */
+#include "harness/base/system/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +8,7 @@
 #include <unistd.h>
 
 /* Closes `file` and says why, if it is not what was wanted. */
-static int checked(int file, nlink_t names_most)
+static int check_opened(int file, nlink_t names_most)
 {
     struct stat facts;
     int error = 0;
@@ -28,13 +30,13 @@ static int checked(int file, nlink_t names_most)
 
 int own_file_open(int folder, const char *name, int flags)
 {
-    return checked(
+    return check_opened(
         openat(folder, name, flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), 1);
 }
 
 int regular_file_open(int folder, const char *name)
 {
-    return checked(openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), (nlink_t)-1);
+    return check_opened(openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), (nlink_t)-1);
 }
 
 bool is_regular_file(const char *path)
@@ -54,4 +56,20 @@ bool only_we_write(const char *path)
     if (facts.st_gid != facts.st_uid)
         others |= S_IWGRP;
     return (facts.st_uid == geteuid() || facts.st_uid == 0) && (facts.st_mode & others) == 0;
+}
+
+bool write_all(int descriptor, const void *bytes, size_t count)
+{
+    for (const char *next = bytes; count > 0;) {
+        ssize_t written = write(descriptor, next, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written == 0) /* no error says so, and another call would do no better */
+            errno = ENOSPC;
+        if (written <= 0)
+            return false;
+        next += written;
+        count -= (size_t)written;
+    }
+    return true;
 }

@@ -1,15 +1,19 @@
 /* Programs that run beside this one, and what they print: each with a limit on its time, so that
  * one that hangs costs its own result only. */
-#ifndef HARNESS_BASE_PROGRAMS_SIDE_PROGRAM_H
-#define HARNESS_BASE_PROGRAMS_SIDE_PROGRAM_H
+#ifndef HARNESS_BASE_SYSTEM_SIDE_PROGRAM_H
+#define HARNESS_BASE_SYSTEM_SIDE_PROGRAM_H
 
 #include "harness/base/status.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* The first program of that name in the folders of PATH. */
+bool find_program(char path[PATH_MAX], const char *name);
 
 struct side_program_options {
     double seconds;         /* most time that it may take */

@@ -1,4 +1,7 @@
-#include "harness/base/programs/side_program.h"
+/* A child in a process group of its own, so that what it starts ends with it. Its output is read as
+ * it comes, or a full pipe would hold it up; each turn of the wait looks at time, end and output.
+ */
+#include "harness/base/system/side_program.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/rows.h"
@@ -19,6 +22,21 @@ enum { PIECE = 4096, LOOK_MS = 50 };
 /* Between the request to end and the kill, and between the kill and giving up. */
 static const int64_t PATIENCE_NS = 2000000000;
 
+bool find_program(char path[PATH_MAX], const char *name)
+{
+    const char *folder = getenv("PATH");
+
+    while (folder != NULL && *folder != '\0') {
+        size_t length = strcspn(folder, ":");
+        int printed = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, folder, name);
+        if (printed > 0 && printed < PATH_MAX && access(path, X_OK) == 0)
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}
+
+/* In the child: never returns. */
 static void become(const char *path, const char *const arguments[],
                    const struct side_program_options *options, int output, int errors, pid_t parent)
 {
@@ -124,7 +142,7 @@ static bool is_over(const struct side_program *program)
 }
 
 /* Ends what its time is up for, step by step. */
-static void enforce(struct side_program *program, int64_t now_ns)
+static void enforce_time(struct side_program *program, int64_t now_ns)
 {
     if (is_over(program) || now_ns < program->end_ns)
         return;
@@ -138,7 +156,7 @@ static void enforce(struct side_program *program, int64_t now_ns)
     }
 }
 
-static void collect(struct side_program *program)
+static void collect_ended(struct side_program *program)
 {
     int wait_status;
     pid_t ended;
@@ -156,7 +174,7 @@ static void collect(struct side_program *program)
 }
 
 /* Waits a moment for output of any. */
-static void listen(struct side_program *programs, int count)
+static void listen_to_all(struct side_program *programs, int count)
 {
     struct pollfd list[64];
     int listed = 0;
@@ -189,12 +207,12 @@ void side_programs_wait(struct side_program *programs, int count, const volatile
         for (int i = 0; i < count; i++) {
             if (stop != NULL && *stop != 0 && programs[i].end_ns > now_ns)
                 programs[i].end_ns = now_ns;
-            enforce(&programs[i], now_ns);
-            collect(&programs[i]);
+            enforce_time(&programs[i], now_ns);
+            collect_ended(&programs[i]);
             over = over && is_over(&programs[i]);
         }
         if (!over)
-            listen(programs, count);
+            listen_to_all(programs, count);
     }
 }
 

@@ -1,6 +1,6 @@
 /* Programs that end, fail, talk a lot, and do not end. */
 #include "harness/base/clock.h"
-#include "harness/base/programs/side_program.h"
+#include "harness/base/system/side_program.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>
