@@ -1,3 +1,5 @@
+/* Joins ranks by names and numbers: each collective of a digest is looked up by its group, step and
+ * place in the step, in tables that number their keys as they come. */
 #include "harness/fleet/job/job.h"
 
 #include "harness/base/figures/statistics.h"
@@ -21,18 +23,11 @@ struct table {
     int64_t size, count;
 };
 
-static uint64_t mix(const char *text, const int64_t numbers[4])
-{
-    uint64_t hash = 1469598103934665603U;
-
-    for (; *text != '\0'; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211U;
-    for (int i = 0; i < 4; i++) hash = (hash ^ (uint64_t)numbers[i]) * 0x9e3779b97f4a7c15U;
-    return hash ^ hash >> 29;
-}
-
 static struct slot *find_slot(const struct table *table, const char *text, const int64_t numbers[4])
 {
-    uint64_t at = mix(text, numbers);
+    uint64_t at = hash_add(hash_add(HASH_EMPTY, text, strlen(text)), numbers, 4 * sizeof *numbers);
+
+    at ^= at >> 29;
 
     for (;; at++) {
         struct slot *slot = &table->slots[at & (uint64_t)(table->size - 1)];
@@ -212,30 +207,22 @@ static void find_steps(struct joining *joining)
 
 /* --- Groups --- */
 
-static bool has_word(const char *text, const char *const words[], int count)
-{
-    for (int i = 0; i < count; i++)
-        if (strstr(text, words[i]) != NULL)
-            return true;
-    return false;
-}
-
 /* By what its makers call it, or else by what it sends. */
 static const char *kind_of(const struct record_group *group)
 {
-    static const char *const data[] = { "dp", "data", "shard", "replicate" },
-                             *const tensor[] = { "tp", "tensor", "model_parallel" },
-                             *const pipeline[] = { "pp", "pipe", "stage" },
-                             *const expert[] = { "ep", "expert", "moe" };
+    static const struct {
+        const char *kind, *words[4];
+    } kinds[] = {
+        { "expert", { "ep", "expert", "moe" } },
+        { "tensor", { "tp", "tensor", "model_parallel" } },
+        { "pipeline", { "pp", "pipe", "stage" } },
+        { "data", { "dp", "data", "shard", "replicate" } },
+    };
 
-    if (has_word(group->about, expert, ARRAY_SIZE(expert)))
-        return "expert";
-    if (has_word(group->about, tensor, ARRAY_SIZE(tensor)))
-        return "tensor";
-    if (has_word(group->about, pipeline, ARRAY_SIZE(pipeline)))
-        return "pipeline";
-    if (has_word(group->about, data, ARRAY_SIZE(data)))
-        return "data";
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        for (size_t j = 0; j < ARRAY_SIZE(kinds->words) && kinds[i].words[j] != NULL; j++)
+            if (strstr(group->about, kinds[i].words[j]) != NULL)
+                return kinds[i].kind;
     return strcmp(group->kind, "all_to_all") == 0 || strcmp(group->kind, "all_to_allv") == 0
                ? "expert"
            : strcmp(group->kind, "send") == 0 || strcmp(group->kind, "recv") == 0 ? "pipeline"
@@ -310,17 +297,6 @@ static void enter_group(struct joining *joining, struct job_rank *rank,
     }
 }
 
-static void enter(struct joining *joining, struct job_rank *rank)
-{
-    int64_t count = 0;
-
-    for (int64_t i = 0; i < rank->record.group_count; i++) count += rank->record.groups[i].count;
-    rank->entries = ARENA_NEW(joining->job->arena, struct job_entry, count);
-    for (int64_t i = 0; i < rank->record.group_count; i++)
-        enter_group(joining, rank, &rank->record.groups[i]);
-    qsort(rank->entries, (size_t)rank->entry_count, sizeof *rank->entries, by_end);
-}
-
 static void find_members(struct job *job)
 {
     int64_t *filled = ARENA_NEW(job->arena, int64_t, job->group_count);
@@ -384,7 +360,16 @@ void job_join(struct job *job, struct arena *arena, struct job_rank *ranks,
     find_steps(&joining);
     if (job->step_count == 0)
         return;
-    for (int64_t i = 0; i < job->rank_count; i++) enter(&joining, &job->ranks[i]);
+    for (int64_t i = 0; i < job->rank_count; i++) {
+        struct job_rank *rank = &job->ranks[i];
+        int64_t entries = 0;
+        for (int64_t j = 0; j < rank->record.group_count; j++)
+            entries += rank->record.groups[j].count;
+        rank->entries = ARENA_NEW(arena, struct job_entry, entries);
+        for (int64_t j = 0; j < rank->record.group_count; j++)
+            enter_group(&joining, rank, &rank->record.groups[j]);
+        qsort(rank->entries, (size_t)rank->entry_count, sizeof *rank->entries, by_end);
+    }
     find_members(job);
     job->slot_count = joining.slots.count;
     weigh_groups(job);

@@ -1,3 +1,5 @@
+/* Candidates come from job_late.c; a replay without one says what it costs. The dearest is taken
+ * out for good and the rest is looked at again, so that what it causes elsewhere accuses nobody. */
 #include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
@@ -33,7 +35,7 @@ struct finding_causes {
 };
 
 /* The gain of a step by a change, which is made for good if `keep`. */
-static double try(struct finding_causes *finding, const struct job_change *change, bool keep)
+static double try_change(struct finding_causes *finding, const struct job_change *change, bool keep)
 {
     double gained_ns;
 
@@ -60,7 +62,7 @@ static bool find_next(struct finding_causes *finding)
     count = job_candidates(scratch, finding->job, &finding->late, &finding->times, candidates,
                            CANDIDATES);
     for (int i = 0; i < count; i++) {
-        double gained_ns = try(finding, &candidates[i], false);
+        double gained_ns = try_change(finding, &candidates[i], false);
         if (gained_ns > most_ns) {
             most_ns = gained_ns;
             best = i;
@@ -68,7 +70,7 @@ static bool find_next(struct finding_causes *finding)
     }
     if (best >= 0) {
         *cause = candidates[best].cause;
-        cause->lost_ns = try(finding, &candidates[best], true);
+        cause->lost_ns = try_change(finding, &candidates[best], true);
         finding->causes->count++;
     }
     arena_close(scratch);
@@ -89,22 +91,13 @@ static void find_uneven(struct finding_causes *finding)
         least = WANDERS_LEAST;
     }
     cause = change.cause;
-    cause.lost_ns = try(finding, &change, true);
+    cause.lost_ns = try_change(finding, &change, true);
     if (cause.lost_ns >= least * finding->job->replayed_ns && finding->causes->count < JOB_CAUSES)
         finding->causes->items[finding->causes->count++] = cause;
     arena_close(scratch);
 }
 
 /* --- What else the ranks show --- */
-
-static void keep_lateness(struct finding_causes *finding)
-{
-    struct job *job = finding->job;
-
-    finding->late = job_late_of(finding->arena, job, &finding->times);
-    finding->causes->beyond_ns = finding->late.beyond_ns;
-    for (int64_t i = 0; i < job->rank_count; i++) job->ranks[i].late_ns = finding->late.mean_ns[i];
-}
 
 /* The step if the latest ranks were like the others. */
 static void find_without(struct finding_causes *finding)
@@ -141,7 +134,9 @@ struct job_causes job_causes_of(struct arena *arena, struct job *job)
     finding.times = job_times_of(arena, job);
     job->replayed_ns = finding.step_ns = job_replay(arena, job, &finding.times, &course);
     causes.holds = gives_back(job, job->replayed_ns);
-    keep_lateness(&finding);
+    finding.late = job_late_of(arena, job, &finding.times);
+    causes.beyond_ns = finding.late.beyond_ns;
+    for (int64_t i = 0; i < job->rank_count; i++) job->ranks[i].late_ns = finding.late.mean_ns[i];
     if (!causes.holds)
         return causes;
     job_clocks_find(arena, job, &course);

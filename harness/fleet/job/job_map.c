@@ -126,15 +126,6 @@ static void add_timeline(struct json *json, cJSON *to, const struct map *map)
 
 /* --- The map --- */
 
-static bool has_part(const struct job *job, int part)
-{
-    for (int64_t i = 0; i < job->rank_count; i++)
-        for (int64_t step = 0; step < job->step_count; step++)
-            if (job->ranks[i].record.part_ns[step * STEP_PART_COUNT + part] > 0)
-                return true;
-    return false;
-}
-
 /* How many steps a column has, so that `layers` of them have no more than that many cells. */
 static int64_t joined_of(const struct job *job, int64_t layers)
 {
@@ -169,13 +160,14 @@ void job_map_json(struct json *json, cJSON *to, const struct job_view *view, str
     const struct job *job = view->job;
     struct map map = { arena, view, order_of(arena, job), waits_of(arena, job) };
     cJSON *object = json_object(json, to, "map"), *layers;
-    bool held[STEP_PART_COUNT];
+    bool has_part[STEP_PART_COUNT] = { false };
     int64_t others = 1, joined;
 
-    for (int part = 0; part < STEP_PART_COUNT; part++) {
-        held[part] = has_part(job, part);
-        others += held[part];
-    }
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t at = 0; at < job->step_count * STEP_PART_COUNT; at++)
+            if (job->ranks[i].record.part_ns[at] > 0)
+                has_part[at % STEP_PART_COUNT] = true;
+    for (int part = 0; part < STEP_PART_COUNT; part++) others += has_part[part];
     joined = joined_of(job, others);
     add_timeline(json, object, &map);
     add_numbers(json, object, &map);
@@ -184,7 +176,7 @@ void job_map_json(struct json *json, cJSON *to, const struct job_view *view, str
         add_layer(json, layers, &map, "late", joined_of(job, 1), late_cell, 0);
     add_layer(json, layers, &map, "waits", joined, wait_cell, 0);
     for (int part = 0; part < STEP_PART_COUNT; part++)
-        if (held[part])
+        if (has_part[part])
             add_layer(json, layers, &map, step_part_name((enum step_part)part), joined, part_cell,
                       part);
 }

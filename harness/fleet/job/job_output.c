@@ -1,3 +1,5 @@
+/* What was found in a job: a page that begins with the causes, since these are to be mended, and
+ * the same facts for programs. */
 #include "harness/fleet/job/job_output.h"
 
 #include "harness/base/figures/quantity.h"
@@ -13,61 +15,53 @@ enum { SCHEMA = 1, NAMED_MOST = 8, LATEST = 8, KINDS_MOST = 16, TEXT_SIZE = 400 
 
 /* --- Words --- */
 
-/* "rank 479 on node059" */
+/* A sentence about who or what is the cause, and what to do. */
+static const struct {
+    const char *sentence, *advice;
+} words[JOB_CAUSE_COUNT] = {
+    [JOB_LATE_RANK] = { "Rank %s is late",
+                        "look at the digest or trace of that rank (diagnose --rank), and at its "
+                        "device" },
+    [JOB_LATE_NODE] = { "The ranks of node %s are late",
+                        "compare that machine with the others (doctor, fleet), or leave it out" },
+    [JOB_LATE_RACK] = { "The ranks of rack %s are late",
+                        "compare what its machines share with other racks: switch, power, "
+                        "cooling" },
+    [JOB_DRIFTING_NODE] = { "The ranks of node %s get later from step to step",
+                            "look at its temperatures and clocks: doctor --soak" },
+    [JOB_LATE_PLACE] = { "Rank %s of every node is late",
+                         "look at what these ranks share: a slot, a socket, a process beside "
+                         "them" },
+    [JOB_SLOW_LINK] = { "A %s",
+                        "look at the links between its members: bench, and counters of errors" },
+    [JOB_IMBALANCE] = { "Tokens are uneven: a rank with more of them is late",
+                        "share tokens evenly: pack sequences, or sort them by length" },
+    [JOB_WANDERING] = { "Another rank is late in each step",
+                        "look for what differs between ranks by chance: samples, files, other "
+                        "programs" },
+};
+
+/* "Rank 479 on node059 is late" */
 static void name_cause(char *text, size_t size, const struct job *job,
                        const struct job_cause *cause)
 {
+    const struct job_rank *rank = &job->ranks[cause->kind == JOB_LATE_RANK ? cause->which : 0];
     const struct job_group *group = &job->groups[cause->kind == JOB_SLOW_LINK ? cause->which : 0];
+    char who[TEXT_SIZE] = "";
 
-    switch (cause->kind) {
-    case JOB_LATE_RANK:
-        snprintf(text, size, "Rank %lld on %s is late", (long long)job->ranks[cause->which].rank,
-                 job->nodes[job->ranks[cause->which].node].name);
-        break;
-    case JOB_LATE_NODE:
-        snprintf(text, size, "The ranks of node %s are late", job->nodes[cause->which].name);
-        break;
-    case JOB_LATE_RACK:
-        snprintf(text, size, "The ranks of rack %s are late", job->racks[cause->which]);
-        break;
-    case JOB_DRIFTING_NODE:
-        snprintf(text, size, "The ranks of node %s get later from step to step",
-                 job->nodes[cause->which].name);
-        break;
-    case JOB_LATE_PLACE:
-        snprintf(text, size, "Rank %lld of every node is late", (long long)cause->which);
-        break;
-    case JOB_SLOW_LINK:
-        snprintf(text, size, "A %s group is slow: %s, with rank %lld", group->kind,
+    if (cause->kind == JOB_LATE_RANK)
+        snprintf(who, sizeof who, "%lld on %s", (long long)rank->rank, job->nodes[rank->node].name);
+    else if (cause->kind == JOB_LATE_NODE || cause->kind == JOB_DRIFTING_NODE)
+        snprintf(who, sizeof who, "%s", job->nodes[cause->which].name);
+    else if (cause->kind == JOB_LATE_RACK)
+        snprintf(who, sizeof who, "%s", job->racks[cause->which]);
+    else if (cause->kind == JOB_LATE_PLACE)
+        snprintf(who, sizeof who, "%lld", (long long)cause->which);
+    else if (cause->kind == JOB_SLOW_LINK)
+        snprintf(who, sizeof who, "%s group is slow: %s, with rank %lld", group->kind,
                  group->name[0] != '\0' ? group->name : "without a name",
                  (long long)job->ranks[group->members[0]].rank);
-        break;
-    case JOB_IMBALANCE:
-        snprintf(text, size, "Tokens are uneven: a rank with more of them is late");
-        break;
-    default:
-        snprintf(text, size, "Another rank is late in each step");
-    }
-}
-
-static const char *advice(enum job_cause_kind kind)
-{
-    static const char *const texts[JOB_CAUSE_COUNT] = {
-        [JOB_LATE_RANK] =
-            "look at the digest or trace of that rank (diagnose --rank), and at its device",
-        [JOB_LATE_NODE] = "compare that machine with the others (doctor, fleet), or leave it out",
-        [JOB_LATE_RACK] =
-            "compare what its machines share with other racks: switch, power, cooling",
-        [JOB_DRIFTING_NODE] = "look at its temperatures and clocks: doctor --soak",
-        [JOB_LATE_PLACE] =
-            "look at what these ranks share: a slot, a socket, a process beside them",
-        [JOB_SLOW_LINK] = "look at the links between its members: bench, and counters of errors",
-        [JOB_IMBALANCE] = "share tokens evenly: pack sequences, or sort them by length",
-        [JOB_WANDERING] =
-            "look for what differs between ranks by chance: samples, files, other programs",
-    };
-
-    return texts[kind];
+    snprintf(text, size, words[cause->kind].sentence, who);
 }
 
 /* Ranks that there is no digest of. */
@@ -168,15 +162,6 @@ static int find_latest(const struct job *job, const struct job_rank *latest[LATE
     return count;
 }
 
-static int64_t critical_steps(const struct job_view *view, const struct job_rank *rank)
-{
-    int64_t count = 0;
-
-    for (int64_t i = 0; i < view->job->step_count; i++)
-        count += view->causes->critical[i].rank == rank - view->job->ranks;
-    return count;
-}
-
 static void print_latest(const struct page *page, const struct job_view *view)
 {
     static const struct column columns[] = {
@@ -190,11 +175,14 @@ static void print_latest(const struct page *page, const struct job_view *view)
     rows = page_rows_open(columns, ARRAY_SIZE(columns));
     for (int i = 0; i < count; i++) {
         struct quantity_text late = quantity_time(latest[i]->late_ns);
-        char rank[24], steps[32];
+        char rank[24], steps[48];
         const char *const cells[] = { rank, late.text, steps,
                                       view->job->nodes[latest[i]->node].name };
+        int64_t critical = 0;
+        for (int64_t step = 0; step < view->job->step_count; step++)
+            critical += view->causes->critical[step].rank == latest[i] - view->job->ranks;
         snprintf(rank, sizeof rank, "%lld", (long long)latest[i]->rank);
-        snprintf(steps, sizeof steps, "%lld of %lld", (long long)critical_steps(view, latest[i]),
+        snprintf(steps, sizeof steps, "%lld of %lld", (long long)critical,
                  (long long)view->job->step_count);
         page_rows_add(rows, cells, NULL);
     }
@@ -209,23 +197,15 @@ static void print_latest(const struct page *page, const struct job_view *view)
 
 /* --- Clocks --- */
 
-static const struct job_node *farthest(const struct job *job)
+static void print_clocks(const struct page *page, const struct job *job)
 {
     const struct job_node *far = &job->nodes[0];
 
+    if (job->node_count < 2)
+        return;
     for (int64_t i = 1; i < job->node_count; i++)
         if (fabs(job->nodes[i].offset_ns) > fabs(far->offset_ns))
             far = &job->nodes[i];
-    return far;
-}
-
-static void print_clocks(const struct page *page, const struct job *job)
-{
-    const struct job_node *far;
-
-    if (job->node_count < 2)
-        return;
-    far = farthest(job);
     page_paragraph(page, INK_DIM,
                    "Clocks: that of %s is farthest from the median of all nodes, by %s, and drifts "
                    "by %.1f ppm. No figure here depends on that.",
@@ -269,7 +249,7 @@ static void print_causes(const struct page *page, const struct job_view *view)
         page_item(page, i + 1, job_cause_name(cause->kind), name, INK_BAD, "");
         page_detail(page, "Costs %s per step, %.1f%% of %s.", quantity_time(cause->lost_ns).text,
                     100 * cause->lost_ns / job->replayed_ns, quantity_time(job->step_ns).text);
-        page_detail(page, "Do: %s", advice(cause->kind));
+        page_detail(page, "Do: %s", words[cause->kind].advice);
     }
 }
 
@@ -323,7 +303,7 @@ static void add_causes(struct json *json, cJSON *to, const struct job_view *view
         json_number(json, object, "lost_ns_per_step", cause->lost_ns);
         json_number(json, object, "late_ns", cause->late_ns);
         json_text(json, object, "text", text);
-        json_text(json, object, "advice", advice(cause->kind));
+        json_text(json, object, "advice", words[cause->kind].advice);
     }
 }
 
