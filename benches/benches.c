@@ -1,3 +1,4 @@
+/* The list of all benches, which the command, doctor and the tests go through. */
 #include "benches/benches.h"
 
 /* Each bench is a line here, and a const row in a file beside this one. */

@@ -1,10 +1,10 @@
 /* The cost of launching a kernel, in four parts.
  *
- *   enqueue       the host's part: the call, on a queue that has room
- *   start         from the call on an idle stream until the kernel's first result is seen by the
- * host sync          from the call until a wait for the stream returns back_to_back  queued without
- * waiting: the larger of the host's and the device's time for each; a shorter kernel is not worth a
- * launch
+ * - enqueue: the host's part, the call, on a queue that has room
+ * - start: from the call on an idle stream until the host sees the kernel's first result
+ * - sync: from the call until a wait for the stream returns
+ * - back_to_back: queued without waiting, which takes the larger of the host's and the device's
+ * time for each; a shorter kernel is not worth a launch
  *
  * A start is seen in pinned host memory, which kernels can write on every device: host and device
  * have no clock in common. On a GPU the write's way over the bus is part of it. */

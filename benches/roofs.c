@@ -1,3 +1,5 @@
+/* The limits are measured once per run by benches of their own: the largest copy within the device,
+ * and the fastest matrix product of a type. */
 #include "benches/roofs.h"
 
 #include <math.h>

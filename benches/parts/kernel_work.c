@@ -1,3 +1,4 @@
+/* Work of a kernel by its row of kernels/kernels.h, so that a bench states no bytes of its own. */
 #include "benches/parts/kernel_work.h"
 
 /* A row without bytes and flops does not compile. */

@@ -1,3 +1,5 @@
+/* Values are drawn and rounded to the operand's type on the host and copied to the device as often
+ * as a cold row needs, so that a reference is computed from the same values. */
 #include "benches/parts/operand.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* A kernel that adds a few numbers to a few sums: its work is nothing beside its launch, and the
+ * sums tell afterwards how often it ran. */
 #include "benches/parts/tiny_kernel.h"
 
 #include <string.h>

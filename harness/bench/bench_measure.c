@@ -1,3 +1,6 @@
+/* A visit sets up, chooses or warms up the iterations, repeats until the noise is low enough, and
+ * tears down. Whether there is more to do is decided from the result alone, so that visits can be
+ * spread over a run. */
 #include "harness/bench/bench_measure.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,4 @@
+/* Blocks are noted in the work, so that whatever fails in a set-up, all of them are freed. */
 #include "harness/bench/bench.h"
 
 enum status bench_alloc(struct bench_work *work, enum bench_memory where, size_t bytes,

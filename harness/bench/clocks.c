@@ -1,3 +1,4 @@
+/* Products of large matrices run until the time is over; their result is not used. */
 #include "harness/bench/clocks.h"
 
 #include "harness/base/clock.h"

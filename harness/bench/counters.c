@@ -1,3 +1,5 @@
+/* A counter is a function of a result and a repetition, so that medians, aggregates and files take
+ * the same numbers. */
 #include "harness/bench/counters.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The handler sets a flag and an alarm. The alarm looks once a second whether a wait for the device
+ * makes progress: a program that waits for one that hangs never comes to look at the flag. */
 #include "harness/bench/interrupt.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,4 @@
+/* Rows are kept in an array of fixed size: whoever adds one never has to handle a failure. */
 #include "harness/checks/checks.h"
 
 #include "harness/base/words/text.h"

@@ -1,3 +1,5 @@
+/* Rows appear as they are added, because the measurements behind them take seconds. Rows that do
+ * not apply for one reason are joined into one line, so such rows wait for the next one. */
 #include "harness/checks/checks_output.h"
 
 #include "harness/base/words/text.h"

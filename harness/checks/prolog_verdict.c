@@ -1,3 +1,5 @@
+/* Rows are sorted into faults of the machine, traces of others, and doubts: the first kind that has
+ * a row decides. */
 #include "harness/checks/prolog_verdict.h"
 
 #include "harness/base/status.h"

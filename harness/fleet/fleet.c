@@ -1,3 +1,5 @@
+/* Figures of all machines of a kind are sorted by name into a table, one row per figure, which
+ * fleet_noise.c judges. Settings and rows that are not ok are grouped by value in the same way. */
 #include "harness/fleet/fleet.h"
 
 #include "harness/base/figures/statistics.h"

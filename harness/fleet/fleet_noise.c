@@ -1,3 +1,6 @@
+/* Machines in question are removed one after the other, the most deviant first. After each removal
+ * the noise of the rest is estimated anew: means and moderated variances per figure, then the
+ * weight of each shape of tails, then the bound. */
 #include "harness/fleet/fleet_noise.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,3 +1,5 @@
+/* For each kind of machine, what is odd comes first and all figures come last; JSON has the same in
+ * the same order. */
 #include "harness/fleet/fleet_output.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,3 +1,5 @@
+/* Each figure is looked up in every other machine of the kind and placed by counting those that are
+ * better. */
 #include "harness/fleet/machine_rank.h"
 
 #include "harness/base/figures/quantity.h"

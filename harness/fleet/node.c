@@ -1,3 +1,5 @@
+/* Takes from a file of doctor or bench what machines of a kind can be compared by. Texts become
+ * numbers of one table, since thousands of machines state the same ones. */
 #include "harness/fleet/node.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,3 +1,5 @@
+/* Folders are read two levels deep, since each machine may have a folder of its own with other
+ * files beside the one that is wanted. */
 #include "harness/cli/fleet/machine_files.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,5 @@
+/* Traces of both sides are paired by the names of their files, and each pair is compared by
+ * trace_change.h. */
 #include "harness/cli/gate/compare_explain.h"
 
 #include "harness/base/words/text.h"

@@ -1,3 +1,5 @@
+/* The files of the other machines are read before anything is measured; each row of this run is
+ * placed among theirs at the end. */
 #include "harness/cli/machine/bench_against.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,3 +1,6 @@
+/* A row goes through three steps: its runs become logarithms and a noise (row_sides.h), those
+ * become a difference with an error, and that becomes a verdict with a reason where the verdict
+ * does not say all. */
 #include "harness/desk/compare/compared_row.h"
 
 #include "harness/base/figures/student.h"

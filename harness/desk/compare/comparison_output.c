@@ -1,3 +1,6 @@
+/* A page has the rows, notes on single rows, and what decides. Reasons that several rows share are
+ * said once. As a comment of a pull request the page has a limit of characters: the least important
+ * rows are left out until it fits. */
 #include "harness/desk/compare/comparison_output.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,5 @@
+/* Verdicts that fail the gate are rows of a table, with what accepts them; three more faults are
+ * properties of a row beside its verdict. */
 #include "harness/desk/compare/gate.h"
 
 #include "harness/base/status.h"

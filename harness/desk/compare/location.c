@@ -1,3 +1,5 @@
+/* Works on the sorted logarithms of a run's values; where the largest is the best, they change
+ * their sign before and after. */
 #include "harness/desk/compare/location.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,3 +1,5 @@
+/* Each member of the context that tells machines apart is a row of a table; the clock is judged by
+ * itself, since it may have been read at a bad moment. */
 #include "harness/desk/compare/machines.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,5 @@
+/* Variances are sums of squares with their degrees of freedom until the end, so that sides of
+ * different size add up. */
 #include "harness/desk/compare/row_sides.h"
 
 #include <limits.h>

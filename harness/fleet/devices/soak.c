@@ -1,3 +1,5 @@
+/* The two precisions run one iteration after the other until the time is over. Each iteration
+ * starts from the same state, and those that differ from the first one are counted. */
 #include "harness/fleet/devices/soak.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,6 @@
+/* A rank's own time is compared with the median of the same slot, that is of the same collective of
+ * the same step on all ranks alike. Candidates are those ranks, nodes, racks, places or groups
+ * whose mean lies far beyond the others'. */
 #include "harness/fleet/job/job_late.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,3 +1,5 @@
+/* Layers of cells, one row per rank and one column per step; steps are joined until all layers fit
+ * into the page. */
 #include "harness/fleet/job/job_map.h"
 
 #include <math.h>

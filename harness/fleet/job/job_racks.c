@@ -1,3 +1,5 @@
+/* Racks come from a file of lines, sorted for a binary search, or from a part of each node's name.
+ */
 #include "harness/fleet/job/job_racks.h"
 
 #include "harness/base/rows.h"

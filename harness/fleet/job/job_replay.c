@@ -1,3 +1,5 @@
+/* A stack holds the ranks that can go on. A rank that is the last to come to a collective ends it,
+ * and all members go on from there. */
 #include "harness/fleet/job/job_replay.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Each check is a fact of the driver, the libraries or the GPU's health with the bound that it
+ * should keep; what the driver does not tell is n/a. */
 #include "harness/lab/doctor/gpu.h"
 
 #include "harness/base/facts/system_file.h"

@@ -1,3 +1,5 @@
+/* Benches are grouped into families by their names; one iteration of each makes it check its
+ * result. */
 #include "harness/lab/doctor/numerics.h"
 
 #include "benches/benches.h"

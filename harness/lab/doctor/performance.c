@@ -1,3 +1,5 @@
+/* A capability is a bench and a bound that other facts give. What is too low while others use the
+ * cores is measured once more, and is then no fault of the machine. */
 #include "harness/lab/doctor/performance.h"
 
 #include "benches/benches.h"

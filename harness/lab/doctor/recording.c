@@ -1,3 +1,4 @@
+/* Opens the device once more with a sink and counts the records of a few launches. */
 #include "harness/lab/doctor/recording.h"
 
 #include "harness/device/device.h"

@@ -1,3 +1,5 @@
+/* Programs write NaN and Infinity, which JSON lacks: those words are blanked before cJSON reads the
+ * text. An error is told by its line. */
 #include "harness/desk/compare/file/lenient_json.h"
 
 #include "harness/base/words/json_words.h"

@@ -1,3 +1,5 @@
+/* Splits a name into words and looks each up in lists of costs, of words that turn a cost into
+ * something good, and of units of time after "per". */
 #include "harness/desk/compare/file/metric_name.h"
 
 #include "harness/base/status.h"

@@ -1,3 +1,5 @@
+/* A foreign file is recognised by its first bytes or by members that only that tool writes. Two of
+ * them are converted into Google Benchmark's form; for the others a sentence says what to do. */
 #include "harness/desk/compare/file/other_tools.h"
 
 #include "harness/text/json.h"

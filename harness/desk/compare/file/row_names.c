@@ -1,3 +1,5 @@
+/* A benchmark is its name, family and instance; the same once more is a second benchmark of that
+ * name. All rows of one name are numbered at the end, when it is known how many there are. */
 #include "harness/desk/compare/file/row_names.h"
 
 #include "harness/base/rows.h"

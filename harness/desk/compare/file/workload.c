@@ -1,3 +1,4 @@
+/* Settings are texts of "name=value". A knob that a text does not name has its healthy value. */
 #include "harness/desk/compare/file/workload.h"
 
 #include "harness/base/hash.h"

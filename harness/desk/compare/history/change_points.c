@@ -1,3 +1,5 @@
+/* Values become normal scores of their ranks. The scan over all splits works on running sums; the
+ * test of the last window counts all choices of as many scores. */
 #include "harness/desk/compare/history/change_points.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,3 +1,5 @@
+/* Entries are sorted into series, each series is cut where it changes, and the last state is judged
+ * against the one before it. */
 #include "harness/desk/compare/history/history.h"
 
 #include "harness/base/figures/statistics.h"

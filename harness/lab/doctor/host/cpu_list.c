@@ -1,3 +1,4 @@
+/* Reads numbers and ranges from left to right; anything else makes the whole list void. */
 #include "harness/lab/doctor/host/cpu_list.h"
 
 #include <ctype.h>

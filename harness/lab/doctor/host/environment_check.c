@@ -1,3 +1,4 @@
+/* environment.h knows the variables; each one that is set becomes a row. */
 #include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/system/environment.h"

@@ -1,3 +1,5 @@
+/* A folder is tried by writing into it. One that does not exist yet is judged by the nearest that
+ * does. */
 #include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/figures/quantity.h"
