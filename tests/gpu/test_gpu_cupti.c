@@ -480,6 +480,48 @@ static void kernel_times_agree_with_events(void **state)
     OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
 }
 
+/* Kernels of 2 to 20 us, as small steps have them. A graph launches them, so that they do not wait
+ * for the host; what events see beyond CUPTI's times are the gaps between its nodes. */
+static void times_of_short_kernels_agree_with_events(void **state)
+{
+    enum { NODES = 50 };
+    static const size_t sizes[] = { 1 << 20, 8 << 20, 32 << 20, 80 << 20 };
+    struct cpu_device_test *test = *state;
+    size_t divisor = is_stand_in(test) ? 1024 : 1; /* which executes each of their instructions */
+    float *x = cpu_device_memory(test->device, sizes[ARRAY_SIZE(sizes) - 1]);
+    struct event *from, *to;
+
+    OK(event_create(test->device, true, &from));
+    OK(event_create(test->device, true, &to));
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        int64_t elements = (int64_t)(sizes[i] / sizeof *x / divisor);
+        struct graph *graph = NULL;
+        double elapsed_ns, sum_ns = 0;
+        OK(graph_begin(test->stream));
+        for (int node = 0; node < NODES; node++)
+            OK(LAUNCH(test->stream, DTYPE_F32, fill, elements, .y = x, .value = 1));
+        OK(graph_end(test->stream, &graph));
+        OK(graph_launch(test->stream, graph)); /* The first one loads it. */
+        begin(test);
+        OK(event_record(from, test->stream));
+        OK(graph_launch(test->stream, graph));
+        OK(event_record(to, test->stream));
+        end(test);
+        OK(event_elapsed(from, to, &elapsed_ns));
+        for (int r = 0; r < recorded.count; r++)
+            if (recorded.records[r].kind == ACTIVITY_KERNEL)
+                sum_ns += (double)(recorded.records[r].end_ns - recorded.records[r].start_ns);
+        print_message("%lld bytes: %.2f us by CUPTI, %.2f us by events with the gaps\n",
+                      (long long)elements * 4, sum_ns / NODES / 1e3, elapsed_ns / NODES / 1e3);
+        assert_int_equal(count_of(ACTIVITY_KERNEL, NULL), NODES);
+        assert_true(sum_ns <= 1.02 * elapsed_ns);
+        graph_destroy(graph);
+    }
+    event_destroy(from);
+    event_destroy(to);
+    OK(device_free(test->device, NULL, ALLOCATE_DIRECT, x));
+}
+
 static void kernels_without_a_time_are_told_as_dropped(void **state)
 {
     enum { LAUNCHES = 300, EACH = 10 };
@@ -555,6 +597,7 @@ int main(void)
         cmocka_unit_test(waits_and_memory_are_recorded_with_their_calls),
         cmocka_unit_test(threads_record_at_once_each_under_its_own_id),
         cmocka_unit_test(kernel_times_agree_with_events),
+        cmocka_unit_test(times_of_short_kernels_agree_with_events),
         cmocka_unit_test(kernels_without_a_time_are_told_as_dropped),
         cmocka_unit_test(one_device_at_a_time_records),
     };
