@@ -24,114 +24,89 @@ SAME = ("sectors_per_load", "sectors_per_store", "global_loads", "global_stores"
 # ptxas may join loads of shared memory, or execute them under a predicate (an H100 showed both): then a kernel's accesses to
 # it are not those of the PTX, and are not compared.
 CHANGED, SHARED = "shared_loads", ("shared_passes", "bank_conflicts")
-FORBIDDEN = "ERR_NVGPUCTRPERM"
 
 
 def metrics_of(program):
-    """The metrics of Nsight Compute for each count, as the program names them: their sum is the count."""
+    """By count the metrics of Nsight Compute whose sum it is, as the program names them."""
     listed = json.loads(subprocess.run([program, "list", "--format=json"], capture_output=True, check=True).stdout)
     told = {one["count"]: one["metric"] for lesson in listed["kernels"] for one in lesson["foretold"]}
     return {count: told[count].split(" + ") for count in (*SAME, CHANGED) if count in told}
 
 
-def number(text):
-    """A value as ncu writes it: 1,024 or 4.88; None: n/a."""
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None
-
-
 def table(text):
     """By kernel and metric the value of its first launch: a row of `ncu --csv` has one metric of one launch. Lines before the
     table are the program's, and ncu's own begin with ==."""
-    lines = [line for line in text.splitlines() if line.startswith('"')]
     found = {}
-    for row in csv.DictReader(lines):
-        kernel = (row.get("Kernel Name") or "").split("(")[0]
-        value = number(row.get("Metric Value") or "")
-        if kernel and row.get("Metric Name") and value is not None:
-            found.setdefault(kernel, {}).setdefault(row["Metric Name"], value)
+    for row in csv.DictReader(line for line in text.splitlines() if line.startswith('"')):
+        try:
+            value = float((row.get("Metric Value") or "").replace(",", ""))
+        except ValueError:  # n/a
+            continue
+        found.setdefault(row["Kernel Name"].split("(")[0], {}).setdefault(row["Metric Name"], value)
     return found
 
 
-def counted(result):
-    """By kernel all that chokepoint counted."""
-    kernels = result["chokepoint"]["kernels"]
-    return {f"{one['name']}_{step}": one[f"counts_{step}"] for one in kernels for step in ("before", "between", "after")
-            if one[f"counts_{step}"]}
-
-
-def agree(ours, theirs):
-    return abs(ours - theirs) <= WITHIN * max(abs(ours), abs(theirs))
-
-
-def summed(values, metrics):
-    """None: ncu lacks one of them."""
-    return sum(values[one] for one in metrics) if all(one in values for one in metrics) else None
-
-
-def compare(theirs, ours, metrics):
+def compare(theirs, result, metrics):
     """Sentences about what differs, how many counters there were, and kernels whose shared loads ptxas changed."""
     wrong, count, changed = [], 0, []
+    ours = {f"{one['name']}_{step}": one[f"counts_{step}"] for one in result["chokepoint"]["kernels"]
+            for step in ("before", "between", "after") if one[f"counts_{step}"]}
     for kernel, counts in ours.items():
         if kernel not in theirs:
             wrong.append(f"{kernel}: ncu has no launch of it")
             continue
-        loads = summed(theirs[kernel], metrics.get(CHANGED, ["absent"]))
-        if loads is not None and counts.get(CHANGED) is not None and not agree(counts[CHANGED], loads):
-            changed.append(kernel)
-        for name in SAME:
-            value = summed(theirs[kernel], metrics[name]) if name in metrics else None
-            if counts.get(name) is None or value is None or (kernel in changed and name in SHARED):
+        for name in (CHANGED, *SAME):
+            values = [theirs[kernel].get(one) for one in metrics.get(name, [None])]
+            if counts.get(name) is None or None in values or (kernel in changed and name in SHARED):
+                continue
+            agrees = abs(counts[name] - sum(values)) <= WITHIN * max(counts[name], sum(values))
+            if name == CHANGED:
+                changed += [] if agrees else [kernel]
                 continue
             count += 1
-            if not agree(counts[name], value):
-                wrong.append(f"{kernel}: {name} is {counts[name]:g} here, and {value:g} by {' + '.join(metrics[name])}")
+            if not agrees:
+                wrong.append(f"{kernel}: {name} is {counts[name]:g} here, and {sum(values):g} by {' + '.join(metrics[name])}")
     return wrong, count, changed
 
 
-def profile(options, metrics, folder):
+def profile(options, metrics):
     """ncu's table, and the result of the run below it."""
     # The first launch of each: the others are those of the timing, hundreds of them.
-    names = sorted({one for each in metrics.values() for one in each})
-    command = [options.ncu, "--csv", "--target-processes", "all", "--kernel-name-base", "function", "--kernel-id",
-               "::regex:_(before|between|after)$:1", "--metrics", ",".join(names), options.program, "run", "gpu_kernels",
-               f"--device={options.device}", f"--out={folder}/run", "--color=never"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if FORBIDDEN in done.stdout + done.stderr:
-        print(f"skipped: ncu may not read counters here ({FORBIDDEN})")
-        sys.exit(77)
-    result = pathlib.Path(folder, "run/result.json")
-    if not result.exists():
-        print(f"{done.stdout[-2000:]}{done.stderr[-2000:]}ncu ended with {done.returncode}, and there is no result")
-        sys.exit(2)
-    if options.out:
-        pathlib.Path(options.out).write_text(done.stdout)
-    return done.stdout, json.loads(result.read_text())
+    names = ",".join(sorted({one for each in metrics.values() for one in each}))
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([options.ncu, "--csv", "--target-processes", "all", "--kernel-name-base", "function", "--kernel-id",
+                               "::regex:_(before|between|after)$:1", "--metrics", names, options.program, "run", "gpu_kernels",
+                               f"--device={options.device}", f"--out={folder}/run", "--color=never"],
+                              capture_output=True, text=True, check=False)
+        if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+            print("skipped: ncu may not read counters here (ERR_NVGPUCTRPERM)")
+            sys.exit(77)
+        if not os.path.exists(f"{folder}/run/result.json"):
+            print(f"{done.stdout[-2000:]}{done.stderr[-2000:]}ncu ended with {done.returncode}, and there is no result")
+            sys.exit(2)
+        return done.stdout, pathlib.Path(folder, "run/result.json").read_text()
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("--ncu", default="ncu")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--out")
-    parser.add_argument("--read")
-    parser.add_argument("--result")
-    parser.add_argument("program")
+    parser.add_argument("--out", default=os.devnull)
+    parser.add_argument("--read", type=pathlib.Path)
+    parser.add_argument("--result", type=pathlib.Path)
+    parser.add_argument("program", type=os.path.abspath)
     options = parser.parse_args()
-    options.program = os.path.abspath(options.program)
     metrics = metrics_of(options.program)
     if options.read:
-        text, result = pathlib.Path(options.read).read_text(), json.loads(pathlib.Path(options.result).read_text())
+        text, result = options.read.read_text(), options.result.read_text()
     else:
-        with tempfile.TemporaryDirectory() as folder:
-            text, result = profile(options, metrics, folder)
+        text, result = profile(options, metrics)
+        pathlib.Path(options.out).write_text(text)
     theirs = table(text)
     if not theirs:
         print("there is no row of ncu --csv")
         sys.exit(2)
-    wrong, count, changed = compare(theirs, counted(result), metrics)
+    wrong, count, changed = compare(theirs, json.loads(result), metrics)
     print("\n".join(wrong))
     if changed:
         print(f"ptxas changed the loads of shared memory: {', '.join(changed)}")

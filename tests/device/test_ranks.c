@@ -56,7 +56,7 @@ static int open_device(void **state)
     const struct device_options options = { .spin_ns = -1, .sink = { record, &fixture, NULL } };
 
     fixture = (struct fixture){ 0 };
-    OK(device_open(&fixture.device, test_device_name(), &options));
+    OK(test_device_open(&fixture.device, &options));
     assert_int_equal(stream_create(fixture.device, &fixture.stream), STATUS_OK);
     assert_int_equal(device_alloc(fixture.device, NULL, ALLOCATE_DIRECT, LONGEST * sizeof(float),
                                   (void **)&fixture.data),

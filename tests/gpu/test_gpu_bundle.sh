@@ -1,15 +1,12 @@
 #!/bin/bash
-# A bundle as it is carried to a machine with a GPU: one archive, and one command, in a root that holds glibc, libstdc++, a
-# shell and its tools, and nothing else. There the tests run over the stand-in for CUDA, which is in the archive in the
-# plugin's place.
+# A bundle as it is carried to a machine with a GPU: one archive. In a root that holds glibc, libstdc++, a shell and its tools,
+# and nothing else, its programs find all that they need; and its gpu_check.py goes through its tests. The stand-in for CUDA is
+# in the archive in the plugin's place.
 #
-# usage: test_gpu_bundle.sh CHECKOUT BUILD STAND_IN PTX ['SECONDS OPTION...'...]: calls of gpu_check.sh, each of which is
-# cut off after so many seconds and then goes on. If none is given, two small tests, cut off at some moment; if some are, the
-# results go to BUNDLE_RESULTS.
+# usage: test_gpu_bundle.sh CHECKOUT BUILD STAND_IN PTX
 set -u
 
 checkout=$1 build=$2 stand_in=$3 ptx=$4
-shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
@@ -21,16 +18,26 @@ fail()
 }
 
 # A build folder with what gpu_bundle.sh takes from it. Without its CMakeCache.txt the CPU device counts as built for any CPU.
-mkdir -p "$work/build" "$root/tmp" "$root/dev" "$root/bin" "$root/usr" "$root/var/tmp" "$root/results"
+mkdir -p "$work/build" "$root"/{tmp,dev,bin,usr,var/tmp}
 ln -s /bin "$root/usr/bin"
-cp "$build/chokepoint" "$build/gpu_tests" "$work/build/"
-sort -u -k 2,2 "$build/gpu_tests" | while read -r _ program; do
+cp -r "$build"/{chokepoint,gpu_tests,lone} "$work/build/"
+cut -d ' ' -f 2 "$build/gpu_tests" | sort -u | while read -r program; do
     cp "$build/$program" "$work/build/"
 done
 cp -L "$stand_in"/libchokepoint_{cuda,cpu}.so "$work/build/"
 "$checkout/scripts/gpu_bundle.sh" "$work/build" "$work/bundle" >"$work/said" || fail "$(cat "$work/said")"
 [ "$(find "$work" -maxdepth 1 -name '*.tar.gz' | wc -l)" -eq 1 ] || fail "more or less than one archive"
 cat "$work/said"
+if grep -q '^CHOKEPOINT_CPU:STRING=native$' "$build/CMakeCache.txt"; then
+    ! "$checkout/scripts/gpu_bundle.sh" "$build" "$work/native" 2>"$work/said" || fail "a bundle that would not run was made"
+    grep -q x86-64-v3 "$work/said" || fail "$(cat "$work/said")"
+fi
+
+mkdir "$work/there"
+tar -C "$work/there" -xzf "$work/bundle.tar.gz"
+LD_LIBRARY_PATH=$stand_in/lib STAND_IN_PTX=$ptx "$work/there/bundle/gpu_check.py" --part tests \
+    --only '^test_gpu_(copy|ranks)$' "$work/results" || fail "$(cat "$work/results/log.txt")"
+[ "$(grep -c '^test_gpu_.*ok ' "$work/results/table.txt")" -eq 2 ] || fail "a test did not pass"
 
 if [ "$(id -u)" -ne 0 ] || ! mknod -m 666 "$root/dev/null" c 1 3 2>/dev/null || ! : 2>/dev/null >"$root/dev/null"; then
     echo "skipped: an empty root needs root, and a device file"
@@ -47,8 +54,7 @@ copy_libraries()
         cp -Ln "$library" "$root$library"
     done
 }
-for name in bash env cat cp cut date dirname find grep head ls mkdir mktemp mv rm sed sleep sort tail tar tee timeout \
-    tr uname wc xargs awk gzip; do
+for name in bash tar gzip; do
     file=$(command -v "$name") || fail "there is no $name"
     cp -L "$file" "$root/bin/$name"
     copy_libraries '[^/]*' "$file"
@@ -56,46 +62,11 @@ done
 copy_libraries 'libc|libm|libmvec|libdl|librt|libpthread|ld-linux[^/]*|libstdc\+\+|libgcc_s' \
     "$work/build/chokepoint" "$work/build/"*.so
 cp -Lr "$stand_in/lib" "$root/stand_in"
-mkdir "$root/ptx"
-cp "$ptx"/kernels_*.ptx "$root/ptx/"
+cp -r "$ptx" "$root/ptx"
 cp "$work/bundle.tar.gz" "$root/"
 
-# There is no /proc either, by which the program finds its folder, and starts processes: by hand there is.
-proc=()
-if [ $# -gt 0 ]; then
-    mkdir "$root/proc"
-    # shellcheck disable=SC2016 # for that shell
-    proc=(unshare --mount /bin/sh -c 'mount -t proc proc "$0/proc" && exec "$@"' "$root")
-fi
-check=("${proc[@]}" env -i PATH=/bin LD_LIBRARY_PATH=/stand_in STAND_IN_PTX=/ptx CHOKEPOINT_PLUGINS=/bundle "$(command -v chroot)" "$root"
-    /bin/bash -c 'cd / && tar -xzf bundle.tar.gz && exec bundle/gpu_check.sh "$@" /results' -)
-
-# cut_off SECONDS OPTION...: a call that is told to end meanwhile.
-cut_off()
-{
-    local moment=$1 status=0 calling
-    shift
-    "${check[@]}" "$@" &
-    calling=$!
-    sleep "$moment"
-    kill -TERM "$calling" 2>/dev/null
-    wait "$calling" || status=$?
-    echo "cut off after $moment s: exit code $status"
-}
-by_hand=$#
-[ $# -gt 0 ] || set -- "$((RANDOM % 3)).$((1 + RANDOM % 9)) --part tests --only ^test_gpu_(copy|stream)$"
-for call; do
-    # shellcheck disable=SC2086 # words
-    cut_off $call
-    # shellcheck disable=SC2086
-    "${check[@]}" ${call#* } --go-on
-    status=$?
-done
-if [ "$by_hand" -gt 0 ]; then
-    cp -r "$root/results/." "${BUNDLE_RESULTS:-.}"
-    exit "$status"
-fi
-[ "$status" -eq 0 ] || fail "exit code $status: $(tail -n 50 "$root/results/log.txt")"
-for name in copy stream; do
-    [ "$(grep -c "^test_gpu_$name  *ok " "$root/results/table.txt")" -eq 1 ] || fail "test_gpu_$name did not pass once"
-done
+# There is no /proc either, by which the program finds its folder: hence CHOKEPOINT_PLUGINS.
+# shellcheck disable=SC2016 # for that shell
+env -i PATH=/bin LD_LIBRARY_PATH=/stand_in:/bundle STAND_IN_PTX=/ptx CHOKEPOINT_TEST_DEVICE=cuda CHOKEPOINT_PLUGINS=/bundle \
+    "$(command -v chroot)" "$root" /bin/bash -c 'cd / && tar -xzf bundle.tar.gz && cd bundle && ./test_device_copy &&
+        ./test_gpu_training && ./chokepoint list' >"$work/said" 2>&1 || fail "$(tail -n 50 "$work/said")"
