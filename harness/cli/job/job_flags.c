@@ -23,6 +23,23 @@ enum status flags_open_device(struct device **device, const struct flags *flags)
     return STATUS_OK;
 }
 
+enum status flags_resolve_device(struct flags *flags, char name[FLAGS_DEVICE_NAME],
+                                 struct device_properties *properties, struct device_health *health)
+{
+    enum status status = STATUS_OK;
+    struct device *device = NULL;
+
+    TRY_OUT(flags_open_device(&device, flags));
+    *properties = *device_properties(device);
+    *health = device_health(device);
+    device_name_print(name, FLAGS_DEVICE_NAME, properties);
+    flags->device = name;
+
+out:
+    device_close(device);
+    return status;
+}
+
 enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario)
 {
     const struct protocol protocol = flags_protocol(flags);

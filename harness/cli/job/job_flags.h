@@ -12,6 +12,13 @@ uint64_t flags_seed(const struct flags *flags);
 /* The device that the flags ask for. */
 enum status flags_open_device(struct device **device, const struct flags *flags);
 
+/* Opens the device once, to learn that it is there and what it is. The flags name it by `name` from
+ * then on, so that every child opens the same. */
+enum { FLAGS_DEVICE_NAME = 16 };
+enum status flags_resolve_device(struct flags *flags, char name[FLAGS_DEVICE_NAME],
+                                 struct device_properties *properties,
+                                 struct device_health *health);
+
 /* BAD_USAGE where --ranks was given, and the scenario trains on one. */
 enum status flags_check_ranks(const struct flags *flags, const struct scenario *scenario);
 

@@ -17,30 +17,12 @@ enum { COUNT = 50 };
 struct corpus {
     struct flags flags;
     int count;
-    char device_name[16];
+    char device_name[FLAGS_DEVICE_NAME];
     struct device_properties device;
     struct device_health health;
     struct corpus_item *items;
     struct corpus_truth *truth;
 };
-
-/* Opens the device once, to learn that it is there and what it is; every child then opens the
- * same. */
-static enum status resolve_device(struct corpus *corpus)
-{
-    enum status status = STATUS_OK;
-    struct device *device = NULL;
-
-    TRY_OUT(flags_open_device(&device, &corpus->flags));
-    corpus->device = *device_properties(device);
-    corpus->health = device_health(device);
-    device_name_print(corpus->device_name, sizeof corpus->device_name, &corpus->device);
-    corpus->flags.device = corpus->device_name;
-
-out:
-    device_close(device);
-    return status;
-}
 
 static enum status draw(struct corpus *corpus)
 {
@@ -172,7 +154,8 @@ static enum status run_corpus(void *context, int *exit_code)
         FAIL(STATUS_BAD_USAGE, "%.60s: corpus takes options only", corpus->flags.arguments[0]);
     if (corpus->flags.out == NULL || corpus->flags.out[0] == '\0')
         FAIL(STATUS_BAD_USAGE, "give a folder for the traces and their labels, as in --out=corpus");
-    TRY(resolve_device(corpus));
+    TRY(flags_resolve_device(&corpus->flags, corpus->device_name, &corpus->device,
+                             &corpus->health));
     TRY(draw(corpus));
     TRY(make(corpus));
     counts = corpus_truth_counts(corpus->truth);

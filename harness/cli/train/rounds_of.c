@@ -1,3 +1,5 @@
+/* Each run writes to one path, "unfinished", and what it wrote gets its name once it is known to be
+ * whole. `compare` then reads the files as if a user had named them. */
 #include "harness/cli/train/rounds_of.h"
 
 #include "harness/base/rows.h"
@@ -216,7 +218,7 @@ out:
     return status;
 }
 
-static enum status prepare(struct rounds *rounds, const char *command)
+static enum status prepare_rounds(struct rounds *rounds, const char *command)
 {
     const struct flags *flags = rounds->flags;
 
@@ -290,8 +292,8 @@ static void ignore_line(void *context, const char *line)
 }
 
 /* Runs the program once, to its end. */
-static enum status start(const struct rounds *rounds, enum compare_side side,
-                         struct process_report *report)
+static enum status run_side(const struct rounds *rounds, enum compare_side side,
+                            struct process_report *report)
 {
     enum status status = STATUS_OK;
     struct words words = { .count = 0 };
@@ -326,10 +328,10 @@ static enum status measure_once(struct rounds *rounds, enum compare_side side)
     int round = rounds->whole[side] + 1;
 
     TRY_OUT(add_result(&result, rounds, side, round));
-    TRY_OUT(start(rounds, side, &report));
+    TRY_OUT(run_side(rounds, side, &report));
     if (rounds->shell == NULL && !rounds->nameless[side] && refuses_name(rounds, &report)) {
         rounds->nameless[side] = true;
-        TRY_OUT(start(rounds, side, &report));
+        TRY_OUT(run_side(rounds, side, &report));
     }
     TRY_OUT(judge_end(&report));
     TRY_OUT(check_results(rounds->unfinished, &report));
@@ -345,7 +347,7 @@ out:
     return status;
 }
 
-static enum status measure(struct rounds *rounds)
+static enum status measure_all(struct rounds *rounds)
 {
     enum status status = STATUS_OK;
 
@@ -366,7 +368,7 @@ out:
 
 /* --- The verdict --- */
 
-static enum status compare(const struct rounds *rounds, double threshold, int *exit_code)
+static enum status compare_sides(const struct rounds *rounds, double threshold, int *exit_code)
 {
     static const char *const formats[] = { "console", "json", "markdown" };
     static const char *const colors[] = { "auto", "always", "never" };
@@ -401,13 +403,13 @@ enum status rounds_of_measure(const struct rounds_of *rounds_of,
                              .flags = flags,
                              .rounds = rounds_of->rounds > 0 ? rounds_of->rounds : ROUNDS };
 
-    TRY_OUT(prepare(&rounds, rounds_of->command));
+    TRY_OUT(prepare_rounds(&rounds, rounds_of->command));
     interrupt_catch();
-    outcome = measure(&rounds);
+    outcome = measure_all(&rounds);
     error = *status_last();
     if (outcome == STATUS_OK || (outcome == STATUS_INTERRUPTED && rounds.whole[SIDE_BASE] > 0 &&
                                  rounds.whole[SIDE_NEW] > 0))
-        TRY_OUT(compare(&rounds, rounds_of->threshold, exit_code));
+        TRY_OUT(compare_sides(&rounds, rounds_of->threshold, exit_code));
     if (outcome != STATUS_OK) {
         *exit_code = outcome == STATUS_OUT_OF_MEMORY ? 2 : 0;
         status = status_raise(&error);

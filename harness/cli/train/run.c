@@ -36,7 +36,7 @@ struct run {
     struct choice choice;
     struct run_lessons lessons;
 
-    char device_name[16];
+    char device_name[FLAGS_DEVICE_NAME];
     struct device_properties device;
     struct device_health health; /* at the start */
     struct roofs roofs;          /* of the precisions that the scenarios train in */
@@ -45,24 +45,6 @@ struct run {
     struct scenario_result *results;
     int count; /* results so far */
 };
-
-/* Opens the device once, to learn that it is there and what it is; every child then opens the
- * same. */
-static enum status resolve_device(struct run *run)
-{
-    enum status status = STATUS_OK;
-    struct device *device = NULL;
-
-    TRY_OUT(flags_open_device(&device, &run->flags));
-    run->device = *device_properties(device);
-    run->health = device_health(device);
-    device_name_print(run->device_name, sizeof run->device_name, &run->device);
-    run->flags.device = run->device_name;
-
-out:
-    device_close(device);
-    return status;
-}
 
 /* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or
  * the variant is refused, which its child reports. */
@@ -369,7 +351,7 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
 
     TRY_OUT(rounds_of_refuse_options(&run->rounds_of));
     TRY_OUT(choose_scenarios(run));
-    TRY_OUT(resolve_device(run));
+    TRY_OUT(flags_resolve_device(&run->flags, run->device_name, &run->device, &run->health));
     TRY_OUT(like_check_device(&run->like, &run->device));
     protocol = flags_protocol(&run->flags);
     TRY_OUT(

@@ -287,20 +287,6 @@ static void write_command(char command[COMMAND], const struct flags *flags,
     }
 }
 
-/* Opened for its properties alone: the children open it. */
-static enum status read_device(struct device_properties *properties, const struct flags *flags)
-{
-    enum status status = STATUS_OK;
-    struct device *device = NULL;
-
-    TRY_OUT(flags_open_device(&device, flags));
-    *properties = *device_properties(device);
-
-out:
-    device_close(device);
-    return status;
-}
-
 static enum status print_result(const struct printer *printer, const struct flags *flags,
                                 const struct ladder *ladder, const char *from,
                                 const struct status_error *error)
@@ -348,14 +334,16 @@ enum status train_ladder(const struct flags *flags, const struct training_config
     struct training_config resolved;
     struct ladder_probe probe;
     struct status_error error;
-    char from[COMMAND];
+    struct flags opened = *flags;
+    struct device_health health;
+    char from[COMMAND], name[FLAGS_DEVICE_NAME];
     bool all_wrong = !ladder_is_set(config);
 
     TRY_OUT(rows_make(&ladder, 1));
     ladder->config = *config;
     ladder->budget_seconds = budget_seconds;
     ladder->thorough = thorough;
-    TRY_OUT(read_device(&ladder->device, flags));
+    TRY_OUT(flags_resolve_device(&opened, name, &ladder->device, &health));
     if (all_wrong)
         ladder_set_all_wrong(&ladder->config, &ladder->device);
     resolved = ladder->config;

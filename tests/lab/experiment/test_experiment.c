@@ -20,27 +20,9 @@ static const struct scenario scenario = {
     .expect = { { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 } },
 };
 
-static struct protocol protocol(void)
-{
-    struct protocol protocol = protocol_default(true);
-
-    protocol.repetitions = PAIRS;
-    protocol.extra = 0;
-    protocol.timeout_seconds = 60;
-    return protocol;
-}
-
 /* --- Writing what the child will send --- */
 
 static int play;
-
-static void begin_play(void)
-{
-    play = open(play_path, O_WRONLY | O_TRUNC);
-    assert_true(play >= 0);
-    unsetenv("STAND_IN_CRASHES");
-    unsetenv("STAND_IN_HANGS");
-}
 
 static void play_text(const char *text)
 {
@@ -114,26 +96,41 @@ static void progress(void *context, const struct scenario *of, const struct expe
         seen->stop = 1;
 }
 
-static enum status run(struct scenario_result *result, const struct protocol *how,
-                       struct seen *seen)
+/* Of each test. */
+static struct protocol how;
+static struct seen seen;
+static struct scenario_result result;
+
+static int begin(void **state)
+{
+    (void)state;
+    scenario_result_release(&result);
+    how = protocol_default(true);
+    how.repetitions = PAIRS;
+    how.extra = 0;
+    how.timeout_seconds = 60;
+    seen = (struct seen){ .calls = 0 };
+    result = (struct scenario_result){ .pairs = 0 };
+    play = open(play_path, O_WRONLY | O_TRUNC);
+    unsetenv("STAND_IN_CRASHES");
+    unsetenv("STAND_IN_HANGS");
+    return play >= 0 ? 0 : -1;
+}
+
+static enum status run(void)
 {
     close(play);
-    memset(seen, 0, sizeof *seen);
-    return experiment_run(result, program, &scenario, how, progress, seen, &seen->stop);
+    return experiment_run(&result, program, &scenario, &how, progress, &seen, &seen.stop);
 }
 
 static void a_whole_child_gives_a_verdict(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_string_equal(result.reason, "");
     assert_int_equal(result.pairs, PAIRS);
@@ -151,38 +148,28 @@ static void a_whole_child_gives_a_verdict(void **state)
         assert_true(result.repetitions[VARIANT_BEFORE][i].metric[METRIC_STEP_TIME] == 150 + i);
         assert_true(result.repetitions[VARIANT_AFTER][i].step_ns[1] == 2000);
     }
-    scenario_result_release(&result);
 }
 
 /* Three more while nothing is decided: they are announced once the first of them has begun. */
 static void pairs_that_are_added_count_as_time_left(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
     how.extra = 2 * EXTRA_PAIRS;
-    begin_play();
     play_scenario();
     play_pairs(PAIRS + 1);
     play_last(RECORD_END, "");
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.pairs, PAIRS + 1);
     assert_int_equal(seen.last.number, PAIRS + 2);
     assert_int_equal(seen.last.total, PAIRS + EXTRA_PAIRS);
     assert_true(seen.last.share < 1);
-    scenario_result_release(&result);
 }
 
 static void garbage_between_records_changes_nothing(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     play_text("\n\xff\xfe garbage\n{\"type\":\"repetition\",\"index\":0}\n");
     play_scenario();
     play_pairs(PAIRS);
@@ -191,67 +178,51 @@ static void garbage_between_records_changes_nothing(void **state)
     play_repetition(VARIANT_AFTER, 2000000000); /* nor that */
     play_text("{\"type\":\"scena\n");
     play_last(RECORD_END, "");
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_REPRODUCED);
     assert_int_equal(result.pairs, PAIRS);
-    scenario_result_release(&result);
 }
 
 static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
     play_pairs(2);
     play_repetition(VARIANT_AFTER, 3);
     play_repetition(VARIANT_BEFORE, 4);
     play_repetition(VARIANT_AFTER, 4);
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_string_equal(result.reason,
                         "its process ended by signal 6 (Aborted) after 3 of 6 pairs; its last "
                         "words: something is wrong");
     assert_int_equal(result.pairs, 3);
     assert_true(result.repetitions[VARIANT_BEFORE][2].metric[METRIC_STEP_TIME] == 154);
-    scenario_result_release(&result);
 }
 
 static void a_crash_after_the_last_record_is_still_a_failure(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
-    scenario_result_release(&result);
 }
 
 static void a_child_that_ends_early_has_failed(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     play_scenario();
     play_pairs(3);
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_string_equal(result.reason, "its process ended before it was done after 3 of 6 pairs");
-    scenario_result_release(&result);
 }
 
 static void the_childs_own_word_is_the_reason(void **state)
@@ -264,71 +235,51 @@ static void the_childs_own_word_is_the_reason(void **state)
         { RECORD_SKIPPED, VERDICT_SKIPPED, "host work is 3 us" },
         { RECORD_ERROR, VERDICT_FAILED, "the device reported an error" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct scenario_result result;
-        struct protocol how = protocol();
-        struct seen seen;
-        begin_play();
+        begin(state);
         play_scenario();
         play_last(cases[i].type, cases[i].text);
-        assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+        assert_int_equal(run(), STATUS_OK);
         assert_int_equal(result.verdict, cases[i].verdict);
         assert_string_equal(result.reason, cases[i].text);
         assert_int_equal(result.pairs, 0);
-        scenario_result_release(&result);
     }
 }
 
 static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
     how.timeout_seconds = 1;
-    begin_play();
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_FAILED);
     assert_non_null(strstr(result.reason, "took too long"));
-    scenario_result_release(&result);
 }
 
 static void an_interruption_is_an_error_of_the_run(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen = { .stop_at = 2 };
     (void)state;
 
-    begin_play();
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
     play_pairs(2);
-    close(play);
-    assert_int_equal(experiment_run(&result, program, &scenario, &how, progress, &seen, &seen.stop),
-                     STATUS_INTERRUPTED);
+    seen.stop_at = 2;
+    assert_int_equal(run(), STATUS_INTERRUPTED);
     assert_int_equal(result.pairs, 0);
-    scenario_result_release(&result);
 }
 
 static void what_cannot_be_started_is_an_error_of_the_run(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
     (void)state;
 
     assert_int_equal(experiment_run(&result, "/no/such/program", &scenario, &how, NULL, NULL, NULL),
                      STATUS_IO);
     scenario_result_release(&result);
     how.repetitions = 0;
-    assert_int_equal(experiment_run(&result, program, &scenario, &how, NULL, NULL, NULL),
-                     STATUS_BAD_USAGE);
-    scenario_result_release(&result);
+    assert_int_equal(run(), STATUS_BAD_USAGE);
 }
 
 static void what_the_device_cannot_show_is_skipped_before_anything_starts(void **state)
@@ -338,8 +289,6 @@ static void what_the_device_cannot_show_is_skipped_before_anything_starts(void *
                                            .host_cores = 1 },
                                    two = { .shares_host_cores = true, .host_cores = 2 };
     struct scenario overlapping = scenario;
-    struct protocol how = protocol();
-    struct scenario_result result = { 0 };
     (void)state;
 
     overlapping.needs = WHERE_TWO_CORES;
@@ -352,15 +301,12 @@ static void what_the_device_cannot_show_is_skipped_before_anything_starts(void *
     assert_string_equal(result.reason,
                         "the bottleneck shows only on a GPU, or on a host with at least two cores; "
                         "this is the CPU device (test, 1 core)");
-    scenario_result_release(&result);
 }
 
 static void ranks_need_a_gpu_each(void **state)
 {
     const struct device_properties gpu = { .is_gpu = true, .peers = 1 };
     struct scenario ranks = scenario;
-    struct protocol how = protocol();
-    struct scenario_result result = { 0 };
     (void)state;
 
     ranks.base = "ranks=3";
@@ -369,31 +315,28 @@ static void ranks_need_a_gpu_each(void **state)
     ranks.after = "overlap";
     assert_true(experiment_skips(&result, &ranks, &how, &gpu));
     assert_string_equal(result.reason, "3 ranks need a GPU each, and this process sees 2");
-    scenario_result_release(&result);
 }
 
-static void assert_arguments(const struct protocol *how, const char *expected)
+static void assert_arguments(const struct arguments *arguments, const char *expected)
 {
-    struct arguments arguments;
     char joined[512] = "";
 
-    arguments_exec(&arguments, &scenario, how);
-    for (int i = 0; arguments.list[i] != NULL; i++) {
+    for (int i = 0; arguments->list[i] != NULL; i++) {
         assert_true(i < ARGUMENTS_MOST);
-        strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
+        strcat(strcat(joined, i > 0 ? " " : ""), arguments->list[i]);
     }
     assert_string_equal(joined, expected);
 }
 
 static void the_childs_command_line_says_all_of_the_protocol(void **state)
 {
-    struct protocol how = protocol_default(false);
+    struct arguments arguments;
     (void)state;
 
-    assert_arguments(
-        &how,
-        "exec test --device auto --repetitions 6 --window 0.2 --extra 9 --shortest 0.05 --seed 1 "
-        "--record-fd 3");
+    how = protocol_default(false);
+    arguments_exec(&arguments, &scenario, &how);
+    assert_arguments(&arguments, "exec test --device auto --repetitions 6 --window 0.2 --extra 9 "
+                                 "--shortest 0.05 --seed 1 --record-fd 3");
     how.device = "cuda:1";
     how.device_memory = 5000000000;
     how.data = "/data/my images";
@@ -401,64 +344,58 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
     how.repetitions = 4;
     how.window_seconds = 1.0 / 3;
     how.seed = UINT64_MAX;
-    assert_arguments(&how, "exec test --device cuda:1 --device-memory 5000000000 --data /data/my "
-                           "images --repetitions 4 --window 0.333333333 --extra 9 --shortest 0.05 "
-                           "--jpeg-pixels 112 --seed "
-                           "18446744073709551615 --record-fd 3");
+    arguments_exec(&arguments, &scenario, &how);
+    assert_arguments(&arguments, "exec test --device cuda:1 --device-memory 5000000000 --data "
+                                 "/data/my images --repetitions 4 --window 0.333333333 --extra 9 "
+                                 "--shortest 0.05 --jpeg-pixels 112 --seed 18446744073709551615 "
+                                 "--record-fd 3");
     how = protocol_default(false);
     how.aa = true;
-    assert_arguments(&how, "exec test --device auto --repetitions 6 --window 0.2 --extra 9 "
-                           "--shortest 0.05 --aa --seed 1 "
-                           "--record-fd 3");
+    arguments_exec(&arguments, &scenario, &how);
+    assert_arguments(&arguments, "exec test --device auto --repetitions 6 --window 0.2 --extra 9 "
+                                 "--shortest 0.05 --aa --seed 1 --record-fd 3");
 }
 
 static void the_tracing_childs_command_line_says_which_and_where(void **state)
 {
-    struct protocol how = protocol_default(false);
     struct arguments arguments;
-    char joined[512] = "";
     (void)state;
 
+    how = protocol_default(false);
     how.unnamed = true;
     how.jpeg_pixels = 96;
     how.ceilings[VARIANT_AFTER] = (struct ceilings){ 1.25e12, 3e11 };
     arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 1234.5);
-    for (int i = 0; arguments.list[i] != NULL; i++) {
-        assert_true(i < ARGUMENTS_MOST);
-        strcat(strcat(joined, i > 0 ? " " : ""), arguments.list[i]);
-    }
-    assert_string_equal(joined,
-                        "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
-                        "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
-                        "6 --window 0.2 --extra 9 --shortest 0.05 --jpeg-pixels 96 --unnamed "
-                        "--seed 1 --record-fd 3");
+    assert_arguments(&arguments,
+                     "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
+                     "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
+                     "6 --window 0.2 --extra 9 --shortest 0.05 --jpeg-pixels 96 --unnamed "
+                     "--seed 1 --record-fd 3");
 }
 
 /* --- Traces --- */
 
 /* Plays a child that measures well, and `traced` as what a tracing child sends. */
-static void run_with_traces(struct scenario_result *result, const char *traced)
+static void run_with_traces(const char *traced)
 {
-    static char trace_path[] = "/tmp/chokepoint-test-trace-XXXXXX";
-    struct protocol how = protocol();
-    struct seen seen;
+    char trace_path[] = "/tmp/chokepoint-test-trace-XXXXXX";
+    void *none = NULL;
     int descriptor = mkstemp(trace_path);
 
     assert_true(descriptor >= 0);
     assert_int_equal(write(descriptor, traced, strlen(traced)), (int)strlen(traced));
     close(descriptor);
-    begin_play();
+    begin(&none);
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
     how.traces = "/out/traces";
     setenv("STAND_IN_TRACE_RECORDS", trace_path, 1);
-    assert_int_equal(run(result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     unsetenv("STAND_IN_TRACE_RECORDS");
     unlink(trace_path);
-    strcpy(trace_path, "/tmp/chokepoint-test-trace-XXXXXX");
-    assert_int_equal(result->verdict, VERDICT_REPRODUCED); /* whatever became of the traces */
-    assert_int_equal(result->pairs, PAIRS);
+    assert_int_equal(result.verdict, VERDICT_REPRODUCED); /* whatever became of the traces */
+    assert_int_equal(result.pairs, PAIRS);
     /* While traces are made, there is time left. */
     assert_int_equal(seen.pairs, 1 + 2 * PAIRS);
     assert_int_equal(seen.traces, VARIANT_COUNT);
@@ -468,19 +405,17 @@ static void run_with_traces(struct scenario_result *result, const char *traced)
 
 static void each_variant_is_traced_by_a_child_of_its_own(void **state)
 {
-    struct scenario_result result;
     (void)state;
 
-    run_with_traces(&result, "{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
-                             "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
-                             "\"spread\":null,\"rows\":4000,\"dropped\":0}\n");
+    run_with_traces("{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
+                    "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
+                    "\"spread\":null,\"rows\":4000,\"dropped\":0}\n");
     assert_string_equal(result.tracing[VARIANT_BEFORE].file, "test.before.json.gz");
     assert_string_equal(result.tracing[VARIANT_AFTER].file, "test.after.json.gz");
     assert_string_equal(result.tracing[VARIANT_AFTER].reason, "");
     assert_int_equal(result.tracing[VARIANT_AFTER].steps, 40);
     assert_float_equal(result.tracing[VARIANT_AFTER].step_time_us, 100.5, 0);
     assert_float_equal(result.tracing[VARIANT_AFTER].traced_step_time_us, 101, 0);
-    scenario_result_release(&result);
 }
 
 static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
@@ -492,44 +427,36 @@ static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
         { "{\"type\":\"tracing\",\"steps\":0}\nnonsense\n",
           "its process ended before the trace was written" },
     };
-    struct scenario_result result;
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-        run_with_traces(&result, reasons[i][0]);
+        run_with_traces(reasons[i][0]);
         for (int v = 0; v < VARIANT_COUNT; v++) {
             assert_string_equal(result.tracing[v].file, "");
             assert_string_equal(result.tracing[v].reason, reasons[i][1]);
         }
-        scenario_result_release(&result);
     }
     setenv("STAND_IN_TRACE_CRASHES", "1", 1);
-    run_with_traces(&result, "{\"type\":\"tracing\",\"steps\":40}\n"); /* sent, then it crashed */
+    run_with_traces("{\"type\":\"tracing\",\"steps\":40}\n"); /* sent, then it crashed */
     unsetenv("STAND_IN_TRACE_CRASHES");
     assert_string_equal(result.tracing[VARIANT_BEFORE].file, "");
     assert_non_null(strstr(result.tracing[VARIANT_BEFORE].reason, "Aborted"));
     assert_non_null(strstr(result.tracing[VARIANT_BEFORE].reason, "something is wrong"));
-    scenario_result_release(&result);
 }
 
 static void what_was_not_measured_is_not_traced(void **state)
 {
-    struct scenario_result result;
-    struct protocol how = protocol();
-    struct seen seen;
     (void)state;
 
-    begin_play();
     play_scenario();
     play_last(RECORD_SKIPPED, "not here");
     how.traces = "/out/traces";
-    assert_int_equal(run(&result, &how, &seen), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(result.verdict, VERDICT_SKIPPED);
     for (int v = 0; v < VARIANT_COUNT; v++) {
         assert_string_equal(result.tracing[v].file, "");
         assert_string_equal(result.tracing[v].reason, "");
     }
-    scenario_result_release(&result);
 }
 
 static int find_stand_in(void **state)
@@ -549,29 +476,32 @@ static int find_stand_in(void **state)
 static int remove_play(void **state)
 {
     (void)state;
+    scenario_result_release(&result);
     return unlink(play_path);
 }
+
+#define TEST(function) cmocka_unit_test_setup(function, begin)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_child_gives_a_verdict),
-        cmocka_unit_test(pairs_that_are_added_count_as_time_left),
-        cmocka_unit_test(garbage_between_records_changes_nothing),
-        cmocka_unit_test(a_crash_fails_the_scenario_and_keeps_whole_pairs),
-        cmocka_unit_test(a_crash_after_the_last_record_is_still_a_failure),
-        cmocka_unit_test(a_child_that_ends_early_has_failed),
-        cmocka_unit_test(the_childs_own_word_is_the_reason),
-        cmocka_unit_test(a_child_that_hangs_fails_when_its_time_is_up),
-        cmocka_unit_test(an_interruption_is_an_error_of_the_run),
-        cmocka_unit_test(what_cannot_be_started_is_an_error_of_the_run),
-        cmocka_unit_test(what_the_device_cannot_show_is_skipped_before_anything_starts),
-        cmocka_unit_test(ranks_need_a_gpu_each),
-        cmocka_unit_test(the_childs_command_line_says_all_of_the_protocol),
-        cmocka_unit_test(the_tracing_childs_command_line_says_which_and_where),
-        cmocka_unit_test(each_variant_is_traced_by_a_child_of_its_own),
-        cmocka_unit_test(a_tracing_child_that_fails_costs_its_trace_only),
-        cmocka_unit_test(what_was_not_measured_is_not_traced),
+        TEST(a_whole_child_gives_a_verdict),
+        TEST(pairs_that_are_added_count_as_time_left),
+        TEST(garbage_between_records_changes_nothing),
+        TEST(a_crash_fails_the_scenario_and_keeps_whole_pairs),
+        TEST(a_crash_after_the_last_record_is_still_a_failure),
+        TEST(a_child_that_ends_early_has_failed),
+        TEST(the_childs_own_word_is_the_reason),
+        TEST(a_child_that_hangs_fails_when_its_time_is_up),
+        TEST(an_interruption_is_an_error_of_the_run),
+        TEST(what_cannot_be_started_is_an_error_of_the_run),
+        TEST(what_the_device_cannot_show_is_skipped_before_anything_starts),
+        TEST(ranks_need_a_gpu_each),
+        TEST(the_childs_command_line_says_all_of_the_protocol),
+        TEST(the_tracing_childs_command_line_says_which_and_where),
+        TEST(each_variant_is_traced_by_a_child_of_its_own),
+        TEST(a_tracing_child_that_fails_costs_its_trace_only),
+        TEST(what_was_not_measured_is_not_traced),
     };
     return cmocka_run_group_tests_name("experiment", tests, find_stand_in, remove_play);
 }
