@@ -24,9 +24,12 @@
 
 enum { PAIRS = 9, AGGREGATES = 4 };
 
-/* A folder of the test's own, and the result file in it. */
+/* A folder of the test's own, the result file in it, and what is written there: item_sync,
+ * reproduced, if the test says nothing else. */
 struct place {
     char folder[128], path[160];
+    struct scenario_result result;
+    cJSON *root;
 };
 
 static int make_place(void **state)
@@ -39,6 +42,7 @@ static int make_place(void **state)
     if (mkdtemp(place->folder) == NULL)
         return -1;
     snprintf(place->path, sizeof place->path, "%s/result.json", place->folder);
+    fixture_reproduced(&place->result, PAIRS);
     *state = place;
     return 0;
 }
@@ -49,6 +53,8 @@ static int remove_place(void **state)
 
     unlink(place->path);
     rmdir(place->folder);
+    cJSON_Delete(place->root);
+    fixture_release(&place->result);
     free(place);
     return 0;
 }
@@ -138,12 +144,20 @@ static struct result_file *open_file(const struct place *place)
     return file;
 }
 
-static void write_one(const struct place *place, struct scenario_result *result)
+/* Returns the document as it was read back. */
+static const cJSON *write_one(struct place *place)
 {
     struct result_file *file = open_file(place);
 
-    assert_int_equal(result_file_add(file, result), STATUS_OK);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
     result_file_close(file);
+    cJSON_Delete(place->root);
+    return place->root = read_json(place->path);
+}
+
+static const cJSON *scenarios_of(const cJSON *root)
+{
+    return member(member(root, "chokepoint"), "scenarios");
 }
 
 /* --- Its contents --- */
@@ -168,7 +182,7 @@ static void before_a_scenario_is_complete_nothing_is_written(void **state)
     cJSON *root = read_document(file);
 
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")), 0);
-    assert_int_equal(cJSON_GetArraySize(member(member(root, "chokepoint"), "scenarios")), 0);
+    assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 0);
     assert_true(number(member(root, "chokepoint"), "schema") == RESULT_SCHEMA);
     assert_false(result_file_written(file));
     assert_int_not_equal(access(place->path, F_OK), 0);
@@ -230,13 +244,8 @@ static void a_row_each_repetition_and_four_aggregates(void **state)
         "time_unit",
     };
     struct place *place = *state;
-    struct scenario_result result;
-    const cJSON *row, *item;
-    cJSON *root;
+    const cJSON *root = write_one(place), *row, *item;
 
-    fixture_reproduced(&result, PAIRS);
-    write_one(place, &result);
-    root = read_json(place->path);
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
     row = find_row(root, "item_sync/after", 3);
@@ -254,20 +263,13 @@ static void a_row_each_repetition_and_four_aggregates(void **state)
     assert_near(number(row, "cpu_time"), 501.5, 1e-9);
     assert_near(number(row, "items_per_second"), 32 / (4 * 1003e-6), 1e-6);
     assert_true(number(row, "syncs_per_step") == 0);
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void aggregates_are_those_of_the_repetitions(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
-    const cJSON *row;
-    cJSON *root;
+    const cJSON *root = write_one(place), *row;
 
-    fixture_reproduced(&result, PAIRS);
-    write_one(place, &result);
-    root = read_json(place->path);
     row = find_row(root, "item_sync/before_median", -1);
     assert_true(number(row, "real_time") == 1504);
     assert_string_equal(text(row, "run_name"), "item_sync/before");
@@ -284,47 +286,39 @@ static void aggregates_are_those_of_the_repetitions(void **state)
     assert_string_equal(text(row, "aggregate_unit"), "percentage");
     /* The cv of what is always 0 is 0/0: left out, never NaN. */
     assert_null(cJSON_GetObjectItemCaseSensitive(row, "syncs_per_step"));
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void one_repetition_has_no_aggregates(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_reproduced(&result, 1);
-    write_one(place, &result);
-    root = read_json(place->path);
+    fixture_release(&place->result);
+    fixture_reproduced(&place->result, 1);
+    root = write_one(place);
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")), VARIANT_COUNT);
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 /* A flag on the row itself, which stays: and no word of vitals where the device tells none. */
 static void throttled_repetitions_are_labelled_and_kept(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     const cJSON *scenario, *samples, *vitals;
     struct device_vitals *around;
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_reproduced(&result, PAIRS);
-    around = result.repetitions[VARIANT_AFTER][1].vitals;
+    around = place->result.repetitions[VARIANT_AFTER][1].vitals;
     around[0].temperature_c = 81;
     around[0].limits = LIMIT_IDLE;
     around[1].power_limited_ns = 5e9;
     around[1].limits = LIMIT_POWER | LIMIT_THERMAL;
-    write_one(place, &result);
-    root = read_json(place->path);
+    root = write_one(place);
     assert_string_equal(text(find_row(root, "item_sync/after", 1), "label"),
                         "throttled: power, thermal");
     assert_null(cJSON_GetObjectItemCaseSensitive(find_row(root, "item_sync/after", 0), "label"));
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    scenario = scenarios_of(root)->child;
     samples = member(member(scenario, "samples"), "after");
     vitals = member(cJSON_GetArrayItem(samples, 1), "vitals_before");
     assert_true(number(vitals, "temperature_c") == 81);
@@ -333,8 +327,6 @@ static void throttled_repetitions_are_labelled_and_kept(void **state)
     vitals = member(cJSON_GetArrayItem(samples, 1), "vitals_after");
     assert_true(number(vitals, "power_limited_ns") == 5e9);
     assert_null(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(samples, 0), "vitals_before"));
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
@@ -380,7 +372,7 @@ static void a_gpu_tells_all_and_what_it_does_not_know_is_unknown(void **state)
 static void skipped_and_failed_scenarios_have_no_rows(void **state)
 {
     struct place *place = *state;
-    struct scenario_result skipped, failed, reproduced;
+    struct scenario_result skipped, failed;
     struct result_file *file = open_file(place);
     const cJSON *scenario;
     cJSON *root;
@@ -388,16 +380,15 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     fixture_skipped(&skipped);
     fixture_reproduced(&failed, PAIRS);
     failed.verdict = VERDICT_FAILED;
-    fixture_reproduced(&reproduced, PAIRS);
     assert_int_equal(result_file_add(file, &skipped), STATUS_OK);
     assert_int_equal(result_file_add(file, &failed), STATUS_OK);
-    assert_int_equal(result_file_add(file, &reproduced), STATUS_OK);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
     root = read_json(place->path);
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
     assert_true(number(find_row(root, "item_sync/before", 0), "family_index") == 0);
-    assert_int_equal(cJSON_GetArraySize(member(member(root, "chokepoint"), "scenarios")), 3);
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 3);
+    scenario = scenarios_of(root)->child;
     assert_string_equal(text(scenario, "name"), "loader_workers");
     assert_string_equal(text(scenario, "verdict"), "skipped");
     assert_true(cJSON_IsNull(member(scenario, "effect")));
@@ -405,48 +396,44 @@ static void skipped_and_failed_scenarios_have_no_rows(void **state)
     cJSON_Delete(root);
     result_file_close(file);
     fixture_release(&failed);
-    fixture_release(&reproduced);
 }
 
 static void older_results_stay_until_a_scenario_was_measured(void **state)
 {
     struct place *place = *state;
-    struct scenario_result skipped, reproduced;
+    struct scenario_result skipped;
     struct result_file *file;
     char *older, *now;
     cJSON *root;
 
     fixture_skipped(&skipped);
-    fixture_reproduced(&reproduced, PAIRS);
-    write_one(place, &reproduced);
+    write_one(place);
     older = read_text(place->path);
     file = open_file(place);
     assert_int_equal(result_file_add(file, &skipped), STATUS_OK);
     now = read_text(place->path);
     assert_string_equal(now, older);
     assert_int_equal(result_file_written(file), 0);
-    assert_int_equal(result_file_add(file, &reproduced), STATUS_OK);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
     assert_int_equal(result_file_written(file), 2);
     root = read_json(place->path);
-    assert_int_equal(cJSON_GetArraySize(member(member(root, "chokepoint"), "scenarios")), 2);
+    assert_int_equal(cJSON_GetArraySize(scenarios_of(root)), 2);
     cJSON_Delete(root);
     result_file_close(file);
     free(older);
     free(now);
-    fixture_release(&reproduced);
 }
 
 /* Nobody who looks for "/after" finds a side of it. */
 static void an_aa_comparison_is_told_from_before_and_after(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     const cJSON *scenario, *row;
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_aa(&result, PAIRS);
-    write_one(place, &result);
-    root = read_json(place->path);
+    fixture_release(&place->result);
+    fixture_aa(&place->result, PAIRS);
+    root = write_one(place);
     cJSON_ArrayForEach(row, member(root, "benchmarks"))
     {
         assert_null(strstr(text(row, "name"), "before"));
@@ -456,29 +443,23 @@ static void an_aa_comparison_is_told_from_before_and_after(void **state)
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
     assert_true(number(find_row(root, "small_batch/aa:1", 3), "real_time") == 1503);
     assert_true(number(find_row(root, "small_batch/aa:2", 3), "real_time") == 1473);
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    scenario = scenarios_of(root)->child;
     assert_true(cJSON_IsTrue(member(scenario, "aa")));
     assert_string_equal(text(scenario, "verdict"), "no difference");
     assert_string_equal(text(scenario, "after"), text(scenario, "before"));
     assert_string_equal(text(member(scenario, "losses"), "check"), "identical");
     assert_int_equal(cJSON_GetArraySize(member(scenario, "expectations")), 0);
     assert_near(number(scenario, "effect"), 1.02, 1e-9);
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void a_scenario_carries_all_that_was_measured(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     const cJSON *scenario, *expectation, *repetition;
     char *whole;
-    cJSON *root;
+    const cJSON *root = write_one(place);
 
-    fixture_reproduced(&result, PAIRS);
-    write_one(place, &result);
-    root = read_json(place->path);
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    scenario = scenarios_of(root)->child;
     assert_string_equal(text(scenario, "verdict"), "reproduced");
     assert_true(cJSON_IsFalse(member(scenario, "aa")));
     assert_string_equal(text(scenario, "knob"), "loss_every");
@@ -512,55 +493,45 @@ static void a_scenario_carries_all_that_was_measured(void **state)
     assert_true((float)member(repetition, "losses")->child->valuedouble == 2.3f);
     assert_true(number(repetition, "cpu_ns") == 3000000);
     assert_null(cJSON_GetObjectItemCaseSensitive(member(repetition, "metrics"), "data_wait"));
-    cJSON_Delete(root);
 
     /* A seed beyond 2^53 keeps every digit. */
     whole = read_text(place->path);
     assert_non_null(strstr(whole, "18446744073709551615"));
     free(whole);
-    fixture_release(&result);
 }
 
 static void a_doubtful_mfu_is_null_and_says_why(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     const cJSON *after;
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_reproduced(&result, PAIRS);
-    result.protocol.ceilings[VARIANT_AFTER].flops_per_second = METRIC_MODEL_FLOPS_PER_SECOND * 0.8;
-    write_one(place, &result);
-    root = read_json(place->path);
-    after = member(member(member(member(root, "chokepoint"), "scenarios")->child, "utilisation"),
-                   "after");
+    place->result.protocol.ceilings[VARIANT_AFTER].flops_per_second =
+        METRIC_MODEL_FLOPS_PER_SECOND * 0.8;
+    root = write_one(place);
+    after = member(member(scenarios_of(root)->child, "utilisation"), "after");
     assert_true(cJSON_IsNull(member(after, "mfu")));
     assert_non_null(strstr(text(after, "mfu_doubt"), "at 1.25 times the peak"));
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void traces_are_named_from_the_file_on(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     const cJSON *scenario, *tracing;
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_reproduced(&result, PAIRS);
-    result.protocol.traces = "somewhere/traces-2";
-    result.tracing[VARIANT_BEFORE] = (struct tracing){ .file = "item_sync.before.json.gz",
-                                                       .steps = 40,
-                                                       .windows = 3,
-                                                       .step_time_us = 1000,
-                                                       .traced_step_time_us = 1025,
-                                                       .spread = 0.04,
-                                                       .rows = 5000 };
-    snprintf(result.tracing[VARIANT_AFTER].reason, sizeof result.tracing[VARIANT_AFTER].reason,
-             "tracing: the disk is full");
-    write_one(place, &result);
-    root = read_json(place->path);
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    place->result.protocol.traces = "somewhere/traces-2";
+    place->result.tracing[VARIANT_BEFORE] = (struct tracing){ .file = "item_sync.before.json.gz",
+                                                              .steps = 40,
+                                                              .windows = 3,
+                                                              .step_time_us = 1000,
+                                                              .traced_step_time_us = 1025,
+                                                              .spread = 0.04,
+                                                              .rows = 5000 };
+    snprintf(place->result.tracing[VARIANT_AFTER].reason,
+             sizeof place->result.tracing[VARIANT_AFTER].reason, "tracing: the disk is full");
+    root = write_one(place);
+    scenario = scenarios_of(root)->child;
     assert_string_equal(text(member(scenario, "traces"), "before"),
                         "traces-2/item_sync.before.json.gz");
     assert_true(cJSON_IsNull(member(member(scenario, "traces"), "after")));
@@ -572,28 +543,19 @@ static void traces_are_named_from_the_file_on(void **state)
     assert_true(number(tracing, "dropped") == 0);
     assert_string_equal(text(member(member(scenario, "tracing"), "after"), "reason"),
                         "tracing: the disk is full");
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void without_traces_both_are_null(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
-    const cJSON *scenario;
-    cJSON *root;
+    const cJSON *root = write_one(place), *scenario;
 
-    fixture_reproduced(&result, PAIRS);
-    write_one(place, &result);
-    root = read_json(place->path);
-    scenario = member(member(root, "chokepoint"), "scenarios")->child;
+    scenario = scenarios_of(root)->child;
     for (int v = 0; v < VARIANT_COUNT; v++) {
         const char *name = variant_name((enum variant)v);
         assert_true(cJSON_IsNull(member(member(scenario, "traces"), name)));
         assert_true(cJSON_IsNull(member(member(scenario, "tracing"), name)));
     }
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void broken_utf8_becomes_the_replacement_character(void **state)
@@ -624,23 +586,18 @@ static void broken_utf8_becomes_the_replacement_character(void **state)
 static void a_second_run_replaces_the_first(void **state)
 {
     struct place *place = *state;
-    struct scenario_result result;
     struct stat status;
     mode_t mask = umask(022);
-    cJSON *root;
+    const cJSON *root;
 
-    fixture_reproduced(&result, PAIRS);
-    write_one(place, &result);
-    write_one(place, &result);
-    root = read_json(place->path);
+    write_one(place);
+    root = write_one(place);
     assert_int_equal(cJSON_GetArraySize(member(root, "benchmarks")),
                      VARIANT_COUNT * (PAIRS + AGGREGATES));
     assert_int_equal(files_in(place->folder), 1);
     assert_int_equal(stat(place->path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0644);
     umask(mask);
-    cJSON_Delete(root);
-    fixture_release(&result);
 }
 
 static void folders_are_made_with_their_parents(void **state)
@@ -689,32 +646,27 @@ static void a_folder_that_vanished_is_an_error_and_nothing_else(void **state)
 {
     struct place *place = *state;
     struct result_file *file = open_file(place);
-    struct scenario_result result;
     char lock[192];
 
-    fixture_reproduced(&result, PAIRS);
     snprintf(lock, sizeof lock, "%s/run.lock", place->folder);
     assert_int_equal(unlink(lock), 0);
     assert_int_equal(rmdir(place->folder), 0);
-    assert_int_equal(result_file_add(file, &result), STATUS_IO);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_IO);
     assert_non_null(strstr(status_last()->text, place->path));
     assert_non_null(strstr(status_last()->context, "item_sync"));
 
     /* It comes back: the next write has all scenarios. */
     assert_int_equal(mkdir(place->folder, 0700), 0);
-    assert_int_equal(result_file_add(file, &result), STATUS_OK);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
     result_file_close(file);
-    fixture_release(&result);
 }
 
 /* Adds a scenario where only `room` bytes may be written, and checks that the file is as it was. */
 static void fail_to_add(const struct place *place, struct result_file *file, const char *reason)
 {
-    struct scenario_result result;
     char *before = read_text(place->path), *after;
 
-    fixture_reproduced(&result, PAIRS);
-    assert_int_equal(result_file_add(file, &result), STATUS_IO);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_IO);
     assert_non_null(strstr(status_last()->text, reason));
     assert_non_null(strstr(status_last()->text, place->path));
     after = read_text(place->path);
@@ -722,7 +674,6 @@ static void fail_to_add(const struct place *place, struct result_file *file, con
     assert_int_equal(files_in(place->folder), 2); /* with run.lock */
     free(before);
     free(after);
-    fixture_release(&result);
 }
 
 static void a_limit_on_file_sizes_leaves_the_last_file_whole(void **state)
@@ -730,12 +681,9 @@ static void a_limit_on_file_sizes_leaves_the_last_file_whole(void **state)
     struct place *place = *state;
     struct result_file *file = open_file(place);
     struct rlimit before, low;
-    struct scenario_result result;
     struct stat there;
 
-    fixture_reproduced(&result, PAIRS);
-    assert_int_equal(result_file_add(file, &result), STATUS_OK);
-    fixture_release(&result);
+    assert_int_equal(result_file_add(file, &place->result), STATUS_OK);
     assert_int_equal(stat(place->path, &there), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     low = before;
