@@ -1,3 +1,5 @@
+/* Every argument that could make a driver read or write where it must not, or compute nonsense, is
+ * refused here, once for all devices. */
 #include "harness/device/check.h"
 
 #include <string.h>
@@ -71,18 +73,6 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
     return STATUS_OK;
 }
 
-/* A message has two ends, and memory for each way. */
-static enum status check_peer(const struct collective *collective, int ranks, int rank)
-{
-    if (collective->peer < 0 || collective->peer >= ranks || collective->peer == rank)
-        FAIL(STATUS_BAD_USAGE, "collective: a message between rank %d and rank %d of %d", rank,
-             collective->peer, ranks);
-    if (collective->kind == COLLECTIVE_SEND_RECV)
-        TRY(check_given(collective->received, "collective", "room for what is received"));
-
-    return STATUS_OK;
-}
-
 static enum status check_pieces(const struct collective *collective, int ranks)
 {
     int64_t sent = 0;
@@ -120,8 +110,14 @@ enum status check_collective(const struct collective *collective, int ranks, int
     if (collective->count < 1 || (parts && collective->count % ranks != 0))
         FAIL(STATUS_BAD_USAGE, "collective: %lld elements of %d ranks; give at least 1%s",
              (long long)collective->count, ranks, parts ? ", and as many for each rank" : "");
-    if (collective_has_peer(collective))
-        TRY(check_peer(collective, ranks, rank));
+    if (!collective_has_peer(collective))
+        return STATUS_OK;
+    /* A message has two ends, and memory for each way. */
+    if (collective->peer < 0 || collective->peer >= ranks || collective->peer == rank)
+        FAIL(STATUS_BAD_USAGE, "collective: a message between rank %d and rank %d of %d", rank,
+             collective->peer, ranks);
+    if (collective->kind == COLLECTIVE_SEND_RECV)
+        TRY(check_given(collective->received, "collective", "room for what is received"));
 
     return STATUS_OK;
 }

@@ -6,8 +6,7 @@
 
 #include "harness/device/check.h"
 #include "harness/device/driver.h"
-#include "harness/device/flips.h"
-#include "harness/device/ledger.h"
+#include "harness/device/faults.h"
 #include "harness/device/many_ranks.h"
 
 /* Relaxed: a counter orders nothing, and a reader that wants a whole sum has waited for the threads
@@ -32,7 +31,7 @@ static int64_t counted(_Atomic int64_t *counter)
         TRY(status_of_wait);                                                                       \
     } while (0)
 
-static enum status fault(const struct device *device, enum fault kind)
+static enum status check_fault(const struct device *device, enum fault kind)
 {
     struct faults *faults = &device->ledger->faults;
 
@@ -91,7 +90,7 @@ struct device_health device_health(struct device *device)
 enum status device_synchronize(struct device *device)
 {
     TRY(check_given(device, "device_synchronize", "the device"));
-    TRY(fault(device, FAULT_sync));
+    TRY(check_fault(device, FAULT_sync));
     WAIT(device->driver->synchronize(device));
     count(&device->ledger->synchronizations, 1);
 
@@ -110,7 +109,7 @@ enum status device_alloc(struct device *device, struct stream *stream, enum allo
         FAIL(STATUS_BAD_USAGE, "device_alloc: 0 bytes asked for");
     if (how != ALLOCATE_DIRECT)
         TRY(check_given(stream, "device_alloc", "the stream of a stream-ordered allocation"));
-    TRY(fault(device, FAULT_alloc));
+    TRY(check_fault(device, FAULT_alloc));
     TRY(device->driver->alloc(device, stream, how, bytes, memory));
     count(&device->ledger->allocations, 1);
 
@@ -138,7 +137,7 @@ enum status host_alloc(struct device *device, bool pinned, size_t bytes, void **
     TRY(check_given(device, "host_alloc", "the device"));
     if (bytes == 0)
         FAIL(STATUS_BAD_USAGE, "host_alloc: 0 bytes asked for");
-    TRY(fault(device, FAULT_host_alloc));
+    TRY(check_fault(device, FAULT_host_alloc));
     TRY(device->driver->host_alloc(device, pinned, bytes, memory));
     count(&device->ledger->host_allocations, 1);
 
@@ -162,7 +161,7 @@ enum status stream_create(struct device *device, struct stream **stream)
     TRY(check_given(stream, "stream_create", "the result"));
     *stream = NULL;
     TRY(check_given(device, "stream_create", "the device"));
-    TRY(fault(device, FAULT_stream));
+    TRY(check_fault(device, FAULT_stream));
     TRY(device->driver->stream_create(device, stream));
 
     return STATUS_OK;
@@ -177,7 +176,7 @@ void stream_destroy(struct stream *stream)
 enum status stream_synchronize(struct stream *stream)
 {
     TRY(check_given(stream, "stream_synchronize", "the stream"));
-    TRY(fault(stream->device, FAULT_sync));
+    TRY(check_fault(stream->device, FAULT_sync));
     WAIT(stream->device->driver->stream_synchronize(stream));
     count(&stream->device->ledger->synchronizations, 1);
 
@@ -210,7 +209,7 @@ enum status event_create(struct device *device, bool timing, struct event **even
     TRY(check_given(event, "event_create", "the result"));
     *event = NULL;
     TRY(check_given(device, "event_create", "the device"));
-    TRY(fault(device, FAULT_event));
+    TRY(check_fault(device, FAULT_event));
     TRY(device->driver->event_create(device, timing, event));
 
     return STATUS_OK;
@@ -236,7 +235,7 @@ enum status event_record(struct event *event, struct stream *stream)
 enum status event_synchronize(struct event *event)
 {
     TRY(check_given(event, "event_synchronize", "the event"));
-    TRY(fault(event->device, FAULT_sync));
+    TRY(check_fault(event->device, FAULT_sync));
     WAIT(event->device->driver->event_synchronize(event));
     count(&event->device->ledger->synchronizations, 1);
 
@@ -245,13 +244,8 @@ enum status event_synchronize(struct event *event)
 
 enum status event_query(struct event *event)
 {
-    enum status status = STATUS_OK;
-
-    TRY_OUT(check_given(event, "event_query", "the event"));
-    status = event->device->driver->event_query(event); /* NOT_READY is an answer, not an error */
-
-out:
-    return status;
+    TRY(check_given(event, "event_query", "the event"));
+    return event->device->driver->event_query(event); /* NOT_READY is an answer, not an error */
 }
 
 enum status event_elapsed(struct event *from, struct event *to, double *elapsed_ns)
@@ -269,32 +263,25 @@ enum status event_elapsed(struct event *from, struct event *to, double *elapsed_
 
 /* --- Work --- */
 
-static void count_copy(struct device_ledger *ledger, enum copy_kind kind, size_t bytes)
+static enum status copy_counted(struct stream *stream, enum copy_kind kind, bool asynchronous,
+                                void *to, const void *from, size_t bytes)
 {
-    _Atomic int64_t *const counters[] = {
-        [COPY_HOST_TO_DEVICE] = &ledger->copy_bytes_h2d,
-        [COPY_DEVICE_TO_HOST] = &ledger->copy_bytes_d2h,
-        [COPY_DEVICE_TO_DEVICE] = &ledger->copy_bytes_d2d,
-    };
-
-    count(&ledger->copies, 1);
-    count(counters[kind], (int64_t)bytes);
-}
-
-static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchronous, void *to,
-                        const void *from, size_t bytes)
-{
+    struct device_ledger *ledger;
     bool waited = false;
 
     TRY(check_given(stream, "copy", "the stream"));
     TRY(check_copy(kind, to, from, bytes));
-    TRY(fault(stream->device, FAULT_copy));
+    TRY(check_fault(stream->device, FAULT_copy));
     WAIT(stream->device->driver->copy(stream, kind, asynchronous, to, from, bytes, &waited));
     if (stream->capturing)
         return STATUS_OK;
-    count_copy(stream->device->ledger, kind, bytes);
-    if (waited)
-        count(&stream->device->ledger->synchronizations, 1);
+    ledger = stream->device->ledger;
+    count(&ledger->copies, 1);
+    count(kind == COPY_HOST_TO_DEVICE   ? &ledger->copy_bytes_h2d
+          : kind == COPY_DEVICE_TO_HOST ? &ledger->copy_bytes_d2h
+                                        : &ledger->copy_bytes_d2d,
+          (int64_t)bytes);
+    count(&ledger->synchronizations, waited);
 
     return STATUS_OK;
 }
@@ -302,13 +289,13 @@ static enum status copy(struct stream *stream, enum copy_kind kind, bool asynchr
 enum status device_copy_async(struct stream *stream, enum copy_kind kind, void *to,
                               const void *from, size_t bytes)
 {
-    return copy(stream, kind, true, to, from, bytes);
+    return copy_counted(stream, kind, true, to, from, bytes);
 }
 
 enum status device_copy(struct stream *stream, enum copy_kind kind, void *to, const void *from,
                         size_t bytes)
 {
-    return copy(stream, kind, false, to, from, bytes);
+    return copy_counted(stream, kind, false, to, from, bytes);
 }
 
 enum status device_memset(struct stream *stream, void *memory, int byte, size_t bytes)
@@ -317,7 +304,7 @@ enum status device_memset(struct stream *stream, void *memory, int byte, size_t 
     TRY(check_given(memory, "device_memset", "the memory"));
     if (bytes == 0)
         FAIL(STATUS_BAD_USAGE, "device_memset: 0 bytes asked for");
-    TRY(fault(stream->device, FAULT_memset));
+    TRY(check_fault(stream->device, FAULT_memset));
     TRY(stream->device->driver->memset(stream, memory, byte, bytes));
     if (!stream->capturing)
         count(&stream->device->ledger->memsets, 1);
@@ -355,7 +342,7 @@ enum status device_launch(struct stream *stream, enum kernel kernel, enum dtype 
 {
     TRY(check_given(stream, "device_launch", "the stream"));
     TRY(check_launch(kernel, dtype, rows, arguments, size));
-    TRY(fault(stream->device, FAULT_launch));
+    TRY(check_fault(stream->device, FAULT_launch));
     if (fails_on_device(stream))
         TRY(launch_failure(stream));
     else
@@ -401,7 +388,7 @@ enum status device_gemm(struct stream *stream, const struct gemm *gemm)
 {
     TRY(check_given(stream, "device_gemm", "the stream"));
     TRY(check_gemm(gemm));
-    TRY(fault(stream->device, FAULT_gemm));
+    TRY(check_fault(stream->device, FAULT_gemm));
     if (fails_on_device(stream))
         TRY(launch_failure(stream));
     else
@@ -430,7 +417,7 @@ enum status device_attention(struct stream *stream, const struct fused_attention
     if (!stream->device->properties.fused_attention)
         FAIL(STATUS_UNSUPPORTED, "%s has no library with fused attention",
              stream->device->properties.name);
-    TRY(fault(stream->device, FAULT_gemm));
+    TRY(check_fault(stream->device, FAULT_gemm));
     if (fails_on_device(stream))
         TRY(launch_failure(stream));
     else
@@ -490,7 +477,7 @@ enum status device_collective(struct stream *stream, const struct collective *co
 enum status graph_begin(struct stream *stream)
 {
     TRY(check_given(stream, "graph_begin", "the stream"));
-    TRY(fault(stream->device, FAULT_graph));
+    TRY(check_fault(stream->device, FAULT_graph));
     TRY(stream->device->driver->graph_begin(stream));
     stream->capturing = true;
 
@@ -499,20 +486,18 @@ enum status graph_begin(struct stream *stream)
 
 enum status graph_end(struct stream *stream, struct graph **graph)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
-    TRY_OUT(check_given(graph, "graph_end", "the result"));
+    TRY(check_given(graph, "graph_end", "the result"));
     *graph = NULL;
-    TRY_OUT(check_given(stream, "graph_end", "the stream"));
+    TRY(check_given(stream, "graph_end", "the stream"));
     status = stream->device->driver->graph_end(stream, graph);
     stream->capturing = false;
-    if (status == STATUS_OK && fault(stream->device, FAULT_graph) != STATUS_OK) {
+    if (status == STATUS_OK && check_fault(stream->device, FAULT_graph) != STATUS_OK) {
         graph_destroy(*graph); /* The capture has ended either way. */
         *graph = NULL;
         status = status_last()->status;
     }
-
-out:
     return status;
 }
 
@@ -520,7 +505,7 @@ enum status graph_launch(struct stream *stream, struct graph *graph)
 {
     TRY(check_given(stream, "graph_launch", "the stream"));
     TRY(check_given(graph, "graph_launch", "the graph"));
-    TRY(fault(stream->device, FAULT_graph));
+    TRY(check_fault(stream->device, FAULT_graph));
     TRY(stream->device->driver->graph_launch(stream, graph));
     count(&stream->device->ledger->graph_launches, 1);
 

@@ -1,12 +1,11 @@
 /* Failing on purpose: CHOKEPOINT_FAIL=alloc:17 makes the 17th device allocation fail, so that every
  * error path can be walked. CHOKEPOINT_FAIL=flip:gelu_backward:17 fails nothing: it flips a bit of
- * what the 17th launch of that kernel computed (flips.h), so that what must find such bits can be
+ * what the 17th launch of that kernel computed, so that what must find such bits can be
  * tried. Several may be given, separated by commas. */
 #ifndef HARNESS_DEVICE_FAULTS_H
 #define HARNESS_DEVICE_FAULTS_H
 
-#include "harness/base/status.h"
-#include "kernels/kernels.h"
+#include "harness/device/device.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -70,5 +69,26 @@ enum status faults_check(struct faults *faults, enum fault kind);
 
 /* Counts a launch of `kernel`. Whether it is one whose output gets a wrong bit, and which. */
 bool faults_flip(struct faults *faults, int kernel, uint64_t *place);
+
+/* The program's own records of an open device: struct device_counters, counted from several
+ * threads, and what is to fail. */
+struct device_ledger {
+#define LEDGER_COUNTER(name) _Atomic int64_t name;
+    DEVICE_COUNTERS(LEDGER_COUNTER)
+#undef LEDGER_COUNTER
+    struct faults faults;
+};
+
+/* --- Flipping a bit of what a kernel computed --- */
+
+/* Once the kernel is done, the bit's byte is copied to the host, changed, and copied back: so it
+ * works on every device. The bit is one of the kernel's first output; of partial column sums, one
+ * of the first part.
+ *
+ * To be called once the work is queued. Nothing happens unless a flip of this call was planned, and
+ * where the stream is captured, whose work is still to be done. */
+enum status flip_kernel(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
+                        const void *arguments);
+enum status flip_gemm(struct stream *stream, const struct gemm *gemm);
 
 #endif

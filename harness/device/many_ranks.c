@@ -1,3 +1,6 @@
+/* Joining: the plugin of MPI is loaded, the rank takes its part of the cores, and dies with its
+ * launcher. What hosts exchange is gathered by all, and each computes from that what it needs, in
+ * one order. */
 #include "harness/device/many_ranks.h"
 
 #include "harness/base/rows.h"
@@ -27,7 +30,7 @@ static int number_in(const char *variable)
 }
 
 /* As many as a launcher has started, in its words. */
-static int started(void)
+static int started_ranks(void)
 {
     /* Open MPI and PRRTE; MPICH's Hydra, Intel's and srun with PMI; srun with anything. */
     const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", srun_size };
@@ -40,7 +43,7 @@ static int started(void)
 
 bool ranks_are_started(void)
 {
-    return started() > 1;
+    return started_ranks() > 1;
 }
 
 enum status ranks_load(void)
@@ -128,7 +131,7 @@ enum status ranks_join(int count)
         FAIL(STATUS_BAD_USAGE,
              "%d ranks were started, but each is alone: chokepoint was built with %s, and "
              "something else has started it; use the mpirun of %s, or srun %s",
-             started(), loaded->library, loaded->library, loaded->srun_option);
+             started_ranks(), loaded->library, loaded->library, loaded->srun_option);
     }
     if (place.count != count)
         FAIL(STATUS_BAD_USAGE, "%d ranks were asked for, but the job has %d; give both the same",
@@ -181,7 +184,7 @@ const struct ranks_place *ranks_place(void)
 }
 
 /* Collects the bytes of each rank in *all, which is malloc'd; `own` are this rank's. */
-static enum status gather(const void *own, size_t bytes, void **all)
+static enum status gather_from_all(const void *own, size_t bytes, void **all)
 {
     TRY(rows_make_bytes(all, place.count, bytes));
     memcpy((char *)*all + bytes * (size_t)place.rank, own, bytes);
@@ -192,16 +195,9 @@ static enum status gather(const void *own, size_t bytes, void **all)
 
 enum status ranks_wait(void)
 {
-    enum status status = STATUS_OK;
-    const char here = 0;
-    void *all = NULL;
+    char here = 0;
 
-    if (joined != NULL)
-        TRY_OUT(gather(&here, sizeof here, &all));
-
-out:
-    free(all);
-    return status;
+    return ranks_take_first(&here, sizeof here);
 }
 
 enum status ranks_take_first(void *memory, size_t bytes)
@@ -211,7 +207,7 @@ enum status ranks_take_first(void *memory, size_t bytes)
 
     if (joined == NULL)
         return STATUS_OK;
-    TRY_OUT(gather(memory, bytes, &all));
+    TRY_OUT(gather_from_all(memory, bytes, &all));
     memcpy(memory, all, bytes);
 
 out:
@@ -226,7 +222,7 @@ enum status ranks_sum(double *values, int count)
 
     if (joined == NULL)
         return STATUS_OK;
-    TRY_OUT(gather(values, (size_t)count * sizeof *values, &all));
+    TRY_OUT(gather_from_all(values, (size_t)count * sizeof *values, &all));
     for (int i = 0; i < count; i++) {
         values[i] = 0;
         for (int rank = 0; rank < place.count; rank++)

@@ -1,5 +1,5 @@
 /* Opening and closing a device: from the name that --device gives to an open driver. */
-#include "harness/device/ledger.h"
+#include "harness/device/faults.h"
 #include "harness/device/many_ranks.h"
 #include "harness/device/plugin.h"
 #include "harness/device/types/device_wait.h"
@@ -38,26 +38,22 @@ static enum status open_kind(struct device **device, const struct kind *kind, in
     return STATUS_OK;
 }
 
-/* ":N" */
-static bool parse_index(const char *text, int *index)
-{
-    char *end;
-
-    if (text[0] != ':' || !isdigit((unsigned char)text[1]) || strlen(text) > 5)
-        return false;
-    *index = (int)strtol(text + 1, &end, 10);
-    return *end == '\0';
-}
-
 static const struct kind *parse_name(const char *name, int *index)
 {
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t length = strlen(kinds[i].name);
+        char *end;
         if (strncmp(name, kinds[i].name, length) != 0)
             continue;
         *index = 0;
-        if (name[length] == '\0' || (kinds[i].is_gpu && parse_index(name + length, index)))
+        name += length;
+        if (*name == '\0')
             return &kinds[i];
+        if (!kinds[i].is_gpu || *name != ':' || !isdigit((unsigned char)name[1]) ||
+            strlen(name) > 5)
+            return NULL;
+        *index = (int)strtol(name + 1, &end, 10);
+        return *end == '\0' ? &kinds[i] : NULL;
     }
     return NULL;
 }

@@ -1,8 +1,10 @@
+/* Copies and memory of a peer are counted with those of the device, and fail with its planned
+ * faults. */
 #include "harness/device/peer.h"
 
 #include "harness/device/check.h"
 #include "harness/device/driver.h"
-#include "harness/device/ledger.h"
+#include "harness/device/faults.h"
 
 const struct device_link device_link_unknown = {
     .direct = -1,
@@ -57,8 +59,8 @@ enum status device_peer_free(struct device *device, int peer, void *memory)
     return STATUS_OK;
 }
 
-static enum status copy(struct stream *stream, int peer, bool back, void *to, const void *from,
-                        size_t bytes)
+static enum status copy_between(struct stream *stream, int peer, bool back, void *to,
+                                const void *from, size_t bytes)
 {
     struct device_ledger *ledger;
 
@@ -78,11 +80,11 @@ static enum status copy(struct stream *stream, int peer, bool back, void *to, co
 enum status device_copy_to_peer(struct stream *stream, int peer, void *to, const void *from,
                                 size_t bytes)
 {
-    return copy(stream, peer, false, to, from, bytes);
+    return copy_between(stream, peer, false, to, from, bytes);
 }
 
 enum status device_copy_from_peer(struct stream *stream, int peer, void *to, const void *from,
                                   size_t bytes)
 {
-    return copy(stream, peer, true, to, from, bytes);
+    return copy_between(stream, peer, true, to, from, bytes);
 }

@@ -15,7 +15,7 @@
 enum { FOLDERS = 2 };
 
 /* Loading runs what is in the file. */
-static enum status check_given(const char *path)
+static enum status check_writers(const char *path)
 {
     if (!only_we_write(path))
         FAIL(STATUS_NO_LIBRARY,
@@ -28,7 +28,7 @@ static enum status check_given(const char *path)
 }
 
 /* The folders that may hold plugins; "" after the last. */
-static enum status folders(char list[FOLDERS][PATH_MAX])
+static enum status plugin_folders(char list[FOLDERS][PATH_MAX])
 {
     const char *given = getenv("CHOKEPOINT_PLUGINS");
     char program[PATH_MAX];
@@ -37,7 +37,7 @@ static enum status folders(char list[FOLDERS][PATH_MAX])
     list[0][0] = list[1][0] = '\0';
     if (given != NULL && *given != '\0') {
         snprintf(list[0], PATH_MAX, "%s", given);
-        TRY(check_given(given));
+        TRY(check_writers(given));
         return STATUS_OK;
     }
     length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -88,11 +88,11 @@ static bool is_in(char *path, size_t size, const char *folder, const char *file)
     return false;
 }
 
-static enum status find(char *path, size_t size, const struct plugin_title *title)
+static enum status find_plugin(char *path, size_t size, const struct plugin_title *title)
 {
     char list[FOLDERS][PATH_MAX];
 
-    TRY(folders(list));
+    TRY(plugin_folders(list));
     for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++)
         if (is_in(path, size, list[i], title->file))
             return STATUS_OK;
@@ -108,9 +108,9 @@ enum status plugin_symbol(void **symbol, const struct plugin_title *title)
     char path[PATH_MAX];
     void *library;
 
-    TRY(find(path, sizeof path, title));
+    TRY(find_plugin(path, sizeof path, title));
     if (getenv("CHOKEPOINT_PLUGINS") != NULL)
-        TRY(check_given(path));
+        TRY(check_writers(path));
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL)
         FAIL(STATUS_NO_LIBRARY, "the plugin of %s does not load: %s; install what is missing",

@@ -2,7 +2,7 @@
  * named. */
 #include "harness/base/random.h"
 #include "harness/device/driver.h"
-#include "harness/device/ledger.h"
+#include "harness/device/faults.h"
 #include "harness/engine/step/repeat.h"
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/lab/training_fixture.h"

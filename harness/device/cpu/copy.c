@@ -11,8 +11,8 @@
  * time by the host itself. A stream's staging buffers are used in turn; a copy larger than all of
  * them waits for the worker to empty one. */
 #include "harness/base/clock.h"
+#include "harness/device/cpu/cpu.h"
 #include "harness/device/cpu/cpu_memory.h"
-#include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

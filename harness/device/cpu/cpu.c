@@ -9,11 +9,9 @@
 #include "harness/base/figures/statistics.h"
 #include "harness/base/system/machine.h"
 #include "harness/device/cpu/arithmetic/isa.h"
-#include "harness/device/cpu/cpu_attention.h"
 #include "harness/device/cpu/cpu_gemm.h"
 #include "harness/device/cpu/cpu_memory.h"
 #include "harness/device/cpu/host_health.h"
-#include "harness/device/cpu/trace.h"
 #include "harness/device/plugin/phase_stack.h"
 
 #include <stdio.h>
@@ -25,13 +23,7 @@
  * threads soon; on a machine with one core, spinning only delays the thread that it waits for. */
 enum { DEFAULT_SPIN_NS = 20000 };
 
-static int64_t default_capacity(void)
-{
-    const int64_t most = (int64_t)4 << 30;
-    int64_t quarter = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4;
-
-    return quarter < most ? quarter : most;
-}
+static const int64_t DEFAULT_CAPACITY_MOST = (int64_t)4 << 30; /* or a quarter of the memory */
 
 static void fill_properties(struct cpu_device *device)
 {
@@ -175,10 +167,12 @@ static enum status cpu_open(struct device **result, int index, const struct driv
     enum status status = STATUS_OK;
     const struct device_options *options = &host->options;
     struct cpu_device *device = NULL;
-    int64_t capacity = options->memory_bytes > 0 ? options->memory_bytes : default_capacity();
+    int64_t capacity = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 4;
 
     (void)index; /* There is one CPU device. */
     *result = NULL;
+    capacity = capacity < DEFAULT_CAPACITY_MOST ? capacity : DEFAULT_CAPACITY_MOST;
+    capacity = options->memory_bytes > 0 ? options->memory_bytes : capacity;
     status_forward(host->bridge);
     TRY_OUT(isa_check());
     device = calloc(1, sizeof *device);

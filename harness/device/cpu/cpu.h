@@ -6,7 +6,6 @@
 #ifndef HARNESS_DEVICE_CPU_CPU_H
 #define HARNESS_DEVICE_CPU_CPU_H
 
-#include "harness/device/cpu/queue/item.h"
 #include "harness/device/cpu/queue/queue.h"
 #include "harness/device/driver.h"
 #include "harness/device/plugin/capture.h"
@@ -116,5 +115,31 @@ void cpu_graph_destroy(struct graph *graph);
 enum status cpu_capture_claim(struct cpu_stream *stream, struct item **item);
 void cpu_capture_submit(struct cpu_stream *stream);
 void cpu_capture_abandon(struct cpu_stream *stream); /* when the stream ends in mid-capture */
+
+/* --- trace.c: records of the calls of host threads, for the sink that the device was opened with.
+ * Without a sink none of these reads a clock or takes an id --- */
+
+struct call {
+    int64_t start_ns;
+    uint32_t correlation; /* 0: nobody records */
+};
+
+struct call call_begin(struct cpu_device *device);
+void call_end(struct cpu_device *device, const struct call *call, const char *name);
+
+/* Ends the call and records it as a wait for `stream` (NULL: for the device) as well. */
+void call_end_waiting(struct cpu_device *device, const struct call *call, const char *name,
+                      const char *wait_name, const struct cpu_stream *stream);
+
+/* An allocation, or a release where `bytes` is negative. */
+void trace_memory(struct cpu_device *device, const struct call *call, const void *memory,
+                  int64_t bytes, enum activity_memory kind, bool stream_ordered);
+
+/* --- cpu_attention.c: its plans --- */
+
+struct cpu_attentions; /* the device's plans */
+
+enum status cpu_attentions_open(struct cpu_attentions **attentions);
+void cpu_attentions_close(struct cpu_attentions *attentions); /* NULL is allowed */
 
 #endif

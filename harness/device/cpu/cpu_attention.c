@@ -7,11 +7,10 @@
  * of the same product of a whole head, whose scores go through memory: 215 GFLOP/s in fp32 and 350
  * to 400 in bf16, to 120 to 200 and 170 to 210 (1025 tokens, heads of 32, oneDNN 2.6.3, an EPYC of
  * type Zen 5). */
-#include "harness/device/cpu/cpu_attention.h"
+#include "harness/device/cpu/cpu.h"
 
 #include "harness/device/cpu/arithmetic/attention_rows.h"
 #include "harness/device/cpu/cpu_gemm.h"
-#include "harness/device/cpu/trace.h"
 #include "harness/device/plugin/attention_shape.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "harness/device/cpu/cpu_gemm.h"
 
 #include "harness/device/cpu/arithmetic/convert.h"
-#include "harness/device/cpu/trace.h"
+#include "harness/device/cpu/cpu.h"
 
 #include <dnnl.h>
 #include <omp.h>

@@ -11,7 +11,7 @@
  * Nothing is kept inside device memory itself. One lock guards all of it. */
 #include "harness/device/cpu/cpu_memory.h"
 
-#include "harness/device/cpu/trace.h"
+#include "harness/device/cpu/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *
  * An event lives until it is destroyed and no item that names it is queued any more. */
 #include "harness/base/clock.h"
+#include "harness/device/cpu/cpu.h"
 #include "harness/device/cpu/queue/cpu_progress.h"
-#include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ struct cpu_event {
  * reference, because the event outlives the graph. */
 enum { NUMBER_OF_NODE = 0 };
 
-static void release(struct cpu_event *event)
+static void release_event(struct cpu_event *event)
 {
     if (atomic_fetch_sub(&event->references, 1) != 1)
         return;
@@ -47,7 +47,7 @@ static enum status run_record(struct cpu_stream *stream, const struct item *item
     pthread_mutex_unlock(&event->lock);
     cpu_progress_wake(&event->reached);
     if (item->event.number != NUMBER_OF_NODE)
-        release(event);
+        release_event(event);
     return STATUS_OK;
 }
 
@@ -56,7 +56,7 @@ static enum status run_wait(struct cpu_stream *stream, const struct item *item)
     struct cpu_device *device = (struct cpu_device *)stream->base.device;
 
     cpu_progress_await(&item->event.event->reached, item->event.number, device->spin_ns);
-    release(item->event.event);
+    release_event(item->event.event);
     return STATUS_OK;
 }
 
@@ -64,8 +64,8 @@ static const struct cpu_work record_work = { .run = run_record, .bookkeeping = t
 static const struct cpu_work wait_work = { .run = run_wait, .bookkeeping = true };
 
 /* Goes straight into the queue, whether the stream is being captured or not. */
-static void put(const struct cpu_work *work, struct cpu_event *event, uint64_t number,
-                struct cpu_stream *stream, uint32_t correlation)
+static void put_item(const struct cpu_work *work, struct cpu_event *event, uint64_t number,
+                     struct cpu_stream *stream, uint32_t correlation)
 {
     struct item *item = queue_claim(stream->queue);
 
@@ -79,7 +79,7 @@ static void put(const struct cpu_work *work, struct cpu_event *event, uint64_t n
 
 void event_put_record(struct cpu_event *event, struct cpu_stream *stream, uint32_t correlation)
 {
-    put(&record_work, event, atomic_fetch_add(&event->recorded, 1) + 1, stream, correlation);
+    put_item(&record_work, event, atomic_fetch_add(&event->recorded, 1) + 1, stream, correlation);
 }
 
 void event_put_wait(struct cpu_event *event, struct cpu_stream *stream, uint32_t correlation)
@@ -87,7 +87,7 @@ void event_put_wait(struct cpu_event *event, struct cpu_stream *stream, uint32_t
     uint64_t number = atomic_load(&event->recorded);
 
     if (number > cpu_progress_value(&event->reached))
-        put(&wait_work, event, number, stream, correlation);
+        put_item(&wait_work, event, number, stream, correlation);
 }
 
 enum status cpu_event_create(struct device *device, bool timing, struct event **result)
@@ -114,21 +114,8 @@ void cpu_event_destroy(struct event *event)
     struct cpu_device *device = (struct cpu_device *)event->device;
     struct call call = call_begin(device);
 
-    release((struct cpu_event *)event);
+    release_event((struct cpu_event *)event);
     call_end(device, &call, "cudaEventDestroy");
-}
-
-static enum status capture_record(struct cpu_event *event, struct cpu_stream *stream)
-{
-    struct item *item;
-
-    TRY(cpu_capture_claim(stream, &item));
-    item->work = &record_work;
-    item->event.event = event;
-    item->event.number = NUMBER_OF_NODE;
-    cpu_capture_submit(stream);
-
-    return STATUS_OK;
 }
 
 enum status cpu_event_record(struct event *event, struct stream *base)
@@ -137,12 +124,18 @@ enum status cpu_event_record(struct event *event, struct stream *base)
     struct cpu_stream *stream = (struct cpu_stream *)base;
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
+    struct item *item;
 
     /* Relaxed, as in stream_claim(). */
-    if (atomic_load_explicit(&stream->capture, memory_order_relaxed) != NULL)
-        TRY_OUT(capture_record((struct cpu_event *)event, stream));
-    else
+    if (atomic_load_explicit(&stream->capture, memory_order_relaxed) == NULL) {
         event_put_record((struct cpu_event *)event, stream, call.correlation);
+        goto out;
+    }
+    TRY_OUT(cpu_capture_claim(stream, &item));
+    item->work = &record_work;
+    item->event.event = (struct cpu_event *)event;
+    item->event.number = NUMBER_OF_NODE;
+    cpu_capture_submit(stream);
 
 out:
     call_end(device, &call, "cudaEventRecord");

@@ -6,8 +6,8 @@
  * A graph never runs twice at a time, whatever streams it is launched on: a launch waits on its
  * worker until the one before is through, as in CUDA. It lives until it is destroyed and no launch
  * of it is queued any more. */
+#include "harness/device/cpu/cpu.h"
 #include "harness/device/cpu/queue/cpu_progress.h"
-#include "harness/device/cpu/trace.h"
 
 #include <stddef.h>
 #include <stdlib.h>

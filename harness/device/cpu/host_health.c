@@ -1,41 +1,14 @@
+/* What Linux states in small files; on virtual machines most of them are missing. */
 #include "harness/device/cpu/host_health.h"
 
+#include "harness/base/facts/system_file.h"
 #include "harness/base/status.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line of a file; false when there is none. */
-static bool read_line(const char *root, const char *path, char *line, size_t size)
-{
-    char name[PATH_MAX];
-    bool found;
-    FILE *file;
-
-    snprintf(name, sizeof name, "%s%s", root, path);
-    file = fopen(name, "re");
-    if (file == NULL)
-        return false;
-    found = fgets(line, (int)size, file) != NULL;
-    fclose(file);
-    line[found ? strcspn(line, "\n") : 0] = '\0';
-    return found;
-}
-
-static void read_clocks(const char *root, struct device_health *health)
-{
-    static const char folder[] = "/sys/devices/system/cpu/cpu0/cpufreq";
-    char path[128], line[64];
-
-    snprintf(path, sizeof path, "%s/scaling_cur_freq", folder);
-    if (read_line(root, path, line, sizeof line))
-        health->now.clock_mhz = atof(line) / 1e3;
-    snprintf(path, sizeof path, "%s/cpuinfo_max_freq", folder);
-    if (read_line(root, path, line, sizeof line))
-        health->clock_max_mhz = atof(line) / 1e3;
-}
+#define CLOCKS "/sys/devices/system/cpu/cpu0/cpufreq/"
 
 /* Sensors of processors by the names of their drivers ("Documentation/hwmon" of Linux); in
  * thousandths of a degree. */
@@ -48,12 +21,12 @@ static void read_temperature(const char *root, struct device_health *health)
     for (int i = 0; i < MONITORS_MOST; i++) {
         bool is_processor = false;
         snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/name", i);
-        if (!read_line(root, path, line, sizeof line))
+        if (!system_file_line(root, path, line, sizeof line))
             continue;
         for (size_t s = 0; s < ARRAY_SIZE(sensors); s++)
             is_processor = is_processor || strcmp(line, sensors[s]) == 0;
         snprintf(path, sizeof path, "/sys/class/hwmon/hwmon%d/temp1_input", i);
-        if (is_processor && read_line(root, path, line, sizeof line)) {
+        if (is_processor && system_file_line(root, path, line, sizeof line)) {
             health->now.temperature_c = atof(line) / 1e3;
             return;
         }
@@ -62,7 +35,12 @@ static void read_temperature(const char *root, struct device_health *health)
 
 void host_health(const char *root, struct device_health *health)
 {
+    char line[64];
+
     snprintf(health->source, sizeof health->source, "Linux");
-    read_clocks(root, health);
+    if (system_file_line(root, CLOCKS "scaling_cur_freq", line, sizeof line))
+        health->now.clock_mhz = atof(line) / 1e3;
+    if (system_file_line(root, CLOCKS "cpuinfo_max_freq", line, sizeof line))
+        health->clock_max_mhz = atof(line) / 1e3;
     read_temperature(root, health);
 }

@@ -3,7 +3,7 @@
  *
  * A kernel runs whole on its stream's one worker: the CPU device has one multiprocessor per
  * stream. */
-#include "harness/device/cpu/trace.h"
+#include "harness/device/cpu/cpu.h"
 
 #include <string.h>
 

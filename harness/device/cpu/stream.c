@@ -3,9 +3,9 @@
  * An error of queued work is kept by the device, as in CUDA: the first one stays, later work is
  * skipped, and every synchronisation from then on returns it. */
 #include "harness/base/clock.h"
+#include "harness/device/cpu/cpu.h"
 #include "harness/device/cpu/cpu_gemm.h"
 #include "harness/device/cpu/cpu_memory.h"
-#include "harness/device/cpu/trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,18 +1,15 @@
-#include "harness/device/cpu/trace.h"
+/* A record is made when the call ends, on the thread that made it; its correlation was taken when
+ * it began, so that device work queued within it can refer to it. */
+#include "harness/device/cpu/cpu.h"
 
 #include "harness/base/clock.h"
 #include "harness/device/plugin/phase_stack.h"
-
-static bool trace_is_on(const struct cpu_device *device)
-{
-    return device->sink.record != NULL;
-}
 
 struct call call_begin(struct cpu_device *device)
 {
     struct call call = { 0 };
 
-    if (trace_is_on(device)) {
+    if (device->sink.record != NULL) {
         call.correlation = atomic_fetch_add(&device->last_correlation, 1) + 1;
         call.start_ns = clock_ns();
     }

@@ -2,7 +2,7 @@
  * that are made up. */
 #include "harness/base/random.h"
 #include "harness/device/driver.h"
-#include "harness/device/ledger.h"
+#include "harness/device/faults.h"
 #include "harness/fleet/devices/soak.h"
 #include "tests/fixtures/lab/cpu_device.h"
 
