@@ -35,7 +35,7 @@ lab='kernels/dialect kernels/model kernels harness/simt/code harness/simt/lanes 
      harness/bench benches/parts benches
      harness/lab/doctor/host harness/lab/doctor harness/fleet/devices
      harness/lab/kernel scenarios/gpu_kernels scenarios harness/lab/experiment harness/lab/experiment/child harness/lab/experiment/parent
-     harness/lab/search harness/lab/corpus harness/lab/result harness/lab/quiz'
+     harness/lab/search harness/lab/result harness/lab/quiz'
 program_of_desk='harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet'
 program='harness/cli/job harness/cli/kernel harness/cli/train harness/cli/machine harness/cli/teach harness/cli'
 # The folders that may be full: a file of each is a thing of the same kind.

@@ -16,7 +16,7 @@ static const struct command *const commands[] = {
     &command_list,   &command_explain, &command_quiz,     &command_run,    &command_train,
     &command_bench,  &command_record,  &command_diagnose, &command_digest, &command_job,
     &command_report, &command_compare, &command_history,  &command_doctor, &command_fleet,
-    &command_kernel, &command_corpus,  &command_exec,
+    &command_kernel, &command_exec,
 };
 
 static const struct command_word examples[] = {

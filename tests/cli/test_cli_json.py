@@ -198,8 +198,6 @@ def measure_all(folder):
         *(f"{source}/results/tour/traces/item_sync.{side}.json.gz" for side in ("before", "after")))
     see("results.md#json-of-list", "list", "--format=json")
     kernels()
-    see("league.md#json-of-corpus-truthjson", "corpus", "--device=cpu", "--count=4", "--repetitions=1", "--format=json",
-        f"--out={folder}/corpus")
     bench_all(folder)
     doctor = os.path.join(folder, "doctor.json")
     pathlib.Path(doctor).write_text(run("doctor", "--device=cpu", "--format=json"), encoding="utf-8")

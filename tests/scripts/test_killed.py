@@ -4,11 +4,11 @@
 usage: test_killed.py PROGRAM [ROUNDS [SEED [VICTIM...]]]
 
 Each victim is killed ROUNDS times, unless it mostly ends before it can be: the parent of a run, its child, a rank,
-mpirun, a ladder, a ladder's child, a corpus. (train --save has a test of its own, test_killed_saves.py; workers of the
+mpirun, a ladder, a ladder's child. (train --save has a test of its own, test_killed_saves.py; workers of the
 loader are threads of the process that trains.) After a kill, within seconds:
 
     no process of the command runs, and no shared memory of its processes is left;
-    what was whole before is whole: the result of an earlier run, and each item of a corpus;
+    what was whole before is whole: the result of an earlier run;
     a run whose child died says so.
 
 After the next command of the kind that nothing disturbs, its temporary folder is empty, and in its results is nothing but
@@ -199,44 +199,6 @@ class Ladder(Command):
         pass
 
 
-class Corpus(Command):
-    """Goes on until it is whole, then begins anew. No item that was sealed may change."""
-
-    def __init__(self, root, name, chosen):
-        super().__init__(root, name, ["corpus", "--device=cpu", "--seed=7", "--count=2", "--repetitions=1", "--out=FOLDER"])
-        self.chosen = chosen
-        self.items = []
-
-    victims = Run.victims
-
-    def undisturbed(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.items = []
-        return super().undisturbed()
-
-    def begin(self):
-        if len(self.items) == 2:
-            shutil.rmtree(self.folder)
-            self.items = []
-
-    def check(self, code, text, killed_parent):
-        path = os.path.join(self.folder, "truth.json")
-        if not os.path.exists(path):
-            expect(not self.items, "the corpus is gone")
-            return
-        with open(path, encoding="utf-8") as file:
-            items = json.load(file)["items"]
-        expect(items[:len(self.items)] == self.items, "an item has changed")
-        for item in items:
-            expect(item["trace"] is None or os.path.getsize(os.path.join(self.folder, item["trace"])) > 0,
-                   "a trace is gone")
-        self.items = items
-
-    def check_tidy(self):
-        expect(set(os.listdir(self.folder)) <= {"0001.json.gz", "0002.json.gz", "truth.json"},
-               str(os.listdir(self.folder)))
-
-
 def is_exec(is_first, words):
     return not is_first and words[1:2] == ["exec"]
 
@@ -251,15 +213,11 @@ def commands(root):
         yield "parent-of-ranks", lambda: Run(root, "parent-of-ranks", lambda is_first, words: is_first, ranks)
     yield "ladder", lambda: Ladder(root, "ladder", lambda is_first, words: is_first)
     yield "ladder-child", lambda: Ladder(root, "ladder-child", lambda is_first, words: not is_first)
-    yield "corpus", lambda: Corpus(root, "corpus", lambda is_first, words: is_first)
-    yield "corpus-child", lambda: Corpus(root, "corpus-child", lambda is_first, words: not is_first)
 
 
 def kill_once(command, chance):
     """Starts the command and kills one of its processes at a random moment. True: it was killed."""
     before = shared_memory()
-    if hasattr(command, "begin"):
-        command.begin()
     child, begin = command.start(), time.monotonic()
     end = begin + chance.uniform(0, command.seconds)
     while time.monotonic() < end and child.poll() is None:

@@ -44,25 +44,6 @@ def check_world(twin, slower):
     check(world["measured_gain"] == world["step_ms"]["before"] / world["step_ms"]["after"], f"{twin['name']}: the gain")
 
 
-def check_corpus(folder):
-    """Two trainings that are drawn, and what the league makes of them."""
-    corpus = folder / "corpus"
-    done = subprocess.run([sys.executable, str(source / "scripts/league_twins.py"), "--seed=7", "--count=2",
-                           f"--out={corpus}", "--program", program], capture_output=True, text=True, check=False)
-    check(done.returncode == 0, f"a corpus: {done.stderr}")
-    truth = json.loads((corpus / "truth.json").read_text())
-    check([item["name"] for item in truth["items"]] == ["0001", "0002"], "two items")
-    check(all(row["gain"]["low"] <= row["gain"]["factor"] <= row["gain"]["high"]
-              for item in truth["items"] for row in item["causes"]), "gains")
-    done = subprocess.run([sys.executable, str(source / "scripts/league.py"), str(corpus), "chokepoint", "random",
-                           "--program", program, "--format=json"], capture_output=True, text=True, check=False)
-    if any(item["measurable"] for item in truth["items"]):
-        scores = [row["score"] for row in json.loads(done.stdout)["diagnosers"]]
-        check(all(score["failures"] == 0 for score in scores), f"its scores: {scores}")
-    else:  # the machine was busy
-        check("measurable" in done.stderr, done.stderr)
-
-
 def main():
     for path in (source / "scripts/twins").glob("*.py"):
         lines = len(path.read_text().splitlines())
@@ -91,7 +72,6 @@ def main():
         kept.write_text(json.dumps(document))
         table = call(folder, "--read", str(kept), "--format=markdown")
         check(table.count("\n| `") == 3 and "| `leak` | 2.00x | memory_growth | - |" in table, table)
-        check_corpus(folder)
         check("no scenario nothing" in call(folder, "nothing", code=1), "an unknown name")
         check("has no twin" in call(folder, "pageable_copies", code=1), "a scenario without a twin")
         check("nowhere" in call(folder, "leak", "--program", str(folder / "nowhere"), code=1), "no program")

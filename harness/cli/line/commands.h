@@ -46,6 +46,6 @@ void command_print_error(void);
 extern const struct command command_list, command_explain, command_run, command_train,
     command_bench, command_diagnose, command_digest, command_job, command_record, command_report,
     command_compare, command_history, command_doctor, command_fleet, command_exec, command_kernel,
-    command_quiz, command_corpus;
+    command_quiz;
 
 #endif

@@ -26,7 +26,6 @@ struct exec {
     double step_seconds; /* 0: not given */
     struct ceilings ceilings;
     int record_fd;
-    bool unnamed;    /* the trace says neither variant nor settings */
     const char *own; /* text of a scenario that is in no list; NULL: none */
 };
 
@@ -45,7 +44,6 @@ static struct protocol exec_protocol(const struct exec *exec)
     struct protocol protocol = flags_protocol(&exec->flags);
 
     protocol.jpeg_pixels = exec->jpeg_pixels;
-    protocol.unnamed = exec->unnamed;
     for (int v = 0; v < VARIANT_COUNT; v++) protocol.ceilings[v] = exec->ceilings;
     return protocol;
 }
@@ -163,7 +161,6 @@ static const struct option_row options[] = {
     { "record-fd", "N", "write the records to this open descriptor; standard output if not given",
       3, take_descriptor, AT(record_fd), .most = 1 << 20 },
     { "own", "TEXT", NULL, 3, value_text, AT(own) },
-    { "unnamed", NULL, NULL, 3, value_boolean, AT(unnamed) },
     FLAG_VERBOSE,
     OPTIONS_END,
 };

@@ -33,8 +33,7 @@
            "--shortest")           /* of a window; 0: none is shortened (child/resolution.h) */    \
     INTEGER(int, ranks, "--ranks") /* that train together; 0: as many as the scenario says */      \
     INTEGER(int, jpeg_pixels, "--jpeg-pixels") /* of the images' side; 0: as the balance needs */  \
-    FLAG(unnamed, "--unnamed") /* traces name neither the variant nor the settings */              \
-    FLAG(aa, "--aa")           /* the settings before on both sides; then `traces` must be NULL */
+    FLAG(aa, "--aa") /* the settings before on both sides; then `traces` must be NULL */
 
 struct protocol {
 #define TEXT_MEMBER(name, option)          const char *name;

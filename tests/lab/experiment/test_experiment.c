@@ -362,15 +362,14 @@ static void the_tracing_childs_command_line_says_which_and_where(void **state)
     (void)state;
 
     how = protocol_default(false);
-    how.unnamed = true;
     how.jpeg_pixels = 96;
     how.ceilings[VARIANT_AFTER] = (struct ceilings){ 1.25e12, 3e11 };
     arguments_trace(&arguments, &scenario, &how, VARIANT_AFTER, "out/x.json.gz", 1234.5);
-    assert_arguments(&arguments,
-                     "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
-                     "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
-                     "6 --window 0.2 --extra 9 --shortest 0.05 --jpeg-pixels 96 --unnamed "
-                     "--seed 1 --record-fd 3");
+    assert_arguments(
+        &arguments,
+        "exec test --variant after --trace out/x.json.gz --step-time 0.0012345 "
+        "--peak-flops 1.25e+12 --copy-bandwidth 3e+11 --device auto --repetitions "
+        "6 --window 0.2 --extra 9 --shortest 0.05 --jpeg-pixels 96 --seed 1 --record-fd 3");
 }
 
 /* --- Traces --- */

@@ -137,7 +137,7 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
     char settings[SETTINGS_SIZE], path[PATH_MAX];
     struct kineto_about about = {
         .name = run->name,
-        .settings = run->protocol->unnamed ? NULL : settings,
+        .settings = settings,
         .device = &run->device,
         .memory_budget = run->config->allocator.budget,
         .peak_flops_per_second = run->ceilings.flops_per_second,

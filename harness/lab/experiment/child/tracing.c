@@ -49,11 +49,11 @@ out:
 static enum status run_tracer(struct tracer *tracer, bool *written)
 {
     struct session *session = &tracer->session;
-    bool holds = false, unnamed = session->protocol->unnamed;
+    bool holds = false;
     char name[128];
 
-    snprintf(name, sizeof name, "%s%s%s", session->scenario->name, unnamed ? "" : ".",
-             unnamed ? "" : variant_name(tracer->order->variant));
+    snprintf(name, sizeof name, "%s.%s", session->scenario->name,
+             variant_name(tracer->order->variant));
     tracer->run.name = name;
     TRY(run_wait(tracer, &holds));
     if (!holds)
