@@ -176,16 +176,12 @@ out:
     return status;
 }
 
-static bool is_of_all(const struct fleet *fleet, const struct fleet_figure *figure)
-{
-    return strcmp(intern_text(fleet->names, figure->unit), "x") == 0;
-}
-
 static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
                          const struct table *table, int f)
 {
     const struct fleet_figure *row = &kind->figures[f];
-    bool is_time = figure_is_time(intern_text(fleet->names, row->unit));
+    const char *unit = intern_text(fleet->names, row->unit);
+    bool is_time = figure_is_time(unit), is_of_all = strcmp(unit, "x") == 0;
 
     for (int i = 0; i < kind->count; i++) {
         int64_t cell = (int64_t)f * kind->count + i;
@@ -197,7 +193,7 @@ static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
         kind->outliers[kind->outlier_count++] = (struct fleet_outlier){
             .node = kind->nodes[i],
             .figure = f,
-            .value = is_of_all(fleet, row) ? exp(slow) : row->median * exp(is_time ? slow : -slow),
+            .value = is_of_all ? exp(slow) : row->median * exp(is_time ? slow : -slow),
             .off = is_time ? exp(off) - 1 : 1 - exp(-off),
             .deviations = deviations,
             .doubtful = table->doubtful[i],

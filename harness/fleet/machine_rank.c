@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct node_figure *find(const struct fleet *fleet, const struct node *node,
-                                      const struct own_figure *figure)
+static const struct node_figure *find_figure(const struct fleet *fleet, const struct node *node,
+                                             const struct own_figure *figure)
 {
     for (int i = 0; i < node->figure_count; i++)
         if (strcmp(intern_text(fleet->names, node->figures[i].name), figure->name) == 0 &&
@@ -32,7 +32,7 @@ static struct machine_rank machine_rank_of(const struct own_figure *figure,
     bool is_time = figure_is_time(figure->unit);
 
     for (int i = 0; i < kind->count; i++) {
-        const struct node_figure *other = find(fleet, &fleet->nodes[kind->nodes[i]], figure);
+        const struct node_figure *other = find_figure(fleet, &fleet->nodes[kind->nodes[i]], figure);
         if (other == NULL)
             continue;
         values[standing.count++] = other->value;

@@ -68,14 +68,6 @@ void node_kind(char *text, size_t size, const char *device_name, const char *cpu
     snprintf(text, size, "%.240s; %.240s", device_name, cpu_model);
 }
 
-static bool is_disturbance(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(disturbances); i++)
-        if (strcmp(name, disturbances[i]) == 0)
-            return true;
-    return false;
-}
-
 static enum status name_of(uint32_t *number, struct intern *names, const char *text)
 {
     return intern_add(names, text, strlen(text), number);
@@ -119,7 +111,9 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
         TRY(add_fact(&node->facts[NODE_SETTINGS], names, name, check.value));
     if (check_is_bad(&check))
         TRY(add_fact(&node->facts[NODE_STATUSES], names, name, check_status_name(check.status)));
-    node->disturbed = node->disturbed || (check_is_bad(&check) && is_disturbance(name));
+    for (size_t i = 0; i < ARRAY_SIZE(disturbances); i++)
+        if (check_is_bad(&check) && strcmp(name, disturbances[i]) == 0)
+            node->disturbed = true;
 
     return STATUS_OK;
 }
@@ -216,18 +210,6 @@ static const struct bench_figure {
     { "flops_per_second", "FLOP/s", 1 },
 };
 
-static enum status take_bench_figures(struct node *node, struct intern *names,
-                                      const struct benchmark_file *file,
-                                      const struct bench_figure *figure)
-{
-    for (int i = 0; i < file->count; i++)
-        if (isfinite(file->rows[i].median) && file->rows[i].median > 0)
-            TRY(add_figure(node, names, file->rows[i].name, figure->unit,
-                           figure->factor * file->rows[i].median, 0));
-
-    return STATUS_OK;
-}
-
 enum status node_read_bench(struct node *node, struct intern *names, const char *path)
 {
     enum status status = STATUS_OK;
@@ -241,7 +223,10 @@ enum status node_read_bench(struct node *node, struct intern *names, const char 
             TRY_OUT(node_open(node, path, file.count * (int)ARRAY_SIZE(bench_figures)));
             TRY_OUT(take_context(node, names, file.context));
         }
-        TRY_OUT(take_bench_figures(node, names, &file, &bench_figures[i]));
+        for (int j = 0; j < file.count; j++)
+            if (isfinite(file.rows[j].median) && file.rows[j].median > 0)
+                TRY_OUT(add_figure(node, names, file.rows[j].name, bench_figures[i].unit,
+                                   bench_figures[i].factor * file.rows[j].median, 0));
     }
 
 out:

@@ -3,16 +3,19 @@
 #include "benches/benches.h"
 #include "benches/roofs.h"
 #include "harness/base/figures/number.h"
+#include "harness/base/figures/statistics.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
+#include "harness/base/system/machine.h"
 #include "harness/base/words/text.h"
 #include "harness/bench/clocks.h"
+#include "harness/bench/counters.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/filter.h"
-#include "harness/cli/machine/bench_against.h"
+#include "harness/cli/machine/against.h"
 #include "harness/cli/machine/bench_output.h"
 #include "harness/cli/train/rounds_of.h"
 #include "harness/device/many_ranks.h"
@@ -35,7 +38,7 @@ struct bench_command {
     struct flags flags;
     struct bench_settings settings;
     struct bench_output_options output_options;
-    struct bench_against against;
+    struct against against;
     struct filter filter;
     bool inverted; /* "-REGEX": what it does not match */
     bool list, interleaved;
@@ -169,6 +172,46 @@ static enum status show_progress(void *context, double share, bool round_ended)
     return STATUS_OK;
 }
 
+/* Its flops per second if the row is a product, else its bytes per second, and its time where it
+ * moves none. */
+static struct own_figure figure_of(const struct bench_row *row)
+{
+    const struct bench_result *result = &row->result;
+    const char *name = row->bench->roof == ROOF_PRODUCTS ? "flops_per_second" : "bytes_per_second";
+    double values[BENCH_REPETITIONS_MAX];
+
+    for (int i = 0; i < BENCH_COUNTERS; i++) {
+        const struct bench_counter *counter = &bench_counters[i];
+        if (strcmp(counter->name, name) != 0 || !bench_counter_is_known(counter, result))
+            continue;
+        bench_counter_values(counter, result, values);
+        return (struct own_figure){ result->name, counter->unit,
+                                    stats_median(values, result->count) };
+    }
+    return (struct own_figure){ result->name, "ns", stats_median(result->real_ns, result->count) };
+}
+
+/* Rows without a repetition are left out. */
+static enum status place_rows(struct bench_command *command)
+{
+    struct own_figure *figures = NULL;
+    struct machine machine;
+    enum status status;
+    int measured = 0;
+
+    if (command->against.where == NULL)
+        return STATUS_OK;
+    TRY(rows_make(&figures, command->count));
+    for (int i = 0; i < command->count; i++)
+        if (command->rows[i].result.count > 0)
+            figures[measured++] = figure_of(&command->rows[i]);
+    machine_read(&machine, "");
+    status = against_place(&command->against, figures, measured, device_properties(command->device),
+                           machine.cpu_model);
+    free(figures);
+    return status;
+}
+
 /* All that comes before the first row: the file is tried, and the device's limits are measured,
  * which rows are compared with. */
 static enum status prepare_rows(struct bench_command *command)
@@ -216,8 +259,7 @@ static enum status measure_rows(struct bench_command *command)
     apply_roofs(command);
     if (outcome == STATUS_INTERRUPTED && keeps_older(command))
         command->output.options.file = NULL;
-    TRY(bench_against_place(&command->against, device_properties(command->device), command->rows,
-                            command->count));
+    TRY(place_rows(command));
     TRY(bench_output_rows(&command->output, command->rows, command->count,
                           &command->against.standings, command->against.where));
     TRY(bench_output_end(&command->output));
@@ -344,7 +386,7 @@ static enum status run_bench(void *context, int *exit_code)
     if (command->rounds_of.given)
         return measure_rounds(command, exit_code);
     TRY(refuse_others(command));
-    TRY(bench_against_read(&command->against));
+    TRY(against_read(&command->against, "bench", node_read_bench));
     if (!command->list && command->ranks > 1 && !ranks_are_started())
         TRY(check_ranks(command));
     if (!command->list)
@@ -364,7 +406,7 @@ static void release(void *context)
     struct bench_command *command = context;
 
     bench_output_close(&command->output);
-    bench_against_release(&command->against);
+    against_release(&command->against);
     close_rows(command);
     filter_release(&command->filter);
 }

@@ -6,13 +6,12 @@
 #include "harness/bench/interrupt.h"
 #include "harness/checks/checks_output.h"
 #include "harness/checks/prolog_verdict.h"
-#include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
+#include "harness/cli/machine/against.h"
 #include "harness/engine/data/images/cache_folder.h"
 #include "harness/fleet/devices/doctor_all.h"
 #include "harness/fleet/devices/soak.h"
-#include "harness/fleet/machine_rank.h"
 #include "harness/lab/doctor/device_links.h"
 #include "harness/lab/doctor/gpu.h"
 #include "harness/lab/doctor/host/host.h"
@@ -43,10 +42,7 @@ struct doctor {
     struct flags flags;
     bool prolog;         /* one line is all */
     double soak_seconds; /* 0: no soak */
-    const char *against; /* a file of doctor, or a folder of them; NULL: none */
-    struct machine_files files;
-    struct fleet fleet;
-    struct machine_ranks standings;
+    struct against against;
     struct device *device;       /* NULL: it could not be opened */
     struct device_health health; /* as it was last */
     struct machine machine;
@@ -201,8 +197,8 @@ static enum status print_json(const struct doctor *doctor)
         device_context(&json, context, device_properties(doctor->device), &doctor->health);
     checks_json(&json, root, &doctor->checks);
     device_links_json(&json, root, &doctor->links);
-    if (doctor->against != NULL)
-        machine_ranks_json(&json, root, "check", &doctor->standings);
+    if (doctor->against.where != NULL)
+        machine_ranks_json(&json, root, "check", &doctor->against.standings);
     status = json_to_stdout(&json, root);
     cJSON_Delete(root);
     return status;
@@ -212,18 +208,16 @@ static enum status compare_with_others(struct doctor *doctor)
 {
     struct own_figure figures[CHECKS_MAX];
     int count = 0;
-    char kind[512];
 
-    if (doctor->against == NULL || doctor->device == NULL)
+    if (doctor->device == NULL)
         return STATUS_OK;
-    node_kind(kind, sizeof kind, device_properties(doctor->device)->name,
-              doctor->machine.cpu_model);
     for (int i = 0; i < doctor->checks.count; i++) {
         const struct check *check = &doctor->checks.rows[i];
         if (figure_is_speed(check->unit))
             figures[count++] = (struct own_figure){ check->name, check->unit, check->number };
     }
-    return machine_ranks_make(&doctor->standings, figures, count, &doctor->fleet, kind);
+    return against_place(&doctor->against, figures, count, device_properties(doctor->device),
+                         doctor->machine.cpu_model);
 }
 
 static enum status end_printing(struct doctor *doctor)
@@ -232,8 +226,9 @@ static enum status end_printing(struct doctor *doctor)
         return print_json(doctor);
     checks_print_rows(&doctor->printer);
     device_links_page(&doctor->printer.page, &doctor->links);
-    if (doctor->against != NULL)
-        machine_ranks_page(&doctor->printer.page, &doctor->standings, doctor->against);
+    if (doctor->against.where != NULL)
+        machine_ranks_page(&doctor->printer.page, &doctor->against.standings,
+                           doctor->against.where);
     checks_print_end(&doctor->printer);
     return STATUS_OK;
 }
@@ -333,10 +328,7 @@ static enum status run_one(struct doctor *doctor, int *exit_code)
     enum status opened;
     int bad;
 
-    if (doctor->against != NULL) { /* before anything is measured: a wrong name is said at once */
-        TRY(machine_files_find(&doctor->files, "doctor", &doctor->against, 1));
-        TRY(machine_files_read(&doctor->files, node_read, &doctor->fleet));
-    }
+    TRY(against_read(&doctor->against, "doctor", node_read));
     opened = flags_open_device(&doctor->device, &doctor->flags);
     if (opened == STATUS_BAD_USAGE)
         return opened;
@@ -371,7 +363,7 @@ static enum status run_doctor(void *context, int *exit_code)
     take_apart(doctor);
     if (!doctor_is_of_all(doctor->flags.device))
         return doctor->prolog ? run_prolog(doctor, exit_code) : run_one(doctor, exit_code);
-    if (doctor->against != NULL)
+    if (doctor->against.where != NULL)
         FAIL(STATUS_BAD_USAGE,
              "--against places one device among others: leave it out, or name a device");
     return doctor_all(&(struct doctor_request){ .device = doctor->flags.device,
@@ -390,9 +382,7 @@ static void release(void *context)
 
     device_close(doctor->device);
     device_links_release(&doctor->links);
-    machine_ranks_release(&doctor->standings);
-    fleet_release(&doctor->fleet);
-    machine_files_release(&doctor->files);
+    against_release(&doctor->against);
 }
 
 static const struct option_row options[] = {
@@ -410,7 +400,7 @@ static const struct option_row options[] = {
     { "against", "FILE|DIR",
       "place each figure among those of other machines with this device, from their files of "
       "doctor --format=json",
-      2, value_text, .offset = offsetof(struct doctor, against) },
+      2, value_text, .offset = offsetof(struct doctor, against.where) },
     { "prolog", NULL,
       "print one line, for a job scheduler: the host's name, and whether it is fit to measure; "
       "what others do on it "
