@@ -64,6 +64,16 @@ static enum status constant(struct reader *reader, uint64_t value, int bits, int
         number);
 }
 
+/* A register with the address of dynamic shared memory. */
+static enum status dynamic_memory(struct reader *reader, int bits, int32_t *number)
+{
+    return reader_register(reader,
+                           (struct simt_register){ .bytes = bits == 64 ? 8 : 4,
+                                                   .bits = (uint8_t)bits,
+                                                   .kind = REGISTER_DYNAMIC },
+                           number);
+}
+
 static const char *const specials[] = {
 #define SIMT_SPECIAL_NAME(name, text, value) text,
     SIMT_SPECIALS(SIMT_SPECIAL_NAME)
@@ -107,16 +117,6 @@ static int32_t find_register(const struct reader *reader, struct ptx_word word)
             return row->first + (int32_t)number;
     }
     return -1;
-}
-
-static const struct symbol *find_symbol(const struct reader *reader, struct ptx_word word)
-{
-    for (int64_t i = reader->symbol_count - 1; i >= 0; i--) {
-        struct ptx_word name = reader->symbols[i].name;
-        if (name.length == word.length && memcmp(name.text, word.text, (size_t)name.length) == 0)
-            return &reader->symbols[i];
-    }
-    return NULL;
 }
 
 static struct instruction blank(const struct reader *reader, const struct statement *statement)
@@ -180,8 +180,8 @@ static enum status source(struct reader *reader, const struct statement *stateme
     bool negated = form == 'p' && reader_accept(reader, "!"),
          converts = strncmp(statement->name, "cvt.", 4) == 0;
     struct ptx_word word = reader_take(reader);
-    const struct symbol *symbol;
-    uint64_t value;
+    struct symbol *symbol;
+    uint64_t value, offset = 0;
     int32_t other;
 
     *number = find_register(reader, word);
@@ -189,8 +189,14 @@ static enum status source(struct reader *reader, const struct statement *stateme
         TRY(special(reader, word, number));
     if (*number < 0 && word_number(word, &value))
         return constant(reader, value, bits_of_form(form) < 32 ? 32 : bits_of_form(form), number);
-    if (*number < 0 && (symbol = find_symbol(reader, word)) != NULL)
-        return constant(reader, symbol->value, bits_of_form(form), number);
+    if (*number < 0 && (symbol = reader_symbol(reader, word)) != NULL) {
+        TRY(reader_address(reader, symbol, &value));
+        if (symbol->is_dynamic)
+            return dynamic_memory(reader, bits_of_form(form), number);
+        if (reader_accept(reader, "+"))
+            TRY(reader_number(reader, &offset));
+        return constant(reader, value + offset, bits_of_form(form), number);
+    }
     if (*number < 0)
         READER_FAIL(reader, "unknown operand '%.*s' of %s", word.length, word.text,
                     statement->name);
@@ -309,6 +315,7 @@ static enum status access_type(struct reader *reader, const struct statement *st
                  : has(statement, "shared") ? SPACE_SHARED
                  : has(statement, "local")  ? SPACE_LOCAL
                  : has(statement, "param")  ? SPACE_PARAM
+                 : has(statement, "const")  ? SPACE_CONST
                                             : SPACE_GENERIC;
     row->slot = reader->kernel->slots++;
     return STATUS_OK;
@@ -318,15 +325,20 @@ static enum status access_type(struct reader *reader, const struct statement *st
 static enum status address(struct reader *reader, struct instruction *row)
 {
     struct ptx_word word;
-    const struct symbol *symbol;
-    uint64_t offset = 0;
+    struct symbol *symbol;
+    uint64_t value = 0, offset = 0;
 
     TRY(reader_want(reader, "["));
     word = reader_take(reader);
     row->s[SIMT_BASE] = find_register(reader, word);
-    symbol = row->s[SIMT_BASE] < 0 ? find_symbol(reader, word) : NULL;
+    symbol = row->s[SIMT_BASE] < 0 ? reader_symbol(reader, word) : NULL;
     if (symbol != NULL)
-        row->offset = (int64_t)symbol->value;
+        TRY(reader_address(reader, symbol, &value));
+    row->offset = (int64_t)value;
+    if (symbol != NULL && symbol->is_dynamic)
+        TRY(dynamic_memory(reader, 64, &row->s[SIMT_BASE]));
+    else if (symbol != NULL)
+        row->s[SIMT_BASE] = -1;
     else if (row->s[SIMT_BASE] < 0)
         READER_FAIL(reader, "unknown address '%.*s'", word.length, word.text);
     else if (reader->kernel->registers[row->s[SIMT_BASE]].bits < 32)
@@ -390,7 +402,7 @@ static enum status load(struct reader *reader, const struct statement *statement
     int32_t wide[SIMT_DESTINATIONS] = { -1, -1, -1, -1 };
 
     TRY(check_parts(reader, statement,
-                    " v2 v4 b8 u8 s8 b16 u16 s16 f16 bf16 b32 u32 s32 f32 b64 u64 s64 f64 "));
+                    " const v2 v4 b8 u8 s8 b16 u16 s16 f16 bf16 b32 u32 s32 f32 b64 u64 s64 f64 "));
     TRY(access_type(reader, statement, &row));
     TRY(elements(reader, statement, &row, false, row.d));
     TRY(reader_want(reader, ","));

@@ -89,8 +89,19 @@ static enum status add_symbol(struct reader *reader, struct ptx_word name, enum 
     if (reader->symbol_count == SIMT_MOST_NAMES)
         READER_FAIL(reader, "more than %d names", SIMT_MOST_NAMES);
     TRY(rows_grow(&reader->symbols, reader->symbol_count + 1, &reader->symbol_room));
-    reader->symbols[reader->symbol_count++] = (struct symbol){ name, space, value };
+    reader->symbols[reader->symbol_count++] =
+        (struct symbol){ .name = name, .space = space, .value = value };
     return STATUS_OK;
+}
+
+struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name)
+{
+    for (int64_t i = reader->symbol_count - 1; i >= 0; i--) {
+        struct ptx_word own = reader->symbols[i].name;
+        if (own.length == name.length && memcmp(own.text, name.text, (size_t)own.length) == 0)
+            return &reader->symbols[i];
+    }
+    return NULL;
 }
 
 /* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. */
@@ -136,25 +147,89 @@ static int aligned(int at, uint64_t align)
     return (int)(((uint64_t)at + align - 1) / align * align);
 }
 
-enum status reader_variable(struct reader *reader)
+/* Room for a variable of the kernel; *value is its address. */
+static enum status give_room(struct reader *reader, bool shared, uint64_t align, uint64_t bytes,
+                             uint64_t *value)
 {
-    bool shared = word_is(reader_take(reader), ".shared");
-    int *used = shared ? &reader->kernel->shared_bytes : &reader->kernel->local_bytes, element;
-    uint64_t align, bytes;
-    struct ptx_word name;
+    int *used = shared ? &reader->kernel->shared_bytes : &reader->kernel->local_bytes;
 
-    TRY(declarator(reader, &align, &element, &bytes, &name));
-    TRY(reader_want(reader, ";"));
     *used = aligned(*used, align);
     if (bytes + (uint64_t)*used > (shared ? SIMT_MOST_SHARED : SIMT_MOST_LOCAL))
         READER_FAIL(reader, "more than %d bytes of %s memory",
                     shared ? SIMT_MOST_SHARED : SIMT_MOST_LOCAL, shared ? "shared" : "local");
-    TRY(add_symbol(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, (uint64_t)*used));
+    *value = (uint64_t)*used;
     *used += (int)bytes;
     return STATUS_OK;
 }
 
-/* A table in global or constant memory. */
+enum status reader_variable(struct reader *reader)
+{
+    bool shared = word_is(reader_take(reader), ".shared");
+    uint64_t align, bytes, value = 0;
+    struct ptx_word name;
+    int element;
+
+    TRY(declarator(reader, &align, &element, &bytes, &name));
+    TRY(reader_want(reader, ";"));
+    TRY(give_room(reader, shared, align, bytes, &value));
+    return add_symbol(reader, name, shared ? SPACE_SHARED : SPACE_LOCAL, value);
+}
+
+/* ".shared .align 4 .b8 tile[4096];" or ".extern .shared .align 16 .b8 dynamic[];" */
+static enum status shared_variable(struct reader *reader, bool external)
+{
+    struct symbol symbol = { .space = SPACE_SHARED, .is_of_module = true };
+    int element;
+
+    TRY(declarator(reader, &symbol.align, &element, &symbol.bytes, &symbol.name));
+    TRY(reader_want(reader, ";"));
+    TRY(add_symbol(reader, symbol.name, SPACE_SHARED, 0));
+    symbol.is_dynamic = external && symbol.bytes == 0;
+    reader->symbols[reader->symbol_count - 1] = symbol;
+    return STATUS_OK;
+}
+
+enum status reader_address(struct reader *reader, struct symbol *symbol, uint64_t *value)
+{
+    if (symbol->is_dynamic && symbol->align > reader->dynamic_align)
+        reader->dynamic_align = symbol->align;
+    if (symbol->is_of_module && !symbol->is_dynamic && symbol->kernel != reader->kernel) {
+        TRY(give_room(reader, true, symbol->align, symbol->bytes, &symbol->value));
+        symbol->kernel = reader->kernel;
+    }
+    *value = symbol->value;
+    return STATUS_OK;
+}
+
+/* All other shared memory of the kernel is known now. */
+static void place_dynamic(struct reader *reader)
+{
+    struct simt_kernel *kernel = reader->kernel;
+
+    if (reader->dynamic_align == 0)
+        return;
+    kernel->shared_bytes = aligned(kernel->shared_bytes, reader->dynamic_align);
+    for (int64_t i = 0; i < kernel->register_count; i++)
+        if (kernel->registers[i].kind == REGISTER_DYNAMIC) {
+            kernel->registers[i].kind = REGISTER_CONSTANT;
+            kernel->registers[i].value = (uint64_t)kernel->shared_bytes;
+        }
+}
+
+/* A number, or the address of a variable of the module before: "name" or "generic(name)". */
+static enum status initial_value(struct reader *reader, uint64_t *value)
+{
+    bool generic = reader_accept(reader, "generic") && reader_accept(reader, "(");
+    const struct symbol *symbol = reader_symbol(reader, reader_peek(reader));
+
+    if (symbol == NULL || symbol->space != SPACE_GLOBAL)
+        return reader_number(reader, value);
+    reader_take(reader);
+    *value = symbol->value;
+    return generic ? reader_want(reader, ")") : STATUS_OK;
+}
+
+/* A variable in global or constant memory. */
 static enum status global_variable(struct reader *reader)
 {
     struct module_variable *variable;
@@ -162,6 +237,8 @@ static enum status global_variable(struct reader *reader)
     int element;
     struct ptx_word name;
 
+    if (reader_accept(reader, ".attribute")) /* (.managed) */
+        for (int i = 0; i < 3; i++) reader_take(reader);
     TRY(declarator(reader, &align, &element, &bytes, &name));
     all = bytes;
     for (variable = reader->module->variables; variable != NULL; variable = variable->next)
@@ -182,7 +259,7 @@ static enum status global_variable(struct reader *reader)
         bool list = reader_accept(reader, "{");
         uint64_t at = 0;
         do {
-            TRY(reader_number(reader, &value));
+            TRY(initial_value(reader, &value));
             if (at + (uint64_t)element > bytes)
                 READER_FAIL(reader, "more values than %.*s has room for", name.length, name.text);
             memcpy((char *)variable->memory + at, &value, (size_t)element);
@@ -240,28 +317,61 @@ static enum status tuning(struct reader *reader)
     return STATUS_OK;
 }
 
-static enum status entry(struct reader *reader)
+/* To the end of a declaration: its ';', or the '}' of its body. */
+static enum status skip_declaration(struct reader *reader)
+{
+    int depth = 0;
+
+    for (;;) {
+        struct ptx_word word = reader_take(reader);
+        if (word.length == 0)
+            READER_FAIL(reader, "the declaration does not end");
+        depth += word_is(word, "{") || word_is(word, "(");
+        depth -= word_is(word, "}") || word_is(word, ")");
+        if (depth <= 0 && (word_is(word, "}") || word_is(word, ";")))
+            return STATUS_OK;
+    }
+}
+
+/* A kernel, from the parenthesis of its parameters on. */
+static enum status kernel_read(struct reader *reader, struct simt_kernel *kernel)
 {
     int64_t outside = reader->symbol_count;
+
+    reader->kernel = kernel;
+    reader->line = -1;
+    reader->dynamic_align = 0;
+    reader->declared_count = reader->label_count = reader->jump_count = 0;
+    if (reader_accept(reader, "("))
+        TRY(parameters(reader));
+    TRY(tuning(reader));
+    TRY(reader_body(reader));
+    place_dynamic(reader);
+    reader->symbol_count = outside;
+    TRY(flow_find(kernel));
+    TRY(loads_find(kernel));
+    TRY(places_give(kernel));
+    return STATUS_OK;
+}
+
+static enum status entry(struct reader *reader)
+{
     struct ptx_word name = reader_take(reader);
     struct simt_kernel *kernel;
 
     TRY(rows_make(&kernel, 1));
     kernel->next = reader->module->kernels;
     kernel->module = reader->module;
-    reader->module->kernels = reader->kernel = kernel;
-    reader->line = -1;
+    reader->module->kernels = kernel;
     TRY(text_make(&kernel->name, "%.*s", name.length, name.text));
-    reader->declared_count = reader->label_count = reader->jump_count = 0;
-    if (reader_accept(reader, "("))
-        TRY(parameters(reader));
-    TRY(tuning(reader));
-    TRY(reader_body(reader));
-    reader->symbol_count = outside;
-    TRY(flow_find(kernel));
-    TRY(loads_find(kernel));
-    TRY(places_give(kernel));
-    return STATUS_OK;
+    if (!reader->picks)
+        return kernel_read(reader, kernel);
+    if (reader->wanted == NULL || strcmp(kernel->name, reader->wanted) == 0) {
+        reader->picked = kernel;
+        reader->picked_at = reader->at;
+    }
+    reader->entries++;
+    return skip_declaration(reader);
 }
 
 static enum status file(struct reader *reader)
@@ -298,6 +408,13 @@ static enum status section(struct reader *reader)
     return STATUS_OK;
 }
 
+static bool is_texture(struct ptx_word type)
+{
+    return word_is(type, ".texref") || word_is(type, ".samplerref") || word_is(type, ".surfref");
+}
+
+/* Functions, textures and what is defined elsewhere are passed over: an instruction that uses them
+ * is unknown. */
 static enum status declaration(struct reader *reader)
 {
     struct ptx_word word = reader_take(reader);
@@ -311,12 +428,19 @@ static enum status declaration(struct reader *reader)
         return file(reader);
     if (word_is(word, ".section"))
         return section(reader);
-    if (word_is(word, ".visible") || word_is(word, ".weak") || word_is(word, ";"))
+    if (word_is(word, ".visible") || word_is(word, ".weak") || word_is(word, ".common") ||
+        word_is(word, ";"))
         return STATUS_OK;
+    if (word_is(word, ".extern") && !reader_accept(reader, ".shared"))
+        return skip_declaration(reader);
+    if (word_is(word, ".extern") || word_is(word, ".shared"))
+        return shared_variable(reader, word_is(word, ".extern"));
     if (word_is(word, ".global") || word_is(word, ".const"))
-        return global_variable(reader);
+        return is_texture(reader_peek(reader)) ? skip_declaration(reader) : global_variable(reader);
     if (word_is(word, ".entry"))
         return entry(reader);
+    if (word_is(word, ".func") || word_is(word, ".pragma") || word_is(word, ".alias"))
+        return skip_declaration(reader);
     READER_FAIL(reader, "unknown declaration %.*s", word.length, word.text);
 }
 
@@ -354,10 +478,11 @@ void module_free(struct module *module)
     free(module);
 }
 
-enum status module_read(struct module **made, const char *text, size_t bytes, const char *name)
+enum status module_read(struct module **made, const char *text, size_t bytes, const char *name,
+                        bool picks, const char *wanted)
 {
     enum status status = STATUS_OK;
-    struct reader reader = { 0 };
+    struct reader reader = { .picks = picks, .wanted = wanted };
 
     *made = NULL;
     TRY_OUT(rows_make(&reader.module, 1));
@@ -366,6 +491,10 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
     memcpy(reader.module->text, text, bytes);
     TRY_OUT(words_of(&reader.words, &reader.count, reader.module->text, bytes));
     while (reader.at < reader.count) TRY_OUT(declaration(&reader));
+    if (reader.picked != NULL && (wanted != NULL || reader.entries == 1)) {
+        reader.at = reader.picked_at;
+        TRY_OUT(kernel_read(&reader, reader.picked));
+    }
     *made = reader.module;
 
 out:

@@ -12,11 +12,16 @@ struct declared {
     int32_t first, count; /* count: -1 for a single name */
 };
 
-/* A name, and the address in a space that it stands for. */
+/* A name, and the address in a space that it stands for. Shared memory that the module declares is
+ * part of a kernel if that uses it, and has its address from then on; memory without a size begins
+ * after all other, where the launch's dynamic memory is. */
 struct symbol {
     struct ptx_word name;
     enum simt_space space;
     uint64_t value;
+    bool is_of_module, is_dynamic;
+    uint64_t bytes, align;            /* of a module's shared memory */
+    const struct simt_kernel *kernel; /* whose shared memory it is in now */
 };
 
 /* A label, or a branch to one. */
@@ -35,6 +40,11 @@ struct reader {
     int64_t declared_count, declared_room;
     struct symbol *symbols; /* the module's first, then the kernel's */
     int64_t symbol_count, symbol_room;
+    uint64_t dynamic_align; /* of the dynamic memory that the kernel uses; 0: it uses none */
+    bool picks;             /* only one kernel is read: `wanted`, or the only one if that is NULL */
+    const char *wanted;
+    struct simt_kernel *picked;
+    int64_t picked_at, entries; /* the word after its name; kernels of the module */
     struct label *labels, *jumps;
     int64_t label_count, label_room, jump_count, jump_room;
     int32_t line; /* of the module's lines */
@@ -57,6 +67,10 @@ int reader_type_bits(struct ptx_word type);
 
 /* A variable in shared or local memory, from its space on. */
 enum status reader_variable(struct reader *reader);
+
+/* The address of a variable in the kernel that is being read. */
+struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name); /* NULL: none */
+enum status reader_address(struct reader *reader, struct symbol *symbol, uint64_t *value);
 
 /* A new register. */
 enum status reader_register(struct reader *reader, struct simt_register row, int32_t *number);

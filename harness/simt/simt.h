@@ -31,6 +31,11 @@ void simt_close(struct simt *simt);
  * that the machine does not know, with its line; the machine is then as it was. */
 enum status simt_read(struct simt *simt, const char *text, size_t bytes, const char *name);
 
+/* The same for one kernel of the module, or for its only one if `kernel` is NULL. The others may
+ * have anything in them; the machine knows their names, and cannot launch them. */
+enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, const char *name,
+                             const char *kernel);
+
 /* NULL: no module has it. */
 struct simt_kernel *simt_find(struct simt *simt, const char *name);
 

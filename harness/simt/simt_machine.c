@@ -35,11 +35,12 @@ void simt_close(struct simt *simt)
     free(simt);
 }
 
-enum status simt_read(struct simt *simt, const char *text, size_t bytes, const char *name)
+static enum status read_module(struct simt *simt, const char *text, size_t bytes, const char *name,
+                               bool picks, const char *kernel)
 {
     struct module *module;
 
-    TRY(module_read(&module, text, bytes, name));
+    TRY(module_read(&module, text, bytes, name, picks, kernel));
     for (struct module_variable *variable = module->variables; variable != NULL;
          variable = variable->next) {
         TRY(simt_memory_add(simt, variable->memory, variable->bytes));
@@ -50,6 +51,17 @@ enum status simt_read(struct simt *simt, const char *text, size_t bytes, const c
     simt->modules = module;
     pthread_mutex_unlock(&simt->lock);
     return STATUS_OK;
+}
+
+enum status simt_read(struct simt *simt, const char *text, size_t bytes, const char *name)
+{
+    return read_module(simt, text, bytes, name, false, NULL);
+}
+
+enum status simt_read_kernel(struct simt *simt, const char *text, size_t bytes, const char *name,
+                             const char *kernel)
+{
+    return read_module(simt, text, bytes, name, true, kernel);
 }
 
 struct simt_kernel *simt_find(struct simt *simt, const char *name)

@@ -1,5 +1,6 @@
-/* nvcc and ptxas run as programs of their own, with limits of time and memory, since the file may be
- * anybody's. Without ptxas a kernel runs all the same: its registers are then those of the PTX. */
+/* nvcc and ptxas run as programs of their own, with limits of time and memory, since the file may
+ * be anybody's. Without ptxas a kernel runs all the same: its registers are then those of the PTX.
+ */
 #include "harness/cli/kernel/kernel_source.h"
 
 #include "harness/base/rows.h"

@@ -14,10 +14,10 @@ static enum status find_kernel(const struct kernel_run *run, struct kernel_outco
     char names[256] = "";
 
     simt_kernels(outcome->simt, kernels, (int)ARRAY_SIZE(kernels), &count);
+    if (run->kernel != NULL || count == 1)
+        outcome->kernel = run->kernel != NULL ? simt_find(outcome->simt, run->kernel) : kernels[0];
     for (int i = 0; i < count && i < (int)ARRAY_SIZE(kernels); i++) {
         const char *name = simt_kernel_name(kernels[i]);
-        if (run->kernel != NULL ? strcmp(name, run->kernel) == 0 : count == 1)
-            outcome->kernel = kernels[i];
         if (strlen(names) + strlen(name) + 4 < sizeof names) {
             strcat(names, i > 0 ? ", " : "");
             strcat(names, name);
@@ -108,7 +108,7 @@ enum status kernel_run(const struct kernel_run *run, struct kernel_outcome *outc
 {
     *outcome = (struct kernel_outcome){ 0 };
     TRY(simt_open(&outcome->simt));
-    TRY(simt_read(outcome->simt, run->ptx, run->ptx_bytes, run->name));
+    TRY(simt_read_kernel(outcome->simt, run->ptx, run->ptx_bytes, run->name, run->kernel));
     TRY(find_kernel(run, outcome));
     outcome->shape = simt_shape_of(outcome->kernel);
     TRY(check_launch(run, outcome));

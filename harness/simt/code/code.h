@@ -16,7 +16,15 @@ typedef void simt_operation(struct warp *warp, const struct instruction *instruc
 /* How the machine goes on after an instruction; its lanes do only PLAIN ones. */
 enum instruction_kind { PLAIN, BRANCH, END, BARRIER, TRAP };
 
-enum simt_space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM, SPACE_GENERIC };
+enum simt_space {
+    SPACE_NONE,
+    SPACE_GLOBAL,
+    SPACE_SHARED,
+    SPACE_LOCAL,
+    SPACE_PARAM,
+    SPACE_CONST, /* the module's variables, as global memory has them; no sectors are counted */
+    SPACE_GENERIC
+};
 
 /* Operands are numbers of registers while the reader works, then places in the register file of a
  * warp, in bytes; -1: none. Constants and special registers have places as well. */
@@ -50,7 +58,9 @@ struct source_line {
     int file, line, at_file, at_line;
 };
 
-enum register_kind { REGISTER_OWN, REGISTER_CONSTANT, REGISTER_SPECIAL };
+/* DYNAMIC: while the kernel is read, the address of dynamic shared memory; then it is a constant.
+ */
+enum register_kind { REGISTER_OWN, REGISTER_CONSTANT, REGISTER_SPECIAL, REGISTER_DYNAMIC };
 
 struct simt_register {
     uint8_t bytes;   /* of a lane: 4 or 8 */
@@ -177,8 +187,10 @@ struct module_variable {
 #define SIMT_SHARED_WINDOW (UINT64_C(1) << 60)
 #define SIMT_LOCAL_WINDOW  (UINT64_C(1) << 61)
 
-/* ptx_reader.c: the modules of a text; on failure *module is NULL. */
-enum status module_read(struct module **module, const char *text, size_t bytes, const char *name);
+/* ptx_reader.c: the module of a text; on failure *module is NULL. If it picks, only the kernel
+ * `wanted` is read, or the only one if that is NULL, and the others are there by name alone. */
+enum status module_read(struct module **module, const char *text, size_t bytes, const char *name,
+                        bool picks, const char *wanted);
 void module_free(struct module *module);
 
 /* flow.c: finds straight runs and where lanes meet. */

@@ -87,6 +87,8 @@ static bool check_access(struct warp *warp, const struct instruction *instructio
     case SPACE_PARAM:
         *base = (uint64_t)(uintptr_t)warp->launch->parameters;
         return parameter_check(warp, instruction, access);
+    case SPACE_CONST:
+        return global_check(warp, instruction, access, store, atomic);
     default:
         if (!global_check(warp, instruction, access, store, atomic))
             return false;

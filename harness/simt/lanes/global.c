@@ -57,7 +57,7 @@ static bool check_range(struct warp *warp, const struct instruction *instruction
     }
     if (store)
         memory_set_written(block, from, bytes);
-    else if (!atomic && warp->launch->grid->counts_fresh)
+    else if (!atomic && instruction->space != SPACE_CONST && warp->launch->grid->counts_fresh)
         warp->launch->kernel->accesses[instruction->slot].of[COUNTED_GLOBAL].fresh +=
             memory_fresh(block, from, bytes, warp->group->place);
     return true;

@@ -58,6 +58,7 @@ static const struct opcode rows[] = {
     { "mov.b64", move_long, "d:d" },         { "mov.u64", move_long, "d:d" },
     { "mov.s64", move_long, "d:d" },         { "mov.f64", move_long, "d:d" },
     { "cvta.global.u64", move_long, "d:d" }, { "cvta.to.global.u64", move_long, "d:d" },
+    { "cvta.const.u64", move_long, "d:d" },  { "cvta.to.const.u64", move_long, "d:d" },
     { "cvta.shared.u64", to_shared, "d:d" }, { "cvta.to.shared.u64", from_shared, "d:d" },
     { "cvta.local.u64", to_local, "d:d" },   { "cvta.to.local.u64", from_local, "d:d" },
     { "membar.cta", nothing, ":" },          { "membar.gl", nothing, ":" },
