@@ -252,6 +252,32 @@ void member_text(struct members *members, const char *name, char *text, size_t s
         memcpy(text, item->valuestring, strlen(item->valuestring) + 1);
 }
 
+static bool is_null(const struct members *members, const char *name)
+{
+    return members->reading &&
+           cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(members->object, name));
+}
+
+void member_text_or_null(struct members *members, const char *name, char *text, size_t size)
+{
+    if (is_null(members, name))
+        text[0] = '\0';
+    else if (!members->reading && text[0] == '\0')
+        json_text(members->json, members->object, name, NULL);
+    else
+        member_text(members, name, text, size);
+}
+
+void member_count_or_null(struct members *members, const char *name, int64_t *value)
+{
+    if (is_null(members, name))
+        *value = -1;
+    else if (!members->reading && *value < 0)
+        json_text(members->json, members->object, name, NULL);
+    else
+        member_count(members, name, value);
+}
+
 static const char *keep_text(struct members *members, const char *text)
 {
     size_t length = strlen(text);
@@ -439,12 +465,8 @@ void member_object(struct members *members, const char *name, member_list *list,
 void member_known_object(struct members *members, const char *name, member_list *list,
                          const void *object, bool *is_known)
 {
-    const cJSON *item;
-
-    if (members->reading) {
-        item = cJSON_GetObjectItemCaseSensitive(members->object, name);
-        *is_known = item != NULL && !cJSON_IsNull(item);
-    }
+    if (members->reading)
+        *is_known = member_is_there(members, name) && !is_null(members, name);
     if (*is_known)
         member_object(members, name, list, object);
     else if (!members->reading)

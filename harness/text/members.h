@@ -65,6 +65,10 @@ void member_known_number(struct members *members, const char *name, double *valu
 void member_text(struct members *members, const char *name, char *text, size_t size);
 void member_string(struct members *members, const char *name, const char **text);
 
+/* Null is a text that is empty, and a number below 0, which is read as -1. */
+void member_text_or_null(struct members *members, const char *name, char *text, size_t size);
+void member_count_or_null(struct members *members, const char *name, int64_t *value);
+
 /* An enum of `count` values as its word, which word(value) says, or as its number. */
 #define MEMBER_WORD(members, name, value, type, count, word)                                       \
     do {                                                                                           \

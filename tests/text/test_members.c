@@ -23,11 +23,11 @@ struct part {
 
 struct whole {
     bool is_on;
-    int64_t any, count, four[4];
+    int64_t any, count, unstated, four[4];
     int level;
     uint64_t seed;
     double number, third, known;
-    char text[8];
+    char text[8], empty[8];
     const char *string, *none;
     enum color color, second;
     int64_t text_count, series_count, part_count;
@@ -59,6 +59,8 @@ static void whole_members(struct members *members, void *object)
     member_number(members, "third", &whole->third);
     member_known_number(members, "known", &whole->known);
     member_text(members, "text", whole->text, sizeof whole->text);
+    member_text_or_null(members, "empty", whole->empty, sizeof whole->empty);
+    member_count_or_null(members, "unstated", &whole->unstated);
     member_string(members, "string", &whole->string);
     member_string(members, "none", &whole->none);
     MEMBER_WORD(members, "color", &whole->color, enum color, BLUE + 1, color_name);
@@ -78,6 +80,7 @@ static const struct whole example = {
     .is_on = true,
     .any = -5,
     .count = 7,
+    .unstated = -1,
     .four = { 1, 2, 3, -4 },
     .level = -3,
     .seed = UINT64_MAX,
@@ -117,7 +120,8 @@ static char *written(bool is_exact, const struct whole *whole)
 static const char AS_DOCUMENT[] =
     "{\"whole\":{\"is_on\":true,\"any\":-5,\"count\":7,\"four\":[1,2,3,-4],\"level\":-3,"
     "\"seed\":18446744073709551615,\"number\":null,\"third\":0.33333333333333331,"
-    "\"text\":\"seven77\",\"string\":\"s\",\"none\":null,\"color\":\"green\",\"second\":2,"
+    "\"text\":\"seven77\",\"empty\":null,\"unstated\":null,\"string\":\"s\",\"none\":null,"
+    "\"color\":\"green\",\"second\":2,"
     "\"texts\":[\"a\",\"b\"],\"series\":[1, 0.5],\"parts\":[{\"at\":1},{\"at\":-2}],"
     "\"inner\":{\"at\":9},\"other\":null}}";
 
@@ -173,6 +177,8 @@ static void what_is_written_exactly_comes_back(void **state)
     assert_true(back.third == 1.0 / 3);
     assert_true(isnan(back.known));
     assert_string_equal(back.text, "seven77");
+    assert_string_equal(back.empty, "");
+    assert_int_equal(back.unstated, -1);
     assert_string_equal(back.string, "s");
     assert_null(back.none);
     assert_int_equal(back.color, GREEN);
@@ -217,6 +223,8 @@ static void each_fault_is_named(void **state)
         { "\"number\":null", "\"number\":\"1\"", "its member number is no number" },
         { "\"number\":null", "\"number\":1e999", "its member number is no number" },
         { "seven77", "seven777", "its member text is too long a text" },
+        { "\"empty\":null", "\"empty\":1", "its member empty is no text" },
+        { "\"unstated\":null", "\"unstated\":-1", "its member unstated is out of its range" },
         { "\"string\":\"s\"", "\"string\":1", "its member string is no text" },
         { "\"green\"", "\"grey\"", "its member color is none of its words" },
         { "\"second\":2", "\"second\":3", "its member second is out of its range" },

@@ -2,7 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
-#include "harness/desk/diagnosis/digest/digest_fields.h"
+#include "harness/desk/diagnosis/digest/digest_members.h"
 #include "harness/desk/trace/trace_rows.h"
 
 #include <isa-l/igzip_lib.h>
@@ -20,11 +20,11 @@ static void put_digest(struct members *members, const struct digest *digest)
                                range != 0 ? trace_file_name(digest->trace, range) : NULL };
 
     json_integer(members->json, members->object, SCHEMA_NAME, DIGEST_SCHEMA);
-    member_object(members, "head", trace_head_fields, &head);
-    member_object(members, "record", record_fields, &digest->record);
-    member_object(members, "summary", summary_fields, digest->summary);
-    member_object(members, "facts", facts_fields, digest->facts);
-    member_object(members, "findings", findings_fields, digest->findings);
+    member_object(members, "head", trace_head_members, &head);
+    member_object(members, "record", record_members, &digest->record);
+    member_object(members, "summary", summary_members, digest->summary);
+    member_object(members, "facts", facts_members, digest->facts);
+    member_object(members, "findings", findings_members, digest->findings);
 }
 
 enum status digest_write(char **line, const struct digest *digest)
@@ -120,9 +120,9 @@ static void take_summary(struct members *members, struct summary *summary)
     summary->digest = digest;
     digest->facts = ARENA_NEW(members->arena, struct facts, 1);
     digest->findings = ARENA_NEW(members->arena, struct findings, 1);
-    member_object(members, "summary", summary_fields, summary);
-    member_object(members, "facts", facts_fields, digest->facts);
-    member_object(members, "findings", findings_fields, digest->findings);
+    member_object(members, "summary", summary_members, summary);
+    member_object(members, "facts", facts_members, digest->facts);
+    member_object(members, "findings", findings_members, digest->findings);
 }
 
 static void take_members(struct arena *arena, void *context)
@@ -135,9 +135,9 @@ static void take_members(struct arena *arena, void *context)
         take_summary(members, taking->summary);
         return;
     }
-    member_object(members, "head", trace_head_fields, &taking->head);
+    member_object(members, "head", trace_head_members, &taking->head);
     if (taking->record != NULL)
-        member_object(members, "record", record_fields, taking->record);
+        member_object(members, "record", record_members, taking->record);
 }
 
 static enum status take_line(struct arena *arena, struct taking *taking)

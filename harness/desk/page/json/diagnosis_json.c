@@ -1,6 +1,7 @@
 #include "harness/desk/page/json/diagnosis_json.h"
 
 #include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/diagnosis/digest/diagnosis_members.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/json/checklist_json.h"
 #include "harness/desk/page/json/memory_json.h"
@@ -26,44 +27,16 @@ static void add_scenarios(struct json *json, cJSON *to, const char *finding)
 
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)
 {
-    bool is_line = place->kind == PLACE_LINE;
-    char text[CALL_PLACE_TEXT];
-    cJSON *object;
+    struct members members = { .json = json, .object = to };
 
-    if (place->kind == PLACE_UNKNOWN) {
-        json_text(json, to, name, NULL);
-        return;
-    }
-    object = json_object(json, to, name);
-    json_text(json, object, "kind", call_place_kind_name(place->kind));
-    json_text(json, object, "file", is_line ? place->file : NULL);
-    json_number(json, object, "line", is_line ? (double)place->line : (double)NAN);
-    json_number(json, object, "last_line", is_line ? (double)place->last_line : (double)NAN);
-    json_text(json, object, "function", place->function);
-    json_text(json, object, "call", place->call[0] != '\0' ? place->call : NULL);
-    json_number(json, object, "share", place->share);
-    call_place_text(text, sizeof text, place);
-    json_text(json, object, "text", text);
+    place_member(&members, name, place);
 }
 
 cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)
 {
     cJSON *object = json_object(json, array, NULL);
 
-    json_text(json, object, "id", finding->id);
-    json_text(json, object, "bottleneck", bottleneck_name(finding->bottleneck));
-    json_text(json, object, "severity", severity_name(finding->severity));
-    json_number(json, object, "lost_ns_per_step", finding->lost_ns_per_step);
-    json_number(json, object, "predicted_gain", finding->predicted_gain);
-    json_bool(json, object, "predicted_gain_at_least", finding->gain_is_least);
-    json_bool(json, object, "predicted_gain_at_most", finding->gain_is_most);
-    json_text(json, object, "once_fixed", finding->once_fixed);
-    json_text(json, object, "confidence", confidence_name(finding->confidence));
-    json_text(json, object, "evidence", finding->evidence);
-    json_text(json, object, "advice", finding->advice);
-    json_text(json, object, "title", finding->title);
-    json_bool(json, object, "of_whole", finding->of_whole);
-    place_json(json, object, "where", &finding->where);
+    members_write(json, object, finding_members, finding);
     add_scenarios(json, object, finding->id);
     return object;
 }
@@ -75,65 +48,13 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
     for (int64_t i = 0; i < findings->count; i++) finding_json(json, array, &findings->items[i]);
 }
 
-/* The file's own statements, and what could not be read of it. */
-static void add_origin(struct json *json, cJSON *object, const struct facts *facts)
+static void add_device(struct json *json, cJSON *object, const struct facts *facts)
 {
-    const struct trace_file *trace = facts->summary->trace;
     const struct event_device *device = facts->device;
-    cJSON *to;
+    cJSON *to = json_object(json, object, "device");
 
-    json_text(json, object, "partial_reason", trace->partial ? trace->partial_reason : NULL);
-    json_integer(json, object, "events",
-                 trace->digest != NULL ? trace->digest_events : trace->event_count);
-    json_integer(json, object, "text_bytes", trace->text_bytes);
-    json_integer(json, object, "damaged_events", trace->bad_count);
-    json_number(json, object, "damaged_at_byte",
-                trace->bad_count > 0 && trace->bad_offset >= 0 ? (double)trace->bad_offset
-                                                               : (double)NAN);
-    json_text(json, object, "damaged_reason", trace->bad_count > 0 ? trace->bad_reason : NULL);
-    json_integer(json, object, "stray_events", trace->stray_count);
-    json_integer(json, object, "dropped_records", trace->dropped_count);
-    json_number(json, object, "rank", trace->rank >= 0 ? (double)trace->rank : (double)NAN);
-    json_number(json, object, "world_size",
-                trace->world_size >= 0 ? (double)trace->world_size : (double)NAN);
-    to = json_object(json, object, "device");
     json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
     json_integer(json, to, "count", facts->summary->timeline.device_count);
-}
-
-static void add_usage(struct json *json, cJSON *object, const struct usage *usage)
-{
-    cJSON *idle;
-
-    json_integer(json, object, "span_ns", usage->span_ns);
-    json_integer(json, object, "busy_ns", usage->busy_ns);
-    json_integer(json, object, "idle_ns", usage->idle_ns);
-    json_integer(json, object, "compute_ns", usage->kind_ns[WORK_COMPUTATION]);
-    json_integer(json, object, "communication_ns", usage->kind_ns[WORK_COMMUNICATION]);
-    json_integer(json, object, "exposed_communication_ns", usage->communication_exposed_ns);
-    json_integer(json, object, "exposed_copy_ns", usage->copy_exposed_ns);
-    idle = json_object(json, object, "idle");
-    for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
-        json_integer(json, idle, idle_cause_name((enum idle_cause)cause),
-                     usage->idle_cause_ns[cause]);
-}
-
-/* Every check, whether or not it found something. */
-static void add_soundness(struct json *json, cJSON *object, const struct soundness *soundness)
-{
-    cJSON *to = json_object(json, object, "soundness"), *array;
-
-    json_text(json, to, "trust", trust_name(soundness->trust));
-    array = json_array(json, to, "checks");
-    for (int i = 0; i < SOUND_CHECK_COUNT; i++) {
-        const struct sound_row *row = &soundness->rows[i];
-        cJSON *check = json_object(json, array, NULL);
-        json_text(json, check, "name", sound_check_name((enum sound_check)i));
-        json_integer(json, check, "count", row->count);
-        json_text(json, check, "trust", trust_name(row->trust));
-        json_text(json, check, "found", row->found[0] != '\0' ? row->found : NULL);
-        json_text(json, check, "mended", row->mended[0] != '\0' ? row->mended : NULL);
-    }
 }
 
 static void add_devices(struct json *json, cJSON *object, const struct timeline *timeline)
@@ -167,14 +88,6 @@ static void add_window(struct json *json, cJSON *object, const struct idle *idle
     json_integer(json, to, "after_wait_ns", after_wait_ns);
 }
 
-static void add_parts(struct json *json, cJSON *to, const struct steps *steps)
-{
-    cJSON *parts = json_object(json, to, "parts");
-
-    for (int part = 0; part < STEP_PART_COUNT; part++)
-        json_number(json, parts, step_part_name((enum step_part)part), steps->mean_part_ns[part]);
-}
-
 static void add_durations(struct json *json, cJSON *to, struct arena *arena,
                           const struct steps *steps)
 {
@@ -198,25 +111,8 @@ static void add_steps(struct json *json, cJSON *object, struct arena *arena,
     json_number(json, to, "max_ns", any ? (double)steps->max_ns : NAN);
     json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
     json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
-    add_parts(json, to, steps);
+    members_write(json, json_object(json, to, "parts"), step_parts_members, steps);
     add_durations(json, to, arena, steps);
-}
-
-static void add_phases(struct json *json, cJSON *object, const struct phases *phases)
-{
-    cJSON *array = json_array(json, object, "phases");
-
-    for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        const struct phase_mean *mean = &phases->means[phase];
-        cJSON *to;
-        if (!phases->seen[phase])
-            continue;
-        to = json_object(json, array, NULL);
-        json_text(json, to, "name", phase_name((enum phase)phase));
-        json_number(json, to, "host_ns", mean->host_ns);
-        json_number(json, to, "device_ns", mean->device_ns);
-        json_number(json, to, "work_count", mean->work_count);
-    }
 }
 
 static void add_span(struct json *json, cJSON *array, const struct summary *summary,
@@ -395,17 +291,9 @@ static void add_thresholds(struct json *json, cJSON *to, const struct findings *
     cJSON *array = json_array(json, to, "thresholds");
 
     for (int64_t i = 0; i < findings->threshold_count; i++) {
-        const struct threshold *threshold = &findings->thresholds[i];
-        const struct judged *judged = &threshold->judged;
         cJSON *object = json_object(json, array, NULL);
-        bool any = judged->what != NULL;
-        json_text(json, object, "id", threshold->id);
-        json_bool(json, object, "found", threshold->found);
-        json_text(json, object, "figure", judged->what);
-        json_number(json, object, "value", any ? judged->value : NAN);
-        json_number(json, object, "good", any ? judged->good : NAN);
-        json_number(json, object, "bad", any ? judged->bad : NAN);
-        json_text(json, object, "source", threshold->source);
+        members_write(json, object, threshold_members, &findings->thresholds[i]);
+        json_text(json, object, "source", findings->thresholds[i].source);
     }
 }
 
@@ -443,13 +331,15 @@ static void add_trace(struct arena *arena, void *context)
     json_text(json, object, "file", diagnosis->paths[which]);
     json_text(json, object, "lines_from", diagnosis->lines_from[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
-    add_origin(json, object, &diagnosis->facts[which]);
-    add_soundness(json, object, &summary->soundness);
-    add_usage(json, object, &summary->timeline.all);
+    members_write(json, object, origin_members, summary->trace);
+    add_device(json, object, &diagnosis->facts[which]);
+    members_write(json, json_object(json, object, "soundness"), soundness_members,
+                  &summary->soundness);
+    members_write(json, object, usage_members, &summary->timeline.all);
     add_devices(json, object, &summary->timeline);
     add_window(json, object, &summary->idle, diagnosis_busy_share(diagnosis, which));
     add_steps(json, object, scratch, summary);
-    add_phases(json, object, &summary->phases);
+    members_write(json, object, phases_members, &summary->phases);
     add_launches(json, object, &summary->launches);
     add_kernels(json, object, summary);
     add_mix(json, object, &summary->mix);

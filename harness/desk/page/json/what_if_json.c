@@ -1,25 +1,9 @@
 #include "harness/desk/page/json/what_if_json.h"
 
+#include "harness/desk/diagnosis/digest/diagnosis_members.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include <math.h>
-
-static void add_next(struct json *json, cJSON *trace, const struct next_fix *next)
-{
-    cJSON *to, *pair;
-
-    if (next->first == NULL) {
-        json_text(json, trace, "next", NULL);
-        return;
-    }
-    to = json_object(json, trace, "next");
-    json_text(json, to, "first", next->first);
-    json_text(json, to, "second", next->second);
-    json_number(json, to, "gain", next->gain);
-    pair = json_array(json, to, "pair");
-    for (int i = 0; i < 2; i++) json_text(json, pair, NULL, next->pair[i]);
-    json_number(json, to, "pair_gain", next->pair_gain);
-}
 
 static void add_causes(struct json *json, cJSON *to, const struct what_if *what_if, unsigned set)
 {
@@ -53,9 +37,12 @@ static void add_what_if(struct json *json, cJSON *trace, const struct what_if *w
 
 void what_if_json(struct json *json, cJSON *trace, const struct diagnosis *diagnosis, int which)
 {
+    const struct next_fix *next = &diagnosis->findings[which].next;
+    struct members members = { .json = json, .object = trace };
+    bool is_known = next->first != NULL;
     struct what_if what_if;
 
-    add_next(json, trace, &diagnosis->findings[which].next);
+    member_known_object(&members, "next", next_fix_members, next, &is_known);
     if (!diagnosis->what_if.asked) {
         json_text(json, trace, "what_if", NULL);
         return;
