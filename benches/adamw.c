@@ -53,7 +53,7 @@ static bool decays(int tensor)
     return shapes[tensor % (int)ARRAY_SIZE(shapes)].rows > 0;
 }
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status adamw_run(struct bench_work *work, int64_t iterations)
 {
     const struct own *own = work->own;
 
@@ -111,7 +111,7 @@ static double updated(double w, double gradient, bool is_decayed)
     return w * (1 - RATE * (is_decayed ? DECAY : 0)) - RATE * direction;
 }
 
-static enum status check(struct bench_work *work)
+static enum status adamw_check(struct bench_work *work)
 {
     enum status status = STATUS_OK;
     struct own *own = work->own;
@@ -126,7 +126,7 @@ static enum status check(struct bench_work *work)
         squares += pow(operand_value(&own->gradient, i), 2);
     }
     scale = fmin(1, MAX_NORM / (sqrt(squares) + 1e-6));
-    TRY_OUT(run(work, 1));
+    TRY_OUT(adamw_run(work, 1));
     TRY_OUT(operand_read(weights, work));
     TRY_OUT(operand_read(&own->value, work));
     for (int64_t i = 0; i < own->elements; i++) {
@@ -161,7 +161,7 @@ static void count_work(struct bench_work *work)
     work->items = own->elements;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status adamw_set_up(struct bench_work *work)
 {
     enum { STATE = 3 * sizeof(float) }; /* master and moments of an element */
     struct own *own = work->own;
@@ -179,13 +179,13 @@ static enum status set_up(struct bench_work *work)
                        &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
     TRY(rows_make(&own->sets, work->copies));
     for (int i = 0; i < work->copies; i++) TRY(open_set(work, i));
-    TRY(check(work));
+    TRY(adamw_check(work));
     count_work(work);
 
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void adamw_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -201,8 +201,8 @@ static void tear_down(struct bench_work *work)
 
 #define ADAMW(form, text_, variant_)                                                               \
     BENCH_KERNEL(adamw_##form, .text = text_, .variant = variant_, .arguments = { 1, 8 },          \
-                 .arguments_large = { 1, 4 }, .own_bytes = sizeof(struct own), .set_up = set_up,   \
-                 .run = run, .tear_down = tear_down)
+                 .arguments_large = { 1, 4 }, .own_bytes = sizeof(struct own),                     \
+                 .set_up = adamw_set_up, .run = adamw_run, .tear_down = adamw_tear_down)
 
 ADAMW(multi_tensor, "an update of N blocks' parameters, one kernel; items are parameters",
       OPTIMIZER_MULTI_TENSOR);

@@ -161,7 +161,7 @@ static enum status open_operands(struct bench_work *work)
     return STATUS_OK;
 }
 
-static enum status check(struct bench_work *work)
+static enum status attention_check(struct bench_work *work)
 {
     enum { QUERIES = 8 };
     struct own *own = work->own;
@@ -190,7 +190,7 @@ static enum status open_workspace(struct bench_work *work)
 }
 
 /* The naive form's scores are written, read and written by the softmax, and read. */
-static enum status set_up(struct bench_work *work)
+static enum status attention_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     enum dtype dtype = work->bench->dtype;
@@ -206,7 +206,7 @@ static enum status set_up(struct bench_work *work)
     }
     if (work->bench->run == run_fused)
         TRY(open_workspace(work));
-    TRY(check(work));
+    TRY(attention_check(work));
 
     return STATUS_OK;
 }
@@ -230,7 +230,7 @@ static const char *lack_library(const struct bench *bench, const struct device_p
         .arguments = { 64, 256, 1024 },                                                            \
         .arguments_large = { 256, 1024, 4096 },                                                    \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up,                                                                          \
+        .set_up = attention_set_up,                                                                \
         .run = run_##form,                                                                         \
     }
 

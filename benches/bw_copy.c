@@ -21,7 +21,7 @@ static bool goes(const struct bench_work *work, enum way way)
     return (work->bench->variant & (int)way) != 0;
 }
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status copies_run(struct bench_work *work, int64_t iterations)
 {
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
@@ -43,7 +43,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-static void fill(struct bench_work *work, unsigned char *bytes)
+static void copies_fill(struct bench_work *work, unsigned char *bytes)
 {
     uint64_t bits;
 
@@ -54,7 +54,7 @@ static void fill(struct bench_work *work, unsigned char *bytes)
 }
 
 /* One copy each way, onto zeros: then there must be what was at the source. */
-static enum status check(struct bench_work *work)
+static enum status copies_check(struct bench_work *work)
 {
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
@@ -63,7 +63,7 @@ static enum status check(struct bench_work *work)
     TRY(device_memset(work->stream, own->device[0], 0, bytes));
     TRY(stream_synchronize(work->stream));
     memset(own->back, 0, bytes);
-    TRY(run(work, 1));
+    TRY(copies_run(work, 1));
     if (goes(work, D2H) && memcmp(own->back, own->host, bytes) != 0)
         FAIL(STATUS_INTERNAL, "a copy of %zu bytes to the host changed them", bytes);
     if (!goes(work, H2D) && !goes(work, D2D))
@@ -75,7 +75,7 @@ static enum status check(struct bench_work *work)
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status copies_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
@@ -91,14 +91,14 @@ static enum status set_up(struct bench_work *work)
         TRY(bench_alloc(work, BENCH_DEVICE, bytes, &memory));
         own->device[i] = memory;
     }
-    fill(work, own->host);
-    TRY(check(work));
+    copies_fill(work, own->host);
+    TRY(copies_check(work));
     work->bytes = work->argument * (goes(work, D2D) ? 2 : goes(work, H2D) + goes(work, D2H));
 
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void copies_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -114,9 +114,9 @@ static void tear_down(struct bench_work *work)
         .arguments = { 64 << 10, 4 << 20, 64 << 20 },                                              \
         .arguments_large = { 64 << 10, 1 << 20, 16 << 20, 256 << 20 },                             \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up,                                                                          \
-        .run = run,                                                                                \
-        .tear_down = tear_down,                                                                    \
+        .set_up = copies_set_up,                                                                   \
+        .run = copies_run,                                                                         \
+        .tear_down = copies_tear_down,                                                             \
     }
 
 BW_COPY(h2d, H2D, ROOF_NONE, "N bytes from pinned host memory to the device");

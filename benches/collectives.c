@@ -27,7 +27,7 @@ static double bus_factor(enum collective_kind kind, int ranks)
     return kind == COLLECTIVE_ALL_REDUCE ? 2 * others : others;
 }
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status collective_run(struct bench_work *work, int64_t iterations)
 {
     for (int64_t i = 0; i < iterations && !*work->stop; i++)
         TRY(device_collective(work->stream, work->own));
@@ -56,14 +56,14 @@ static float expected(const struct collective *collective, int64_t i)
     return sum;
 }
 
-static enum status check(struct bench_work *work, float *host)
+static enum status collective_check(struct bench_work *work, float *host)
 {
     const struct collective *collective = work->own;
     size_t bytes = (size_t)collective->count * sizeof *host;
 
     for (int64_t i = 0; i < collective->count; i++) host[i] = value(ranks_rank(), i);
     TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, collective->data, host, bytes));
-    TRY(run(work, 1));
+    TRY(collective_run(work, 1));
     TRY(device_copy(work->stream, COPY_DEVICE_TO_HOST, host, collective->data, bytes));
     for (int64_t i = 0; i < collective->count; i++) {
         float wanted = expected(collective, i);
@@ -75,7 +75,7 @@ static enum status check(struct bench_work *work, float *host)
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status collective_set_up(struct bench_work *work)
 {
     struct collective *collective = work->own;
     int64_t ranks = ranks_count();
@@ -88,7 +88,7 @@ static enum status set_up(struct bench_work *work)
     TRY(bench_alloc(work, BENCH_DEVICE, (size_t)work->bytes, &device));
     TRY(bench_alloc(work, BENCH_PAGEABLE, (size_t)work->bytes, &host));
     collective->data = device;
-    TRY(check(work, host));
+    TRY(collective_check(work, host));
 
     return STATUS_OK;
 }
@@ -104,8 +104,8 @@ static enum status set_up(struct bench_work *work)
         .arguments_large = { 4 << 10, 64 << 10, 1 << 20, 16 << 20, 256 << 20 },                    \
         .own_bytes = sizeof(struct collective),                                                    \
         .lack = lack,                                                                              \
-        .set_up = set_up,                                                                          \
-        .run = run,                                                                                \
+        .set_up = collective_set_up,                                                               \
+        .run = collective_run,                                                                     \
     }
 
 COLL(allreduce, ALL_REDUCE, "N bytes of each rank added up, on all ranks");

@@ -29,7 +29,7 @@ struct own {
     int m, n, k;
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status gemm_run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
     struct gemm gemm = {
@@ -61,7 +61,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
  * -1 to 1 has a standard deviation of 1/3, so a sum of k is of the size of sqrt(k) / 3. Each of k
  * additions in fp32 is off by at most half a unit in the last place of that, and in tf32, whose
  * fraction has 10 bits, each factor by 2^-11: limits that only a wrong product passes. */
-static enum status check(struct bench_work *work)
+static enum status gemm_check(struct bench_work *work)
 {
     enum { SAMPLES = 64 };
     const struct own *own = work->own;
@@ -100,7 +100,7 @@ static int64_t state_bytes(const struct role_sizes *role)
     return (int64_t)16 * 12 * role->width * role->width * role->blocks;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status gemm_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     enum weights weights = (enum weights)work->bench->variant;
@@ -120,9 +120,9 @@ static enum status set_up(struct bench_work *work)
     TRY(operand_open(&own->c, work, dtype, m * n));
     TRY(operand_open(&own->a, work, dtype, m * k));
     TRY(operand_open(&own->b, work, dtype, k * n));
-    TRY(run(work, 1));
+    TRY(gemm_run(work, 1));
     TRY(operand_read(&own->c, work));
-    TRY(check(work));
+    TRY(gemm_check(work));
     work->flops = 2 * m * n * k;
     work->bytes = (m * n + m * k + k * n) * (int64_t)dtype_bytes(dtype);
 
@@ -150,8 +150,8 @@ static const char *lack_fp16(const struct bench *bench, const struct device_prop
                                          .roof = ROOF_PRODUCTS,                                    \
                                          .own_bytes = sizeof(struct own),                          \
                                          .lack = lack_,                                            \
-                                         .set_up = set_up,                                         \
-                                         .run = run,                                               \
+                                         .set_up = gemm_set_up,                                    \
+                                         .run = gemm_run,                                          \
                                          __VA_ARGS__ }
 #define GEMM_TYPES(name, text, variant, ...)                                                       \
     GEMM(name##_fp32, text, variant, DTYPE_F32, MATH_STRICT, NULL, __VA_ARGS__);                   \

@@ -20,7 +20,7 @@ struct own {
     uint8_t *picture, *decoded; /* [N, N, CHANNELS] */
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status jpeg_run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
@@ -48,7 +48,7 @@ static void paint(struct bench_work *work)
 
 /* JPEG loses: at this quality the decoded picture is off by a few levels of 256 in the mean. A
  * picture that was shifted, or has its channels swapped, is off by much more. */
-static enum status check(const struct bench_work *work)
+static enum status jpeg_check(const struct bench_work *work)
 {
     enum { LIMIT = 10 };
     const struct own *own = work->own;
@@ -64,7 +64,7 @@ static enum status check(const struct bench_work *work)
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status jpeg_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     int64_t bytes = work->argument * work->argument * CHANNELS;
@@ -76,14 +76,14 @@ static enum status set_up(struct bench_work *work)
     paint(work);
     TRY(jpeg_encode(own->encoder, own->picture, (int)work->argument, (int)work->argument, QUALITY,
                     &own->file, &own->file_bytes));
-    TRY(run(work, 1));
-    TRY(check(work));
+    TRY(jpeg_run(work, 1));
+    TRY(jpeg_check(work));
     work->items = 1;
 
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void jpeg_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -98,7 +98,7 @@ const struct bench bench_jpeg_decode = {
     .text = "one JPEG file of N by N pixels decoded on one host thread; items are images",
     .arguments = { 32, 96, 224 },
     .own_bytes = sizeof(struct own),
-    .set_up = set_up,
-    .run = run,
-    .tear_down = tear_down,
+    .set_up = jpeg_set_up,
+    .run = jpeg_run,
+    .tear_down = jpeg_tear_down,
 };

@@ -11,7 +11,7 @@ struct own {
     struct allocator *allocator; /* caching only */
 };
 
-static enum status take(struct bench_work *work, void **block)
+static enum status alloc_take(struct bench_work *work, void **block)
 {
     const struct own *own = work->own;
     size_t bytes = (size_t)work->argument;
@@ -34,11 +34,11 @@ static enum status give_back(struct bench_work *work, void *block)
                        block);
 }
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status alloc_run(struct bench_work *work, int64_t iterations)
 {
     for (int64_t i = 0; i < iterations; i++) {
         void *block;
-        TRY(take(work, &block));
+        TRY(alloc_take(work, &block));
         TRY(give_back(work, block));
     }
     TRY(stream_synchronize(work->stream));
@@ -47,7 +47,7 @@ static enum status run(struct bench_work *work, int64_t iterations)
 }
 
 /* The memory is there: it counts as used, and its last bytes keep what is written to them. */
-static enum status check(struct bench_work *work, void *block, int64_t used_before)
+static enum status alloc_check(struct bench_work *work, void *block, int64_t used_before)
 {
     enum { LAST = 64 };
     struct memory_info info;
@@ -66,7 +66,7 @@ static enum status check(struct bench_work *work, void *block, int64_t used_befo
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status alloc_set_up(struct bench_work *work)
 {
     enum status status = STATUS_OK, freed;
     struct own *own = work->own;
@@ -78,8 +78,8 @@ static enum status set_up(struct bench_work *work)
     if (own->mode == ALLOCATION_CACHING)
         TRY_OUT(allocator_open(&own->allocator, work->stream,
                                &(struct allocator_config){ .mode = ALLOCATION_CACHING }));
-    TRY_OUT(take(work, &block));
-    status = check(work, block, info.used);
+    TRY_OUT(alloc_take(work, &block));
+    status = alloc_check(work, block, info.used);
     freed = give_back(work, block);
     TRY_OUT(status != STATUS_OK ? status : freed);
 
@@ -87,7 +87,7 @@ out:
     return status;
 }
 
-static void tear_down(struct bench_work *work)
+static void alloc_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -101,9 +101,9 @@ static void tear_down(struct bench_work *work)
         .variant = mode_,                                                                          \
         .arguments = { 4096, 1 << 20, 64 << 20 },                                                  \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up,                                                                          \
-        .run = run,                                                                                \
-        .tear_down = tear_down,                                                                    \
+        .set_up = alloc_set_up,                                                                    \
+        .run = alloc_run,                                                                          \
+        .tear_down = alloc_tear_down,                                                              \
     }
 
 LAT_ALLOC(direct, "N bytes allocated and freed, as cudaMalloc and cudaFree do", ALLOCATION_DIRECT);

@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status graph_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -71,7 +71,7 @@ static enum status set_up(struct bench_work *work)
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void graph_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -84,9 +84,9 @@ static void tear_down(struct bench_work *work)
         .text = text_,                                                                             \
         .arguments = { 1, 10, 100, 1000 },                                                         \
         .own_bytes = sizeof(struct own),                                                           \
-        .set_up = set_up,                                                                          \
+        .set_up = graph_set_up,                                                                    \
         .run = run_##how,                                                                          \
-        .tear_down = tear_down,                                                                    \
+        .tear_down = graph_tear_down,                                                              \
     }
 
 LAT_GRAPH(lat_graph, "one launch of a graph of N tiny kernels; items are its nodes", graph);

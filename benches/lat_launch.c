@@ -100,7 +100,7 @@ static enum status run_back_to_back(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status launch_set_up(struct bench_work *work)
 {
     enum { LAUNCHES = 100 };
     struct own *own = work->own;
@@ -139,8 +139,8 @@ static enum status set_up_start(struct bench_work *work)
         .run = run_##name_,                                                                        \
     }
 
-LAT_LAUNCH(enqueue, "the call that launches a tiny kernel: host time only", set_up, true);
+LAT_LAUNCH(enqueue, "the call that launches a tiny kernel: host time only", launch_set_up, true);
 LAT_LAUNCH(start, "from a launch on an idle stream until its result is in the host's memory",
            set_up_start, true);
-LAT_LAUNCH(sync, "a launch of a tiny kernel and the wait for the stream", set_up, false);
-LAT_LAUNCH(back_to_back, "a launch of a tiny kernel, queued without waiting", set_up, false);
+LAT_LAUNCH(sync, "a launch of a tiny kernel and the wait for the stream", launch_set_up, false);
+LAT_LAUNCH(back_to_back, "a launch of a tiny kernel, queued without waiting", launch_set_up, false);

@@ -68,7 +68,7 @@ static const struct {
     [WAIT_IDLE] = { wait_event, 1 << 16 },
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status sync_run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
@@ -88,7 +88,7 @@ static enum status run_idle(struct bench_work *work, int64_t iterations)
 }
 
 /* After each wait the stream has nothing left to do. */
-static enum status set_up(struct bench_work *work)
+static enum status sync_set_up(struct bench_work *work)
 {
     enum { LAUNCHES = 3 };
     struct own *own = work->own;
@@ -111,7 +111,7 @@ static enum status set_up(struct bench_work *work)
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void sync_tear_down(struct bench_work *work)
 {
     const struct own *own = work->own;
 
@@ -123,12 +123,12 @@ static void tear_down(struct bench_work *work)
                                          .text = text_,                                            \
                                          .variant = way,                                           \
                                          .own_bytes = sizeof(struct own),                          \
-                                         .set_up = set_up,                                         \
+                                         .set_up = sync_set_up,                                    \
                                          .run = run_,                                              \
-                                         .tear_down = tear_down,                                   \
+                                         .tear_down = sync_tear_down,                              \
                                          __VA_ARGS__ }
 #define LAT_SYNC(name, text, way)                                                                  \
-    LAT_WAIT(lat_sync_##name, text, way, run, .arguments = { ROW_MULTIPLE, 1 << 18 },              \
+    LAT_WAIT(lat_sync_##name, text, way, sync_run, .arguments = { ROW_MULTIPLE, 1 << 18 },         \
              .arguments_large = { ROW_MULTIPLE, 1 << 25 })
 
 LAT_SYNC(stream, "a kernel of N elements and the wait for its stream", WAIT_STREAM);
@@ -138,4 +138,4 @@ LAT_SYNC(spin, "a kernel of N elements and an event behind it, asked until it is
 LAT_WAIT(lat_event, "one event recorded on an idle stream, and the wait for it", WAIT_IDLE,
          run_idle, .arguments = { 0 });
 LAT_WAIT(lat_readback, "one launch of a tiny kernel, and a blocking copy of 4 bytes of its result",
-         WAIT_READBACK, run, .arguments = { 0 });
+         WAIT_READBACK, sync_run, .arguments = { 0 });

@@ -18,7 +18,7 @@ struct own {
     struct loader *loader;
 };
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status loader_run(struct bench_work *work, int64_t iterations)
 {
     struct own *own = work->own;
 
@@ -67,7 +67,7 @@ out:
 }
 
 /* The first batch and the last sample of it. */
-static enum status check(struct own *own)
+static enum status loader_check(struct own *own)
 {
     enum status status = STATUS_OK;
     struct batch_layout layout = batch_layout(own->dataset, &(struct batching_config){ 0 }, BATCH);
@@ -87,7 +87,7 @@ out:
     return status;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status loader_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     const struct dataset_config data = { .kind = DATA_IMAGES,
@@ -103,13 +103,13 @@ static enum status set_up(struct bench_work *work)
     TRY(dataset_open(&own->dataset, &data));
     TRY(loader_open(&own->loader, own->dataset, &config, BATCH,
                     config.workers * config.prefetch + 2, &memory));
-    TRY(check(own));
+    TRY(loader_check(own));
     work->items = BATCH;
 
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void loader_tear_down(struct bench_work *work)
 {
     struct own *own = work->own;
 
@@ -129,9 +129,9 @@ static const char *lack_cores(const struct bench *bench, const struct device_pro
                                                           .variant = workers,                      \
                                                           .own_bytes = sizeof(struct own),         \
                                                           .lack = lack_cores,                      \
-                                                          .set_up = set_up,                        \
-                                                          .run = run,                              \
-                                                          .tear_down = tear_down,                  \
+                                                          .set_up = loader_set_up,                 \
+                                                          .run = loader_run,                       \
+                                                          .tear_down = loader_tear_down,           \
                                                           __VA_ARGS__ }
 
 LOADER(0, "a batch of 16 JPEG files loaded by the caller; items are samples", .arguments = { 0 });

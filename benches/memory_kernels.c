@@ -495,7 +495,8 @@ enum {
 static const struct memory_kernel kernels[] = {
     [READ] = {
         KERNEL_square_sum, launch_read, { [Y] = ROWS_IGNORED, [X] = ELEMENTS }, compute_read,
-        .limit = SQUARES_WIDTH * SQUARES_WIDTH * 0x1p-24, /* a sum of squares of at most 1 in fp32 */
+        /* a sum of squares of at most 1 in fp32 */
+        .limit = SQUARES_WIDTH * SQUARES_WIDTH * 0x1p-24,
         .width = SQUARES_WIDTH,
     },
     [WRITE] = {
@@ -671,7 +672,7 @@ static enum status open_operands(struct bench_work *work)
     return STATUS_OK;
 }
 
-static enum status run(struct bench_work *work, int64_t iterations)
+static enum status kernel_run(struct bench_work *work, int64_t iterations)
 {
     const struct memory_kernel *kernel = kernel_of(work);
 
@@ -697,14 +698,14 @@ static enum status check_row(const struct bench_work *work, int64_t row)
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status kernel_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
     const int64_t rows = rows_of(work);
     const int64_t step = operand_check_step(rows * kernel_of(work)->width);
 
     TRY(open_operands(work));
-    TRY(run(work, 1));
+    TRY(kernel_run(work, 1));
     TRY(operand_read(&own->operands[Y], work));
     for (int64_t row = 0; row < rows; row += step) TRY(check_row(work, row));
     TRY(check_row(work, rows - 1));
@@ -718,7 +719,7 @@ static enum status set_up(struct bench_work *work)
         name, .text = text_, .variant = kernel,                                                    \
         .arguments = { (1 << 14) / (unit), (1 << 20) / (unit) },                                   \
         .arguments_large = { (1 << 16) / (unit), (1 << 22) / (unit), (1 << 26) / (unit) },         \
-        .own_bytes = sizeof(struct own), .set_up = set_up, .run = run)
+        .own_bytes = sizeof(struct own), .set_up = kernel_set_up, .run = kernel_run)
 
 MEMORY_KERNEL(bw_memory_read, READ, 1, "N elements read: the sum of their squares");
 MEMORY_KERNEL(bw_memory_write, WRITE, 1, "N elements written");
@@ -737,7 +738,7 @@ MEMORY_KERNEL(layernorm, LAYERNORM, LAYERNORM_WIDTH,
 #define COLD_KERNEL(name, kernel, unit, text_)                                                     \
     BENCH_COLD(name, .text = text_, .variant = kernel, .arguments = { (1 << 20) / (unit) },        \
                .arguments_large = { (1 << 26) / (unit) }, .own_bytes = sizeof(struct own),         \
-               .set_up = set_up, .run = run)
+               .set_up = kernel_set_up, .run = kernel_run)
 
 COLD_KERNEL(split_heads, SPLIT, 3 * STEP_WIDTH, "q, k, v of N tokens, by heads");
 COLD_KERNEL(split_heads_backward, SPLIT_BACKWARD, 3 * STEP_WIDTH,

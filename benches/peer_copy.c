@@ -45,7 +45,7 @@ static enum status copy_and_wait(struct bench_work *work, int64_t iterations)
 }
 
 /* There and back, onto zeros. */
-static enum status check(struct bench_work *work, unsigned char *host, unsigned char *back)
+static enum status peer_check(struct bench_work *work, unsigned char *host, unsigned char *back)
 {
     const struct own *own = work->own;
     size_t bytes = bytes_of(work);
@@ -67,7 +67,7 @@ static enum status check(struct bench_work *work, unsigned char *host, unsigned 
     return STATUS_OK;
 }
 
-static enum status set_up(struct bench_work *work)
+static enum status peer_set_up(struct bench_work *work)
 {
     const struct device_properties *device = device_properties(work->device);
     struct own *own = work->own;
@@ -80,13 +80,13 @@ static enum status set_up(struct bench_work *work)
     own->device[1] = memory[1];
     own->peer = (device->index + 1) % (device->peers + 1);
     TRY(device_peer_alloc(work->device, own->peer, bytes, &own->there));
-    TRY(check(work, memory[2], memory[3]));
+    TRY(peer_check(work, memory[2], memory[3]));
     work->bytes = work->argument;
 
     return STATUS_OK;
 }
 
-static void tear_down(struct bench_work *work)
+static void peer_tear_down(struct bench_work *work)
 {
     const struct own *own = work->own;
 
@@ -99,9 +99,9 @@ const struct bench bench_bw_copy_peer = {
     .arguments = { 64 << 10, 1 << 20, 16 << 20, 256 << 20 },
     .own_bytes = sizeof(struct own),
     .lack = lack,
-    .set_up = set_up,
+    .set_up = peer_set_up,
     .run = copy,
-    .tear_down = tear_down,
+    .tear_down = peer_tear_down,
 };
 
 const struct bench bench_lat_copy_peer = {
@@ -109,7 +109,7 @@ const struct bench bench_lat_copy_peer = {
     .text = "a copy of 64 bytes to the next device, and the wait for it",
     .own_bytes = sizeof(struct own),
     .lack = lack,
-    .set_up = set_up,
+    .set_up = peer_set_up,
     .run = copy_and_wait,
-    .tear_down = tear_down,
+    .tear_down = peer_tear_down,
 };

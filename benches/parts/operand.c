@@ -66,7 +66,7 @@ static int levels(enum dtype dtype)
 
 /* Exact, since `value` is a multiple of 1 / levels and at most 1. An fp16's exponent is biased by
  * 15, an fp32's by 127. */
-static void put(struct operand *operand, int64_t index, float value)
+static void put_value(struct operand *operand, int64_t index, float value)
 {
     uint32_t bits = bits_of(value);
     uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
@@ -94,7 +94,7 @@ double operand_value(const struct operand *operand, int64_t index)
     return half & 0x8000 ? -magnitude : magnitude;
 }
 
-static void fill(struct operand *operand, struct random *random)
+static void fill_operand(struct operand *operand, struct random *random)
 {
     size_t element = dtype_bytes(operand->dtype);
     int most = levels(operand->dtype);
@@ -102,7 +102,7 @@ static void fill(struct operand *operand, struct random *random)
 
     for (int64_t i = 0; i < operand->count && i < PERIOD; i++) {
         int draw = (int)random_below(random, 2 * (uint32_t)most + 1) - most;
-        put(operand, i, (float)draw / (float)most);
+        put_value(operand, i, (float)draw / (float)most);
     }
     for (int64_t i = PERIOD; i < operand->count; i += PERIOD) {
         int64_t left = operand->count - i < PERIOD ? operand->count - i : PERIOD;
@@ -122,7 +122,7 @@ enum status operand_open(struct operand *operand, struct bench_work *work, enum 
     TRY(bench_alloc(work, BENCH_DEVICE, operand->stride * (size_t)work->copies, &device));
     operand->device = device;
     TRY(bench_alloc(work, BENCH_PINNED, bytes, &operand->host));
-    fill(operand, &work->random);
+    fill_operand(operand, &work->random);
     for (int i = 0; i < work->copies; i++)
         TRY(device_copy(work->stream, COPY_HOST_TO_DEVICE, operand_at(operand, i), operand->host,
                         bytes));

@@ -64,8 +64,8 @@ static bool fails(const struct checks *checks, const char *name, bool others)
 }
 
 /* `also`: another look, which a fault must be in too; NULL: none. */
-static enum prolog_verdict judge(const struct checks *checks, const struct checks *also,
-                                 char *names, size_t size)
+static enum prolog_verdict judge_looks(const struct checks *checks, const struct checks *also,
+                                       char *names, size_t size)
 {
     static const enum prolog_verdict order[] = { PROLOG_UNFIT, PROLOG_BUSY, PROLOG_CARE };
     bool others = others_are_there(checks), others_also = also != NULL && others_are_there(also);
@@ -95,7 +95,7 @@ static enum prolog_verdict judge(const struct checks *checks, const struct check
 
 enum prolog_verdict prolog_judge(const struct checks *checks, char *names, size_t size)
 {
-    return judge(checks, NULL, names, size);
+    return judge_looks(checks, NULL, names, size);
 }
 
 bool prolog_wants_second_look(const struct checks *checks)
@@ -115,7 +115,7 @@ bool prolog_wants_second_look(const struct checks *checks)
 enum prolog_verdict prolog_judge_both(const struct checks *first, const struct checks *second,
                                       char *names, size_t size)
 {
-    return judge(second, first, names, size);
+    return judge_looks(second, first, names, size);
 }
 
 void prolog_line(char *text, size_t size, enum prolog_verdict verdict, const char *names)

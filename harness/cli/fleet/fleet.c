@@ -15,7 +15,7 @@ struct fleet_command {
     struct machine_files files;
 };
 
-static enum status print(const struct fleet_command *command)
+static enum status print_fleet(const struct fleet_command *command)
 {
     enum status status = STATUS_OK;
     struct page page = flags_page(&command->flags);
@@ -46,7 +46,7 @@ static enum status run_fleet(void *context, int *exit_code)
     TRY(machine_files_find(&command->files, "doctor", command->flags.arguments,
                            command->flags.argument_count));
     TRY(machine_files_read(&command->files, node_read, &command->fleet));
-    TRY(print(command));
+    TRY(print_fleet(command));
     if (command->files.skipped_count > 0)
         FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
              command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
@@ -55,7 +55,7 @@ static enum status run_fleet(void *context, int *exit_code)
     return STATUS_OK;
 }
 
-static void release(void *context)
+static void fleet_command_release(void *context)
 {
     struct fleet_command *command = context;
 
@@ -93,5 +93,5 @@ const struct command command_fleet = {
     .options = options,
     .context_size = sizeof(struct fleet_command),
     .run = run_fleet,
-    .release = release,
+    .release = fleet_command_release,
 };

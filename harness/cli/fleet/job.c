@@ -36,7 +36,7 @@ struct judging {
     int64_t stranger_count;
 };
 
-static void judge(struct arena *arena, void *context)
+static void judge_job(struct arena *arena, void *context)
 {
     struct judging *judging = context;
 
@@ -60,7 +60,7 @@ static void add_map(struct arena *arena, void *context)
     job_map_json(&mapping->json, mapping->root, mapping->view, arena);
 }
 
-static enum status print(const struct job_command *command, const struct judging *judging)
+static enum status print_job(const struct job_command *command, const struct judging *judging)
 {
     enum status status = STATUS_OK;
     const struct job_view view = { &judging->job, &judging->causes, judging->strangers,
@@ -109,11 +109,11 @@ static enum status run_job(void *context, int *exit_code)
             skip(&skipped);
     if (judging.ranks.count == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "there is no digest that can be read");
-    TRY_OUT(arena_run(judging.ranks.arena, judge, &judging));
+    TRY_OUT(arena_run(judging.ranks.arena, judge_job, &judging));
     if (judging.job.rank_count == 0)
         FAIL_OUT(STATUS_BAD_INPUT, "no digest has a rank with steps; the first: %s: %s",
                  judging.strangers[0].file, judging.strangers[0].why);
-    TRY_OUT(print(command, &judging));
+    TRY_OUT(print_job(command, &judging));
     if (skipped + judging.stranger_count > 0)
         FAIL_OUT(STATUS_BAD_INPUT, "%lld digests or files were left out",
                  (long long)(skipped + judging.stranger_count));
@@ -125,7 +125,7 @@ out:
     return status;
 }
 
-static void prepare(void *context)
+static void job_prepare(void *context)
 {
     struct job_command *command = context;
 
@@ -163,6 +163,6 @@ const struct command command_job = {
             "are judged all the same.",
     .options = options,
     .context_size = sizeof(struct job_command),
-    .prepare = prepare,
+    .prepare = job_prepare,
     .run = run_job,
 };

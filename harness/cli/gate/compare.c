@@ -93,8 +93,9 @@ static bool is_wanted(void *context, const char *name)
     return filter_matches(&compare->filter, name);
 }
 
-static enum status print(const struct compare *compare, const struct comparison *comparison,
-                         const struct comparison_remarks *remarks)
+static enum status print_comparison(const struct compare *compare,
+                                    const struct comparison *comparison,
+                                    const struct comparison_remarks *remarks)
 {
     enum status status = STATUS_OK;
     struct page page = flags_page(&compare->flags);
@@ -128,7 +129,7 @@ static enum status explain_sides(const struct compare *compare, int *exit_code)
 }
 
 /* All files are of one version. */
-static enum status plan(struct compare *compare)
+static enum status plan_files(struct compare *compare)
 {
     struct page page = flags_page(&compare->flags);
 
@@ -146,7 +147,7 @@ static enum status plan(struct compare *compare)
     return STATUS_OK;
 }
 
-static void prepare(void *context)
+static void compare_prepare(void *context)
 {
     struct compare *compare = context;
 
@@ -166,7 +167,7 @@ static enum status run_compare(void *context, int *exit_code)
                                           .all_rows = compare->all_rows };
 
     if (compare->plan)
-        return plan(compare);
+        return plan_files(compare);
     TRY_OUT(split_sides(compare));
     if (compare->explain)
         return explain_sides(compare, exit_code);
@@ -181,7 +182,7 @@ static enum status run_compare(void *context, int *exit_code)
         compare->counts);
     compare_doubts(compare->sides, remarks.doubts, sizeof remarks.doubts);
     remarks.passes = comparison_passes(&comparison, &remarks.gate, remarks.why, sizeof remarks.why);
-    TRY_OUT(print(compare, &comparison, &remarks));
+    TRY_OUT(print_comparison(compare, &comparison, &remarks));
     *exit_code = remarks.passes ? 0 : 1;
 
 out:
@@ -189,7 +190,7 @@ out:
     return status;
 }
 
-static void release(void *context)
+static void compare_release(void *context)
 {
     struct compare *compare = context;
 
@@ -276,7 +277,7 @@ const struct command command_compare = {
             "measured") "\n" UNDECIDED_EXITS,
     .options = options,
     .context_size = sizeof(struct compare),
-    .prepare = prepare,
+    .prepare = compare_prepare,
     .run = run_compare,
-    .release = release,
+    .release = compare_release,
 };

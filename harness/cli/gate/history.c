@@ -127,7 +127,8 @@ out:
     return status;
 }
 
-static enum status show(const struct history_command *command, const char *path, int *exit_code)
+static enum status show_history(const struct history_command *command, const char *path,
+                                int *exit_code)
 {
     bool passes;
 
@@ -135,7 +136,8 @@ static enum status show(const struct history_command *command, const char *path,
     return report(command, path, history_page, &passes);
 }
 
-static enum status check(const struct history_command *command, const char *path, int *exit_code)
+static enum status check_history(const struct history_command *command, const char *path,
+                                 int *exit_code)
 {
     bool passes = false;
     enum status status = report(command, path, history_check_page, &passes);
@@ -147,7 +149,7 @@ static enum status check(const struct history_command *command, const char *path
 
 /* --- The command --- */
 
-static void prepare(void *context)
+static void prepare_history(void *context)
 {
     struct history_command *command = context;
 
@@ -160,7 +162,7 @@ static enum status run_history(void *context, int *exit_code)
     static const struct {
         const char *name;
         history_action *run;
-    } actions[] = { { "add", add }, { "show", show }, { "check", check } };
+    } actions[] = { { "add", add }, { "show", show_history }, { "check", check_history } };
     const char *names[ARRAY_SIZE(actions)];
     const struct history_command *command = context;
     char advice[NEAREST_ADVICE];
@@ -178,7 +180,7 @@ static enum status run_history(void *context, int *exit_code)
          command->flags.arguments[0], advice);
 }
 
-static void release(void *context)
+static void release_history(void *context)
 {
     struct history_command *command = context;
 
@@ -235,7 +237,7 @@ const struct command command_history = {
                         "be judged"),
     .options = options,
     .context_size = sizeof(struct history_command),
-    .prepare = prepare,
+    .prepare = prepare_history,
     .run = run_history,
-    .release = release,
+    .release = release_history,
 };

@@ -290,7 +290,7 @@ static enum status list_rows(struct bench_command *command)
     return bench_output_end(output);
 }
 
-static void prepare(void *context)
+static void bench_prepare(void *context)
 {
     struct bench_command *command = context;
 
@@ -401,7 +401,7 @@ static enum status run_bench(void *context, int *exit_code)
     return STATUS_OK;
 }
 
-static void release(void *context)
+static void bench_release(void *context)
 {
     struct bench_command *command = context;
 
@@ -484,7 +484,7 @@ const struct command command_bench = {
             "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct bench_command),
-    .prepare = prepare,
+    .prepare = bench_prepare,
     .run = run_bench,
-    .release = release,
+    .release = bench_release,
 };

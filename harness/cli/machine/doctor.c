@@ -234,7 +234,7 @@ static enum status end_printing(struct doctor *doctor)
 }
 
 /* All rows, of a machine whose device opened or not. */
-static enum status look(struct doctor *doctor, enum status opened)
+static enum status look_at_device(struct doctor *doctor, enum status opened)
 {
     const char *why = opened == STATUS_OK ? "" : status_last()->text;
 
@@ -265,7 +265,7 @@ static enum status run_prolog(struct doctor *doctor, int *exit_code)
     if (opened == STATUS_BAD_USAGE)
         return opened;
     TRY_OUT(rows_make(&first, 1));
-    TRY_OUT(look(doctor, opened));
+    TRY_OUT(look_at_device(doctor, opened));
     verdict = prolog_judge(&doctor->checks, names, sizeof names);
     if (opened == STATUS_DEVICE_OUT_OF_MEMORY) { /* which others have */
         verdict = PROLOG_BUSY;
@@ -274,7 +274,7 @@ static enum status run_prolog(struct doctor *doctor, int *exit_code)
         *first = doctor->checks;
         memset(&doctor->checks, 0, sizeof doctor->checks);
         device_links_release(&doctor->links);
-        TRY_OUT(look(doctor, opened));
+        TRY_OUT(look_at_device(doctor, opened));
         verdict = prolog_judge_both(first, &doctor->checks, names, sizeof names);
     }
     *exit_code = prolog_print(verdict, names, doctor->flags.strict);
@@ -338,7 +338,7 @@ static enum status run_one(struct doctor *doctor, int *exit_code)
         doctor->checks.added = checks_print_new;
         doctor->checks.context = &doctor->printer;
     }
-    TRY(look(doctor, opened));
+    TRY(look_at_device(doctor, opened));
     TRY(compare_with_others(doctor));
     TRY(end_printing(doctor));
     if (opened != STATUS_OK) /* For its exit code; the text has been printed as a row. */
@@ -376,7 +376,7 @@ static enum status run_doctor(void *context, int *exit_code)
                       exit_code);
 }
 
-static void release(void *context)
+static void doctor_release(void *context)
 {
     struct doctor *doctor = context;
 
@@ -437,5 +437,5 @@ const struct command command_doctor = {
     .options = options,
     .context_size = sizeof(struct doctor),
     .run = run_doctor,
-    .release = release,
+    .release = doctor_release,
 };

@@ -153,8 +153,8 @@ static double chance_of(const struct compared_row *row, double change, const str
                                                           : chance_alarm[row->place];
 }
 
-static void judge(struct compared_row *row, const struct difference *difference,
-                  const struct compare_rule *rule)
+static void judge_difference(struct compared_row *row, const struct difference *difference,
+                             const struct compare_rule *rule)
 {
     const double change = difference->change, limit = log1p(rule->threshold);
     double reach, margin;
@@ -235,7 +235,7 @@ static enum status compare_at(struct compared_row *row, enum compare_place place
         .chance = chance_of(row, after->mean - base->mean, runs, rule),
         .overlap = sides_overlap(sides),
     };
-    judge(row, &difference, rule);
+    judge_difference(row, &difference, rule);
 
     return STATUS_OK;
 }

@@ -181,8 +181,8 @@ static bool take_turns(int *turns, const struct compare_files *sides)
 }
 
 /* Learns how runs differ from all complete rows. */
-static enum status learn(struct comparison *comparison, struct found *found,
-                         const struct compare_files *sides, enum compare_place place)
+static enum status learn_noise(struct comparison *comparison, struct found *found,
+                               const struct compare_files *sides, enum compare_place place)
 {
     enum status status = STATUS_OK;
     int base = sides[SIDE_BASE].count, after = sides[SIDE_NEW].count, rows = 0;
@@ -316,7 +316,7 @@ enum status comparison_make(struct comparison *comparison, const struct compare_
     for (int i = 0; i < files; i++) add_names(comparison, sides, i, wanted, context);
     comparison->rule.rows = comparison->count;
     for (int place = 0; place < PLACES; place++)
-        TRY_OUT(learn(comparison, &found, sides, (enum compare_place)place));
+        TRY_OUT(learn_noise(comparison, &found, sides, (enum compare_place)place));
     for (int i = 0; i < comparison->count; i++) {
         struct compared_row *row = &comparison->rows[i];
         find_runs(&found, row, sides);

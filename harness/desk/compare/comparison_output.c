@@ -506,8 +506,8 @@ static void add_two(struct json *json, cJSON *to, const char *name, double first
     json_number(json, array, NULL, second);
 }
 
-static void add_row(struct json *json, cJSON *rows, const struct compared_row *row,
-                    const struct compare_gate *gate)
+static void add_json_row(struct json *json, cJSON *rows, const struct compared_row *row,
+                         const struct compare_gate *gate)
 {
     cJSON *object = json_object(json, rows, NULL);
 
@@ -563,7 +563,7 @@ enum status comparison_json(const struct comparison *comparison, const struct co
                      comparison->counts[i]);
     rows = json_array(&json, root, "rows");
     for (int i = 0; i < comparison->count; i++)
-        add_row(&json, rows, &comparison->rows[i], &remarks->gate);
+        add_json_row(&json, rows, &comparison->rows[i], &remarks->gate);
     status = json_print(&json, root, text);
     cJSON_Delete(root);
     return status;

@@ -25,7 +25,8 @@ struct plan {
 };
 
 /* The row in all files, if it can be measured by logarithms. */
-static enum status add_row(struct plan *plan, const struct compare_files *files, const char *name)
+static enum status add_planned(struct plan *plan, const struct compare_files *files,
+                               const char *name)
 {
     struct planned *row = &plan->rows[plan->count];
     struct side side = { .count = files->count };
@@ -58,7 +59,7 @@ static void sides_of(struct side sides[SIDES], const struct plan *plan, int row,
 }
 
 /* How much a run of each row varies, as compare would learn it. */
-static enum status learn(struct plan *plan)
+static enum status learn_noise(struct plan *plan)
 {
     enum status status = STATUS_OK;
     struct run_noise noise = { .rows = 0 };
@@ -124,7 +125,7 @@ static void add_line(struct page_rows *rows, const struct plan *plan, int files,
     page_rows_add(rows, cells, NULL);
 }
 
-static enum status print(const struct page *page, const struct plan *plan, double threshold)
+static enum status print_plan(const struct page *page, const struct plan *plan, double threshold)
 {
     static const struct column columns[] = { { "files per side", 14, 0 },
                                              { "half of the rows", 16, 0 },
@@ -163,12 +164,12 @@ enum status plan_print(const struct page *page, const struct compare_files *file
     TRY_OUT(rows_make(&plan.rows, files->files[0].count + 1));
     for (int i = 0; i < files->files[0].count; i++)
         if (wanted == NULL || wanted(context, files->files[0].rows[i].name))
-            TRY_OUT(add_row(&plan, files, files->files[0].rows[i].name));
+            TRY_OUT(add_planned(&plan, files, files->files[0].rows[i].name));
     if (plan.count == 0)
         FAIL_OUT(STATUS_BAD_USAGE, "no row of that name and metric is in all of the files");
     TRY_OUT(rows_make(&plan.logs, (int64_t)plan.count * plan.files));
-    TRY_OUT(learn(&plan));
-    TRY_OUT(print(page, &plan, rule->threshold));
+    TRY_OUT(learn_noise(&plan));
+    TRY_OUT(print_plan(page, &plan, rule->threshold));
 
 out:
     for (int i = 0; i < plan.count; i++) free(plan.rows[i].runs);

@@ -184,7 +184,7 @@ static const struct check *row_of(const struct one_device *item, int which, cons
 }
 
 /* The devices from `first` on, `count` of them at once. */
-static enum status look(struct all_devices *all, int first, int count, int which)
+static enum status look_at(struct all_devices *all, int first, int count, int which)
 {
     enum status status = STATUS_OK;
     struct side_program *children = NULL;
@@ -230,7 +230,7 @@ static enum status look_between(struct all_devices *all, int which)
         all->has_links = all->has_links && !is_in_trouble(why, sizeof why, &all->items[i]);
     if (!all->has_links)
         return STATUS_OK;
-    return look(all, all->count, 1, which);
+    return look_at(all, all->count, 1, which);
 }
 
 /* --- The answer --- */
@@ -467,7 +467,7 @@ static enum status print_prolog(struct all_devices *all, int *exit_code)
 
     for (int i = 0; i < all->count; i++) again = again || wants_second_look(&all->items[i]);
     if (again)
-        TRY(look(all, 0, all->count, ALONE));
+        TRY(look_at(all, 0, all->count, ALONE));
     else
         TRY(look_between(all, TOGETHER));
     links_again = all->has_links && wants_second_look(&all->items[all->count]);
@@ -498,8 +498,8 @@ enum status doctor_all(const struct doctor_request *request, int *exit_code)
 
     interrupt_catch();
     TRY_OUT(find_devices(&all));
-    for (int i = 0; i < all.count && !all.prolog; i++) TRY_OUT(look(&all, i, 1, ALONE));
-    TRY_OUT(look(&all, 0, all.count, TOGETHER));
+    for (int i = 0; i < all.count && !all.prolog; i++) TRY_OUT(look_at(&all, i, 1, ALONE));
+    TRY_OUT(look_at(&all, 0, all.count, TOGETHER));
     if (!all.prolog)
         TRY_OUT(look_between(&all, TOGETHER));
     if (all.prolog)

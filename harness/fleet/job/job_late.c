@@ -270,8 +270,8 @@ static bool is_often_late(const struct looking *looking, int64_t rank)
     return (double)late >= OFTEN * (double)job->step_count;
 }
 
-static struct job_change *add(struct looking *looking, enum job_cause_kind kind, int64_t which,
-                              double late_ns)
+static struct job_change *add_candidate(struct looking *looking, enum job_cause_kind kind,
+                                        int64_t which, double late_ns)
 {
     struct job_change *change;
 
@@ -298,7 +298,7 @@ static void look_at_ranks(struct looking *looking)
         below = values[which];
         if (!is_often_late(looking, which))
             continue;
-        add(looking, JOB_LATE_RANK, which, values[which] - crowd.median);
+        add_candidate(looking, JOB_LATE_RANK, which, values[which] - crowd.median);
         taken++;
     }
 }
@@ -334,7 +334,7 @@ static void look_at_sets(struct looking *looking, enum job_cause_kind kind, int6
             return;
         below = values[which];
         if (are_mostly_late(looking, &cause, crowd.median + (values[which] - crowd.median) / 2))
-            add(looking, kind, which, values[which] - crowd.median);
+            add_candidate(looking, kind, which, values[which] - crowd.median);
     }
 }
 
@@ -393,7 +393,7 @@ static void look_at_drifts(struct looking *looking)
     crowd = crowd_of(looking->arena, values, job->node_count, job->replayed_ns);
     which = highest(values, job->node_count, &crowd, INFINITY);
     if (which >= 0)
-        add(looking, JOB_DRIFTING_NODE, which, values[which] - crowd.median);
+        add_candidate(looking, JOB_DRIFTING_NODE, which, values[which] - crowd.median);
 }
 
 /* Transfers of groups beyond those of groups that are alike. */
@@ -422,7 +422,7 @@ static void look_at_links(struct looking *looking)
         if (which < 0)
             return;
         below = values[which];
-        change = add(looking, JOB_SLOW_LINK, which, values[which] - crowd.median);
+        change = add_candidate(looking, JOB_SLOW_LINK, which, values[which] - crowd.median);
         if (change != NULL)
             change->transfer_ns = (values[which] - crowd.median) * (double)job->step_count /
                                   (double)job->groups[which].meeting_count;

@@ -45,7 +45,7 @@ out:
 
 COMPARATOR(by_node, struct rack_row, strcmp(a->node, b->node))
 
-static enum status take_line(struct job_racks *racks, char *line)
+static enum status take_node(struct job_racks *racks, char *line)
 {
     char *rest, *node, *rack;
 
@@ -71,7 +71,7 @@ static enum status take_file(struct job_racks *racks, const char *path)
     rest = racks->text;
     while ((line = strsep(&rest, "\n")) != NULL) {
         number++;
-        if (take_line(racks, line) == STATUS_OK)
+        if (take_node(racks, line) == STATUS_OK)
             continue;
         status_context("--racks=%s, line %d", path, number);
         return status_last()->status;

@@ -18,7 +18,7 @@ struct adding {
     int64_t world;
 };
 
-static void add(struct arena *arena, void *context)
+static void add_rank(struct arena *arena, void *context)
 {
     const struct adding *adding = context;
     struct job_ranks *ranks = adding->ranks;
@@ -29,7 +29,7 @@ static void add(struct arena *arena, void *context)
     ranks->ranks[ranks->count++] = adding->rank;
 }
 
-static enum status take_line(struct job_ranks *ranks, const char *path, char *line)
+static enum status take_digest(struct job_ranks *ranks, const char *path, char *line)
 {
     struct trace_file trace = { .digest = line, .rank = -1, .world_size = -1 };
     struct adding adding = { .ranks = ranks, .rank.file = path };
@@ -42,18 +42,18 @@ static enum status take_line(struct job_ranks *ranks, const char *path, char *li
         FAIL(STATUS_BAD_INPUT, "its trace states no rank");
     adding.rank.rank = trace.rank;
     adding.world = trace.world_size;
-    return arena_run(ranks->arena, add, &adding);
+    return arena_run(ranks->arena, add_rank, &adding);
 }
 
 /* All whole lines of a text; *length is what is left of it, moved to the front. */
-static enum status take_lines(struct job_ranks *ranks, const char *path, char *text,
-                              int64_t *length)
+static enum status take_digests(struct job_ranks *ranks, const char *path, char *text,
+                                int64_t *length)
 {
     char *line = text, *end;
 
     while ((end = memchr(line, '\n', (size_t)(text + *length - line))) != NULL) {
         *end = '\0';
-        TRY(take_line(ranks, path, line));
+        TRY(take_digest(ranks, path, line));
         line = end + 1;
     }
     *length -= line - text;
@@ -80,7 +80,7 @@ enum status job_read(struct job_ranks *ranks, const char *path)
             FAIL_OUT(STATUS_BAD_INPUT,
                      "it has more than %d MB of digests; give them in several files",
                      DIGEST_FILE_MOST >> 20);
-        TRY_OUT(take_lines(ranks, path, text, &length));
+        TRY_OUT(take_digests(ranks, path, text, &length));
         if (length > DIGEST_LINE_MOST)
             FAIL_OUT(STATUS_BAD_INPUT, "a line is longer than %d KB", DIGEST_LINE_MOST >> 10);
     } while (count > 0);

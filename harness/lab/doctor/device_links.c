@@ -43,7 +43,7 @@ static enum status fastest(double *ns, struct stream *stream, int peer,
     return STATUS_OK;
 }
 
-static void fill(unsigned char *host)
+static void fill_random(unsigned char *host)
 {
     struct random random = random_seed(1, 0);
     uint64_t bits;
@@ -147,7 +147,7 @@ enum status device_links_measure(struct device_links *links, struct device *devi
     TRY_OUT(rows_make(&links->ways, (int64_t)devices * devices));
     TRY_OUT(rows_make(&memory.host, LARGE_BYTES));
     TRY_OUT(rows_make(&memory.back, LARGE_BYTES));
-    fill(memory.host);
+    fill_random(memory.host);
     for (int from = 0; from < devices; from++)
         for (int to = 0; to < devices; to++)
             if (from != to)

@@ -19,7 +19,7 @@ static long line_of(const char *text, const char *end)
 }
 
 /* `text` has `length` bytes, and a '\0' after them. */
-static enum status parse(cJSON **root, const char *path, char *text, size_t length)
+static enum status parse_text(cJSON **root, const char *path, char *text, size_t length)
 {
     const char *end = text;
 
@@ -60,7 +60,7 @@ enum status lenient_json_read(cJSON **root, const char *path)
                  strerror(errno));
     if (length > 0 && other_tools_by_bytes(text, (size_t)length) != NULL)
         FAIL_OUT(STATUS_BAD_INPUT, "%s is %s", path, other_tools_by_bytes(text, (size_t)length));
-    TRY_OUT(parse(root, path, text, length > 0 ? (size_t)length : 0));
+    TRY_OUT(parse_text(root, path, text, length > 0 ? (size_t)length : 0));
 
 out:
     if (file != NULL)

@@ -134,7 +134,7 @@ static double spread_of(const struct history_series *series, double *room)
     return STATS_MAD_SCALE * stats_sort_median(room, series->count);
 }
 
-static void judge(struct history_series *series, const struct history_rule *rule)
+static void judge_series(struct history_series *series, const struct history_rule *rule)
 {
     const struct compare_rule named = { .metric = series->runs[0]->metric, .better = rule->better };
     const enum better better = compare_better(&named);
@@ -176,7 +176,7 @@ static enum status judge_all(struct history *history)
         series->spread = spread_of(series, room);
         if (series->spread > 0)
             series->runs_needed = compare_runs_needed(series->spread, log1p(HISTORY_SEEN), 0);
-        judge(series, &history->rule);
+        judge_series(series, &history->rule);
         history->counts[series->verdict]++;
     }
 

@@ -165,8 +165,8 @@ static const struct history_entry *entry_set_add(struct entry_set *set,
 /* --- The whole file --- */
 
 /* Parses the lines of `text`, which changes; room for `more` further entries stays. */
-static enum status parse(struct history_file *history, struct entry_set *known, char *text,
-                         size_t bytes, size_t more)
+static enum status parse_lines(struct history_file *history, struct entry_set *known, char *text,
+                               size_t bytes, size_t more)
 {
     size_t lines = 1;
     long number = 1;
@@ -247,7 +247,7 @@ enum status history_file_read(struct history_file *history, const char *path)
                  errno == ENOENT ? "; history add makes it" : "");
     lock(descriptor, LOCK_SH); /* Without locks, half a line may be seen. */
     TRY_OUT(read_text(descriptor, path, &text, &bytes));
-    TRY_OUT(parse(history, &known, text, bytes, 0));
+    TRY_OUT(parse_lines(history, &known, text, bytes, 0));
 
 out:
     if (descriptor >= 0)
@@ -486,7 +486,7 @@ enum status history_file_add(const char *path, const struct history_adding *addi
     TRY_OUT(read_text(descriptor, path, &text, &bytes));
     TRY_OUT(mend_end(descriptor, path, text, &bytes, added));
     for (int i = 0; i < adding->count; i++) more += (size_t)adding->files[i].count;
-    TRY_OUT(parse(&history, &known, text, bytes, more + 1));
+    TRY_OUT(parse_lines(&history, &known, text, bytes, more + 1));
     for (int i = 0; i < adding->count; i++)
         TRY_OUT(add_file(&history, &known, adding, i, to, added));
     if (fflush(to) != 0)

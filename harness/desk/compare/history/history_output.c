@@ -201,8 +201,8 @@ static void print_repetitions(const struct page *page, const struct history *his
             count, count == 1 ? " has" : "s have");
 }
 
-static void add_row(const struct page *page, struct page_rows *rows,
-                    const struct history_series *series)
+static void add_series_row(const struct page *page, struct page_rows *rows,
+                           const struct history_series *series)
 {
     const char *metric = series->runs[0]->metric;
     char name[NAME], runs[16], first[QUANTITY_SIZE], last[QUANTITY_SIZE], median[QUANTITY_SIZE],
@@ -235,7 +235,7 @@ void history_page(const struct page *page, const struct history *history)
         struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
         print_machine(page, history, from);
         for (end = from; end == from || is_same_machine(history, from, end); end++)
-            add_row(page, rows, &history->series[end]);
+            add_series_row(page, rows, &history->series[end]);
         page_rows_print(page, rows);
         print_changes(page, history, from, end, false);
     }

@@ -86,7 +86,7 @@ static int64_t match_parts(struct match *matches, const struct time_parts sides[
     return count;
 }
 
-static void describe(struct making *making, struct part_change *row, const struct match *match)
+static void describe_part(struct making *making, struct part_change *row, const struct match *match)
 {
     const struct time_part *any =
         match->part[SIDE_BASE] != NULL ? match->part[SIDE_BASE] : match->part[SIDE_NEW];
@@ -346,7 +346,7 @@ static void adjust(struct step_change *change, double least_ns)
     }
 }
 
-static void judge(struct step_change *change)
+static void judge_parts(struct step_change *change)
 {
     double longer_ns = (double)(change->step_ns[SIDE_BASE] > change->step_ns[SIDE_NEW]
                                     ? change->step_ns[SIDE_BASE]
@@ -400,14 +400,15 @@ struct step_change step_change_of(struct arena *arena, const struct time_parts s
 
     find_units(&making);
     change.count = match_parts(matches, sides);
-    for (int64_t i = 0; i < change.count; i++) describe(&making, &change.parts[i], &matches[i]);
+    for (int64_t i = 0; i < change.count; i++)
+        describe_part(&making, &change.parts[i], &matches[i]);
     for (int side = 0; side < SIDES; side++) round_side(&making, matches, side);
     change.change_ns = change.step_ns[SIDE_NEW] - change.step_ns[SIDE_BASE];
     for (int64_t i = 0; i < change.count; i++)
         change.parts[i].change_ns = change.parts[i].ns[SIDE_NEW] - change.parts[i].ns[SIDE_BASE];
     find_pace(&making, matches);
     find_noises(&making, matches);
-    judge(&change);
+    judge_parts(&change);
     qsort(change.parts, (size_t)change.count, sizeof *change.parts, by_change);
     arena_close(scratch);
     return change;

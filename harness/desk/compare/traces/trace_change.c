@@ -276,7 +276,7 @@ static void split_side(struct arena *arena, void *context)
         time_parts_of(arena, &change->sides[reading->side].summaries[change->at]);
 }
 
-static enum status split(struct trace_change *change, int side)
+static enum status split_step(struct trace_change *change, int side)
 {
     struct diagnosis *diagnosis = &change->sides[side];
     struct reading reading = { change, side };
@@ -314,7 +314,7 @@ enum status trace_change_select(struct trace_change *change, int at)
 {
     forget_differences(change);
     change->at = at;
-    for (int side = 0; side < SIDES; side++) TRY(split(change, side));
+    for (int side = 0; side < SIDES; side++) TRY(split_step(change, side));
     TRY(arena_run(change->sides[SIDE_NEW].arenas[at], compare_steps, change));
     TRY(compare_ours(change));
     if (!change->confirmed)

@@ -10,7 +10,7 @@ struct found {
     int count;
 };
 
-static void add(void *context, const struct environment_variable *variable)
+static void add_variable(void *context, const struct environment_variable *variable)
 {
     struct found *found = context;
     char name[sizeof((struct check *)0)->name];
@@ -27,7 +27,7 @@ void environment_check(struct checks *checks, char *const *variables)
     struct found found = { checks, 0 };
 
     checks->group = "environment";
-    environment_find(variables, add, &found);
+    environment_find(variables, add_variable, &found);
     if (found.count == 0)
         checks_add(checks, "environment", CHECK_OK, "none that spoils figures", "",
                    "nothing is set");
