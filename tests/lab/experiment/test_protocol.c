@@ -20,22 +20,20 @@ static const struct scenario plain = {
     .after = "20",
 };
 
-static struct scenario balanced(enum balance_kind kind, double low, double high)
+/* Of each test: `plain`, once, in windows that are not shortened. */
+static struct scenario scenario;
+static struct protocol protocol;
+
+static int begin(void **state)
 {
-    struct scenario scenario = plain;
-
-    scenario.balance = (struct balance){ kind, low, high };
-    return scenario;
-}
-
-static struct protocol protocol_of(int repetitions)
-{
-    struct protocol protocol = protocol_default(true);
-
-    protocol.repetitions = repetitions;
+    (void)state;
+    model_reset();
+    scenario = plain;
+    protocol = protocol_default(true);
+    protocol.repetitions = 1;
     protocol.extra = 0;
-    protocol.shortest_seconds = 0; /* none is shortened */
-    return protocol;
+    protocol.shortest_seconds = 0;
+    return 0;
 }
 
 /* --- Running a child in this process and reading what it sent --- */
@@ -53,8 +51,7 @@ static void forget_sent(void)
     sent.count = 0;
 }
 
-static enum status run(const struct scenario *scenario, const struct protocol *protocol,
-                       enum variant only)
+static enum status run_only(enum variant only)
 {
     FILE *file = tmpfile();
     char *line = NULL;
@@ -63,7 +60,7 @@ static enum status run(const struct scenario *scenario, const struct protocol *p
 
     assert_non_null(file);
     forget_sent();
-    status = timing_child(scenario, protocol, only, fileno(file));
+    status = timing_child(&scenario, &protocol, only, fileno(file));
     rewind(file);
     while (getline(&line, &size, file) > 0) {
         assert_true(sent.count < 64);
@@ -77,6 +74,11 @@ static enum status run(const struct scenario *scenario, const struct protocol *p
     assert_int_equal(model.opened, model.closed);
     assert_int_equal(model.devices_open, 0);
     return status;
+}
+
+static enum status run(void)
+{
+    return run_only(VARIANT_COUNT);
 }
 
 static const struct record *last_sent(void)
@@ -131,13 +133,12 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
 
 static void every_repetition_trains_on_the_same_samples(void **state)
 {
-    struct protocol protocol = protocol_of(6);
     int seen[VARIANT_COUNT][6] = { 0 };
     (void)state;
 
-    model_reset();
+    protocol.repetitions = 6;
     model.damaged = 3;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(sent.records[0].type, RECORD_SCENARIO);
     assert_string_equal(sent.records[0].device.name, "modelled device");
@@ -163,11 +164,10 @@ static void every_repetition_trains_on_the_same_samples(void **state)
 
 static void a_first_pair_is_run_and_thrown_away(void **state)
 {
-    struct protocol protocol = protocol_of(3);
     (void)state;
 
-    model_reset();
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    protocol.repetitions = 3;
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(model.opened, 2 * (3 + 1));
     assert_int_equal(model.trimmed, 2 + 3); /* after each run of the first pair, and each pair */
 }
@@ -175,13 +175,12 @@ static void a_first_pair_is_run_and_thrown_away(void **state)
 /* Both runs of a pair are open; the first and the last slice are of the one that opens it. */
 static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
 {
-    struct protocol protocol = protocol_of(4);
     int pairs = 0;
     (void)state;
 
-    model_reset();
+    protocol.repetitions = 4;
     protocol.window_seconds = 0.2;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(model.beside, 0);
     for (int i = 0; i < model.window_count; i++) {
         const struct modelled_window *window = &model.windows[i];
@@ -204,12 +203,11 @@ static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
 
 static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
 {
-    struct protocol protocol = protocol_of(6);
     (void)state;
 
-    model_reset();
+    protocol.repetitions = 6;
     model.room = 1;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(model.opened, 2 + 1 + 12); /* the second of the first pair was refused */
     for (int i = 1; i <= 12; i++) {
@@ -222,13 +220,11 @@ static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
 
 static void the_protocol_reaches_device_and_settings(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     protocol.seed = 77;
     protocol.device_memory = 123456789;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(model.options.memory_bytes, 123456789);
     assert_true(model.options.spin_ns < 0); /* the device's own default */
     assert_null(model.options.sink.record); /* nothing is traced while it is timed */
@@ -241,15 +237,12 @@ static void the_protocol_reaches_device_and_settings(void **state)
 
 static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "bf16";
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_true(sent.records[0].fp32[VARIANT_BEFORE]);
     assert_false(sent.records[0].fp32[VARIANT_AFTER]);
 }
@@ -258,18 +251,17 @@ static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
  * not. */
 static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state)
 {
-    struct protocol protocol = protocol_of(6);
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
     enum variant order[12];
     int windows[VARIANT_COUNT] = { 0 };
     (void)state;
 
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    protocol.repetitions = 6;
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
+    assert_int_equal(run(), STATUS_OK);
     for (int i = 0; i < 12; i++) order[i] = sent.records[i + 1].variant;
     model_reset();
     protocol.aa = true;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_true(model.balances > 0);
     assert_true(sent.records[0].balance.measured);
@@ -288,11 +280,10 @@ static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state
 /* The order in which variants came, as "bababa...". */
 static void order_of_seed(uint64_t seed, char order[65])
 {
-    struct protocol protocol = protocol_of(20);
-
     model_reset();
+    protocol.repetitions = 20;
     protocol.seed = seed;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     for (int i = 1; i <= 40; i++)
         order[i - 1] = sent.records[i].variant == VARIANT_BEFORE ? 'b' : 'a';
     order[40] = '\0';
@@ -320,13 +311,11 @@ static void each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed(void 
 
 static int pairs_run(int repetitions, int extra)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(repetitions);
-
+    protocol.repetitions = repetitions;
     scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.3 };
     protocol.extra = extra;
     model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     return (sent.count - 2) / VARIANT_COUNT;
 }
@@ -343,11 +332,10 @@ static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
 
 static void one_variant_alone_is_run_as_often(void **state)
 {
-    struct protocol protocol = protocol_of(4);
     (void)state;
 
-    model_reset();
-    assert_int_equal(run(&plain, &protocol, VARIANT_AFTER), STATUS_OK);
+    protocol.repetitions = 4;
+    assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
     assert_int_equal(sent.count, 1 + 4 + 1);
     for (int i = 1; i <= 4; i++) assert_int_equal(sent.records[i].variant, VARIANT_AFTER);
     for (int i = 0; i < model.window_count; i++) assert_true(model.windows[i].is_after);
@@ -355,13 +343,11 @@ static void one_variant_alone_is_run_as_often(void **state)
 
 static void warm_up_lasts_until_two_quarters_agree(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     model.slow[0] = 2;
     model.slow[1] = 1.5;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
@@ -383,15 +369,13 @@ static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
     (void)state;
 
     for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
-        struct scenario scenario = plain;
-        struct protocol protocol = protocol_of(1);
         bool slow = i % 2 != 0; /* the first quarter: then a third is needed */
 
         scenario.after = cases[i / 2].loss_every;
         model_reset();
         model.step_ns[0] = model.step_ns[1] = cases[i / 2].step_ns;
         model.slow[0] = slow ? 2 : 1;
-        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        assert_int_equal(run(), STATUS_OK);
         for (int r = 1; r <= 2; r++) {
             const struct repetition *repetition = &sent.records[r].repetition;
             assert_int_equal(repetition->steps, cases[i / 2].steps);
@@ -404,14 +388,12 @@ static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
 
 static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     protocol.window_seconds = 1;
     /* The last two of its quarters agree, at three times the true step. */
     model.slow[2] = model.slow[3] = 3;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.records[1].repetition.steps, 400);
 }
 
@@ -419,12 +401,10 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
  * none. */
 static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     model.ready = 60;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
         assert_true(repetition->warmed_up);
@@ -432,19 +412,17 @@ static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **stat
     }
     model_reset();
     model.ready = 1000; /* never used up */
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_false(sent.records[1].repetition.warmed_up);
     assert_int_equal(sent.records[1].repetition.warmup_steps, LOSS_STEPS + 16 * 10);
 }
 
 static void warm_up_is_bounded_and_says_so(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     model.never_settles = true;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     for (int i = 1; i <= 2; i++) {
         const struct repetition *repetition = &sent.records[i].repetition;
@@ -456,13 +434,12 @@ static void warm_up_is_bounded_and_says_so(void **state)
 /* Vitals are read around the slices that count, and at no other time: a reading costs time. */
 static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **state)
 {
-    struct protocol protocol = protocol_of(3);
     int repetitions = 0;
     (void)state;
 
-    model_reset();
+    protocol.repetitions = 3;
     model.limits = LIMIT_THERMAL;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     for (int i = 0; i < sent.count; i++) {
         const struct device_vitals *vitals = sent.records[i].repetition.vitals;
         if (sent.records[i].type != RECORD_REPETITION)
@@ -483,12 +460,10 @@ static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **st
 
 static void windows_are_as_long_as_the_device_needs(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
     model.properties.window_seconds_least = 0.3;
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_true(sent.records[0].window_seconds == 0.3);
     assert_int_equal(sent.records[1].repetition.steps, 120);
 }
@@ -496,15 +471,13 @@ static void windows_are_as_long_as_the_device_needs(void **state)
 /* 1.5 is far from what is promised, or not; pairs that are added have full length. */
 static void windows_are_as_short_as_the_first_pair_allows(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(6);
     (void)state;
 
+    protocol.repetitions = 6;
     protocol.window_seconds = 0.2;
     protocol.shortest_seconds = 0.05;
     scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = 1.2 };
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 1 + 12 + 1);
     assert_true(sent.records[0].window_seconds == 0.2);
     assert_int_equal(sent.records[1].type, RECORD_WINDOW);
@@ -513,7 +486,7 @@ static void windows_are_as_short_as_the_first_pair_allows(void **state)
 
     scenario.expect[0].at_least = 1.49;
     model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 12 + 1);
     assert_int_equal(sent.records[1].repetition.steps, 20 * 4);
 
@@ -521,7 +494,7 @@ static void windows_are_as_short_as_the_first_pair_allows(void **state)
     protocol.repetitions = 3; /* give no interval */
     protocol.extra = 3;
     model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1 + 1 + 6 + 1 + 6 + 1);
     assert_true(sent.records[8].window_seconds == 0.2);
     for (int i = 9; i < 15; i++) assert_int_equal(sent.records[i].repetition.steps, 20 * 4);
@@ -547,15 +520,14 @@ static void a_scenario_takes_few_seconds(void **state)
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct scenario scenario = plain;
-        const struct protocol protocol = protocol_default(cases[i].quick);
+        protocol = protocol_default(cases[i].quick);
         scenario.after = cases[i].loss_every;
         scenario.expect[0] =
             (struct expectation){ METRIC_STEP_TIME, SHRINKS, .at_least = cases[i].at_least };
         model_reset();
         model.step_ns[1] = cases[i].step_ns;
         model.step_ns[0] = 1.5 * cases[i].step_ns;
-        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        assert_int_equal(run(), STATUS_OK);
         print_message("steps of %.1f ms, 1.5 where %.2f is promised%s: %.2f s\n",
                       cases[i].step_ns / 1e6, cases[i].at_least, cases[i].quick ? ", quick" : "",
                       model.taken_ns / 1e9);
@@ -566,11 +538,9 @@ static void a_scenario_takes_few_seconds(void **state)
 
 static void without_a_descriptor_nothing_is_sent(void **state)
 {
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
-    assert_int_equal(timing_child(&plain, &protocol, VARIANT_COUNT, -1), STATUS_OK);
+    assert_int_equal(timing_child(&scenario, &protocol, VARIANT_COUNT, -1), STATUS_OK);
     assert_int_equal(model.opened, 4);
 }
 
@@ -598,16 +568,15 @@ static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
         { BALANCE_DEVICE_OVER_HOST, 0.4, 0.8, 8e6, 1.5 },
         { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 6e5, 1 },
     };
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct scenario scenario = balanced(cases[i].kind, cases[i].low, cases[i].high);
         const struct record *first = &sent.records[0];
+        scenario.balance = (struct balance){ cases[i].kind, cases[i].low, cases[i].high };
         model_reset();
         model.device_ns = cases[i].device_ns;
         model.decode_slowdown = cases[i].slowdown;
-        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        assert_int_equal(run(), STATUS_OK);
         assert_int_equal(last_sent()->type, RECORD_END);
         assert_true(first->balance.measured);
         assert_true(first->balance.ratio >= cases[i].low && first->balance.ratio <= cases[i].high);
@@ -621,13 +590,11 @@ static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
 
 static void a_good_ratio_is_left_alone(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.host_ns = 1e6;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.records[0].balance.jpeg_pixels, 64);
     assert_int_equal(model.opened, 2 + 4); /* measured twice, and the pairs */
     assert_int_equal(model.reads, 2);      /* the files, before each */
@@ -648,16 +615,15 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
         double device_ns;
         int least, most;
     } cases[] = { { 20.7e6, 224, 224 }, { 26e6, 64, 192 }, { 60e6, 352, 512 }, { 34e6, 32, 32 } };
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.6, 0.7);
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.6, 0.7 };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         model_reset();
         model.properties.is_gpu = model.properties.is_large = true;
         model.decode_ns = decode_of_224;
         model.device_ns = cases[i].device_ns;
-        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+        assert_int_equal(run(), STATUS_OK);
         assert_int_equal(last_sent()->type, RECORD_END);
         assert_in_range(sent.records[0].balance.jpeg_pixels, cases[i].least, cases[i].most);
     }
@@ -666,15 +632,13 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
 /* The first size seems right while something else holds up the host; it is not. */
 static void a_disturbed_measurement_is_not_believed(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
-    struct protocol protocol = protocol_of(1);
     double true_ratio;
     (void)state;
 
-    model_reset();
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 3.3e6;
     model.disturbed_balances = 3; /* the whole run: 5 x 0.43 ms of 3.3 ms is in the band */
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     true_ratio = (model.host_ns +
                   8 * model.decode_ns_a_pixel * pow(sent.records[0].balance.jpeg_pixels, 2)) /
@@ -692,27 +656,23 @@ static double decode_in_steps(int pixels)
 
 static void the_sizes_beside_are_measured_before_one_is_left(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.55, 0.7);
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.55, 0.7 };
     model.decode_ns = decode_in_steps;
     model.disturbed_pixels = 72;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     assert_int_equal(sent.records[0].balance.jpeg_pixels, 72);
 }
 
 static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 1e9;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 2);
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_string_equal(last_sent()->text,
@@ -725,37 +685,32 @@ static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
 /* A step takes 3 ms. */
 static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
     scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
-    model_reset();
     model.log_pause_ns = 0.5e6;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_string_equal(last_sent()->text,
                         "host time that the loop spends on a line of the log is 500 us, 17% of a "
                         "step's 3.00 ms; the effect shows only from 20% on");
     assert_int_equal(model.opened, 1); /* its pilot alone */
     model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_AFTER), STATUS_OK);
+    assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     model_reset();
     model.log_pause_ns = 0.601e6;
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
 }
 
 static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
-    model_reset();
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     protocol.data = "/data/images";
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
     assert_true(sent.records[0].balance.ratio >= 0.5 && sent.records[0].balance.ratio <= 0.8);
     for (int v = 0; v < VARIANT_COUNT; v++)
@@ -767,20 +722,20 @@ static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 /* No knob of theirs is about images: they are the same with and without a folder. */
 static void what_needs_generated_data_takes_no_images(void **state)
 {
-    struct protocol with = protocol_of(1), without = with;
+    const struct protocol without = protocol;
     struct device_properties cpu;
     (void)state;
 
-    model_reset();
     cpu = model.properties;
-    with.data = "/data/images";
+    protocol.data = "/data/images";
     for (int i = 0; scenarios[i] != NULL; i++)
         for (int v = 0; v < VARIANT_COUNT; v++) {
             struct training_config config, generated;
             if (!where_holds(scenarios[i]->needs, &cpu))
                 continue;
-            assert_int_equal(protocol_config(&with, scenarios[i], (enum variant)v, &cpu, &config),
-                             STATUS_OK);
+            assert_int_equal(
+                protocol_config(&protocol, scenarios[i], (enum variant)v, &cpu, &config),
+                STATUS_OK);
             assert_int_equal(
                 protocol_config(&without, scenarios[i], (enum variant)v, &cpu, &generated),
                 STATUS_OK);
@@ -796,12 +751,11 @@ static void what_needs_generated_data_takes_no_images(void **state)
 
 static void a_failure_is_sent_with_what_was_being_done(void **state)
 {
-    struct protocol protocol = protocol_of(3);
     (void)state;
 
-    model_reset();
+    protocol.repetitions = 3;
     model.fail_open = 2 + 2 + 1; /* the pilot pair, a pair, and then */
-    assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_DEVICE_OUT_OF_MEMORY);
+    assert_int_equal(run(), STATUS_DEVICE_OUT_OF_MEMORY);
     assert_string_equal(status_last()->text, "the modelled memory is full");
     assert_int_equal(sent.count, 1 + 2 + 1);
     assert_int_equal(last_sent()->type, RECORD_ERROR);
@@ -811,13 +765,12 @@ static void a_failure_is_sent_with_what_was_being_done(void **state)
 
 static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **state)
 {
-    struct scenario scenario = balanced(BALANCE_HOST_OVER_DEVICE, 0.5, 0.8);
-    struct protocol protocol = protocol_of(2);
     int runs, windows;
     (void)state;
 
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    protocol.repetitions = 2;
+    scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
+    assert_int_equal(run(), STATUS_OK);
     runs = model.runs;
     windows = model.window_count;
     assert_true(runs >= 2 + 4 && windows >= 2 * VARIANT_COUNT * 2);
@@ -825,7 +778,7 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
         model_reset();
         *(place <= runs ? &model.fail_run : &model.fail_window) =
             place <= runs ? place : place - runs;
-        assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_DEVICE_ERROR);
+        assert_int_equal(run(), STATUS_DEVICE_ERROR);
         assert_string_equal(status_last()->text, "the modelled device broke");
         assert_int_equal(last_sent()->type, RECORD_ERROR);
         assert_non_null(strstr(last_sent()->text, "the modelled device broke"));
@@ -835,13 +788,13 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
 /* Without its log a variant is timed without the work that it stands for. */
 static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
 {
-    struct protocol protocol = protocol_of(3);
     (void)state;
 
+    protocol.repetitions = 3;
     for (int i = 0; i < VARIANT_COUNT; i++) {
         model_reset();
         model.log_ended[i] = true;
-        assert_int_equal(run(&plain, &protocol, VARIANT_COUNT), STATUS_IO);
+        assert_int_equal(run(), STATUS_IO);
         assert_string_equal(status_last()->text, "the modelled disk is full");
         assert_int_equal(last_sent()->type, RECORD_ERROR);
         assert_non_null(strstr(last_sent()->text, "the modelled disk is full"));
@@ -852,15 +805,12 @@ static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
 
 static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "tf32";
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_OK);
+    assert_int_equal(run(), STATUS_OK);
     assert_int_equal(sent.count, 1);
     assert_int_equal(last_sent()->type, RECORD_SKIPPED);
     assert_non_null(strstr(last_sent()->text, "tf32"));
@@ -868,15 +818,12 @@ static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
 
 static void variants_that_differ_in_samples_are_refused(void **state)
 {
-    struct scenario scenario = plain;
-    struct protocol protocol = protocol_of(1);
     (void)state;
 
     scenario.knob = "batch";
     scenario.before = "8";
     scenario.after = "16";
-    model_reset();
-    assert_int_equal(run(&scenario, &protocol, VARIANT_COUNT), STATUS_INTERNAL);
+    assert_int_equal(run(), STATUS_INTERNAL);
     assert_int_equal(last_sent()->type, RECORD_ERROR);
     assert_non_null(strstr(last_sent()->text, "8 samples before and 16 after"));
 }
@@ -888,44 +835,46 @@ static int forget(void **state)
     return 0;
 }
 
+#define TEST(function) cmocka_unit_test_setup(function, begin)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_hold_whole_periods_and_windows_an_even_number_of_slices),
-        cmocka_unit_test(every_repetition_trains_on_the_same_samples),
-        cmocka_unit_test(a_first_pair_is_run_and_thrown_away),
-        cmocka_unit_test(slices_alternate_and_only_one_run_works_at_a_time),
-        cmocka_unit_test(runs_that_do_not_fit_together_come_one_after_the_other),
-        cmocka_unit_test(the_protocol_reaches_device_and_settings),
-        cmocka_unit_test(the_parent_is_told_which_variant_computes_in_fp32),
-        cmocka_unit_test(both_sides_of_an_aa_comparison_have_the_settings_before),
-        cmocka_unit_test(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
-        cmocka_unit_test(more_pairs_are_run_only_while_the_verdict_is_undecided),
-        cmocka_unit_test(one_variant_alone_is_run_as_often),
-        cmocka_unit_test(warm_up_lasts_until_two_quarters_agree),
-        cmocka_unit_test(where_steps_are_long_the_first_ones_are_warm_up),
-        cmocka_unit_test(other_load_in_the_first_pair_does_not_shorten_windows),
-        cmocka_unit_test(warm_up_lasts_until_the_batches_that_were_ready_are_used),
-        cmocka_unit_test(warm_up_is_bounded_and_says_so),
-        cmocka_unit_test(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
-        cmocka_unit_test(windows_are_as_long_as_the_device_needs),
-        cmocka_unit_test(windows_are_as_short_as_the_first_pair_allows),
-        cmocka_unit_test(a_scenario_takes_few_seconds),
-        cmocka_unit_test(without_a_descriptor_nothing_is_sent),
-        cmocka_unit_test(the_size_of_files_brings_the_ratio_into_the_band),
-        cmocka_unit_test(a_good_ratio_is_left_alone),
-        cmocka_unit_test(the_size_is_found_where_larger_files_do_not_take_longer),
-        cmocka_unit_test(a_disturbed_measurement_is_not_believed),
-        cmocka_unit_test(the_sizes_beside_are_measured_before_one_is_left),
-        cmocka_unit_test(a_ratio_out_of_reach_skips_with_both_numbers),
-        cmocka_unit_test(a_bottleneck_that_costs_too_little_skips_with_both_numbers),
-        cmocka_unit_test(images_of_the_user_are_brought_to_the_size_that_fits),
-        cmocka_unit_test(what_needs_generated_data_takes_no_images),
-        cmocka_unit_test(a_failure_is_sent_with_what_was_being_done),
-        cmocka_unit_test(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
-        cmocka_unit_test(a_log_that_ended_fails_the_variant_that_wrote_it),
-        cmocka_unit_test(what_the_device_cannot_do_is_skipped_with_the_reason),
-        cmocka_unit_test(variants_that_differ_in_samples_are_refused),
+        TEST(slices_hold_whole_periods_and_windows_an_even_number_of_slices),
+        TEST(every_repetition_trains_on_the_same_samples),
+        TEST(a_first_pair_is_run_and_thrown_away),
+        TEST(slices_alternate_and_only_one_run_works_at_a_time),
+        TEST(runs_that_do_not_fit_together_come_one_after_the_other),
+        TEST(the_protocol_reaches_device_and_settings),
+        TEST(the_parent_is_told_which_variant_computes_in_fp32),
+        TEST(both_sides_of_an_aa_comparison_have_the_settings_before),
+        TEST(each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed),
+        TEST(more_pairs_are_run_only_while_the_verdict_is_undecided),
+        TEST(one_variant_alone_is_run_as_often),
+        TEST(warm_up_lasts_until_two_quarters_agree),
+        TEST(where_steps_are_long_the_first_ones_are_warm_up),
+        TEST(other_load_in_the_first_pair_does_not_shorten_windows),
+        TEST(warm_up_lasts_until_the_batches_that_were_ready_are_used),
+        TEST(warm_up_is_bounded_and_says_so),
+        TEST(vitals_are_read_just_before_and_after_the_slices_of_a_pair),
+        TEST(windows_are_as_long_as_the_device_needs),
+        TEST(windows_are_as_short_as_the_first_pair_allows),
+        TEST(a_scenario_takes_few_seconds),
+        TEST(without_a_descriptor_nothing_is_sent),
+        TEST(the_size_of_files_brings_the_ratio_into_the_band),
+        TEST(a_good_ratio_is_left_alone),
+        TEST(the_size_is_found_where_larger_files_do_not_take_longer),
+        TEST(a_disturbed_measurement_is_not_believed),
+        TEST(the_sizes_beside_are_measured_before_one_is_left),
+        TEST(a_ratio_out_of_reach_skips_with_both_numbers),
+        TEST(a_bottleneck_that_costs_too_little_skips_with_both_numbers),
+        TEST(images_of_the_user_are_brought_to_the_size_that_fits),
+        TEST(what_needs_generated_data_takes_no_images),
+        TEST(a_failure_is_sent_with_what_was_being_done),
+        TEST(a_failure_in_any_place_closes_everything_and_keeps_its_cause),
+        TEST(a_log_that_ended_fails_the_variant_that_wrote_it),
+        TEST(what_the_device_cannot_do_is_skipped_with_the_reason),
+        TEST(variants_that_differ_in_samples_are_refused),
     };
     return cmocka_run_group_tests_name("protocol", tests, NULL, forget);
 }

@@ -30,18 +30,39 @@ static struct record sample_repetition(double *step_ns)
     return record;
 }
 
+/* What was sent, and came back; both are freed at the end of each test. */
+static char *line;
+static struct record back;
+
+static int forget(void **state)
+{
+    (void)state;
+    record_release(&back);
+    free(line);
+    line = NULL;
+    return 0;
+}
+
+static void send_and_read(const struct record *sent)
+{
+    void *none = NULL;
+
+    forget(&none);
+    line = record_print(sent);
+    assert_non_null(line);
+    assert_null(strchr(line, '\n'));
+    assert_true(record_parse(&back, line));
+    assert_int_equal(back.type, sent->type);
+}
+
 static void a_repetition_comes_back_as_it_was(void **state)
 {
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
-    char *line = record_print(&sent);
+    struct record sent = sample_repetition(step_ns);
     (void)state;
 
-    assert_non_null(line);
-    assert_null(strchr(line, '\n'));
+    send_and_read(&sent);
     assert_null(strstr(line, metric_name(METRIC_NONE)));
-    assert_true(record_parse(&back, line));
-    assert_int_equal(back.type, RECORD_REPETITION);
     assert_int_equal(back.variant, VARIANT_AFTER);
     assert_int_equal(back.index, 3);
     assert_true(back.repetition.steps == 40 && back.repetition.samples == 320);
@@ -55,16 +76,13 @@ static void a_repetition_comes_back_as_it_was(void **state)
     for (int i = 0; i < 3; i++) assert_float_equal(back.repetition.step_ns[i], step_ns[i], 1e-6);
     assert_memory_equal(back.repetition.losses, sent.repetition.losses,
                         sizeof sent.repetition.losses);
-    record_release(&back);
-    free(line);
 }
 
 static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void **state)
 {
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
+    struct record sent = sample_repetition(step_ns);
     struct device_vitals *vitals = sent.repetition.vitals;
-    char *line;
     (void)state;
 
     vitals[0] = device_vitals_unknown;
@@ -75,8 +93,7 @@ static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void
                                         .power_limited_ns = 1.5e12,
                                         .thermal_limited_ns = 0,
                                         .limits = LIMIT_POWER | LIMIT_IDLE };
-    line = record_print(&sent);
-    assert_true(record_parse(&back, line));
+    send_and_read(&sent);
     assert_false(vitals_are_known(&back.repetition.vitals[0]));
     assert_true(back.repetition.vitals[1].clock_mhz == 1755);
     assert_true(isnan(back.repetition.vitals[1].memory_clock_mhz));
@@ -85,81 +102,66 @@ static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void
     assert_true(back.repetition.vitals[1].power_limited_ns == 1.5e12);
     assert_true(back.repetition.vitals[1].thermal_limited_ns == 0);
     assert_int_equal(back.repetition.vitals[1].limits, LIMIT_POWER | LIMIT_IDLE);
-    record_release(&back);
-    free(line);
 }
 
 static void losses_keep_every_bit(void **state)
 {
     struct random random = random_seed(7, 0);
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
+    struct record sent = sample_repetition(step_ns);
     (void)state;
 
     for (int round = 0; round < 2000; round++) {
-        char *line;
         for (int i = 0; i < LOSS_STEPS; i++)
             sent.repetition.losses[i] =
                 ldexpf(1 + random_uniform(&random), (int)random_below(&random, 250) - 125);
-        line = record_print(&sent);
-        assert_true(record_parse(&back, line));
+        send_and_read(&sent);
         assert_memory_equal(back.repetition.losses, sent.repetition.losses,
                             sizeof sent.repetition.losses);
-        record_release(&back);
-        free(line);
     }
 }
 
 static void what_is_not_finite_is_null_and_comes_back_as_nan(void **state)
 {
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
-    char *line;
+    struct record sent = sample_repetition(step_ns);
     (void)state;
 
     sent.repetition.metric[METRIC_DATA_WAIT] = NAN;
     sent.repetition.metric[METRIC_STEP_TIME] = INFINITY;
     sent.repetition.losses[2] = -INFINITY;
     step_ns[1] = NAN;
-    line = record_print(&sent);
+    send_and_read(&sent);
     assert_null(strstr(line, "nan"));
     assert_null(strstr(line, "inf"));
-    assert_true(record_parse(&back, line));
     assert_true(isnan(back.repetition.metric[METRIC_DATA_WAIT]));
     assert_true(isnan(back.repetition.metric[METRIC_STEP_TIME]));
     assert_true(isnan(back.repetition.losses[2]));
     assert_true(isnan(back.repetition.step_ns[1]));
     assert_true(isfinite(back.repetition.losses[1]));
-    record_release(&back);
-    free(line);
 }
 
 static void the_cost_of_tracing_comes_back_as_it_was(void **state)
 {
-    struct record back, sent = { .type = RECORD_TRACING,
-                                 .tracing = { .steps = 40,
-                                              .windows = 3,
-                                              .step_time_us = 1234.5678,
-                                              .traced_step_time_us = 1240.25,
-                                              .spread = 0.0625,
-                                              .rows = 123456,
-                                              .dropped = 7 } };
-    char *line = record_print(&sent);
+    struct record sent = { .type = RECORD_TRACING,
+                           .tracing = { .steps = 40,
+                                        .windows = 3,
+                                        .step_time_us = 1234.5678,
+                                        .traced_step_time_us = 1240.25,
+                                        .spread = 0.0625,
+                                        .rows = 123456,
+                                        .dropped = 7 } };
     (void)state;
 
-    assert_true(record_parse(&back, line));
-    assert_int_equal(back.type, RECORD_TRACING);
+    send_and_read(&sent);
     assert_memory_equal(&back.tracing, &sent.tracing, sizeof sent.tracing);
-    record_release(&back);
-    free(line);
 }
 
 /* Fields are numbered, so that two that change places are noticed, too. */
 static void every_field_of_a_device_comes_back(void **state)
 {
-    struct record back, sent;
+    struct record sent;
     int number = 0;
-    char *line;
     (void)state;
 
     memset(&sent, 0, sizeof sent); /* padding included: the structs are compared byte by byte */
@@ -171,19 +173,16 @@ static void every_field_of_a_device_comes_back(void **state)
 #define FILL_DOUBLE(field)     sent.device.field = ++number + 0.5;
     DEVICE_FIELDS(FILL_TEXT, FILL_INT, FILL_INT64, FILL_BOOL, FILL_DOUBLE)
     DEVICE_TRAITS(FILL_BOOL, FILL_DOUBLE)
-    line = record_print(&sent);
+    send_and_read(&sent);
 
-    assert_true(record_parse(&back, line));
     assert_int_equal(back.device.cuda_runtime, sent.device.cuda_runtime);
     assert_string_equal(back.device.attention_library, sent.device.attention_library);
     assert_memory_equal(&back.device, &sent.device, sizeof sent.device);
-    record_release(&back);
-    free(line);
 }
 
 static void device_settings_and_balance_come_back_as_they_were(void **state)
 {
-    struct record back, sent = {
+    struct record sent = {
         .type = RECORD_SCENARIO,
         .device = { .kind = "cuda",
                     .name = "NVIDIA H200 \"test\"",
@@ -204,11 +203,9 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
         .balance = { true, 1.5e6, 3e6, 0.5, 96 },
         .window_seconds = 0.3,
     };
-    char *line = record_print(&sent);
     (void)state;
 
-    assert_true(record_parse(&back, line));
-    assert_int_equal(back.type, RECORD_SCENARIO);
+    send_and_read(&sent);
     assert_string_equal(back.device.kind, "cuda");
     assert_string_equal(back.device.name, sent.device.name);
     assert_string_equal(back.device.isa, "sm_90");
@@ -231,36 +228,29 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
                 back.balance.host_ns == 1.5e6 && back.balance.device_ns == 3e6);
     assert_int_equal(back.balance.jpeg_pixels, 96);
     assert_true(back.window_seconds == 0.3);
-    record_release(&back);
-    free(line);
 }
 
 static void texts_may_hold_anything(void **state)
 {
-    struct record sent = { .type = RECORD_ERROR, .text = "a \"quoted\"\nsecond line\t\\ \x01" },
-                  back;
-    char *line = record_print(&sent);
+    struct record sent = { .type = RECORD_ERROR, .text = "a \"quoted\"\nsecond line\t\\ \x01" };
     (void)state;
 
-    assert_null(strchr(line, '\n'));
-    assert_true(record_parse(&back, line));
-    assert_int_equal(back.type, RECORD_ERROR);
+    send_and_read(&sent);
     assert_string_equal(back.text, sent.text);
-    free(line);
 }
 
 static void no_line_that_was_cut_is_a_record(void **state)
 {
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
-    char *line = record_print(&sent);
+    struct record sent = sample_repetition(step_ns);
     (void)state;
 
+    send_and_read(&sent);
+    record_release(&back);
     for (size_t length = strlen(line); length-- > 0;) {
         line[length] = '\0';
         assert_false(record_parse(&back, line));
     }
-    free(line);
 }
 
 static void garbage_is_no_record(void **state)
@@ -282,14 +272,13 @@ static void garbage_is_no_record(void **state)
         "{\"type\":\"scenario\",\"device\":7}",
         "\xff\xfe\xfd",
     };
-    struct record back;
     (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++) assert_false(record_parse(&back, lines[i]));
 }
 
 /* Replaces `from` in the line by `to`; the caller frees it. */
-static char *changed(const char *line, const char *from, const char *to)
+static char *changed(const char *from, const char *to)
 {
     const char *at = strstr(line, from);
     char *result = malloc(strlen(line) + strlen(to) + 1);
@@ -315,16 +304,16 @@ static void a_repetition_with_impossible_values_is_refused(void **state)
         { "\"step_ns\":[", "\"step_ns\":[\"x\"," },
     };
     double step_ns[3];
-    struct record sent = sample_repetition(step_ns), back;
-    char *line = record_print(&sent);
+    struct record sent = sample_repetition(step_ns);
     (void)state;
 
+    send_and_read(&sent);
+    record_release(&back);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char *other = changed(line, cases[i].from, cases[i].to);
+        char *other = changed(cases[i].from, cases[i].to);
         assert_false(record_parse(&back, other));
         free(other);
     }
-    free(line);
 }
 
 static void writing_tells_when_nobody_reads(void **state)
@@ -345,21 +334,23 @@ static void writing_tells_when_nobody_reads(void **state)
     close(ends[1]);
 }
 
+#define TEST(function) cmocka_unit_test_teardown(function, forget)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_repetition_comes_back_as_it_was),
-        cmocka_unit_test(vitals_come_back_as_they_were_and_unknown_where_there_were_none),
-        cmocka_unit_test(losses_keep_every_bit),
-        cmocka_unit_test(what_is_not_finite_is_null_and_comes_back_as_nan),
-        cmocka_unit_test(the_cost_of_tracing_comes_back_as_it_was),
-        cmocka_unit_test(every_field_of_a_device_comes_back),
-        cmocka_unit_test(device_settings_and_balance_come_back_as_they_were),
-        cmocka_unit_test(texts_may_hold_anything),
-        cmocka_unit_test(no_line_that_was_cut_is_a_record),
-        cmocka_unit_test(garbage_is_no_record),
-        cmocka_unit_test(a_repetition_with_impossible_values_is_refused),
-        cmocka_unit_test(writing_tells_when_nobody_reads),
+        TEST(a_repetition_comes_back_as_it_was),
+        TEST(vitals_come_back_as_they_were_and_unknown_where_there_were_none),
+        TEST(losses_keep_every_bit),
+        TEST(what_is_not_finite_is_null_and_comes_back_as_nan),
+        TEST(the_cost_of_tracing_comes_back_as_it_was),
+        TEST(every_field_of_a_device_comes_back),
+        TEST(device_settings_and_balance_come_back_as_they_were),
+        TEST(texts_may_hold_anything),
+        TEST(no_line_that_was_cut_is_a_record),
+        TEST(garbage_is_no_record),
+        TEST(a_repetition_with_impossible_values_is_refused),
+        TEST(writing_tells_when_nobody_reads),
     };
     return cmocka_run_group_tests_name("records", tests, NULL, NULL);
 }
