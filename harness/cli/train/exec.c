@@ -65,7 +65,7 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
              "--aa compares two sides, but --trace records one variant: leave one of them out");
     TRY(written_trace_try(exec->trace));
     TRY(tracing_child(scenario, &protocol, &order, exec->record_fd, &written));
-    TRY(rank_trace_pattern(traces, sizeof traces, exec->trace, ranks_count()));
+    TRY(rank_trace_name(traces, sizeof traces, exec->trace, RANK_TRACE_ALL, ranks_count()));
     if (written && exec->record_fd == STDOUT_FILENO)
         written_trace_print(stderr, traces);
 

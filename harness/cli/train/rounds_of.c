@@ -1,5 +1,8 @@
-/* Each run writes to one path, "unfinished", and what it wrote gets its name once it is known to be
- * whole. `compare` then reads the files as if a user had named them. */
+/* Both programs get one command line, made from the options of this one. Each run writes to one
+ * path, "unfinished", and what it wrote gets its name once it is known to be whole, so that results
+ * in the folder can be counted on after an interrupt. `compare` then reads the files as if a user
+ * had named them. A program that refuses the command's name is one of Google Benchmark: it is
+ * started again without. */
 #include "harness/cli/train/rounds_of.h"
 
 #include "harness/base/rows.h"

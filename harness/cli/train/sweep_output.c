@@ -1,3 +1,5 @@
+/* One knob is a table with a row per value, two knobs are a grid of samples per second. Both mark
+ * the best value, and the cheapest one that is enough, if the rounds agree on them (knee.h). */
 #include "harness/cli/train/sweep_output.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,4 +1,5 @@
-/* Rungs are printed as they come; the document only at the end. */
+/* Rungs are printed as they come, and the settings at the end as a command to copy; the document is
+ * printed as a whole at the end. The ladder itself is in harness/lab/search. */
 #include "harness/cli/train/train_ladder.h"
 
 #include "harness/base/clock.h"

@@ -1,4 +1,5 @@
-/* The page is printed while the training runs, the document once all is known. */
+/* The page is printed while the training runs, part by part; the document once all is known. There,
+ * what was not measured is null. */
 #include "harness/cli/train/train_output.h"
 
 #include "harness/base/figures/quantity.h"

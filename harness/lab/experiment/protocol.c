@@ -1,3 +1,5 @@
+/* The numbers that a run starts from, and the settings that follow from them for each variant. The
+ * parent computes the settings too, to learn in which precision a variant trains. */
 #include "harness/lab/experiment/protocol.h"
 
 #include <stdio.h>

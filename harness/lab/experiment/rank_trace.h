@@ -4,13 +4,15 @@
 
 #include "harness/base/status.h"
 
+#include <limits.h>
 #include <stddef.h>
 
-/* "a.json.gz" of rank 1 of 2 is "a.rank1.json.gz"; of one rank it stays as it is. BAD_USAGE: it is
- * too long. */
+/* "a.json.gz" of rank 1 of 2 is "a.rank1.json.gz"; of one rank it stays as it is. All of them
+ * are "a.rank*.json.gz", as a shell takes them. BAD_USAGE: it is too long. */
+enum { RANK_TRACE_ALL = -1 };
 enum status rank_trace_name(char *name, size_t size, const char *given, int rank, int ranks);
 
-/* All of them, as a shell takes them: "a.rank*.json.gz". */
-enum status rank_trace_pattern(char *name, size_t size, const char *given, int ranks);
+/* Back again, for any name of a file: "a.json.gz" of "a.rank1.json.gz". */
+void rank_trace_given(char given[NAME_MAX + 1], const char *name);
 
 #endif

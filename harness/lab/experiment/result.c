@@ -1,3 +1,4 @@
+/* Words for outcomes and verdicts, which pages and result files share, and the end of a result. */
 #include "harness/lab/experiment/result.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
-/* All figures are medians over the pairs, with the intervals of such medians. What is promised is
- * met or missed only if the whole interval says so; anything else is undecided. */
+/* All figures are medians over the pairs, with the intervals of such medians. A promise is met or
+ * missed only if its whole interval is on one side of the bound; anything else is undecided, and
+ * so are intervals of too few pairs, except for counts that must be the same in every repetition.
+ * The worst outcome among the promises gives the verdict. Before any of it, the losses of both
+ * variants must agree: otherwise they do not train the same, and times mean nothing. */
 #include "harness/lab/experiment/verdict.h"
 
 #include "harness/base/figures/statistics.h"

@@ -1,9 +1,12 @@
+/* Folders of traces are made and removed relative to the open folder, which may be moved meanwhile.
+ * A file is removed only if its name is one that a run gives, and never through a link. */
 #include "harness/lab/result/result_folder.h"
 
 #include "harness/base/clock.h"
 #include "harness/base/system/atomic_file.h"
 #include "harness/base/system/files.h"
 #include "harness/base/words/utf8.h"
+#include "harness/lab/experiment/rank_trace.h"
 #include "harness/text/benchmark_rows.h"
 #include "scenarios/scenario.h"
 
@@ -30,27 +33,13 @@ static const int64_t LOCK_PATIENCE_NS = 2000000000;
 
 /* --- Folders of traces --- */
 
-/* "item.before.json.gz" of "item.before.rank1.json.gz": a result names the trace of the first rank
- * alone. */
-static void without_rank(char text[NAME_MAX + 1], const char *name)
-{
-    static const char rank[] = ".rank";
-    const char *found = strstr(name, rank), *end;
-    bool is_of_rank;
-
-    end = found != NULL ? found + strlen(rank) : name;
-    end += found != NULL ? strspn(end, "0123456789") : 0;
-    is_of_rank = found != NULL && strncmp(end, ".json.gz", strlen(".json.gz")) == 0;
-    snprintf(text, NAME_MAX + 1, "%.*s%s", (int)(is_of_rank ? found - name : 0), name,
-             is_of_rank ? end : name);
-}
-
-/* Whether a run calls a trace so, or what becomes one. */
+/* Whether a run calls a trace so, or what becomes one. A result names the trace of the first rank
+ * alone, so the rank is left out on both sides. */
 static bool is_trace(const char *given)
 {
     char name[NAME_MAX + 1];
 
-    without_rank(name, given);
+    rank_trace_given(name, given);
     for (int i = 0; scenarios[i] != NULL; i++)
         for (int v = 0; v < VARIANT_COUNT; v++) {
             char trace[128];
@@ -67,7 +56,7 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
     const cJSON *scenario;
     char path[NAME_MAX + 64], name[NAME_MAX + 1], named[NAME_MAX + 1];
 
-    without_rank(name, given);
+    rank_trace_given(name, given);
     snprintf(path, sizeof path, "%s/%s", traces, name);
     cJSON_ArrayForEach(scenario, all)
     {
@@ -75,7 +64,7 @@ static bool is_named(const cJSON *all, int count, const char *traces, const char
             break;
         for (int v = 0; v < VARIANT_COUNT; v++) {
             const char *one = result_trace_path(scenario, variant_name((enum variant)v));
-            without_rank(named, one != NULL ? one : "");
+            rank_trace_given(named, one != NULL ? one : "");
             if (strcmp(named, path) == 0)
                 return true;
         }

@@ -1,4 +1,6 @@
-/* Each share is a rate that was measured, over the ceiling of the same device. */
+/* Each share is a rate that was measured, over the ceiling of the same device. A rate above the
+ * peak shows that the peak was measured too low; then no share of that peak is stated, not even
+ * that of the other variant. */
 #include "harness/lab/result/utilisation.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,4 +1,6 @@
-/* The loss is read, and the state saved, only between windows, where nothing is timed. */
+/* Warm-up gives the time of a step, from which the windows are planned. The loss is read, and the
+ * state saved, only between windows, where nothing is timed. An interrupt ends the current window
+ * early; what was measured until then counts. */
 #include "harness/lab/search/measure.h"
 
 #include "harness/base/figures/statistics.h"

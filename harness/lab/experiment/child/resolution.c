@@ -1,3 +1,5 @@
+/* A distance is a logarithm of a factor, so that "twice as far" means the same on either side of a
+ * bound, and noise of some percent is as large everywhere. */
 #include "harness/lab/experiment/child/resolution.h"
 
 #include "harness/base/figures/statistics.h"

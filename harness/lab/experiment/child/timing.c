@@ -1,5 +1,7 @@
-/* The child keeps what it measured, and gives verdicts on it, only to know whether it needs more
- * pairs; all else goes to the parent as records. */
+/* A timing child from the device to the last record: settings and balance, the pair that does not
+ * count, windows planned from its step times, then pairs while they are needed. The child keeps
+ * what it measured, without the single steps, and gives verdicts on it, only to know whether it
+ * needs more pairs. */
 #include "harness/lab/experiment/child/timing.h"
 
 #include "harness/base/figures/quantity.h"

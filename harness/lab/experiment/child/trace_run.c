@@ -1,5 +1,6 @@
 /* A recorder cannot be put on an open device, so the device is opened anew to record, and the
- * training with it. */
+ * training with it. Windows without and with a recorder are warmed up and timed by the same code,
+ * so that their quotient is the cost of recording and nothing else. */
 #include "harness/lab/experiment/child/trace_run.h"
 
 #include "harness/base/facts/cpu_times.h"

@@ -1,3 +1,9 @@
+/* A window is planned from the time of a step: slices of about 10 ms that hold whole periods or
+ * divide one, an even number of them, until the window is as long as it has to be.
+ *
+ * Each run of a pair is opened and warmed up alone, then both are timed slice by slice in the order
+ * ABBA. Warm-up has no fixed length: quarters of a window are timed until two in a row agree, and
+ * until batches that the loader had ready are used up, because these make steps too fast. */
 #include "harness/lab/experiment/child/window.h"
 
 #include "harness/bench/clocks.h"

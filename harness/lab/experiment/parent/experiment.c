@@ -1,5 +1,8 @@
-/* Records are taken as they come. Only when the child has ended is it known which pairs are whole,
- * and from these the verdict is given. */
+/* The child's records are taken as they come, in any order: a repetition goes to its place among
+ * the pairs, and what was not asked for is dropped. Only when the child has ended is it known which
+ * pairs are whole. From these the verdict is given, unless the child itself said why there is none,
+ * or ended in another way than it should. Traces come last, from children of their own, and cannot
+ * change the verdict. */
 #include "harness/lab/experiment/parent/experiment.h"
 
 #include "harness/base/clock.h"

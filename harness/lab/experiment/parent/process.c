@@ -1,6 +1,10 @@
-/* A child is the first of a process group of its own, so that all it started ends with it. Its two
- * pipes are read without waiting, so that nothing it does keeps this process from its time limit:
- * records are cut into lines, and of what it prints the end is kept. */
+/* A child leads a process group of its own, so that all it started ends with it. It writes to two
+ * pipes: records, which are cut into lines, and what it prints, of which the end is kept as its
+ * last words. Both are read without waiting, at most as much at once as a pipe holds, so that
+ * nothing a child does keeps this process from its time limit or from an interrupt.
+ *
+ * A launcher of ranks gets folders for what its ranks share, which are removed after it, and is
+ * asked to end before it is killed, because its ranks are not in its group. */
 #include "harness/lab/experiment/parent/process.h"
 
 #include "harness/base/clock.h"

@@ -3,6 +3,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/lab/experiment/rank_trace.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,16 +14,12 @@
 static enum status trace_path(char path[PATH_MAX], const char *folder,
                               const struct tracing *tracing, int rank)
 {
-    const char *first = strstr(tracing->file, ".rank0.");
-    int stem = (int)(first != NULL ? first - tracing->file : 0), length;
+    char given[NAME_MAX + 1], whole[PATH_MAX];
 
-    if (tracing->ranks > 1 && first != NULL)
-        length = snprintf(path, PATH_MAX, "%s/%.*s.rank%d%s", folder, stem, tracing->file, rank,
-                          first + strlen(".rank0"));
-    else
-        length = snprintf(path, PATH_MAX, "%s/%s", folder, tracing->file);
-    if (length < 0 || length >= PATH_MAX)
+    rank_trace_given(given, tracing->file);
+    if (snprintf(whole, PATH_MAX, "%s/%s", folder, given) >= PATH_MAX)
         FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
+    TRY(rank_trace_name(path, PATH_MAX, whole, rank, tracing->ranks));
 
     return STATUS_OK;
 }
