@@ -46,8 +46,8 @@ struct run {
     int count; /* results so far */
 };
 
-/* The product that a variant's steps are held against: that of its precision. ROOF_PEAKS: none, or
- * the variant is refused, which its child reports. */
+/* The matrix product whose rate is the ceiling of a variant's steps: that of its precision.
+ * ROOF_PEAKS: none, or the variant is refused, which its child reports. */
 static int peak_of(const struct run *run, const struct scenario *scenario, enum variant variant)
 {
     struct protocol protocol = flags_protocol(&run->flags);

@@ -1,6 +1,6 @@
-/* What the earlier run says of itself stands in its document: settings and protocol of each
- * scenario. A flag that was given must not contradict it, and one that was not becomes what the
- * document says, so that the two runs differ in nothing but the program. */
+/* The earlier run's document states the settings and the protocol of each scenario. A flag that was
+ * given must not contradict it, and one that was not becomes what the document says, so that the
+ * two runs differ in nothing but the program. */
 #include "harness/cli/train/run_like.h"
 
 #include "harness/desk/compare/file/workload.h"

@@ -13,7 +13,7 @@ struct like {
     double window_seconds[CHOICE_MAX]; /* 0: not known */
 };
 
-/* Reads the result file `path`, or that in a folder. Where no scenario is chosen, those that it
+/* Reads the result file `path`, or that in a folder. If no scenario is chosen, those that it
  * measured are. Fills in the flags. BAD_INPUT where it is no result of run, did not measure a
  * chosen scenario, or states settings that are unknown here; BAD_USAGE where a flag contradicts
  * it. */

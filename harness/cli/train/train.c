@@ -220,7 +220,7 @@ static enum status settle(struct train *train, struct train_report *report,
     return STATUS_OK;
 }
 
-/* What went wrong while there were figures, which are printed nevertheless. */
+/* Errors that came after there were figures: these are printed before an error is raised. */
 static enum status raise_errors(const struct train_report *report)
 {
     const struct status_error *errors[] = { &report->measurement.save_error,

@@ -1,5 +1,5 @@
-/* What is derived from other members (the overhead of tracing) is written for readers of result
- * files, and not read back. What was not measured is left out, which reads as unknown. */
+/* The overhead of tracing is derived from other members: it is written for readers of result files,
+ * and not read back. A metric that was not measured is left out, and reads as NaN. */
 #include "harness/lab/experiment/result_members.h"
 
 #include <limits.h>

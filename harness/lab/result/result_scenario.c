@@ -1,4 +1,4 @@
-/* What is measured has the members of result_members.h; the others are derived here. */
+/* Measurements have the members of result_members.h; all others are derived here. */
 #include "harness/lab/result/result_scenario.h"
 
 #include "harness/lab/experiment/result_members.h"

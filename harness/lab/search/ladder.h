@@ -6,7 +6,7 @@
  * value after. If there are several, the first in the list is taken whose knob has another value,
  * and whose settings are possible here. A fix that does not measurably help, or that changes the
  * losses more than its scenario allows, is taken back, and the next one is tried; a knob that
- * cannot act in the settings is left alone. Where a fix is refused with the value of another
+ * cannot act in the settings is left alone. If a fix is refused with the value of another
  * scenario's knob, that scenario's fix comes first, and is kept unless it is measurably worse.
  *
  * A trace does not show gains that are too small for a finding, though several can be a large one

@@ -276,9 +276,8 @@ static void learn_slope(struct search *search, double last_decode_ns, double las
 }
 
 /* Keeps the last measurement of its size. With one before it that agrees, the mean is kept: a
- * device that shares its cores with other programs takes half as long again now and then. Where
- * they disagree more than that, the first was disturbed, and the size is to be measured once
- * more. */
+ * device that shares its cores with other programs takes half as long again now and then. If they
+ * disagree more than that, the first was disturbed, and the size is measured once more. */
 static void keep(struct search *search, int size)
 {
     struct balance_result *kept = &search->measured[size];

@@ -12,10 +12,10 @@
 
 /* Measures both parts. Where `config` (resolved) decodes images of a size that is ours to choose,
  * also chooses config->data.jpeg_pixels, a multiple of 8 from 32 to 512, to come near the middle of
- * the band. Other input is taken as it is. `result` is the measurement of the choice. Where there
- * was a choice, two runs agree on it, unless the search ended after as many sizes as it may try:
- * then the best of these was maybe measured once. result->measured is false where the scenario asks
- * for no balance. */
+ * the band. Other input is taken as it is. `result` is the measurement of the choice. If there was
+ * a choice, two runs agree on it, unless the search ended after as many sizes as it may try: then
+ * the best of these was maybe measured once. result->measured is false where the scenario asks for
+ * no balance. */
 enum status balance_choose(struct balance_result *result, struct device *device,
                            const struct balance *balance, struct training_config *config);
 

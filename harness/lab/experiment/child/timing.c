@@ -84,8 +84,8 @@ out:
     return status;
 }
 
-/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, where it
- * does not. */
+/* Whether the bottleneck costs anything on this machine. UNSUPPORTED, with both numbers, if it does
+ * not. */
 static enum status check_cost(const struct timing *timing)
 {
     const struct least_cost *least = &timing->session.scenario->least_cost;

@@ -4,7 +4,7 @@
  * A window has at least 5 steps, 20 where steps are short, and two periods of everything
  * periodic in either variant. It has fewer steps where a step launches very many kernels, down to
  * the three of PyTorch's example schedule (torch.profiler.schedule(wait=1, warmup=1, active=3)).
- * Where two periods take over 0.1 s or launch very many kernels, fewer are enough if both variants
+ * If two periods take over 0.1 s or launch very many kernels, fewer are enough if both variants
  * have the same period: per step, both traces then hold the same amount of what is periodic. */
 #ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACE_PLAN_H
 #define HARNESS_LAB_EXPERIMENT_CHILD_TRACE_PLAN_H

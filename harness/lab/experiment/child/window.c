@@ -185,7 +185,7 @@ out:
 /* --- A pair --- */
 
 /* Opens a run, warms it up and pauses it. The losses of its first LOSS_STEPS steps are the ones
- * that are compared. Where steps are long, those steps already contain quarters of a window, and
+ * that are compared. If steps are long, those steps already contain quarters of a window, and
  * these count as warm-up. */
 static enum status prepare(struct window_run *run, struct device *device,
                            const struct window_plan *plan)

@@ -8,7 +8,7 @@
  * and 1.4% with 8 slices of 10 ms. Only one run works at a time: while the other is timed, its
  * device work is done and its loader workers rest and keep what is ready.
  *
- * Each run has its own allocator, so the peaks are those of one run alone. Where the device cannot
+ * Each run has its own allocator, so the peaks are those of one run alone. If the device cannot
  * hold both runs, each becomes a "pair" of its own. The number of steps is chosen once per
  * scenario, from the first pair, which does not count; both variants then train on the same samples
  * in every repetition. A window is all slices of a variant together. It is a whole number of

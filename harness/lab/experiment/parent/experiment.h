@@ -28,7 +28,7 @@ enum status experiment_run(struct scenario_result *result, const char *program,
                            experiment_progress *progress, void *context,
                            const volatile sig_atomic_t *stop);
 
-/* Where `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a
+/* If `device` cannot show the scenario (scenario->needs), or its ranks cannot be started: a
  * skipped result that says so, without starting anything, and true. */
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device);
