@@ -187,6 +187,8 @@ static enum status source(struct reader *reader, const struct statement *stateme
     *number = find_register(reader, word);
     if (*number < 0)
         TRY(special(reader, word, number));
+    if (*number < 0 && word_is(word, "WARP_SZ"))
+        return constant(reader, SIMT_LANES, bits_of_form(form), number);
     if (*number < 0 && word_number(word, &value))
         return constant(reader, value, bits_of_form(form) < 32 ? 32 : bits_of_form(form), number);
     if (*number < 0 && (symbol = reader_symbol(reader, word)) != NULL) {
@@ -450,17 +452,18 @@ static enum status store(struct reader *reader, const struct statement *statemen
 
 static enum status atomic(struct reader *reader, const struct statement *statement)
 {
-    static const char *const modes[ATOMIC_MODES] = { "add", "min", "max",  "and",
-                                                     "or",  "xor", "exch", "cas" };
+    static const char *const modes[ATOMIC_MODES] = { "add", "min",  "max", "and", "or",
+                                                     "xor", "exch", "cas", "inc", "dec" };
     struct instruction row = blank(reader, statement);
     bool returns = strcmp(statement->parts[0], "atom") == 0;
     int mode = which(statement, modes, ATOMIC_MODES);
     bool real;
 
-    TRY(check_parts(reader, statement,
-                    " add min max and or xor exch cas b32 u32 s32 f32 b64 u64 s64 acq_rel "));
+    TRY(check_parts(
+        reader, statement,
+        " add min max and or xor exch cas inc dec b32 u32 s32 f32 b64 u64 s64 f64 acq_rel "));
     TRY(access_type(reader, statement, &row));
-    real = has(statement, "f32");
+    real = has(statement, "f32") || has(statement, "f64");
     if (mode < 0 || (real && mode != ATOMIC_ADD))
         READER_FAIL(reader, "unknown instruction %s", statement->name);
     row.mode = (uint8_t)(mode | (real ? ATOMIC_FLOAT : 0) | (row.is_signed ? ATOMIC_SIGNED : 0));
@@ -517,6 +520,26 @@ static enum status vote(struct reader *reader, const struct statement *statement
     TRY(source(reader, statement, 'p', &row.s[0]));
     TRY(reader_want(reader, ","));
     TRY(source(reader, statement, 'w', &row.s[1]));
+    return emit(reader, &row);
+}
+
+/* "redux.sync.add.s32 d, a, members" */
+static enum status reduce(struct reader *reader, const struct statement *statement)
+{
+    static const char *const modes[] = { "add", "min", "max", "and", "or", "xor" };
+    struct instruction row = blank(reader, statement);
+    int mode = which(statement, modes, (int)ARRAY_SIZE(modes));
+
+    TRY(check_parts(reader, statement, " sync add min max and or xor b32 u32 s32 "));
+    if (!has(statement, "sync") || mode < 0)
+        READER_FAIL(reader, "unknown instruction %s", statement->name);
+    row.mode = (uint8_t)(mode | (has(statement, "s32") ? REDUCE_SIGNED : 0));
+    row.run = lanes_reduce;
+    TRY(destination(reader, statement, 'w', &row.d[0]));
+    for (int i = 0; i < 2; i++) {
+        TRY(reader_want(reader, ","));
+        TRY(source(reader, statement, 'w', &row.s[i]));
+    }
     return emit(reader, &row);
 }
 
@@ -646,6 +669,8 @@ static enum status operands(struct reader *reader, struct statement *statement)
         return shuffle(reader, statement);
     if (strcmp(first, "vote") == 0)
         return vote(reader, statement);
+    if (strcmp(first, "redux") == 0)
+        return reduce(reader, statement);
     if (strcmp(statement->name, "bra") == 0 || strcmp(statement->name, "bra.uni") == 0)
         return branch(reader, statement);
     if (strcmp(statement->name, "ret") == 0 || strcmp(statement->name, "exit") == 0)

@@ -370,6 +370,61 @@ static void lanes_exchange_numbers(void **state)
         1, 64, exchanged);
 }
 
+/* The numbers of a warp are its threads' less 40. */
+static uint32_t reduced(uint32_t thread)
+{
+    uint32_t sum = 0, least = UINT32_MAX, most = 0, all = UINT32_MAX, any = 0;
+    int32_t low = INT32_MAX, high = INT32_MIN;
+
+    for (uint32_t i = thread / 32 * 32; i < thread / 32 * 32 + 32; i++) {
+        uint32_t x = i - 40;
+        sum += x;
+        least = x < least ? x : least;
+        most = x > most ? x : most;
+        low = (int32_t)x < low ? (int32_t)x : low;
+        high = (int32_t)x > high ? (int32_t)x : high;
+        all &= x;
+        any |= x;
+    }
+    return sum + 3 * least + 5 * most + 7 * (uint32_t)low + 11 * (uint32_t)high + 13 * all +
+           17 * any;
+}
+
+static void lanes_reduce_their_numbers(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START "sub.u32 %r2, %r1, 40; redux.sync.add.s32 %r3, %r2, -1;\n"
+                          "redux.sync.min.u32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 3, %r3;\n"
+                          "redux.sync.max.u32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 5, %r3;\n"
+                          "redux.sync.min.s32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 7, %r3;\n"
+                          "redux.sync.max.s32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 11, %r3;\n"
+                          "redux.sync.and.b32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 13, %r3;\n"
+                          "redux.sync.or.b32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 17, %r3;\n"
+                          "st.global.u32 [%rd2], %r3;",
+                    1, 64, reduced);
+}
+
+/* Up to 9 and from 0 on again, down from 9, and in halves: what each thread found. */
+static uint32_t counted(uint32_t thread)
+{
+    return thread % 10 + 100 * ((10 - thread % 10) % 10) + 10000 * (thread / 2);
+}
+
+static void atomic_operations_count_up_and_down(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START "atom.global.inc.u32 %r2, [%rd1+512], 9;\n"
+                          "atom.global.dec.u32 %r3, [%rd1+516], 9; mad.lo.u32 %r2, %r3, 100, %r2;\n"
+                          "atom.global.add.f64 %rd5, [%rd1+520], 0d3FE0000000000000;\n"
+                          "cvt.rzi.u32.f64 %r4, %rd5; mad.lo.u32 %r2, %r4, 10000, %r2;\n"
+                          "st.global.u32 [%rd2], %r2;",
+                    1, 64, counted);
+}
+
 static uint32_t reversed(uint32_t thread)
 {
     return thread / 128 * 1000 + 127 - thread % 128;
@@ -495,6 +550,8 @@ int main(void)
         cmocka_unit_test(lanes_part_and_meet_again),
         cmocka_unit_test(shuffles_add_up_the_lanes),
         cmocka_unit_test(lanes_exchange_numbers),
+        cmocka_unit_test(lanes_reduce_their_numbers),
+        cmocka_unit_test(atomic_operations_count_up_and_down),
         cmocka_unit_test(a_block_exchanges_by_shared_memory),
         cmocka_unit_test(atomic_operations_add_up),
         cmocka_unit_test(sectors_are_counted),

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KERNEL_SOURCE_MOST = 4 << 20 }; /* bytes of a file */
+enum { KERNEL_SOURCE_MOST = 16 << 20 }; /* bytes of a file */
 
 struct kernel_source {
     char *ptx; /* ends with '\0' */

@@ -137,6 +137,22 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
+static double double_of(uint64_t bits)
+{
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint64_t bits_of_double(double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
 {
     if (!(mode & ATOMIC_SIGNED))
@@ -148,7 +164,8 @@ static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
 static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsigned width)
 {
     if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))
-        return bits_of(float_of((uint32_t)old) + float_of((uint32_t)x));
+        return width == 4 ? bits_of(float_of((uint32_t)old) + float_of((uint32_t)x))
+                          : bits_of_double(double_of(old) + double_of(x));
     switch (mode & (ATOMIC_FLOAT - 1)) {
     case ATOMIC_ADD:
         return old + x;
@@ -164,6 +181,10 @@ static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsi
         return old ^ x;
     case ATOMIC_CAS:
         return old == x ? swap : old;
+    case ATOMIC_INC:
+        return old >= x ? 0 : old + 1;
+    case ATOMIC_DEC:
+        return old == 0 || old > x ? x : old - 1;
     default:
         return x;
     }

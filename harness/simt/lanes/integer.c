@@ -43,7 +43,9 @@ __extension__ typedef __int128 signed_very_long;
     X(wide_u16, "mul.wide.u16", "w:hh", uint32_t, uint16_t, uint32_t, (uint32_t)x *(uint32_t)y)    \
     X(wide_s16, "mul.wide.s16", "w:hh", uint32_t, int16_t, uint32_t, (int32_t)x *(int32_t)y)       \
     X(wide_u32, "mul.wide.u32", "d:ww", uint32_t, uint64_t, uint64_t, x *y)                        \
-    X(wide_s32, "mul.wide.s32", "d:ww", int32_t, int64_t, int64_t, x *y)
+    X(wide_s32, "mul.wide.s32", "d:ww", int32_t, int64_t, int64_t, x *y)                           \
+    X(bmsk_clamp, "bmsk.clamp.b32", "w:ww", uint32_t, uint32_t, uint32_t, bit_mask(x, y))          \
+    X(bmsk_wrap, "bmsk.wrap.b32", "w:ww", uint32_t, uint32_t, uint32_t, bit_mask(x & 31, y & 31))
 
 #define UNARIES(X)                                                                                 \
     X(neg_s16, "neg.s16", "h:h", uint32_t, int16_t, uint32_t, 0 - x)                               \
@@ -60,7 +62,21 @@ __extension__ typedef __int128 signed_very_long;
     X(popc_b64, "popc.b64", "w:d", uint64_t, uint64_t, uint32_t, __builtin_popcountll(x))          \
     X(clz_b32, "clz.b32", "w:w", uint32_t, uint32_t, uint32_t, x ? __builtin_clz(x) : 32)          \
     X(clz_b64, "clz.b64", "w:d", uint64_t, uint64_t, uint32_t, x ? __builtin_clzll(x) : 64)        \
-    X(brev_b32, "brev.b32", "w:w", uint32_t, uint32_t, uint32_t, reversed(x))
+    X(brev_b32, "brev.b32", "w:w", uint32_t, uint32_t, uint32_t, reversed(x))                      \
+    X(bfind_u32, "bfind.u32", "w:w", uint32_t, uint32_t, uint32_t, highest(x))                     \
+    X(bfind_s32, "bfind.s32", "w:w", int32_t, int32_t, uint32_t, highest((uint32_t)(x ^ x >> 31))) \
+    X(bfind_u64, "bfind.u64", "w:d", uint64_t, uint64_t, uint32_t, highest(x))                     \
+    X(bfind_s64, "bfind.s64", "w:d", int64_t, int64_t, uint32_t, highest((uint64_t)(x ^ x >> 63))) \
+    X(bfind_up_u32, "bfind.shiftamt.u32", "w:w", uint32_t, uint32_t, uint32_t,                     \
+      x ? 31 - highest(x) : UINT32_MAX)                                                            \
+    X(bfind_up_u64, "bfind.shiftamt.u64", "w:d", uint64_t, uint64_t, uint32_t,                     \
+      x ? 63 - highest(x) : UINT32_MAX)
+
+/* The place of the highest bit; all ones if there is none. */
+static inline uint32_t highest(uint64_t x)
+{
+    return x ? 63 - (uint32_t)__builtin_clzll(x) : UINT32_MAX;
+}
 
 static inline uint32_t reversed(uint32_t x)
 {
@@ -132,7 +148,39 @@ static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t z)
     return result;
 }
 
+/* The bits from place a on, b of them; in a mode that wraps only their lower 5 bits count. */
+static inline uint32_t bit_mask(uint32_t a, uint32_t b)
+{
+    uint32_t from = a >= 32 ? 0 : UINT32_MAX << a;
+
+    return a >= 32 || b >= 32 || a + b >= 32 ? from : from & ~(UINT32_MAX << (a + b));
+}
+
+/* The sum of the products of four bytes. */
+static inline uint32_t four_products(uint32_t x, uint32_t y, bool x_signed, bool y_signed)
+{
+    uint32_t sum = 0;
+
+    for (int shift = 0; shift < 32; shift += 8) {
+        uint32_t a = x >> shift & 255, b = y >> shift & 255;
+        sum += (x_signed && a > 127 ? a - 256 : a) * (y_signed && b > 127 ? b - 256 : b);
+    }
+    return sum;
+}
+
 #define TERNARIES(X)                                                                               \
+    X(sad_u32, "sad.u32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                         \
+      z + (x > y ? x - y : y - x))                                                                 \
+    X(sad_s32, "sad.s32", "w:www", int32_t, int32_t, uint32_t, uint32_t,                           \
+      z + (x > y ? (uint32_t)x - (uint32_t)y : (uint32_t)y - (uint32_t)x))                         \
+    X(dp4a_uu, "dp4a.u32.u32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                    \
+      z + four_products(x, y, false, false))                                                       \
+    X(dp4a_us, "dp4a.u32.s32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                    \
+      z + four_products(x, y, false, true))                                                        \
+    X(dp4a_su, "dp4a.s32.u32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                    \
+      z + four_products(x, y, true, false))                                                        \
+    X(dp4a_ss, "dp4a.s32.s32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t,                    \
+      z + four_products(x, y, true, true))                                                         \
     X(mad_u32, "mad.lo.u32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t, x *y + z)            \
     X(mad_s32, "mad.lo.s32", "w:www", uint32_t, uint32_t, uint32_t, uint32_t, x *y + z)            \
     X(mad_u64, "mad.lo.u64", "d:ddd", uint64_t, uint64_t, uint64_t, uint64_t, x *y + z)            \
@@ -170,6 +218,23 @@ static void lop3_b32(struct warp *warp, const struct instruction *instruction)
         })
 }
 
+/* The lower bits of a take the place of some bits of b: from c on, d of them. */
+#define INSERT(function, held)                                                                     \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        held *d = REGISTER(held, instruction->d[0]);                                               \
+        const held *a = REGISTER(held, instruction->s[0]), *b = REGISTER(held, instruction->s[1]); \
+        const uint32_t *from = REGISTER(uint32_t, instruction->s[2]),                              \
+                       *length = REGISTER(uint32_t, instruction->s[3]);                            \
+        const uint32_t most = 8 * sizeof(held);                                                    \
+                                                                                                   \
+        LANES(held, d, uint32_t at = from[l] & 255; uint32_t bits = length[l] & 255;               \
+              held mask = bits >= most ? ~(held)0 : ((held)1 << bits) - 1;                         \
+              v = at >= most ? b[l] : (b[l] & ~(mask << at)) | (a[l] & mask) << at)                \
+    }
+INSERT(bfi_b32, uint32_t)
+INSERT(bfi_b64, uint64_t)
+
 #define DEFINE_BINARY(function, name, form, held, type, result, expression)                        \
     BINARY(function, held, type, result, expression)
 #define DEFINE_UNARY(function, name, form, held, type, result, expression)                         \
@@ -184,5 +249,7 @@ TERNARIES(DEFINE_TERNARY)
 #define ROW(function, name, form, ...) { name, function, form },
 static const struct opcode rows[] = {
     BINARIES(ROW) UNARIES(ROW) SHIFT_ROWS(ROW) TERNARIES(ROW){ "lop3.b32", lop3_b32, "w:wwww" },
+    { "bfi.b32", bfi_b32, "w:wwww" },
+    { "bfi.b64", bfi_b64, "d:ddww" },
 };
 const struct opcode_table opcodes_integer = { rows, ARRAY_SIZE(rows) };

@@ -28,11 +28,20 @@ extern const struct opcode_table opcodes_integer, opcodes_compare, opcodes_real,
 
 /* Instructions that the reader takes apart itself. */
 simt_operation lanes_pack16, lanes_unpack16, lanes_pack32, lanes_unpack32;
-simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_active, lanes_together;
+simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_reduce, lanes_active, lanes_together;
 simt_operation lanes_parameter, lanes_load, lanes_store, lanes_atomic;
 
 enum shuffle_mode { SHUFFLE_BFLY, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_IDX };
 enum vote_mode { VOTE_ANY, VOTE_ALL, VOTE_UNI };
+enum reduce_mode {
+    REDUCE_ADD,
+    REDUCE_MIN,
+    REDUCE_MAX,
+    REDUCE_AND,
+    REDUCE_OR,
+    REDUCE_XOR,
+    REDUCE_SIGNED = 16
+};
 enum atomic_mode {
     ATOMIC_ADD,
     ATOMIC_MIN,
@@ -42,6 +51,8 @@ enum atomic_mode {
     ATOMIC_XOR,
     ATOMIC_EXCH,
     ATOMIC_CAS,
+    ATOMIC_INC,
+    ATOMIC_DEC,
     ATOMIC_MODES,
     ATOMIC_FLOAT = 16, /* added to the mode */
     ATOMIC_SIGNED = 32

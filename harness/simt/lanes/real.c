@@ -65,7 +65,20 @@ static inline float flushed(float x)
     X(sqrt_f64, "sqrt.rn.f64", "d:d", double, sqrt(x))                                             \
     X(rcp_f64, "rcp.rn.f64", "d:d", double, 1 / x)
 
+/* Instructions that do not round to nearest. */
+enum rounding { DOWN, UP, TO_ZERO };
+#define DIRECTED_SUMS(X, mode, rounding)                                                           \
+    X(add_##mode, "add." #mode ".f32", "w:ww", float, directed((double)x, (double)y, rounding))    \
+    X(sub_##mode, "sub." #mode ".f32", "w:ww", float, directed((double)x, -(double)y, rounding))   \
+    X(mul_##mode, "mul." #mode ".f32", "w:ww", float,                                              \
+      directed((double)x *(double)y, copysign(0, (double)x *(double)y), rounding))
+#define DIRECTED(X)                                                                                \
+    DIRECTED_SUMS(X, rm, DOWN) DIRECTED_SUMS(X, rp, UP) DIRECTED_SUMS(X, rz, TO_ZERO)
+
 #define TERNARIES(X)                                                                               \
+    X(fma_rm, "fma.rm.f32", "w:www", float, directed((double)x *(double)y, (double)z, DOWN))       \
+    X(fma_rp, "fma.rp.f32", "w:www", float, directed((double)x *(double)y, (double)z, UP))         \
+    X(fma_rz, "fma.rz.f32", "w:www", float, directed((double)x *(double)y, (double)z, TO_ZERO))    \
     X(fma_f32, "fma.rn.f32", "w:www", float, __builtin_fmaf(x, y, z))                              \
     X(fma_ftz, "fma.rn.ftz.f32", "w:www", float,                                                   \
       flushed(__builtin_fmaf(flushed(x), flushed(y), flushed(z))))                                 \
@@ -100,14 +113,36 @@ static inline float power_of_two(float x)
     return x != x ? x : result;
 }
 
+/* The sum of two numbers, each of which is a float or a product of two, which a double holds
+ * exactly. Their sum in double is `sum`, and `rest` what it leaves out, exactly (Knuth's TwoSum).
+ * Both say on which side of the nearest float the number lies. */
+static float directed(double a, double b, enum rounding rounding)
+{
+    double sum = a + b, of_b = sum - a, rest = (a - (sum - of_b)) + (b - of_b), beyond;
+    float nearest = (float)sum;
+
+    if (!isfinite(sum))
+        return nearest;
+    if (sum == 0)
+        return rounding == DOWN && (signbit(a) || signbit(b)) ? -0.0f : nearest;
+    beyond = sum - (double)nearest;
+    beyond = beyond != 0 ? beyond : rest;
+    if (beyond < 0 && (rounding == DOWN || (rounding == TO_ZERO && nearest > 0)))
+        return nextafterf(nearest, -INFINITY);
+    if (beyond > 0 && (rounding == UP || (rounding == TO_ZERO && nearest < 0)))
+        return nextafterf(nearest, INFINITY);
+    return nearest;
+}
+
 #define DEFINE_BINARY(function, name, form, T, expression) BINARY(function, T, T, T, expression)
 #define DEFINE_UNARY(function, name, form, T, expression)  UNARY(function, T, T, T, expression)
 #define DEFINE_TERNARY(function, name, form, T, expression)                                        \
     TERNARY(function, T, T, T, T, expression)
 BINARIES(DEFINE_BINARY)
+DIRECTED(DEFINE_BINARY)
 UNARIES(DEFINE_UNARY)
 TERNARIES(DEFINE_TERNARY)
 
 #define ROW(function, name, form, ...) { name, function, form },
-static const struct opcode rows[] = { BINARIES(ROW) UNARIES(ROW) TERNARIES(ROW) };
+static const struct opcode rows[] = { BINARIES(ROW) DIRECTED(ROW) UNARIES(ROW) TERNARIES(ROW) };
 const struct opcode_table opcodes_real = { rows, ARRAY_SIZE(rows) };

@@ -144,6 +144,45 @@ void lanes_ballot(struct warp *warp, const struct instruction *instruction)
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = bits)
 }
 
+/* All lanes that take part get what their numbers come to. */
+void lanes_reduce(struct warp *warp, const struct instruction *instruction)
+{
+    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]);
+    bool is_signed = instruction->mode & REDUCE_SIGNED;
+    uint32_t result;
+
+    if (warp->exec == 0)
+        return;
+    check_members(warp, instruction, mask_of(warp, instruction->s[1]));
+    result = a[first_lane(warp->exec)];
+    for (int l = first_lane(warp->exec) + 1; l < SIMT_LANES; l++) {
+        bool is_less = is_signed ? (int32_t)a[l] < (int32_t)result : a[l] < result;
+        if (!warp->lane[l])
+            continue;
+        switch (instruction->mode & (REDUCE_SIGNED - 1)) {
+        case REDUCE_ADD:
+            result += a[l];
+            break;
+        case REDUCE_MIN:
+            result = is_less ? a[l] : result;
+            break;
+        case REDUCE_MAX:
+            result = is_less ? result : a[l];
+            break;
+        case REDUCE_AND:
+            result &= a[l];
+            break;
+        case REDUCE_OR:
+            result |= a[l];
+            break;
+        default:
+            result ^= a[l];
+            break;
+        }
+    }
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = result)
+}
+
 void lanes_active(struct warp *warp, const struct instruction *instruction)
 {
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = warp->exec)
