@@ -60,57 +60,44 @@ function tones() {
   return words;
 }
 
-class HeatMap {
+class HeatMap extends RangePicture {
   // `chosen` is called with a row, and null if none is.
   constructor(figure, data, chosen) {
-    this.figure = figure;
-    this.canvas = figure.querySelector("canvas");
+    const step = (by) => () => this.select(this.selected === null ? Math.floor(this.from) : this.selected + by);
+    super(figure, "Y", { key: 2, double: 4, wheel: 200 }, { ArrowUp: step(-1), ArrowDown: step(1),
+      PageUp: () => this.pan(-0.8), PageDown: () => this.pan(0.8) });
     this.data = data;
     this.chosen = chosen;
-    this.count = data.ranks.length;
-    this.from = 0;
-    this.to = this.count;
+    this.showWhole(data.ranks.length);
     this.layer = data.layers[0].prepare();
     this.selected = null;
-    this.listen();
     this.draw();
   }
 
+  least() { return LEAST_ROWS; }
   left() { return this.width < 560 ? 66 : 130; }
-  bottom() { return this.height - 2; }
+  height() { return this.width < 560 ? 360 : 480; }
+  bottom() { return this.height() - 2; }
   y(row) { return TOP + (this.bottom() - TOP) * (row - this.from) / (this.to - this.from); }
-  row(y) { return this.from + (this.to - this.from) * (y - TOP) / (this.bottom() - TOP); }
+  at(y) { return this.from + (this.to - this.from) * (y - TOP) / (this.bottom() - TOP); }
   x(column) { return this.left() + (this.width - RIGHT - this.left()) * column / this.layer.columns; }
   column(x) { return Math.floor(this.layer.columns * (x - this.left()) / (this.width - RIGHT - this.left())); }
 
-  draw() {
-    const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
-    this.width = this.canvas.clientWidth || 600;
-    this.height = this.width < 560 ? 360 : 480;
-    this.canvas.style.height = `${this.height}px`;
-    this.canvas.width = Math.round(this.width * ratio);
-    this.canvas.height = Math.round(this.height * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = variable("--paper");
-    context.fillRect(0, 0, this.width, this.height);
-    context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-    context.textBaseline = "middle";
-    this.drawCells(context, ratio);
+  paint(context) {
+    this.drawCells(context);
     this.drawSteps(context);
     this.drawRows(context);
     this.drawMarks(context);
-    this.canvas.dataset.from = Math.round(this.from);
-    this.canvas.dataset.to = Math.round(this.to);
   }
 
   // Each line of pixels has the farthest of its ranks in each column.
-  drawCells(context, ratio) {
-    const height = Math.max(1, Math.round((this.bottom() - TOP) * ratio)), { columns, beyond, most } = this.layer;
+  drawCells(context) {
+    const height = Math.max(1, Math.round((this.bottom() - TOP) * window.devicePixelRatio)), { columns, beyond, most } = this.layer;
     const image = new ImageData(columns, height), words = new Uint32Array(image.data.buffer), tone = tones();
     const each = (this.to - this.from) / height;
     for (let line = 0; line < height; line++) {
-      const first = Math.min(this.count - 1, Math.floor(this.from + line * each));
-      const last = Math.max(first + 1, Math.min(this.count, Math.floor(this.from + (line + 1) * each)));
+      const first = Math.min(this.whole - 1, Math.floor(this.from + line * each));
+      const last = Math.max(first + 1, Math.min(this.whole, Math.floor(this.from + (line + 1) * each)));
       for (let column = 0; column < columns; column++) {
         let farthest = 0;
         for (let row = first; row < last; row++) {
@@ -145,7 +132,7 @@ class HeatMap {
     const { nodes, names, ranks } = this.data, row = this.y(1) - this.y(0), room = this.left() - 14;
     let free = TOP;
     context.textAlign = "left";
-    for (let i = Math.max(0, Math.floor(this.from)); i < Math.min(this.count, this.to); i++) {
+    for (let i = Math.max(0, Math.floor(this.from)); i < Math.min(this.whole, this.to); i++) {
       const begins = i === 0 || nodes[i] !== nodes[i - 1], y = Math.max(TOP, this.y(i));
       if (begins && row > 1.5 && i > this.from) {
         context.fillStyle = variable("--dim");
@@ -188,30 +175,14 @@ class HeatMap {
 
   // --- Moving ---
 
-  show(from, to) {
-    const span = Math.min(this.count, Math.max(LEAST_ROWS, to - from));
-    this.from = Math.max(0, Math.min(from, this.count - span));
-    this.to = this.from + span;
-    this.redraw();
-  }
-
-  zoom(factor, at = this.middle()) {
-    if (factor === 0) this.show(0, this.count);
-    else this.show(at - (at - this.from) / factor, at + (this.to - at) / factor);
-  }
-
+  // What zooming keeps in its place: the chosen rank, if it is shown.
   middle() {
     const shown = this.selected !== null && this.selected >= this.from && this.selected < this.to;
-    return shown ? this.selected + 0.5 : (this.from + this.to) / 2;
-  }
-
-  pan(share) {
-    const by = share * (this.to - this.from);
-    this.show(this.from + by, this.to + by);
+    return shown ? this.selected + 0.5 : super.middle();
   }
 
   select(row, near = false) {
-    this.selected = Math.max(0, Math.min(this.count - 1, row));
+    this.selected = Math.max(0, Math.min(this.whole - 1, row));
     if (near) this.show(this.selected - 12, this.selected + 12);
     else if (this.selected < this.from) this.show(this.selected, this.selected + this.to - this.from);
     else if (this.selected >= this.to) this.show(this.selected + 1 - (this.to - this.from), this.selected + 1);
@@ -224,63 +195,26 @@ class HeatMap {
     this.redraw();
   }
 
-  redraw() {
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
-  }
-
-  listen() {
-    const canvas = this.canvas, move = (by) => () => this.select(this.selected === null ? Math.floor(this.from) : this.selected + by);
-    const keys = { ArrowUp: move(-1), ArrowDown: move(1), PageUp: () => this.pan(-0.8), PageDown: () => this.pan(0.8),
-      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), "0": () => this.zoom(0), Home: () => this.zoom(0) };
-    for (const button of this.figure.querySelectorAll("button[data-zoom]"))
-      button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
-    for (const button of this.figure.querySelectorAll("button[data-pan]"))
-      button.addEventListener("click", () => this.pan(Number(button.dataset.pan)));
-    canvas.addEventListener("keydown", (event) => {
-      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      keys[event.key]();
-    });
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 200), this.row(event.offsetY));
-    }, { passive: false });
-    canvas.addEventListener("dblclick", (event) => this.zoom(4, this.row(event.offsetY)));
-    canvas.addEventListener("pointerdown", (event) => {
-      this.drag = { y: event.clientY, from: this.from, to: this.to, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => {
-      if (this.drag && !this.drag.moved && this.cell(event)) this.select(this.cell(event).row);
-      this.drag = null;
-    });
-    canvas.addEventListener("pointercancel", () => { this.drag = null; });
-    for (const name of ["pointerleave", "blur"]) canvas.addEventListener(name, () => hideTip());
-  }
-
-  move(event) {
-    const cell = this.cell(event), by = this.drag ? this.drag.y - event.clientY : 0;
-    if (this.drag && Math.abs(by) > 3) {
-      const rows = by * (this.drag.to - this.drag.from) / (this.bottom() - TOP);
-      this.drag.moved = true;
-      this.show(this.drag.from + rows, this.drag.to + rows);
-    } else if (cell) showTip(this.describe(cell), event.clientX, event.clientY);
-    else hideTip();
+  click(event) {
+    const cell = this.cell(event);
+    if (cell) this.select(cell.row);
   }
 
   // --- What is under the pointer ---
 
+  hover(event) {
+    const cell = this.cell(event);
+    if (cell) showTip(this.describe(cell), event.clientX, event.clientY);
+    else hideTip();
+  }
+
   // The farthest rank of those that share the pixel; null outside.
   cell(event) {
     const column = this.column(event.offsetX), { columns, beyond } = this.layer;
-    const first = Math.floor(this.row(event.offsetY)), last = Math.max(first + 1, Math.floor(this.row(event.offsetY + 1)));
-    if (column < 0 || column >= columns || first < 0 || first >= this.count) return null;
+    const first = Math.floor(this.at(event.offsetY)), last = Math.max(first + 1, Math.floor(this.at(event.offsetY + 1)));
+    if (column < 0 || column >= columns || first < 0 || first >= this.whole) return null;
     let best = first;
-    for (let row = first; row < Math.min(last, this.count); row++)
+    for (let row = first; row < Math.min(last, this.whole); row++)
       if (Math.abs(beyond[row * columns + column]) > Math.abs(beyond[best * columns + column])) best = row;
     return { row: best, column };
   }

@@ -1,14 +1,10 @@
 "use strict";
 // The page of a job: unpacks the values, and connects the heat map with the rank that is chosen.
 
-function unpackBytes(id) {
-  const text = document.getElementById(id).textContent;
-  return inflate(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
-}
-
-function unpackJob() {
-  const data = JSON.parse(new TextDecoder().decode(unpackBytes("numbers"))), bytes = unpackBytes("values");
-  const levels = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length), rows = data.ranks.length;
+async function unpackJob() {
+  const text = (id) => document.getElementById(id).textContent;
+  const data = await unpackJson(text("numbers")), bytes = await unpackBytes(text("values"));
+  const levels = new Int8Array(bytes.buffer), rows = data.ranks.length;
   let at = 0;
   data.layers = data.layers.map((about) => {
     const first = at;
@@ -40,8 +36,8 @@ function fillScale(figure, map) {
   figure.querySelector(".most").textContent = `+${roughTime(map.layer.most)}`;
 }
 
-function startJob() {
-  const figure = document.querySelector(".heat-map"), data = unpackJob(), steps = new RankSteps(document.querySelector(".rank"), data);
+async function startJob() {
+  const figure = document.querySelector(".heat-map"), data = await unpackJob(), steps = new RankSteps(document.querySelector(".rank"), data);
   const map = new HeatMap(figure, data, (row) => steps.show(row)), find = figure.querySelector(".find");
   const redraw = () => { colours.clear(); fillScale(figure, map); map.draw(); steps.redraw(); };
   const show = (text) => {
@@ -53,15 +49,7 @@ function startJob() {
   figure.querySelector(".layer").addEventListener("change", (event) => { map.showLayer(event.target.value); fillScale(figure, map); });
   for (const button of document.querySelectorAll("button[data-show]"))
     button.addEventListener("click", () => { show(button.dataset.show); figure.scrollIntoView(); });
-  afterTheme = redraw;
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  window.addEventListener("resize", redraw);
-  window.addEventListener("beforeprint", () => {
-    document.querySelector("details")?.setAttribute("open", "");
-    document.documentElement.dataset.theme = "light";
-    redraw();
-  });
-  window.addEventListener("afterprint", () => setTheme(theme));
+  keepDrawn(redraw);
   fillScale(figure, map);
   const named = data.marks.flatMap((mark) => rowsOf(data, mark));
   if (named.length > 0) map.select(named[0][0]);

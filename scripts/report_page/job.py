@@ -11,7 +11,7 @@ from common import colours
 from report_page import page
 
 MALFORMED = page.MALFORMED
-SCRIPTS = ("theme.js", "inflate.js", "charts.js", "timeline.js", "heat_map.js", "rank_steps.js", "job.js")
+SCRIPTS = ("theme.js", "packed.js", "charts.js", "canvas.js", "timeline.js", "heat_map.js", "rank_steps.js", "job.js")
 STYLES = ("style.css", "job.css")
 NODES_SHOWN = 8
 LEVELS = 127

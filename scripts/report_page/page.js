@@ -55,12 +55,6 @@ function showWhatIf(figure, switched) {
 
 const sections = new Map(); // by element: its data, and what is drawn
 
-// At once, and not in the background: a browser that prints without a screen waits for nothing.
-function unpack(section) {
-  const text = section.querySelector("script.data").textContent;
-  return JSON.parse(new TextDecoder().decode(inflate(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)))));
-}
-
 function drawSnapshot(section, drawn) {
   const devices = [...section.querySelectorAll("section[data-device]")];
   drawn.flames = drawn.flames || devices.map(() => null);
@@ -88,14 +82,16 @@ function drawSection(section) {
   if (distribution) drawDistribution(distribution, drawn.data.samples);
 }
 
-function load(section) {
-  if (!sections.has(section)) sections.set(section, { data: unpack(section) });
-}
-
+// A section that is opened before its data are there is drawn when they are.
 function openSection(section) {
-  load(section);
+  if (!sections.has(section)) return;
   drawSection(section);
   section.dataset.drawn = "yes";
+}
+
+async function load(section) {
+  sections.set(section, { data: await unpackJson(section.querySelector("script.data").textContent) });
+  if (section.open) openSection(section);
 }
 
 function redrawAll() {
@@ -111,23 +107,8 @@ function openTarget() {
   section.scrollIntoView();
 }
 
-// Paper has no sections to open, and is light.
-let closed = [];
-function beforePrint() {
-  closed = [...document.querySelectorAll("details:not([open])")];
-  for (const one of closed) one.open = true;
-  for (const section of document.querySelectorAll("details.scenario")) load(section);
-  document.documentElement.dataset.theme = "light";
-  redrawAll();
-}
-
-function afterPrint() {
-  for (const one of closed) one.open = false;
-  setTheme(theme);
-}
-
-function start() {
-  afterTheme = redrawAll;
+async function start() {
+  keepDrawn(redrawAll);
   for (const table of document.querySelectorAll("table.sortable"))
     [...table.tHead.rows[0].cells].forEach((heading, column) => {
       const button = heading.querySelector("button");
@@ -139,16 +120,12 @@ function start() {
   }
   for (const figure of document.querySelectorAll(".what-if"))
     figure.addEventListener("change", (event) => showWhatIf(figure, event.target));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
-  window.addEventListener("resize", redrawAll);
   window.addEventListener("hashchange", openTarget);
-  window.addEventListener("beforeprint", beforePrint);
-  window.addEventListener("afterprint", afterPrint);
   const all = [...document.querySelectorAll("details.scenario")];
   for (const section of all)
     section.addEventListener("toggle", () => { if (section.open) openSection(section); });
   openTarget();
-  for (const section of all.filter((one) => one.open)) openSection(section);
+  await Promise.all(all.map(load)); // all of them at once, since a page that is printed cannot wait
   document.documentElement.dataset.ready = "yes";
 }
 

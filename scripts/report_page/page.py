@@ -15,7 +15,7 @@ from plots import effects
 from report_page.sources import VARIANTS, kernels_of, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
-SCRIPTS = ("theme.js", "inflate.js", "charts.js", "timeline.js", "flame.js", "page.js")
+SCRIPTS = ("theme.js", "packed.js", "charts.js", "canvas.js", "timeline.js", "flame.js", "page.js")
 ROWS_SHOWN = 10
 GAPS_SHOWN = 8
 STEPS_DRAWN = 200  # the first ones, a bar each

@@ -38,8 +38,7 @@ class RankSteps {
     this.canvas = figure.querySelector("canvas");
     this.row = null;
     this.timeline = null;
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    for (const name of ["pointerleave", "blur"]) this.canvas.addEventListener(name, () => hideTip());
+    listenForTips(this.canvas, (event) => this.hover(event));
     figure.querySelector(".legend").replaceChildren(...partsOf(data).map((layer) =>
       legendEntry(layer.title, colourOf(layer.name))));
   }
@@ -86,16 +85,8 @@ class RankSteps {
   draw() {
     const parts = partsOf(this.data);
     if (this.row === null || parts.length === 0) return;
-    const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d"), columns = parts[0].columns;
     this.width = this.canvas.clientWidth || 600;
-    this.canvas.style.height = `${PAIRS_HIGH + PAIRS_BOTTOM}px`;
-    this.canvas.width = Math.round(this.width * ratio);
-    this.canvas.height = Math.round((PAIRS_HIGH + PAIRS_BOTTOM) * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = variable("--paper");
-    context.fillRect(0, 0, this.width, PAIRS_HIGH + PAIRS_BOTTOM);
-    context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-    context.textBaseline = "middle";
+    const context = startCanvas(this.canvas, this.width, PAIRS_HIGH + PAIRS_BOTTOM), columns = parts[0].columns;
     const sums = (of) => Math.max(...Array.from({ length: columns }, (_, i) => parts.reduce((sum, layer) => sum + of(layer, i), 0)));
     this.most = Math.max(1, sums((layer, i) => layer.ns(this.row, i)), sums((layer, i) => layer.prepare().medians[i]));
     this.drawAxes(context, parts[0]);

@@ -1,5 +1,5 @@
 "use strict";
-// The theme. A page that draws sets `afterTheme` to what draws it again.
+// The theme. A page that draws calls keepDrawn() with what draws it again.
 
 const THEMES = ["auto", "light", "dark"];
 let theme = 0, afterTheme = () => {};
@@ -15,3 +15,21 @@ function setTheme(next) {
 }
 
 document.getElementById("theme").addEventListener("click", () => setTheme((theme + 1) % THEMES.length));
+
+// Calls `draw` whenever colours or sizes change. Paper has no sections to open, and is light.
+function keepDrawn(draw) {
+  let closed = [];
+  afterTheme = draw;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  window.addEventListener("resize", draw);
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const one of closed) one.open = true;
+    document.documentElement.dataset.theme = "light";
+    draw();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of closed) one.open = false;
+    setTheme(theme);
+  });
+}

@@ -4,19 +4,20 @@
 
 const ROW = 20, BAR = 17, HEAD = 20, AXIS = 22;
 
-class Timeline {
+class Timeline extends RangePicture {
   // `panels`: [title, timeline of diagnose] each.
   constructor(figure, panels) {
-    this.canvas = figure.querySelector("canvas");
+    super(figure, "X", { key: 1.5, double: 2, wheel: 300 },
+      { ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2) });
     this.legend = figure.querySelector(".legend");
-    this.listen(figure);
+    this.found = figure.querySelector(".found");
+    const find = figure.querySelector(".find");
+    find.addEventListener("input", () => this.seek(find.value));
     this.set(panels);
   }
 
   set(panels) {
-    this.whole = Math.max(1, ...panels.map(([, timeline]) => timeline.span_ns));
-    this.from = 0;
-    this.to = this.whole;
+    this.showWhole(Math.max(1, ...panels.map(([, timeline]) => timeline.span_ns)));
     this.rows = panels.flatMap(([title, timeline]) => [{ head: headOf(title, timeline) },
       ...timeline.rows.map((row) => ({ ...row, timeline, label: labelOf(row) }))]);
     this.fillLegend();
@@ -27,21 +28,12 @@ class Timeline {
     return AXIS + this.rows.reduce((sum, row) => sum + (row.head ? HEAD : ROW), 0);
   }
 
+  least() { return Math.max(this.whole / 1e6, 20); }
   left() { return this.width < 560 ? 62 : 110; }
   x(ns) { return this.left() + (this.width - this.left()) * (ns - this.from) / (this.to - this.from); }
-  ns(x) { return this.from + (this.to - this.from) * (x - this.left()) / (this.width - this.left()); }
+  at(x) { return this.from + (this.to - this.from) * (x - this.left()) / (this.width - this.left()); }
 
-  draw() {
-    const ratio = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
-    this.width = this.canvas.clientWidth || 600;
-    this.canvas.style.height = `${this.height()}px`;
-    this.canvas.width = Math.round(this.width * ratio);
-    this.canvas.height = Math.round(this.height() * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = variable("--paper");
-    context.fillRect(0, 0, this.width, this.height());
-    context.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-    context.textBaseline = "middle";
+  paint(context) {
     this.drawAxis(context);
     let top = AXIS;
     for (const row of this.rows) {
@@ -50,9 +42,7 @@ class Timeline {
       else this.drawRow(context, row);
       top += row.head ? HEAD : ROW;
     }
-    if (this.sought) this.found(figureOf(this.canvas));
-    this.canvas.dataset.from = Math.round(this.from);
-    this.canvas.dataset.to = Math.round(this.to);
+    if (this.sought) this.tellFound();
   }
 
   drawAxis(context) {
@@ -124,11 +114,12 @@ class Timeline {
 
   seek(text) {
     this.sought = text.trim().toLowerCase();
+    this.found.textContent = "";
     this.redraw();
   }
 
   // How many bars have the name, and how long they take.
-  found(figure) {
+  tellFound() {
     let count = 0, ns = 0;
     for (const row of this.rows.filter((one) => !one.head))
       row.start_ns.forEach((_, i) => {
@@ -136,86 +127,19 @@ class Timeline {
         count += row.count ? row.count[i] : 1;
         ns += row.duration_ns[i];
       });
-    figure.querySelector(".found").textContent = count === 0 ? "not there" : `${count}, ${timeText(ns)}`;
-  }
-
-  // --- Moving ---
-
-  show(from, to) {
-    const span = Math.min(this.whole, Math.max(this.whole / 1e6, 20, to - from));
-    this.from = Math.max(0, Math.min(from, this.whole - span));
-    this.to = this.from + span;
-    this.redraw();
-  }
-
-  zoom(factor, at = (this.from + this.to) / 2) {
-    if (factor === 0) this.show(0, this.whole);
-    else this.show(at - (at - this.from) / factor, at + (this.to - at) / factor);
-  }
-
-  pan(share) {
-    const by = share * (this.to - this.from);
-    this.show(this.from + by, this.to + by);
-  }
-
-  redraw() {
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
-  }
-
-  listen(figure) {
-    const canvas = this.canvas, keys = { ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2),
-      "+": () => this.zoom(1.5), "=": () => this.zoom(1.5), "-": () => this.zoom(1 / 1.5),
-      "0": () => this.zoom(0), Home: () => this.zoom(0) };
-    for (const button of figure.querySelectorAll("button[data-zoom]"))
-      button.addEventListener("click", () => this.zoom(Number(button.dataset.zoom)));
-    for (const button of figure.querySelectorAll("button[data-pan]"))
-      button.addEventListener("click", () => this.pan(Number(button.dataset.pan)));
-    const find = figure.querySelector(".find");
-    find.addEventListener("input", () => {
-      figure.querySelector(".found").textContent = "";
-      this.seek(find.value);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      keys[event.key]();
-    });
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 300), this.ns(event.offsetX));
-    }, { passive: false });
-    canvas.addEventListener("dblclick", (event) => this.zoom(2, this.ns(event.offsetX)));
-    canvas.addEventListener("pointerdown", (event) => {
-      this.drag = { x: event.clientX, from: this.from, to: this.to };
-      canvas.setPointerCapture(event.pointerId);
-      this.hover(event);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!this.drag) { this.hover(event); return; }
-      const by = (this.drag.x - event.clientX) * (this.drag.to - this.drag.from) / (this.width - this.left());
-      if (Math.abs(this.drag.x - event.clientX) > 2) this.show(this.drag.from + by, this.drag.to + by);
-    });
-    for (const name of ["pointerup", "pointercancel"])
-      canvas.addEventListener(name, () => { this.drag = null; });
-    canvas.addEventListener("pointerleave", () => hideTip());
-    canvas.addEventListener("blur", () => hideTip());
+    this.found.textContent = count === 0 ? "not there" : `${count}, ${timeText(ns)}`;
   }
 
   // --- What is under the pointer ---
 
   hover(event) {
     const row = this.rows.find((one) => !one.head && event.offsetY >= one.top && event.offsetY < one.top + ROW);
-    const i = row && event.offsetX >= this.left() ? nearest(row, this.ns(event.offsetX),
+    const i = row && event.offsetX >= this.left() ? nearest(row, this.at(event.offsetX),
       2 * (this.to - this.from) / (this.width - this.left())) : -1;
     if (i < 0) hideTip();
     else showTip(describe(row, i), event.clientX, event.clientY);
   }
 }
-
-function figureOf(canvas) { return canvas.closest(".timeline"); }
 
 function headOf(title, timeline) {
   const steps = timeline.steps;

@@ -47,6 +47,16 @@ def open_browser():
     return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(driver))
 
 
+def runs_foreign_scripts(browser):
+    """Whether the page that is shown runs a script that is not its own. What the browser logs about that is taken."""
+    browser.execute_script("""
+        const one = document.createElement("script");
+        one.textContent = "window.foreign = 1";
+        document.body.append(one);""")
+    refused = [entry for entry in browser.get_log("browser") if "Content Security Policy" in entry["message"]]
+    return browser.execute_script("return window.foreign === 1") or not refused
+
+
 def serious_faults(browser, axe):
     """What axe finds on the page that is shown."""
     browser.execute_script(axe)

@@ -21,7 +21,7 @@ MAKE_JOB = os.path.abspath(sys.argv.pop(2))
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from browser import axe_source, open_browser, serious_faults  # noqa: E402
+from browser import axe_source, open_browser, runs_foreign_scripts, serious_faults  # noqa: E402
 import made_ranks  # noqa: E402
 
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
@@ -31,6 +31,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 1'>"
 LATE, RANKS = 517, 1024
+SPREAD_US = (1000, 1200, 1400, 1600, 1800)  # what five ranks compute in a step, of which 10 us are gaps
 
 
 def run(*arguments, code=0):
@@ -54,6 +55,10 @@ class Browser(unittest.TestCase):
         run("digest", *traces, f"--node={EVIL}", "-o", cls.folder / "evil.digest")
         run("digest", traces[0], "--job=other", "-o", cls.folder / "other.digest")
         run("job", cls.folder / "evil.digest", cls.folder / "other.digest", "-o", cls.folder / "evil.html", code=2)
+        spread = cls.folder / "spread"
+        spread.mkdir()
+        run("digest", *made_ranks.write(str(spread), len(SPREAD_US), computes_us=SPREAD_US), "-o", spread / "all.digest")
+        run("job", spread / "all.digest", "-o", cls.folder / "spread.html")
 
     def show(self, name, width=1440, dark=False):
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
@@ -172,7 +177,28 @@ class Browser(unittest.TestCase):
         # It waits less than the others: its peers wait for it.
         self.assertIn("-", self.find(".least").text)
 
+    def test_ranks_stand_on_both_sides_of_the_median(self):
+        self.show("spread")
+        before = self.browser.execute_script("return document.querySelector('.heat-map canvas').toDataURL()")
+        Select(self.find(".layer")).select_by_value("kernel")
+        self.wait("return document.querySelector('.heat-map canvas').toDataURL() !== arguments[0]", before)
+        least, _, middle, _, most = [self.pixel(0.45, (row + 0.5) / len(SPREAD_US)) for row in range(len(SPREAD_US))]
+        self.assertGreater(least[2], least[0] + 40)  # blue: less than the median
+        self.assertGreater(min(middle), 240)
+        self.assertGreater(most[0], most[2] + 40)
+        self.find(".find").send_keys("0", Keys.ENTER)
+        self.wait("return document.querySelector('.rank h3').textContent.startsWith('Rank 0 ')")
+        rows = [row.text for row in self.browser.find_elements(By.CSS_SELECTOR, ".rank tbody tr")]
+        kernels = next(row for row in rows if row.startswith("kernels ")).split()[1:]
+        for at, wanted in ((0, 0.99), (2, 1.39), (4, -0.4)):
+            value = float(kernels[at]) * {"ms": 1, "us": 1e-3}[kernels[at + 1]]
+            self.assertAlmostEqual(value, wanted, delta=0.04, msg=rows)
+
     # --- The page ---
+
+    def test_the_page_runs_its_own_scripts_only(self):
+        self.show("late")
+        self.assertFalse(runs_foreign_scripts(self.browser))
 
     def test_names_are_text(self):
         self.show("evil")

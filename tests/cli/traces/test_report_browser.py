@@ -24,7 +24,7 @@ SIZES = ((360, 740), (1440, 900))
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from browser import axe_source, open_browser, serious_faults  # noqa: E402
+from browser import axe_source, open_browser, runs_foreign_scripts, serious_faults  # noqa: E402
 
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.actions.wheel_input import ScrollOrigin  # noqa: E402
@@ -221,6 +221,14 @@ class Browser(unittest.TestCase):
         ActionChains(self.browser).move_to_element(self.find("h1")).perform()
         self.assertFalse(self.find("#tip").is_displayed())
 
+    # One call of 4 us in each of the three steps that are drawn.
+    def test_what_is_sought_is_counted_and_added_up(self):
+        self.show("evil")
+        for text, found in (("CUDAlaunch", "3, 12 us"), ("nowhere", "not there")):
+            self.find(".timeline .find").clear()
+            self.find(".timeline .find").send_keys(text)
+            self.wait("return document.querySelector('.timeline .found').textContent === arguments[0]", found)
+
     # --- A snapshot of memory ---
 
     def test_memory_is_drawn_by_line_with_marks_where_it_ran_out(self):
@@ -278,6 +286,10 @@ class Browser(unittest.TestCase):
         self.assertEqual(recorded.size["width"], left.size["width"])
         self.assertTrue(self.find(".what-if .step").text.endswith("1.00x"))
         self.assertIn("as recorded:", self.find(".what-if p").text)
+
+    def test_the_page_runs_its_own_scripts_only(self):
+        self.show("evil")
+        self.assertFalse(runs_foreign_scripts(self.browser))
 
     def test_names_of_traces_run_nothing(self):
         self.show("evil")
