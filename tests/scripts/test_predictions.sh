@@ -1,11 +1,10 @@
 #!/bin/sh
-# docs/predictions.md is what scripts/predict_gpu.py writes of the kernels as they are. The disassembler, of
-# 6 MB, is the toolkit's, or comes from pip once and stays in FOLDER. Exit 77 (skipped) where neither is to be
-# had or the compiler is another.
+# The kernels that an H200 has timed took as long as their machine code's bound or longer, and at the median not much longer
+# (scripts/predict_gpu.py). The disassembler, of 6 MB, is the toolkit's, or comes from pip once and stays in FOLDER. Exit 77
+# (skipped) where neither is to be had.
 #
 #     test_predictions.sh SOURCE_DIR FOLDER
 set -u
-page=$1/docs/predictions.md
 tools=$2/disassembler
 PATH=$PATH:/usr/local/cuda/bin:$tools/nvidia/cu13/bin
 
@@ -30,15 +29,16 @@ install_disassembler()
 }
 
 command -v nvcc >/dev/null || skip "there is no nvcc"
-version=$(nvcc --version | sed -n 's/.*, \(V[0-9.]*\)$/\1/p')
-grep -q "nvcc $version" "$page" || skip "the page was made with another compiler than $version"
 if ! command -v cuobjdump >/dev/null || ! command -v nvdisasm >/dev/null; then
     install_disassembler
 fi
-written=$(mktemp) || exit 1
-trap 'rm -f "$written"' EXIT
-"$1/scripts/predict_gpu.py" >"$written" || exit 1
-diff "$page" "$written" || {
-    echo "docs/predictions.md is not of these kernels: scripts/predict_gpu.py >docs/predictions.md"
+said=$(mktemp) || exit 1
+trap 'rm -f "$said"' EXIT
+"$1/scripts/predict_gpu.py" "$1/results/nvidia-h200/bench.json" >"$said" || exit 1
+cat "$said"
+sed -n 's/.*measured .* us, \(.*\) times$/\1/p' "$said" | sort -n | awk '
+    { ratio[NR] = $1 }
+    END { exit !(NR >= 28 && ratio[int((NR + 1) / 2)] <= 1.25) }' || {
+    echo "fewer than 28 kernels are compared, or half of them take more than 1.25 times their bound"
     exit 1
 }
