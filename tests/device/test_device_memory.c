@@ -345,6 +345,9 @@ static void wrong_releases_are_refused(void **state)
                      STATUS_BAD_USAGE);
     assert_int_equal(device_free(test->device, NULL, ALLOCATE_STREAM_ORDERED, pooled),
                      STATUS_BAD_USAGE);
+    assert_int_equal(device_free(test->device, test->stream, ALLOCATE_STREAM_ORDERED, pooled + 256),
+                     STATUS_BAD_USAGE);
+    assert_error_says("not allocated");
     assert_int_equal(host_free(test->device, true, pageable), STATUS_BAD_USAGE);
     assert_int_equal(host_free(test->device, false, pinned), STATUS_BAD_USAGE);
     OK(host_free(test->device, true, pinned));
@@ -355,6 +358,27 @@ static void wrong_releases_are_refused(void **state)
     assert_int_equal(device_free(test->device, test->stream, ALLOCATE_STREAM_ORDERED, pooled),
                      STATUS_BAD_USAGE); /* twice */
     OK(device_memory_trim(test->device));
+}
+
+/* Of a GPU whose memory is the host's, files that are cached leave little for CUDA to see. */
+static void memory_that_the_host_would_give_up_is_capacity(void **state)
+{
+    enum { LEFT = 1 << 20 };
+    const struct device_options options = { .spin_ns = -1 };
+    struct cpu_device_test *test = *state;
+    struct device *shared;
+    struct memory_info info;
+
+    if (strstr(device_properties(test->device)->name, "stand-in") == NULL) {
+        print_message("only over the stand-in for CUDA\n");
+        skip();
+    }
+    setenv("STAND_IN_INTEGRATED", "1048576", 1);
+    OK(device_open(&shared, test_device_name(), &options));
+    unsetenv("STAND_IN_INTEGRATED");
+    OK(device_memory_info(shared, &info));
+    assert_true(info.capacity > LEFT);
+    device_close(shared);
 }
 
 int main(void)
@@ -372,6 +396,7 @@ int main(void)
         cmocka_unit_test(freed_neighbours_join),
         cmocka_unit_test(live_memory_is_never_shared),
         cmocka_unit_test(wrong_releases_are_refused),
+        cmocka_unit_test(memory_that_the_host_would_give_up_is_capacity),
     };
     return cmocka_run_group_tests_name("memory of a device", tests, open_small_device,
                                        cpu_device_close);

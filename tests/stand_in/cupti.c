@@ -14,7 +14,9 @@
  *     dropped=N        records that a flush says were dropped
  *     zeroed=N         every Nth kernel has no times
  *     cut=1            a flushed buffer ends in the middle of a record
- *     fatal=1          it gives up at the first flush */
+ *     fatal=1          it gives up at the first flush
+ *     late=1           a buffer is complete only while the client that unsubscribed reads the
+ * others */
 #include "tests/stand_in/listener.h"
 
 #include <cupti.h>
@@ -80,6 +82,14 @@ static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static bool enabled[KINDS], call_enabled[CALLS];
 static uint8_t *buffer;
+
+/* A client that reads it in its next session finds what is none of that. */
+static struct {
+    uint8_t *bytes;
+    size_t size;
+    bool complete;
+} late;
+
 static size_t size, used, dropped, kernels;
 
 /* --- Failing as told --- */
@@ -129,8 +139,11 @@ static bool put(const void *record)
 
     if (buffer != NULL && used + bytes > size)
         deliver();
-    if (buffer == NULL)
+    if (buffer == NULL) {
         request(&buffer, &size, &records_max);
+        if (buffer == late.bytes)
+            late.bytes = NULL; /* it was given back, and is another one now */
+    }
     if (buffer == NULL || used + bytes > size || ((uintptr_t)buffer & 7) != 0) {
         dropped++;
         return false;
@@ -361,8 +374,35 @@ FUNCTION(cuptiSubscribe_v2, CUpti_SubscriberHandle *subscriber, CUpti_CallbackFu
     return CUPTI_SUCCESS;
 }
 
+static void put_overhead(void);
+
+static void begin_late(void)
+{
+    size_t records_max = 0;
+
+    pthread_mutex_lock(&lock);
+    put_overhead();
+    deliver();
+    request(&late.bytes, &late.size, &records_max);
+    late.complete = false;
+    pthread_mutex_unlock(&lock);
+}
+
+static void complete_late(void)
+{
+    const CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD };
+
+    if (late.bytes == NULL || late.complete)
+        return;
+    late.complete = true;
+    memcpy(late.bytes, &record, sizeof record);
+    complete(NULL, 0, late.bytes, late.size, sizeof record);
+}
+
 FUNCTION(cuptiUnsubscribe, CUpti_SubscriberHandle subscriber)
 {
+    if (told("late", 0) != 0)
+        begin_late();
     if (!subscribed || subscriber != (CUpti_SubscriberHandle)(void *)&subscribed)
         return CUPTI_ERROR_INVALID_PARAMETER;
     listen(false);
@@ -473,6 +513,10 @@ FUNCTION(cuptiActivityGetNextRecord, uint8_t *bytes, size_t valid, CUpti_Activit
 {
     uint8_t *next = bytes;
 
+    if (!subscribed)
+        complete_late();
+    else if (bytes == late.bytes)
+        abort();
     if (*record != NULL)
         next = (uint8_t *)*record + bytes_of((*record)->kind);
     if (next >= bytes + valid)

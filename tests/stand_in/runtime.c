@@ -155,7 +155,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     (void)device;
-    *value = attribute == cudaDevAttrMemoryPoolsSupported;
+    *value = attribute == cudaDevAttrMemoryPoolsSupported ||
+             (attribute == cudaDevAttrIntegrated && getenv("STAND_IN_INTEGRATED") != NULL);
     return cudaSuccess;
 }
 

@@ -156,7 +156,7 @@ static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **
     if (mapping == MAP_FAILED)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "the host has no %zu bytes left for the CPU device; %s",
                  bytes, advice_on_host_memory());
-    TRY_OUT(regions_add(&memory->regions, mapping, bytes, ACTIVITY_MEMORY_DEVICE));
+    TRY_OUT(regions_add(&memory->regions, mapping, bytes, ACTIVITY_MEMORY_DEVICE, false));
     memory->mapped += (int64_t)bytes;
     *address = mapping;
 
@@ -561,7 +561,8 @@ enum status cpu_host_alloc(struct device *base, bool pinned, size_t bytes, void 
                  pinned ? ", pinned" : "");
     if (pinned) {
         memset(memory, 0, rounded);
-        TRY_OUT(regions_add(&device->memory->regions, memory, rounded, ACTIVITY_MEMORY_PINNED));
+        TRY_OUT(
+            regions_add(&device->memory->regions, memory, rounded, ACTIVITY_MEMORY_PINNED, false));
         trace_memory(device, &call, memory, (int64_t)rounded, ACTIVITY_MEMORY_PINNED, false);
     }
     *result = memory;

@@ -7,6 +7,7 @@
  * more. */
 #include "harness/device/cuda/cuda_memory.h"
 
+#include "harness/base/facts/system_file.h"
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
@@ -16,7 +17,6 @@ enum { ALIGNMENT = 256 };
 struct cuda_memory {
     cudaMemPool_t pool;     /* NULL where the GPU has no memory pools */
     struct regions regions; /* device memory and pinned host memory */
-    struct regions ordered; /* of the device memory: what is stream-ordered */
     int64_t capacity;
 
     pthread_mutex_t lock;
@@ -118,38 +118,16 @@ static void note_peak(struct cuda_memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
-static enum status note(struct cuda_memory *memory, const void *address, size_t bytes,
-                        bool directly)
-{
-    enum status status = STATUS_OK;
-
-    TRY_OUT(regions_add(&memory->regions, address, bytes, ACTIVITY_MEMORY_DEVICE));
-    if (!directly) {
-        status = regions_add(&memory->ordered, address, bytes, ACTIVITY_MEMORY_DEVICE);
-        if (status != STATUS_OK)
-            regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
-    }
-
-out:
-    return status;
-}
-
 /* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other
  * way. */
-static enum status take(struct cuda_memory *memory, const void *address, bool directly)
+static enum status forget(struct cuda_memory *memory, const void *address, bool directly)
 {
-    bool ordered = regions_remove(&memory->ordered, address, ACTIVITY_MEMORY_DEVICE) > 0;
+    struct region region = regions_find(&memory->regions, address);
     size_t bytes;
 
-    if (ordered && directly) {
-        regions_add(&memory->ordered, address, 1, ACTIVITY_MEMORY_DEVICE);
-        FAIL(STATUS_BAD_USAGE,
-             "freeing %p directly, but it was allocated the other way, in stream order", address);
-    }
-    if (!ordered && !directly &&
-        regions_kind(&memory->regions, address, 1) == ACTIVITY_MEMORY_DEVICE)
-        FAIL(STATUS_BAD_USAGE,
-             "freeing %p in stream order, but it was allocated the other way, directly", address);
+    if (region.kind == ACTIVITY_MEMORY_DEVICE && region.ordered == directly)
+        FAIL(STATUS_BAD_USAGE, "freeing %p %s, but it was allocated the other way, %s", address,
+             directly ? "directly" : "in stream order", directly ? "in stream order" : "directly");
     bytes = regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
     if (bytes == 0)
         FAIL(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
@@ -230,7 +208,7 @@ enum status cuda_alloc(struct device *base, struct stream *stream, enum allocati
     if (!entered)
         TRY_OUT(out_of_memory(memory, bytes));
     TRY_OUT(obtain(memory, directly ? NULL : (struct cuda_stream *)stream, bytes, result));
-    TRY_OUT(note(memory, *result, rounded, directly));
+    TRY_OUT(regions_add(&memory->regions, *result, rounded, ACTIVITY_MEMORY_DEVICE, !directly));
     note_peak(memory);
 
 out:
@@ -256,7 +234,7 @@ enum status cuda_free(struct device *base, struct stream *stream, enum allocatio
         TRY_OUT(capture_forbids_thread("freeing device memory"));
     else
         TRY_OUT(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
-    TRY_OUT(take(device->memory, address, directly));
+    TRY_OUT(forget(device->memory, address, directly));
     if (directly)
         CUDA(cudaFree(address));
     else
@@ -324,7 +302,7 @@ enum status cuda_host_alloc(struct device *base, bool pinned, size_t bytes, void
             bytes);
     }
     TRY_OUT(errors_check(error, "cudaHostAlloc", __FILE__, __LINE__));
-    status = regions_add(&device->memory->regions, *result, bytes, ACTIVITY_MEMORY_PINNED);
+    status = regions_add(&device->memory->regions, *result, bytes, ACTIVITY_MEMORY_PINNED, false);
     if (status != STATUS_OK) {
         cudaFreeHost(*result);
         *result = NULL;
@@ -385,11 +363,34 @@ out:
     return status;
 }
 
+/* A GPU that shares the host's memory (Jetson, GB10) counts cached pages of files as used, though
+ * the kernel gives them up when they are asked for: MemAvailable counts these as well. */
+static enum status gpu_memory(int index, size_t *gpu_free, size_t *gpu_total)
+{
+    enum status status = STATUS_OK;
+    int integrated = 0;
+    char kilobytes[32];
+
+    CUDA(cudaMemGetInfo(gpu_free, gpu_total));
+    CUDA(cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, index));
+    if (integrated &&
+        system_file_key("", "/proc/meminfo", "MemAvailable", kilobytes, sizeof kilobytes)) {
+        size_t available = (size_t)strtoull(kilobytes, NULL, 10) * 1024;
+        if (available > *gpu_total)
+            available = *gpu_total;
+        if (*gpu_free < available)
+            *gpu_free = available;
+    }
+
+out:
+    return status;
+}
+
 enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t limit)
 {
     enum status status = STATUS_OK;
     struct cuda_memory *memory = calloc(1, sizeof *memory);
-    size_t gpu_free, gpu_total;
+    size_t gpu_free = 0, gpu_total = 0;
 
     *result = memory;
     if (memory == NULL)
@@ -397,9 +398,8 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
                  "no host memory for the device's allocation records (%zu bytes)", sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     regions_init(&memory->regions);
-    regions_init(&memory->ordered);
     TRY_OUT(pool_open(&memory->pool, index));
-    CUDA(cudaMemGetInfo(&gpu_free, &gpu_total));
+    TRY_OUT(gpu_memory(index, &gpu_free, &gpu_total));
     memory->capacity = (int64_t)gpu_free;
     if (limit > memory->capacity)
         FAIL_OUT(
@@ -434,7 +434,6 @@ void cuda_memory_close(struct cuda_memory *memory)
         cudaMemPoolDestroy(memory->pool);
     (void)cudaGetLastError();
     regions_release(&memory->regions);
-    regions_release(&memory->ordered);
     pthread_mutex_destroy(&memory->lock);
     free(memory);
 }

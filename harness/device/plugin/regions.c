@@ -27,7 +27,7 @@ static size_t upper_bound(const struct regions *regions, uintptr_t address)
 }
 
 enum status regions_add(struct regions *regions, const void *memory, size_t bytes,
-                        enum activity_memory kind)
+                        enum activity_memory kind, bool ordered)
 {
     enum status status = STATUS_OK;
     uintptr_t begin = (uintptr_t)memory;
@@ -45,12 +45,25 @@ enum status regions_add(struct regions *regions, const void *memory, size_t byte
     at = upper_bound(regions, begin);
     memmove(&regions->items[at + 1], &regions->items[at],
             (regions->count - at) * sizeof *regions->items);
-    regions->items[at] = (struct region){ begin, begin + bytes, kind };
+    regions->items[at] = (struct region){ begin, begin + bytes, kind, ordered };
     regions->count++;
 
 out:
     pthread_rwlock_unlock(&regions->lock);
     return status;
+}
+
+struct region regions_find(struct regions *regions, const void *memory)
+{
+    struct region region = { .kind = ACTIVITY_MEMORY_PAGEABLE };
+    size_t after;
+
+    pthread_rwlock_rdlock(&regions->lock);
+    after = upper_bound(regions, (uintptr_t)memory);
+    if (after > 0 && regions->items[after - 1].begin == (uintptr_t)memory)
+        region = regions->items[after - 1];
+    pthread_rwlock_unlock(&regions->lock);
+    return region;
 }
 
 size_t regions_remove(struct regions *regions, const void *memory, enum activity_memory kind)

@@ -9,6 +9,7 @@
 struct region {
     uintptr_t begin, end;
     enum activity_memory kind;
+    bool ordered; /* allocated in the order of a stream */
 };
 
 /* Safe to use from several threads. */
@@ -23,7 +24,10 @@ void regions_release(struct regions *regions);
 
 /* OUT_OF_MEMORY leaves the regions as they were. */
 enum status regions_add(struct regions *regions, const void *memory, size_t bytes,
-                        enum activity_memory kind);
+                        enum activity_memory kind, bool ordered);
+
+/* The region that begins at `memory`; of kind PAGEABLE if there is none. */
+struct region regions_find(struct regions *regions, const void *memory);
 
 /* Forgets the region of `kind` that begins at `memory`; its bytes, or 0 where there is none. */
 size_t regions_remove(struct regions *regions, const void *memory, enum activity_memory kind);

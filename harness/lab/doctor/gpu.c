@@ -128,8 +128,9 @@ double gpu_matrix_flops(const struct device_properties *properties,
 {
     static const struct {
         int capability, flops; /* per multiprocessor and clock */
-    } units[] = { { 75, 512 },  { 80, 2048 },  { 86, 512 },   { 89, 512 },
-                  { 90, 4096 }, { 100, 8192 }, { 103, 8192 }, { 120, 512 } };
+    } units[] = { { 75, 512 },   { 80, 2048 }, { 86, 512 },   { 87, 2048 },
+                  { 89, 512 },   { 90, 4096 }, { 100, 8192 }, { 103, 8192 },
+                  { 110, 8192 }, { 120, 512 }, { 121, 512 } };
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++)
         if (units[i].capability == properties->compute_capability)

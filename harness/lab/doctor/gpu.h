@@ -31,7 +31,9 @@ double gpu_fp32_flops(const struct device_properties *properties,
 
 /* The rate of the matrix units in bf16 and fp16 with sums in fp32, without sparsity; in tf32 it is
  * half. From NVIDIA's white papers on the architectures; consumer GPUs do half of what they state
- * for sums in fp16. NAN: not known. */
+ * for sums in fp16. Those of Jetson AGX Orin (8.7: 170 TOPS in sparse int8) and Thor (11.0: 2070
+ * TFLOP/s in sparse fp4) are what their data sheets leave for 16 bits without sparsity: a quarter
+ * and an eighth. GB10 (12.1) counts as 12.0, the lower of what is possible. NAN: not known. */
 double gpu_matrix_flops(const struct device_properties *properties,
                         const struct device_health *health);
 

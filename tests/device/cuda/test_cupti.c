@@ -191,6 +191,19 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
     cupti_collector_stop();
 }
 
+/* The stand-in ends the process if the next session reads it. */
+static void a_buffer_that_comes_late_is_not_of_the_next_session(void **state)
+{
+    (void)state;
+    setenv("CHOKEPOINT_FAKE_CUPTI", "late=1", 1);
+    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+    cupti_collector_stop();
+    setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);
+    assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
+    assert_int_equal(cupti_collector_flush(), STATUS_OK);
+    cupti_collector_stop();
+}
+
 /* The toolkit's own library, which answers these without a driver. */
 static void the_librarys_records_are_as_long_as_the_headers_say_or_longer(void **state)
 {
@@ -294,6 +307,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest refusing[] = {
         cmocka_unit_test(each_refusal_says_what_to_do_and_leaves_nothing_running),
         cmocka_unit_test(what_is_dropped_cut_or_given_up_is_told),
+        cmocka_unit_test(a_buffer_that_comes_late_is_not_of_the_next_session),
     };
     const struct CMUnitTest real[] = {
         cmocka_unit_test(the_librarys_records_are_as_long_as_the_headers_say_or_longer),

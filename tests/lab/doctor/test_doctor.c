@@ -560,12 +560,25 @@ static void without_a_gpu_or_nvml_its_rows_are_not_applicable(void **state)
 /* An H100 SXM by its data sheet: 3.35 TB/s, 67 TFLOP/s in fp32; a link of 63 GB/s. */
 static void limits_of_a_gpu_are_its_data_sheets(void **state)
 {
+    static const struct {
+        int capability, multiprocessors;
+        double mhz, flops;
+    } others[] = { { 87, 16, 1300, 170e12 / 4 },          /* Jetson AGX Orin */
+                   { 110, 20, 1575, 2070e12 / 8 },        /* Jetson T5000 */
+                   { 120, 170, 2407, 209.5e12 },          /* GeForce RTX 5090 */
+                   { 121, 48, 2500, 512 * 48 * 2.5e9 } }; /* GB10: as many per multiprocessor */
     struct device_health health = good_health();
     (void)state;
 
     assert_true(fabs(gpu_memory_bytes_per_second(&gpu, &health) / 3.35e12 - 1) < 0.01);
     assert_true(fabs(gpu_fp32_flops(&gpu, &health) / 67e12 - 1) < 0.01);
     assert_true(fabs(gpu_matrix_flops(&gpu, &health) / 1070e12 - 1) < 0.01); /* 989 at 1830 MHz */
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        struct device_properties other = { .compute_capability = others[i].capability,
+                                           .multiprocessors = others[i].multiprocessors };
+        health.clock_max_mhz = others[i].mhz;
+        assert_true(fabs(gpu_matrix_flops(&other, &health) / others[i].flops - 1) < 0.01);
+    }
     assert_true(fabs(gpu_link_bytes_per_second(5, 16) / 63e9 - 1) < 0.01);
     assert_true(fabs(gpu_link_bytes_per_second(1, 1) / 250e6 - 1) < 1e-9);
     assert_true(isnan(gpu_link_bytes_per_second(-1, 16)));

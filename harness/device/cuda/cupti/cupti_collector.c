@@ -100,11 +100,13 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *by
     pthread_mutex_unlock(&collector.lock);
 }
 
-static struct buffer *take_full(void)
+/* From then on buffers that are complete come to the list only if `running`. */
+static struct buffer *detach_full(bool running)
 {
     struct buffer *list;
 
     pthread_mutex_lock(&collector.lock);
+    collector.running = running;
     list = collector.full;
     collector.full = NULL;
     collector.last = &collector.full;
@@ -246,7 +248,7 @@ enum status cupti_collector_flush(void)
     if (collector.subscriber == NULL)
         goto out;
     flushed = collector.cupti->flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    list = take_full();
+    list = detach_full(true);
     take_messages();
     status = note_calls(list);
     lost = hand_over(list, status == STATUS_OK);
@@ -384,12 +386,11 @@ static void stop(void)
     if (collector.subscriber == NULL)
         return;
     disable(collector.cupti);
-    list = take_full();
+    list = detach_full(false);
     hand_over(list, false);
     take_messages();
     cupti_records_release(&collector.records);
     pthread_mutex_lock(&collector.lock);
-    collector.running = false;
     free_all(list);
     free_all(collector.spare);
     collector.spare = NULL;
