@@ -13,7 +13,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
-#include "harness/desk/page/snapshot_join.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/trace/trace_file.h"
 

@@ -1,13 +1,13 @@
+/* The page of a trace, from what it is to the answer in short: where the time of a step went, what
+ * is wrong, and the tables. For terminals and Markdown alike (harness/text/page.h). */
 #include "harness/desk/page/diagnosis_page.h"
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
-#include "harness/desk/page/checklist_page.h"
 #include "harness/desk/page/diagnosis_ranks.h"
 #include "harness/desk/page/longest_gaps.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
-#include "harness/desk/page/tables/diagnosis_thresholds.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/desk/page/what_if_page.h"
 #include "harness/text/catalogue.h"
@@ -40,18 +40,13 @@ static void print_share(const struct page *page, const char *name, double ns, do
 
 /* --- Input --- */
 
-static const char *device_name(const struct timeline *timeline)
-{
-    const struct event_device *device = timeline_device(timeline);
-
-    if (timeline->host_alone)
-        return "a host alone";
-    return device != NULL && device->name[0] != '\0' ? device->name : "a device without a name";
-}
-
 static void print_origin(const struct page *page, const struct summary *summary)
 {
     const struct trace_file *trace = summary->trace;
+    const struct event_device *device = timeline_device(&summary->timeline);
+    const char *name = summary->timeline.host_alone                ? "a host alone"
+                       : device != NULL && device->name[0] != '\0' ? device->name
+                                                                   : "a device without a name";
     char devices[48] = "", rank[64] = "";
 
     if (summary->timeline.device_count > 1)
@@ -60,8 +55,7 @@ static void print_origin(const struct page *page, const struct summary *summary)
     if (trace->rank >= 0 && trace->world_size > 1)
         snprintf(rank, sizeof rank, "; rank %lld of %lld", (long long)trace->rank,
                  (long long)trace->world_size);
-    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of %s%s",
-                   device_name(&summary->timeline), devices,
+    page_paragraph(page, INK_DIM, "%s%s; %lld events in %s of %s%s", name, devices,
                    (long long)(trace->digest != NULL ? trace->digest_events : trace->event_count),
                    quantity_bytes((double)trace->text_bytes).text,
                    trace->recorder != NULL ? trace->recorder : "text", rank);
@@ -89,17 +83,6 @@ static void print_soundness(const struct page *page, const struct soundness *sou
         found[0] = (char)toupper((unsigned char)found[0]);
         page_paragraph(page, row->trust == TRUST_WHOLE ? INK_DIM : INK_DOUBTFUL, "%s%s%s.%s", found,
                        row->mended[0] != '\0' ? "; " : "", row->mended, texts[row->trust]);
-    }
-}
-
-/* A line per device, if there are several. */
-static void print_devices(const struct page *page, const struct timeline *timeline)
-{
-    for (int64_t i = 0; timeline->device_count > 1 && i < timeline->device_count; i++) {
-        const struct track_usage *device = &timeline->devices[i];
-        char name[48];
-        snprintf(name, sizeof name, "device %lld, busy", (long long)device->device);
-        print_share(page, name, (double)device->usage.busy_ns, (double)timeline->all.span_ns);
     }
 }
 
@@ -198,7 +181,8 @@ static void print_usage(const struct page *page, const struct summary *summary)
         [IDLE_DEVICE_WAIT] = "idle: between queued work",
         [IDLE_OTHER] = "idle: other",
     };
-    const struct usage *usage = &summary->timeline.all;
+    const struct timeline *timeline = &summary->timeline;
+    const struct usage *usage = &timeline->all;
     double span_ns = (double)usage->span_ns;
     char heading[160];
 
@@ -216,7 +200,11 @@ static void print_usage(const struct page *page, const struct summary *summary)
     print_share(page, "copies and memsets, exposed", (double)usage->memory_exposed_ns, span_ns);
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++)
         print_share(page, causes[cause], (double)usage->idle_cause_ns[cause], span_ns);
-    print_devices(page, &summary->timeline);
+    for (int64_t i = 0; timeline->device_count > 1 && i < timeline->device_count; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "device %lld, busy", (long long)timeline->devices[i].device);
+        print_share(page, name, (double)timeline->devices[i].usage.busy_ns, span_ns);
+    }
 }
 
 /* Whether the host is ahead of the device. */
@@ -234,16 +222,6 @@ static void print_launches(const struct page *page, const struct launches *launc
 }
 
 /* --- Findings --- */
-
-static enum ink severity_ink(enum severity severity)
-{
-    static const enum ink inks[] = { [SEVERITY_INFORMATION] = INK_DIM,
-                                     [SEVERITY_MINOR] = INK_DOUBTFUL,
-                                     [SEVERITY_MAJOR] = INK_BAD,
-                                     [SEVERITY_CRITICAL] = INK_BAD };
-
-    return inks[severity];
-}
 
 void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                     const struct diagnosis_whole *whole)
@@ -289,6 +267,7 @@ void diagnosis_headline(const struct page *page, const struct headline *headline
     page_paragraph(page, INK_BOLD, "%s: %s", bottleneck_name(headline->bottleneck), headline->text);
 }
 
+/* The first of those that show the finding. */
 static void print_scenario(const struct page *page, const char *finding)
 {
     const char *scenario = catalogue_scenario(finding, 0);
@@ -297,29 +276,26 @@ static void print_scenario(const struct page *page, const char *finding)
         page_command(page, "See it in small:", "explain %s", scenario);
 }
 
-static void print_where(const struct page *page, const struct finding *finding)
-{
-    char place[CALL_PLACE_TEXT];
-
-    if (finding->where.kind == PLACE_UNKNOWN)
-        return;
-    call_place_text(place, sizeof place, &finding->where);
-    page_detail(page, "Where: %s (%.0f%% of this time)", place, 100 * finding->where.share);
-}
-
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole)
 {
-    char cost[224];
+    static const enum ink inks[] = { [SEVERITY_INFORMATION] = INK_DIM,
+                                     [SEVERITY_MINOR] = INK_DOUBTFUL,
+                                     [SEVERITY_MAJOR] = INK_BAD,
+                                     [SEVERITY_CRITICAL] = INK_BAD };
+    char cost[224], place[CALL_PLACE_TEXT];
 
-    page_item(page, number, finding->id, finding->title, severity_ink(finding->severity),
+    page_item(page, number, finding->id, finding->title, inks[finding->severity],
               severity_name(finding->severity));
     if (ranks[0] != '\0')
         page_detail(page, "%s", ranks);
     page_detail(page, "%s", finding->evidence);
     diagnosis_cost(cost, sizeof cost, finding, whole);
     page_detail(page, "%s", cost);
-    print_where(page, finding);
+    if (finding->where.kind != PLACE_UNKNOWN) {
+        call_place_text(place, sizeof place, &finding->where);
+        page_detail(page, "Where: %s (%.0f%% of this time)", place, 100 * finding->where.share);
+    }
     if (finding->advice != NULL && finding->advice[0] != '\0')
         page_detail(page, "Do: %s", finding->advice);
     print_scenario(page, finding->id);
@@ -359,7 +335,27 @@ static void print_findings(const struct page *page, const struct facts *facts,
     }
 }
 
-/* --- The answer --- */
+/* --- Checklist and answer --- */
+
+void diagnosis_checklist(const struct page *page, const struct checklist *checklist)
+{
+    static const enum ink inks[] = {
+        [ANSWER_YES] = INK_GOOD, [ANSWER_UNKNOWN] = INK_DOUBTFUL, [ANSWER_NO] = INK_BAD
+    };
+
+    page_heading(page, "Checklist");
+    for (int i = 0; i < CHECKLIST_COUNT; i++) {
+        const struct checklist_row *row = &checklist->rows[i];
+        const struct finding *finding = row->finding;
+        page_item(page, i + 1, checklist_questions[i].id, checklist_questions[i].text,
+                  inks[row->answer], answer_name(row->answer));
+        page_detail(page, "%s", row->figures);
+        if (finding == NULL)
+            continue;
+        page_detail(page, "Finding: %s: %s", finding->id, finding->title);
+        print_scenario(page, finding->id);
+    }
+}
 
 void diagnosis_answer(const struct page *page, const struct findings *findings,
                       const struct diagnosis_whole *whole)
@@ -401,14 +397,6 @@ static void print_head(const struct page *page, const struct diagnosis *diagnosi
         diagnosis_headline(page, &diagnosis->findings[which].headline);
 }
 
-static void print_digest(const struct page *page)
-{
-    page_heading(page, "Digest");
-    page_paragraph(page, INK_DIM,
-                   "A digest has no tables of gaps, kernels, operators and memory, nor a timeline "
-                   "or replays: the trace has.");
-}
-
 static void print_answer(const struct page *page, const struct diagnosis *diagnosis, int which)
 {
     struct diagnosis_whole whole = diagnosis_whole(&diagnosis->facts[which]);
@@ -416,23 +404,18 @@ static void print_answer(const struct page *page, const struct diagnosis *diagno
     diagnosis_answer(page, &diagnosis->findings[which], &whole);
 }
 
-static void print_checklist(const struct page *page, const struct diagnosis *diagnosis, int which)
-{
-    struct checklist checklist = checklist_of_diagnosis(diagnosis, which);
-
-    checklist_page(page, &checklist);
-    print_answer(page, diagnosis, which);
-}
-
 static enum status print_whole(const struct page *page, const struct diagnosis *diagnosis,
                                int which, const struct diagnosis_view *view)
 {
     const struct summary *summary = &diagnosis->summaries[which];
     const struct facts *facts = &diagnosis->facts[which];
+    bool is_digest = diagnosis->traces[which]->digest != NULL;
 
     print_head(page, diagnosis, which, view);
     if (view->checklist) {
-        print_checklist(page, diagnosis, which);
+        struct checklist checklist = checklist_of_diagnosis(diagnosis, which);
+        diagnosis_checklist(page, &checklist);
+        print_answer(page, diagnosis, which);
         return STATUS_OK;
     }
     print_step(page, summary, facts);
@@ -444,14 +427,18 @@ static enum status print_whole(const struct page *page, const struct diagnosis *
         print_findings(page, facts, &diagnosis->findings[which]);
     if (diagnosis->what_if.asked && !view->unnamed)
         what_if_page(page, diagnosis, which);
-    if (diagnosis->traces[which]->digest == NULL)
+    if (!is_digest)
         longest_gaps_print(page, summary);
     if (view->thresholds)
         diagnosis_thresholds(page, &diagnosis->findings[which]);
-    if (diagnosis->traces[which]->digest == NULL)
+    if (is_digest) {
+        page_heading(page, "Digest");
+        page_paragraph(page, INK_DIM,
+                       "A digest has no tables of gaps, kernels, operators and memory, nor a "
+                       "timeline or replays: the trace has.");
+    } else {
         diagnosis_tables(page, summary, &diagnosis->tables);
-    else
-        print_digest(page);
+    }
     if (diagnosis->joined != NULL && !view->unnamed)
         snapshot_page(page, diagnosis->joined, diagnosis->tables.rows, true);
     if (!view->unnamed)

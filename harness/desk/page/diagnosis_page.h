@@ -3,8 +3,7 @@
 #ifndef HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
 #define HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
 
-#include "harness/desk/diagnosis/diagnosis.h"
-#include "harness/desk/diagnosis/rules/rules.h"
+#include "harness/desk/diagnosis/checklist.h"
 #include "harness/text/page.h"
 
 /* Printed beside the usual, or instead. */
@@ -35,6 +34,10 @@ struct diagnosis_whole diagnosis_whole(const struct facts *facts);
  * what is not known. */
 void diagnosis_cost(char *text, size_t size, const struct finding *finding,
                     const struct diagnosis_whole *whole);
+
+/* The seven questions with their answers, the figures that decided, and the findings behind
+ * them. */
+void diagnosis_checklist(const struct page *page, const struct checklist *checklist);
 
 /* The most important sentence of a page. */
 void diagnosis_headline(const struct page *page, const struct headline *headline);

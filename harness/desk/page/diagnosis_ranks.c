@@ -3,7 +3,6 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/summary.h"
-#include "harness/desk/page/checklist_page.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/timeline_text.h"
 #include "harness/text/page_rows.h"
@@ -259,7 +258,7 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
     diagnosis_headline(page, &diagnosis->run.findings.headline);
     if (view->checklist) {
         struct checklist checklist = checklist_of_diagnosis(diagnosis, -1);
-        checklist_page(page, &checklist);
+        diagnosis_checklist(page, &checklist);
         print_answer(page, diagnosis);
         return STATUS_OK;
     }

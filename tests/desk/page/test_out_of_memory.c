@@ -5,7 +5,7 @@
 #include "harness/base/system/arena.h"
 #include "harness/desk/page/diagnosis_page.h"
 #include "harness/desk/page/json/diagnosis_json.h"
-#include "harness/desk/page/snapshot_join.h"
+#include "harness/desk/page/snapshot_page.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <errno.h>

@@ -1,19 +1,19 @@
+/* The document of a diagnosis: the run, if traces are the ranks of one, then each trace. What
+ * digests have, too, is in diagnosis_members.h; tables and pictures of a trace have files of their
+ * own. */
 #include "harness/desk/page/json/diagnosis_json.h"
 
-#include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
-#include "harness/desk/diagnosis/rules/rules.h"
-#include "harness/desk/page/json/checklist_json.h"
-#include "harness/desk/page/json/memory_json.h"
-#include "harness/desk/page/json/ranks_json.h"
+#include "harness/desk/page/diagnosis_ranks.h"
 #include "harness/desk/page/json/snapshot_json.h"
+#include "harness/desk/page/json/tables_json.h"
 #include "harness/desk/page/json/timeline_json.h"
-#include "harness/desk/page/json/what_if_json.h"
 #include "harness/text/catalogue.h"
 
 #include <math.h>
 
-enum { SCHEMA = 1, OPERATORS_MOST = 100, DIGITS = 15 };
+enum { SCHEMA = 1, DIGITS = 15 };
 
 /* Those that show the finding, the best one first. */
 static void add_scenarios(struct json *json, cJSON *to, const char *finding)
@@ -32,7 +32,7 @@ void place_json(struct json *json, cJSON *to, const char *name, const struct cal
     place_member(&members, name, place);
 }
 
-cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding)
+static cJSON *add_finding(struct json *json, cJSON *array, const struct finding *finding)
 {
     cJSON *object = json_object(json, array, NULL);
 
@@ -45,7 +45,7 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
 {
     cJSON *array = json_array(json, to, name);
 
-    for (int64_t i = 0; i < findings->count; i++) finding_json(json, array, &findings->items[i]);
+    for (int64_t i = 0; i < findings->count; i++) add_finding(json, array, &findings->items[i]);
 }
 
 static void add_device(struct json *json, cJSON *object, const struct facts *facts)
@@ -115,75 +115,6 @@ static void add_steps(struct json *json, cJSON *object, struct arena *arena,
     add_durations(json, to, arena, steps);
 }
 
-static void add_span(struct json *json, cJSON *array, const struct summary *summary,
-                     const struct span_row *row)
-{
-    cJSON *to = json_object(json, array, NULL);
-    bool memory = summary->spans.has_memory;
-
-    json_text(json, to, "name", trace_file_name(summary->trace, row->name));
-    json_bool(json, to, "is_call", row->is_call);
-    json_integer(json, to, "count", row->count);
-    json_integer(json, to, "replayed_count", row->replayed_count);
-    json_integer(json, to, "host_total_ns", row->host_total_ns);
-    json_integer(json, to, "host_self_ns", row->host_self_ns);
-    json_integer(json, to, "device_total_ns", row->device_total_ns);
-    json_integer(json, to, "device_self_ns", row->device_self_ns);
-    json_number(json, to, "host_bytes", memory ? (double)row->host_bytes : NAN);
-    json_number(json, to, "host_self_bytes", memory ? (double)row->host_self_bytes : NAN);
-    json_number(json, to, "device_bytes", memory ? (double)row->device_bytes : NAN);
-    json_number(json, to, "device_self_bytes", memory ? (double)row->device_self_bytes : NAN);
-    json_number(json, to, "flops", row->flops > 0 ? (double)row->flops : NAN);
-}
-
-/* Operators and calls, or annotations. */
-static void add_spans(struct json *json, cJSON *object, struct arena *arena,
-                      const struct summary *summary, bool phases, const struct table_choice *choice)
-{
-    const struct spans *spans = &summary->spans;
-    const struct span_row **sorted = ARENA_NEW(arena, const struct span_row *, spans->count);
-    cJSON *array;
-    int64_t left = choice->rows > 0 ? choice->rows : OPERATORS_MOST, count = 0;
-
-    spans_sort(sorted, spans, choice->order);
-    for (int64_t i = 0; i < spans->count; i++) count += spans->rows[i].is_phase == phases;
-    json_integer(json, object, phases ? "annotation_count" : "operator_count", count);
-    array = json_array(json, object, phases ? "annotations" : "operators");
-    for (int64_t i = 0; i < spans->count && left > 0; i++)
-        if (sorted[i]->is_phase == phases) {
-            add_span(json, array, summary, sorted[i]);
-            left--;
-        }
-}
-
-static void add_kinds(struct json *json, cJSON *object, const struct summary *summary,
-                      const struct table_choice *choice)
-{
-    const struct operator_kinds *kinds = &summary->operator_kinds;
-    int64_t most = choice->rows > 0 ? choice->rows : OPERATORS_MOST;
-    cJSON *array;
-
-    json_integer(json, object, "operator_kind_count", kinds->count);
-    array = json_array(json, object, "operator_kinds");
-    for (int64_t i = 0; i < kinds->count && i < most; i++) {
-        const struct operator_kind *kind = &kinds->rows[i];
-        struct roofline roofline =
-            roofline_of(&summary->trace->ceilings, kind->flops, kind->bytes,
-                        (double)(kinds->device_ns > 0 ? kind->device_ns : kind->host_ns));
-        cJSON *to = json_object(json, array, NULL);
-        json_text(json, to, "name", kind->name);
-        json_text(json, to, "input_dims",
-                  kind->dims != 0 ? trace_file_name(summary->trace, kind->dims) : NULL);
-        json_integer(json, to, "count", kind->count);
-        json_integer(json, to, "device_ns", kind->device_ns);
-        json_integer(json, to, "host_ns", kind->host_ns);
-        json_number(json, to, "flops", kind->flops > 0 ? (double)kind->flops : NAN);
-        json_number(json, to, "bytes", kind->bytes > 0 ? (double)kind->bytes : NAN);
-        json_text(json, to, "bound", bound_name(roofline.bound));
-        json_number(json, to, "bound_share", roofline.share);
-    }
-}
-
 static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
 {
     cJSON *to = json_object(json, object, "launches");
@@ -197,89 +128,7 @@ static void add_launches(struct json *json, cJSON *object, const struct launches
     json_integer(json, to, "queue_max", launches->queue_max);
 }
 
-/* Three numbers of a launch; null where the trace does not state them. */
-static void add_shape(struct json *json, cJSON *to, const char *name, const uint32_t shape[3])
-{
-    cJSON *array;
-
-    if (shape == NULL || shape[0] == 0) {
-        json_text(json, to, name, NULL);
-        return;
-    }
-    array = json_array(json, to, name);
-    for (int i = 0; i < 3; i++) json_integer(json, array, NULL, shape[i]);
-}
-
-static void add_launch_of(struct json *json, cJSON *to, const struct trace_file *trace,
-                          const struct trace_event *event)
-{
-    const struct event_kernel *kernel =
-        event->kind == EVENT_KIND_KERNEL && event->detail != NO_DETAIL
-            ? &trace->kernels[event->detail]
-            : NULL;
-
-    add_shape(json, to, "grid", kernel != NULL ? kernel->grid : NULL);
-    add_shape(json, to, "block", kernel != NULL ? kernel->block : NULL);
-}
-
-static void add_kernels(struct json *json, cJSON *to, const struct summary *summary)
-{
-    cJSON *array = json_array(json, to, "kernels");
-    double all_ns = 0;
-
-    for (int64_t i = 0; i < summary->kernels.count; i++)
-        all_ns += (double)summary->kernels.rows[i].total_ns;
-    for (int64_t i = 0; i < summary->kernels.count; i++) {
-        const struct kernel_row *row = &summary->kernels.rows[i];
-        cJSON *object = json_object(json, array, NULL);
-        bool moves = row->bytes_ns > 0;
-        json_text(json, object, "name", trace_file_name(summary->trace, row->name));
-        json_text(json, object, "kind", work_kind_name(row->kind));
-        json_integer(json, object, "count", row->count);
-        json_integer(json, object, "total_ns", row->total_ns);
-        json_number(json, object, "mean_ns", (double)row->total_ns / (double)row->count);
-        json_integer(json, object, "min_ns", row->min_ns);
-        json_integer(json, object, "max_ns", row->max_ns);
-        json_number(json, object, "share", (double)row->total_ns / all_ns);
-        json_number(json, object, "blocks_per_sm", row->blocks_per_sm);
-        json_number(json, object, "occupancy_percent", row->occupancy_percent);
-        json_number(json, object, "bytes", moves ? (double)row->bytes : NAN);
-        json_number(json, object, "gb_per_second",
-                    moves ? (double)row->bytes / (double)row->bytes_ns : NAN);
-        json_bool(json, object, "pageable", row->pageable);
-        add_launch_of(json, object, summary->trace, row->longest);
-    }
-}
-
-/* "matrix products" and so on; of the layers also what is usual, if that can be compared. */
-static void add_mix(struct json *json, cJSON *to, const struct mix *mix)
-{
-    cJSON *object, *array;
-
-    if (!mix->is_transformer) {
-        json_text(json, to, "mix", NULL);
-        return;
-    }
-    object = json_object(json, to, "mix");
-    array = json_array(json, object, "kinds");
-    for (int kind = 0; kind < MIX_COUNT; kind++) {
-        cJSON *row = json_object(json, array, NULL);
-        json_text(json, row, "name", mix_name(kind));
-        json_integer(json, row, "count", mix->count[kind]);
-        json_integer(json, row, "total_ns", mix->ns[kind]);
-        json_number(json, row, "share", (double)mix->ns[kind] / (double)mix->all_ns);
-    }
-    array = json_array(json, object, "layers");
-    for (int i = 0; i < MIX_GROUP_COUNT; i++) {
-        cJSON *row = json_object(json, array, NULL);
-        json_text(json, row, "name", mix_group_name((enum mix_group)i));
-        json_number(json, row, "share", mix_share(mix, (enum mix_group)i));
-        json_number(json, row, "usual_share", mix->trains ? mix_usual[i] : NAN);
-    }
-    json_text(json, object, "source", mix->trains ? mix_source : NULL);
-}
-
-void headline_json(struct json *json, cJSON *object, const struct headline *headline)
+static void add_headline(struct json *json, cJSON *object, const struct headline *headline)
 {
     json_text(json, object, "bottleneck", bottleneck_name(headline->bottleneck));
     json_number(json, object, "bottleneck_share", headline->share);
@@ -296,6 +145,176 @@ static void add_thresholds(struct json *json, cJSON *to, const struct findings *
         json_text(json, object, "source", findings->thresholds[i].source);
     }
 }
+
+/* The seven questions and their answers; `which` -1: of the run. */
+static void add_checklist(struct json *json, cJSON *to, const struct diagnosis *diagnosis,
+                          int which)
+{
+    struct checklist checklist = checklist_of_diagnosis(diagnosis, which);
+    cJSON *array = json_array(json, to, "checklist");
+
+    for (int i = 0; i < CHECKLIST_COUNT; i++) {
+        const struct checklist_row *row = &checklist.rows[i];
+        cJSON *object = json_object(json, array, NULL);
+        json_text(json, object, "id", checklist_questions[i].id);
+        json_text(json, object, "question", checklist_questions[i].text);
+        json_text(json, object, "answer", answer_name(row->answer));
+        json_text(json, object, "figures", row->figures);
+        json_text(json, object, "finding", row->finding != NULL ? row->finding->id : NULL);
+    }
+}
+
+/* --- What if --- */
+
+static void add_causes(struct json *json, cJSON *to, const struct what_if *what_if, unsigned set)
+{
+    cJSON *array = json_array(json, to, "causes");
+
+    for (int i = 0; i < what_if->cause_count; i++)
+        if (set >> i & 1)
+            json_text(json, array, NULL, what_if->causes[i]->id);
+}
+
+static void add_what_if(struct json *json, cJSON *trace, const struct what_if *what_if)
+{
+    const struct what_if_row *recorded = &what_if->recorded;
+    bool any = what_if->row_count > 0;
+    cJSON *to = json_object(json, trace, "what_if"), *rows;
+
+    json_text(json, to, "why", any ? NULL : what_if->why);
+    add_causes(json, to, what_if, ~0U);
+    json_number(json, to, "recorded_ns", any ? recorded->step_ns : NAN);
+    json_number(json, to, "recorded_busy_ns", any ? recorded->busy_ns : NAN);
+    rows = json_array(json, to, "rows");
+    for (int i = 0; i < what_if->row_count; i++) {
+        const struct what_if_row *row = &what_if->rows[i];
+        cJSON *object = json_object(json, rows, NULL);
+        add_causes(json, object, what_if, row->causes);
+        json_number(json, object, "step_ns", row->step_ns);
+        json_number(json, object, "busy_ns", row->busy_ns);
+        json_number(json, object, "gain", recorded->step_ns / row->step_ns);
+    }
+}
+
+static void add_what_ifs(struct json *json, cJSON *trace, const struct diagnosis *diagnosis,
+                         int which)
+{
+    const struct next_fix *next = &diagnosis->findings[which].next;
+    struct members members = { .json = json, .object = trace };
+    bool is_known = next->first != NULL;
+    struct what_if what_if;
+
+    member_known_object(&members, "next", next_fix_members, next, &is_known);
+    if (!diagnosis->what_if.asked) {
+        json_text(json, trace, "what_if", NULL);
+        return;
+    }
+    what_if =
+        what_if_of(&diagnosis->findings[which], &diagnosis->facts[which], &diagnosis->what_if);
+    add_what_if(json, trace, &what_if);
+}
+
+/* --- Ranks --- */
+
+static void add_missing(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
+{
+    cJSON *array = json_array(json, to, "missing_ranks");
+
+    for (int64_t rank = 0; rank < diagnosis->traces[0]->world_size; rank++)
+        if (diagnosis_rank(diagnosis, rank) < 0)
+            json_integer(json, array, NULL, rank);
+}
+
+static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
+{
+    const struct slow_rank *slow = &diagnosis->together->slow;
+    char text[SLOW_RANK_TEXT];
+    cJSON *object, *array;
+
+    if (slow->which < 0) {
+        json_text(json, to, "slow_rank", NULL);
+        return;
+    }
+    object = json_object(json, to, "slow_rank");
+    json_integer(json, object, "rank", diagnosis->traces[slow->which]->rank);
+    array = json_array(json, object, "as_slow");
+    for (int i = 0; i < diagnosis->run_count; i++)
+        if (i != slow->which && rank_is_slow(slow, &diagnosis->together->figures[i]))
+            json_integer(json, array, NULL, diagnosis->traces[i]->rank);
+    json_number(json, object, "communication_ns", slow->least_ns);
+    json_number(json, object, "others_communication_ns", slow->typical_ns);
+    json_number(json, object, "lost_ns", slow->lost_ns);
+    json_text(json, object, "part",
+              slow->part < STEP_PART_COUNT ? step_part_name(slow->part) : NULL);
+    json_number(json, object, "part_ns", slow->part < STEP_PART_COUNT ? slow->part_ns : NAN);
+    json_number(json, object, "others_part_ns",
+                slow->part < STEP_PART_COUNT ? slow->part_typical_ns : NAN);
+    json_bool(json, object, "matters", slow_rank_matters(slow));
+    slow_rank_text(text, sizeof text, diagnosis);
+    json_text(json, object, "text", text);
+}
+
+static void add_rank(struct json *json, cJSON *array, const struct diagnosis *diagnosis, int which)
+{
+    const struct rank_figures *figures = &diagnosis->together->figures[which];
+    const struct finding *finding = diagnosis_rank_finding(diagnosis, which);
+    cJSON *object = json_object(json, array, NULL);
+
+    json_integer(json, object, "rank", diagnosis->traces[which]->rank);
+    json_text(json, object, "file", diagnosis->paths[which]);
+    json_bool(json, object, "compared", figures->is_compared);
+    json_number(json, object, "step_ns", figures->step_ns);
+    json_number(json, object, "busy_share", figures->busy_share);
+    json_number(json, object, "compute_ns", figures->compute_ns);
+    json_number(json, object, "communication_ns", figures->communication_ns);
+    json_number(json, object, "exposed_communication_ns", figures->exposed_ns);
+    json_number(json, object, "data_loading_ns", figures->part_ns[STEP_DATA_LOADING]);
+    json_number(json, object, "waits_ns", figures->waits_ns);
+    json_text(json, object, "first_finding", finding != NULL ? finding->id : NULL);
+}
+
+static void add_run_finding(struct json *json, cJSON *array, const struct diagnosis *diagnosis,
+                            int64_t number)
+{
+    const struct finding_spread *spread = &diagnosis->run.spreads[number];
+    const struct finding *finding = &diagnosis->run.findings.items[number];
+    cJSON *object = add_finding(json, array, finding), *ranks;
+
+    json_integer(json, object, "rank", diagnosis->traces[spread->which]->rank);
+    ranks = json_array(json, object, "ranks");
+    for (int i = 0; i < diagnosis->run_count; i++)
+        if (findings_find(&diagnosis->findings[i], finding->id) != NULL)
+            json_integer(json, ranks, NULL, diagnosis->traces[i]->rank);
+    json_number(json, object, "least_lost_ns_per_step", spread->least_ns);
+    json_number(json, object, "most_lost_ns_per_step", spread->most_ns);
+}
+
+static void add_run(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
+{
+    cJSON *run, *array;
+
+    if (diagnosis->run_count == 0) {
+        json_text(json, to, "run", NULL);
+        return;
+    }
+    run = json_object(json, to, "run");
+    json_integer(json, run, "world_size", diagnosis->traces[0]->world_size);
+    add_missing(json, run, diagnosis);
+    json_number(json, run, "step_ns",
+                diagnosis->together->slow.which >= 0 ? diagnosis->together->slow.step_ns : NAN);
+    add_headline(json, run, &diagnosis->run.findings.headline);
+    add_slow(json, run, diagnosis);
+    array = json_array(json, run, "ranks");
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
+        add_rank(json, array, diagnosis, i);
+    array = json_array(json, run, "findings");
+    for (int64_t i = 0; i < diagnosis->run.findings.count; i++)
+        add_run_finding(json, array, diagnosis, i);
+    add_checklist(json, run, diagnosis, -1);
+}
+
+/* --- All --- */
 
 /* Members of a digest that are empty because it does not hold them. */
 static void add_not_held(struct json *json, cJSON *to)
@@ -341,24 +360,19 @@ static void add_trace(struct arena *arena, void *context)
     add_steps(json, object, scratch, summary);
     members_write(json, object, phases_members, &summary->phases);
     add_launches(json, object, &summary->launches);
-    add_kernels(json, object, summary);
-    add_mix(json, object, &summary->mix);
-    add_spans(json, object, scratch, summary, false, &diagnosis->tables);
-    add_spans(json, object, scratch, summary, true, &diagnosis->tables);
-    add_kinds(json, object, summary, &diagnosis->tables);
-    memory_json(json, object, scratch, summary);
+    tables_json(json, object, scratch, summary, &diagnosis->tables);
     if (summary->digest == NULL)
         gaps_json(json, object, scratch, summary);
     else
         add_not_held(json, object);
     if (writing->timeline_steps > 0)
         timeline_json(json, object, scratch, summary, writing->timeline_steps);
-    headline_json(json, object, &findings->headline);
+    add_headline(json, object, &findings->headline);
     add_thresholds(json, object, findings);
     json_text(json, object, "healthy", findings->healthy[0] != '\0' ? findings->healthy : NULL);
     findings_json(json, object, "findings", findings);
-    checklist_json(json, object, diagnosis, which);
-    what_if_json(json, object, diagnosis, which);
+    add_checklist(json, object, diagnosis, which);
+    add_what_ifs(json, object, diagnosis, which);
     arena_close(scratch);
 }
 
@@ -373,7 +387,7 @@ enum status diagnosis_json(const struct diagnosis *diagnosis, int only, int time
     *text = NULL;
     json_integer(json, root, "schema", SCHEMA);
     json_bool(json, root, "is_run", diagnosis->run_count > 0);
-    ranks_json(json, root, diagnosis);
+    add_run(json, root, diagnosis);
     writing.traces = json_array(json, root, "traces");
     for (writing.which = 0; writing.which < diagnosis->count; writing.which++)
         if (only < 0 || writing.which == only)

@@ -1,6 +1,5 @@
 /* A diagnosis for programs. docs/diagnosis.md describes every member, and a test holds it complete.
- * Times are nanoseconds; an unknown value is null. ranks_json.h has the member "run", memory_json.h
- * "memory", and timeline_json.h "gaps" and "timeline". */
+ * Times are nanoseconds; an unknown value is null. */
 #ifndef HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
 #define HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
 
@@ -17,10 +16,5 @@ void place_json(struct json *json, cJSON *to, const char *name, const struct cal
 
 /* An array of findings as above, as member `name` of `to`. */
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);
-
-/* One of them, added to such an array; returns it. */
-cJSON *finding_json(struct json *json, cJSON *array, const struct finding *finding);
-
-void headline_json(struct json *json, cJSON *object, const struct headline *headline);
 
 #endif

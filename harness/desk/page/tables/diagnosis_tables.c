@@ -1,13 +1,70 @@
+/* The tables at the end of a trace's page. What fits the terminal is decided by rule
+ * (harness/text/page_rows.h). */
 #include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/desk/page/tables/mix_table.h"
 #include "harness/desk/page/tables/operator_tables.h"
 #include "harness/desk/page/tables/table_cells.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>
 #include <stdio.h>
+
+/* --- Kinds of work --- */
+
+static const struct column kind_columns[] = {
+    { "share", 6, 0 }, { "total", 8, 0 }, { "calls", 6, 1 }, { "kind", PAGE_CUT, 0 }
+};
+
+static void print_kinds(const struct page *page, const struct mix *mix)
+{
+    struct page_rows *rows = page_rows_open(kind_columns, ARRAY_SIZE(kind_columns));
+
+    for (int kind = 0; kind < MIX_COUNT; kind++) {
+        struct quantity_text total = quantity_time((double)mix->ns[kind]);
+        char share[CELL_SIZE], calls[CELL_SIZE];
+        const char *const cells[] = { share, total.text, calls, mix_name(kind) };
+        if (mix->count[kind] == 0)
+            continue;
+        cell_percent(share, (double)mix->ns[kind] / (double)mix->all_ns);
+        cell_count(calls, mix->count[kind]);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+}
+
+static const struct column group_columns[] = { { "here", 6, 0 },
+                                               { "usual", 6, 0 },
+                                               { "of the layers' time", PAGE_CUT, 0 } };
+
+static void print_groups(const struct page *page, const struct mix *mix)
+{
+    struct page_rows *rows = page_rows_open(group_columns, ARRAY_SIZE(group_columns));
+
+    fputc('\n', page->console.stream);
+    for (int i = 0; i < MIX_GROUP_COUNT; i++) {
+        enum mix_group group = (enum mix_group)i;
+        char here[CELL_SIZE], usual[CELL_SIZE];
+        const char *const cells[] = { here, usual, mix_group_name(group) };
+        cell_percent(here, mix_share(mix, group));
+        cell_percent(usual, mix_usual[group]);
+        page_rows_add(rows, cells, NULL);
+    }
+    page_rows_print(page, rows);
+    page_paragraph(page, INK_DIM, "Usual: %s.", mix_source);
+}
+
+static void print_mix(const struct page *page, const struct summary *summary)
+{
+    const struct mix *mix = &summary->mix;
+
+    if (!mix->is_transformer)
+        return;
+    table_heading(page, "Device work by kind", MIX_COUNT, MIX_COUNT);
+    print_kinds(page, mix);
+    if (mix->trains)
+        print_groups(page, mix);
+}
 
 /* --- Kernels and copies --- */
 
@@ -203,9 +260,55 @@ static void print_memory(const struct page *page, const struct summary *summary,
 void diagnosis_tables(const struct page *page, const struct summary *summary,
                       const struct table_choice *choice)
 {
-    mix_table(page, summary);
+    print_mix(page, summary);
     print_kernels(page, summary, choice);
     print_copies(page, summary, choice);
     operator_tables(page, summary, choice);
     print_memory(page, summary, choice);
+}
+
+/* --- Thresholds --- */
+
+static const struct column threshold_columns[] = {
+    { "finding", -20, 0 }, { "figure", -22, 0 }, { "here", 7, 0 },
+    { "good", 7, 0 },      { "bad", 7, 0 },      { "threshold and its source", PAGE_BELOW, 0 },
+};
+
+/* Shares in percent; of a ratio, which may exceed 1, two decimals would be "131%" all the same. */
+static void put_share(char text[16], const char *sign, double share)
+{
+    snprintf(text, 16, "%s%.*f%%", sign, share < 0.0995 ? 1 : 0, 100 * share);
+}
+
+static void add_threshold(struct page_rows *rows, const struct threshold *threshold)
+{
+    const struct judged *judged = &threshold->judged;
+    bool more_is_better = judged->good > judged->bad;
+    char here[16] = "-", good[16] = "-", bad[16] = "-";
+    enum ink inks[ARRAY_SIZE(threshold_columns)] = { INK_PLAIN };
+    const char *const cells[] = { threshold->id, judged->what != NULL ? judged->what : "-",
+                                  here,          good,
+                                  bad,           threshold->source };
+
+    if (judged->what != NULL) {
+        put_share(here, "", judged->value);
+        put_share(good, more_is_better ? ">= " : "< ", judged->good);
+        put_share(bad, more_is_better ? "< " : ">= ", judged->bad);
+    } else if (threshold->found) {
+        snprintf(here, sizeof here, "found");
+    }
+    if (threshold->found)
+        inks[2] = INK_BAD;
+    page_rows_add(rows, cells, inks);
+}
+
+void diagnosis_thresholds(const struct page *page, const struct findings *findings)
+{
+    struct page_rows *rows = page_rows_open(threshold_columns, ARRAY_SIZE(threshold_columns));
+
+    page_heading(page, "Thresholds");
+    for (int64_t i = 0; i < findings->threshold_count; i++)
+        add_threshold(rows, &findings->thresholds[i]);
+    page_rows_print(page, rows);
+    page_paragraph(page, INK_DIM, "-: the trace has nothing that the rule looks at");
 }

@@ -15,4 +15,8 @@
 void diagnosis_tables(const struct page *page, const struct summary *summary,
                       const struct table_choice *choice);
 
+/* The figures that the rules looked at: this trace's figure, what is good, what is bad, and who
+ * says so. */
+void diagnosis_thresholds(const struct page *page, const struct findings *findings);
+
 #endif
