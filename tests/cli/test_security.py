@@ -108,7 +108,7 @@ def six_programs(folder):
     found = {str(path.relative_to(source)) for place in ("harness", "scenarios", "benches")
              for path in (source / place).rglob("*.c") if re.search(r"\b(exec[vl][pe]*|posix_spawnp?)\(", path.read_text())}
     check(found == {"harness/base/system/side_program.c", "harness/cli/job/rank_job.c", "harness/cli/traces/record.c",
-                    "harness/cli/traces/report.c", "harness/cli/traces/web_page.c", "harness/lab/experiment/parent/launcher.c", "harness/lab/experiment/parent/process.c"},
+                    "harness/cli/traces/report.c", "harness/cli/traces/web_page.c", "harness/lab/experiment/parent/process.c"},
           "programs are started in other files", found)
 
 
@@ -126,7 +126,8 @@ def kernels(folder):
     for begin, place in (("", "[%rd1+256]"), ("", "[%rd1+-4]"), ("", "[%rd1+9223372036854775804]"),
                          ("mov.u64 %rd3, 4096;", "[%rd3]"), ("mov.u64 %rd3, -4;", "[%rd3]")):
         for body in (f"ld.global.u32 %r1, {place};", f"st.global.u32 {place}, 1;", f"st.u32 {place}, 1;",
-                     f"red.global.add.u32 {place}, 1;", f"st.shared.u32 {place}, 1;", f"ld.local.u32 %r1, {place};"):
+                     f"red.global.add.u32 {place}, 1;", f"st.shared.u32 {place}, 1;", f"ld.local.u32 %r1, {place};",
+                     f"ld.const.u32 %r1, {place};", f"atom.global.inc.u32 %r1, {place}, 1;"):
             call("kernel", written("far.ptx", begin + body), *own, code=1)
     # lanes on both sides of the last address
     call("kernel", written("last.ptx", "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd2, -8;"
@@ -135,11 +136,14 @@ def kernels(folder):
     done = call("kernel", written("endless.ptx", "L: bra L;"), *own, code=1)
     check("more instructions than" in done.stdout and time.monotonic() - begun < 30, "a loop without end", done.stdout)
     large = folder / "large.ptx"
-    large.write_bytes(b"/" * (4 << 20) + b"//")
-    check("4 MiB" in call("kernel", large, *own, code=2).stderr, "a large file")
+    large.write_bytes(b"/" * (16 << 20) + b"//")
+    check("16 MiB" in call("kernel", large, *own, code=2).stderr, "a large file")
     for body in (".reg .b32 %q<4000000000>;", ".shared .b8 s[4000000000];", ".local .align 0 .b8 s[18446744073709551615];",
                  "".join(f"L{i}: " for i in range(9000)), "ld.param.u64 %rd2, [p+9223372036854775807];"):
         call("kernel", written("much.ptx", body), *own, code=2)
+    call("kernel", written("shared.ptx", "mov.u64 %rd2, s;", ".shared .align 4 .b8 s[60000000];\n" + head), *own, code=2)
+    call("kernel", written("dynamic.ptx", "st.shared.u32 [d], 1;", ".extern .shared .align 4096 .b8 d[];\n" + head), *own,
+         code=1)
     names = written("names.ptx", "", head.replace(" k(", f" k{ESCAPE}("))
     check(ESCAPE not in "".join((done := call("kernel", names, *own)).stdout + done.stderr), "an escape in a name")
 
