@@ -59,8 +59,7 @@ static bool find_next(struct finding_causes *finding)
     struct job_cause *cause = &finding->causes->items[finding->causes->count];
 
     finding->late = job_late_of(scratch, finding->job, &finding->times);
-    count = job_candidates(scratch, finding->job, &finding->late, &finding->times, candidates,
-                           CANDIDATES);
+    count = job_candidates(scratch, &finding->late, candidates, CANDIDATES);
     for (int i = 0; i < count; i++) {
         double gained_ns = try_change(finding, &candidates[i], false);
         if (gained_ns > most_ns) {
@@ -86,8 +85,8 @@ static void find_uneven(struct finding_causes *finding)
     double least = JOB_CAUSE_LEAST;
 
     finding->late = job_late_of(scratch, finding->job, &finding->times);
-    if (!job_imbalance(scratch, finding->job, &finding->late, &finding->times, &change)) {
-        job_evenness(scratch, finding->job, &finding->late, &finding->times, &change);
+    if (!job_imbalance(scratch, &finding->late, &change)) {
+        job_evenness(scratch, &finding->late, &change);
         least = WANDERS_LEAST;
     }
     cause = change.cause;
@@ -108,7 +107,7 @@ static void find_without(struct finding_causes *finding)
     for (int i = 0; i < JOB_WITHOUT; i++) {
         struct arena *scratch = arena_scratch(finding->arena);
         struct job_times times = job_times_of(scratch, job);
-        job_without(scratch, job, &finding->late, &times, counts[i]);
+        job_without(scratch, &finding->late, &times, counts[i]);
         finding->causes->without[i] = counts[i];
         finding->causes->without_ns[i] = job_replay(scratch, job, &times, NULL);
         arena_close(scratch);

@@ -53,61 +53,58 @@ static void find_slots(struct arena *arena, const struct job *job, const struct 
     arena_close(scratch);
 }
 
-/* An entry, with its place in the step and what it is beyond the others. */
+/* An entry of a rank, with its place in the step and what it is beyond the others. */
 struct visited {
+    const struct job_late *late;
+    int64_t rank, next; /* among the rank's entries */
     int32_t step;
     int64_t place, at; /* at: among all entries */
-    double own_ns, beyond_ns;
+    double beyond_ns;
 };
 
-typedef void visit(void *context, const struct visited *entry);
-
-static void visit_rank(const struct job *job, const struct job_late *late,
-                       const struct job_times *times, int64_t which, visit *each, void *context)
+static struct visited visit(const struct job_late *late, int64_t rank)
 {
-    const struct job_rank *rank = &job->ranks[which];
-    struct visited entry = { .step = -1 };
-
-    for (int64_t i = 0; i < rank->entry_count; i++) {
-        const struct job_meeting *meeting = &job->meetings[rank->entries[i].meeting];
-        entry.place = meeting->step == entry.step ? entry.place + 1 : 0;
-        entry.step = meeting->step;
-        entry.at = times->first[which] + i;
-        entry.own_ns = times->own_ns[entry.at];
-        entry.beyond_ns = entry.own_ns - late->slot_ns[meeting->slot];
-        each(context, &entry);
-    }
+    return (struct visited){ .late = late, .rank = rank, .step = -1 };
 }
 
-struct summing {
-    struct job_late *late;
-    float *of_rank;
-    double sum_ns;
-};
-
-static void add_beyond(void *context, const struct visited *entry)
+/* The next entry, or the first; false: there is none. */
+static bool next_entry(struct visited *entry)
 {
-    struct summing *summing = context;
+    const struct job_late *late = entry->late;
+    const struct job_rank *rank = &late->job->ranks[entry->rank];
+    const struct job_meeting *meeting;
 
-    summing->of_rank[entry->step] += (float)entry->beyond_ns;
-    summing->sum_ns += entry->beyond_ns;
-    if (entry->place >= summing->late->places)
-        summing->late->places = entry->place + 1;
+    if (entry->next == rank->entry_count)
+        return false;
+    meeting = &late->job->meetings[rank->entries[entry->next].meeting];
+    entry->place = meeting->step == entry->step ? entry->place + 1 : 0;
+    entry->step = meeting->step;
+    entry->at = late->times->first[entry->rank] + entry->next++;
+    if (late->slot_ns != NULL)
+        entry->beyond_ns = late->times->own_ns[entry->at] - late->slot_ns[meeting->slot];
+    return true;
 }
 
 struct job_late job_late_of(struct arena *arena, const struct job *job,
                             const struct job_times *times)
 {
-    struct job_late late = { .slot_ns = ARENA_NEW(arena, double, job->slot_count),
+    struct job_late late = { .job = job,
+                             .times = times,
+                             .slot_ns = ARENA_NEW(arena, double, job->slot_count),
                              .beyond_ns =
                                  ARENA_NEW(arena, float, job->rank_count * job->step_count),
                              .mean_ns = ARENA_NEW(arena, double, job->rank_count) };
 
     find_slots(arena, job, times, late.slot_ns);
     for (int64_t i = 0; i < job->rank_count; i++) {
-        struct summing summing = { &late, late.beyond_ns + i * job->step_count, 0 };
-        visit_rank(job, &late, times, i, add_beyond, &summing);
-        late.mean_ns[i] = summing.sum_ns / (double)job->step_count;
+        double sum_ns = 0;
+        for (struct visited entry = visit(&late, i); next_entry(&entry);) {
+            late.beyond_ns[i * job->step_count + entry.step] += (float)entry.beyond_ns;
+            sum_ns += entry.beyond_ns;
+            if (entry.place >= late.places)
+                late.places = entry.place + 1;
+        }
+        late.mean_ns[i] = sum_ns / (double)job->step_count;
     }
     return late;
 }
@@ -136,86 +133,54 @@ static bool is_of(const struct job_rank *rank, int64_t number, const struct job_
            cause->which == (cause->kind == JOB_LATE_RANK ? number : set_of(rank, cause->kind));
 }
 
-struct changing {
-    struct job_times *times;
-    const struct job_change *change;
-    double sign;
-};
-
-static void change_entry(void *context, const struct visited *entry)
-{
-    struct changing *changing = context;
-    const struct job_change *change = changing->change;
-
-    if (entry->place < change->places)
-        changing->times->own_ns[entry->at] -=
-            changing->sign *
-            (change->shift_ns[entry->place] + change->slope_ns[entry->place] * (double)entry->step);
-}
-
 void job_change_make(const struct job *job, struct job_times *times,
                      const struct job_change *change, double sign)
 {
-    struct arena *scratch = arena_scratch(job->arena);
-    const struct job_late none = { .slot_ns = ARENA_NEW(scratch, double, job->slot_count) };
-    struct changing changing = { times, change, sign };
+    const struct job_late all = { .job = job, .times = times };
 
     for (int64_t i = 0; i < job->rank_count; i++)
         if (is_of(&job->ranks[i], i, &change->cause))
-            visit_rank(job, &none, times, i, change_entry, &changing);
+            for (struct visited entry = visit(&all, i); next_entry(&entry);)
+                if (entry.place < change->places)
+                    times->own_ns[entry.at] -=
+                        sign * (change->shift_ns[entry.place] +
+                                change->slope_ns[entry.place] * (double)entry.step);
     for (int64_t i = 0; i < job->meeting_count && change->cause.kind == JOB_SLOW_LINK; i++)
         if (job->meetings[i].group == change->cause.which)
             times->transfer_ns[i] -= sign * change->transfer_ns;
     for (int64_t i = 0; i < times->first[job->rank_count] && change->all_ns != NULL; i++)
         times->own_ns[i] -= sign * change->all_ns[i];
-    arena_close(scratch);
 }
 
 /* The line through what the cause's ranks are beyond the others at a place of the step, over the
  * steps; level, unless they drift. */
-struct fitting {
-    double *count, *x, *y, *xx, *xy; /* [places], sums */
-    int64_t places;
-};
-
-static void fit_entry(void *context, const struct visited *entry)
+static void fit_change(struct arena *arena, const struct job_late *late, struct job_change *change)
 {
-    struct fitting *fitting = context;
-    double x = (double)entry->step, y = entry->beyond_ns;
-
-    if (entry->place >= fitting->places)
-        return;
-    fitting->count[entry->place]++;
-    fitting->x[entry->place] += x;
-    fitting->y[entry->place] += y;
-    fitting->xx[entry->place] += x * x;
-    fitting->xy[entry->place] += x * y;
-}
-
-static void fit_change(struct arena *arena, const struct job *job, const struct job_late *late,
-                       const struct job_times *times, struct job_change *change)
-{
-    double *room = ARENA_NEW(arena, double, 7 * late->places);
-    struct fitting fitting = { room,
-                               room + late->places,
-                               room + 2 * late->places,
-                               room + 3 * late->places,
-                               room + 4 * late->places,
-                               late->places };
+    struct sums {
+        double count, x, y, xx, xy;
+    } *places = ARENA_NEW(arena, struct sums, late->places);
 
     change->places = late->places;
-    change->shift_ns = room + 5 * late->places;
-    change->slope_ns = room + 6 * late->places;
-    for (int64_t i = 0; i < job->rank_count; i++)
-        if (is_of(&job->ranks[i], i, &change->cause))
-            visit_rank(job, late, times, i, fit_entry, &fitting);
+    change->shift_ns = ARENA_NEW(arena, double, late->places);
+    change->slope_ns = ARENA_NEW(arena, double, late->places);
+    for (int64_t i = 0; i < late->job->rank_count; i++)
+        if (is_of(&late->job->ranks[i], i, &change->cause))
+            for (struct visited entry = visit(late, i); next_entry(&entry);) {
+                struct sums *sums = &places[entry.place];
+                double x = (double)entry.step, y = entry.beyond_ns;
+                sums->count++;
+                sums->x += x;
+                sums->y += y;
+                sums->xx += x * x;
+                sums->xy += x * y;
+            }
     for (int64_t i = 0; i < late->places; i++) {
-        double count = fitting.count[i];
-        double width = count * fitting.xx[i] - fitting.x[i] * fitting.x[i];
-        if (count > 0 && width > 0 && change->cause.kind == JOB_DRIFTING_NODE)
-            change->slope_ns[i] = (count * fitting.xy[i] - fitting.x[i] * fitting.y[i]) / width;
-        if (count > 0)
-            change->shift_ns[i] = (fitting.y[i] - change->slope_ns[i] * fitting.x[i]) / count;
+        const struct sums *sums = &places[i];
+        double width = sums->count * sums->xx - sums->x * sums->x;
+        if (sums->count > 0 && width > 0 && change->cause.kind == JOB_DRIFTING_NODE)
+            change->slope_ns[i] = (sums->count * sums->xy - sums->x * sums->y) / width;
+        if (sums->count > 0)
+            change->shift_ns[i] = (sums->y - change->slope_ns[i] * sums->x) / sums->count;
     }
 }
 
@@ -254,7 +219,6 @@ struct looking {
     struct arena *arena;
     const struct job *job;
     const struct job_late *late;
-    const struct job_times *times;
     struct job_change *items;
     int count, most;
 };
@@ -280,7 +244,7 @@ static struct job_change *add_candidate(struct looking *looking, enum job_cause_
     change = &looking->items[looking->count++];
     *change = (struct job_change){ .cause = { .kind = kind, .which = which, .late_ns = late_ns } };
     if (kind != JOB_SLOW_LINK)
-        fit_change(looking->arena, looking->job, looking->late, looking->times, change);
+        fit_change(looking->arena, looking->late, change);
     return change;
 }
 
@@ -408,12 +372,12 @@ static void look_at_links(struct looking *looking)
     double below = INFINITY;
 
     for (int64_t i = 0; i < job->meeting_count; i++) slots[i] = job->meetings[i].slot;
-    find_slot_medians(arena, slot_ns, job->slot_count, slots, looking->times->transfer_ns,
+    find_slot_medians(arena, slot_ns, job->slot_count, slots, looking->late->times->transfer_ns,
                       job->meeting_count, 3);
     for (int64_t i = 0; i < job->meeting_count; i++)
         if (isfinite(slot_ns[job->meetings[i].slot]))
             values[job->meetings[i].group] +=
-                (looking->times->transfer_ns[i] - slot_ns[job->meetings[i].slot]) /
+                (looking->late->times->transfer_ns[i] - slot_ns[job->meetings[i].slot]) /
                 (double)job->step_count;
     crowd = crowd_of(arena, values, job->group_count, job->replayed_ns);
     for (int taken = 0; taken < 2; taken++) {
@@ -429,16 +393,16 @@ static void look_at_links(struct looking *looking)
     }
 }
 
-int job_candidates(struct arena *arena, const struct job *job, const struct job_late *late,
-                   const struct job_times *times, struct job_change *candidates, int most)
+int job_candidates(struct arena *arena, const struct job_late *late, struct job_change *candidates,
+                   int most)
 {
-    struct looking looking = { arena, job, late, times, candidates, 0, most };
+    struct looking looking = { arena, late->job, late, candidates, 0, most };
 
     look_at_ranks(&looking);
     look_at_nodes(&looking);
     look_at_means(&looking, JOB_LATE_RACK);
     look_at_drifts(&looking);
-    if (job->node_count >= 3)
+    if (late->job->node_count >= 3)
         look_at_means(&looking, JOB_LATE_PLACE);
     look_at_links(&looking);
     return looking.count;
@@ -466,81 +430,52 @@ static double *tokens_of(struct arena *arena, const struct job *job)
     return tokens;
 }
 
-/* By how much own time grows with a token, at each place of the step. */
-struct growing {
-    const double *tokens; /* of the rank */
-    double *xx, *xy, *yy; /* [places], sums */
-    double *all_ns;       /* NULL: sums are taken */
-};
-
-static void grow(void *context, const struct visited *entry)
+bool job_imbalance(struct arena *arena, const struct job_late *late, struct job_change *change)
 {
-    struct growing *growing = context;
-    double x = growing->tokens[entry->step], y = entry->beyond_ns;
-    int64_t place = entry->place;
-
-    if (growing->all_ns != NULL) {
-        growing->all_ns[entry->at] =
-            growing->xx[place] > 0 ? x * growing->xy[place] / growing->xx[place] : 0;
-        return;
-    }
-    growing->xx[place] += x * x;
-    growing->xy[place] += x * y;
-    growing->yy[place] += y * y;
-}
-
-static void grow_all(const struct job *job, const struct job_late *late,
-                     const struct job_times *times, const double *tokens, struct growing *growing)
-{
-    for (int64_t i = 0; i < job->rank_count; i++) {
-        growing->tokens = tokens + i * job->step_count;
-        visit_rank(job, late, times, i, grow, growing);
-    }
-}
-
-bool job_imbalance(struct arena *arena, const struct job *job, const struct job_late *late,
-                   const struct job_times *times, struct job_change *change)
-{
+    const struct job *job = late->job;
     const double *tokens = tokens_of(arena, job);
-    struct growing growing = { .xx = ARENA_NEW(arena, double, late->places),
-                               .xy = ARENA_NEW(arena, double, late->places),
-                               .yy = ARENA_NEW(arena, double, late->places) };
+    struct sums {
+        double xx, xy, yy; /* xx is 0 where own time does not go with tokens */
+    } *places = ARENA_NEW(arena, struct sums, late->places);
     bool goes_with = false;
 
     *change = (struct job_change){ .cause = { .kind = JOB_IMBALANCE, .which = -1 } };
     if (tokens == NULL)
         return false;
-    grow_all(job, late, times, tokens, &growing);
-    for (int64_t i = 0; i < late->places; i++) {
-        double xx = growing.xx[i], xy = growing.xy[i];
-        if (xx > 0 && xy >= GOES_WITH * sqrt(xx * growing.yy[i])) {
-            goes_with = true;
-            change->cause.late_ns +=
-                xy / xx * sqrt(xx / (double)(job->rank_count * job->step_count));
-        } else {
-            growing.xx[i] = 0;
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (struct visited entry = visit(late, i); next_entry(&entry);) {
+            double x = tokens[i * job->step_count + entry.step], y = entry.beyond_ns;
+            places[entry.place].xx += x * x;
+            places[entry.place].xy += x * y;
+            places[entry.place].yy += y * y;
         }
+    for (int64_t i = 0; i < late->places; i++) {
+        double xx = places[i].xx, xy = places[i].xy;
+        if (!(xx > 0 && xy >= GOES_WITH * sqrt(xx * places[i].yy))) {
+            places[i].xx = 0;
+            continue;
+        }
+        goes_with = true;
+        change->cause.late_ns += xy / xx * sqrt(xx / (double)(job->rank_count * job->step_count));
     }
-    growing.all_ns = change->all_ns = ARENA_NEW(arena, double, times->first[job->rank_count]);
-    grow_all(job, late, times, tokens, &growing);
+    change->all_ns = ARENA_NEW(arena, double, late->times->first[job->rank_count]);
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (struct visited entry = visit(late, i); next_entry(&entry);)
+            if (places[entry.place].xx > 0)
+                change->all_ns[entry.at] = tokens[i * job->step_count + entry.step] *
+                                           places[entry.place].xy / places[entry.place].xx;
     return goes_with;
 }
 
-static void take_beyond(void *context, const struct visited *entry)
+void job_evenness(struct arena *arena, const struct job_late *late, struct job_change *change)
 {
-    struct job_change *change = context;
+    int64_t all = late->times->first[late->job->rank_count];
 
-    change->all_ns[entry->at] = entry->beyond_ns;
-}
-
-void job_evenness(struct arena *arena, const struct job *job, const struct job_late *late,
-                  const struct job_times *times, struct job_change *change)
-{
-    *change =
-        (struct job_change){ .cause = { .kind = JOB_WANDERING, .which = -1 },
-                             .all_ns = ARENA_NEW(arena, double, times->first[job->rank_count]) };
-    for (int64_t i = 0; i < job->rank_count; i++)
-        visit_rank(job, late, times, i, take_beyond, change);
+    *change = (struct job_change){ .cause = { .kind = JOB_WANDERING, .which = -1 },
+                                   .all_ns = ARENA_NEW(arena, double, all) };
+    for (int64_t i = 0; i < late->job->rank_count; i++)
+        for (struct visited entry = visit(late, i); next_entry(&entry);)
+            change->all_ns[entry.at] = entry.beyond_ns;
 }
 
 /* --- Without the latest --- */
@@ -552,17 +487,17 @@ struct by_mean {
 
 COMPARATOR(compare_means, struct by_mean, DESCENDING(mean_ns))
 
-void job_without(struct arena *arena, const struct job *job, const struct job_late *late,
-                 struct job_times *times, int64_t count)
+void job_without(struct arena *arena, const struct job_late *late, struct job_times *times,
+                 int64_t count)
 {
-    struct by_mean *sorted = ARENA_NEW(arena, struct by_mean, job->rank_count);
+    int64_t all = late->job->rank_count;
+    struct by_mean *sorted = ARENA_NEW(arena, struct by_mean, all);
 
-    for (int64_t i = 0; i < job->rank_count; i++)
-        sorted[i] = (struct by_mean){ late->mean_ns[i], i };
-    qsort(sorted, (size_t)job->rank_count, sizeof *sorted, compare_means);
-    for (int64_t i = 0; i < count && i < job->rank_count; i++) {
+    for (int64_t i = 0; i < all; i++) sorted[i] = (struct by_mean){ late->mean_ns[i], i };
+    qsort(sorted, (size_t)all, sizeof *sorted, compare_means);
+    for (int64_t i = 0; i < count && i < all; i++) {
         struct job_change change = { .cause = { .kind = JOB_LATE_RANK, .which = sorted[i].rank } };
-        fit_change(arena, job, late, times, &change);
-        job_change_make(job, times, &change, 1);
+        fit_change(arena, late, &change);
+        job_change_make(late->job, times, &change, 1);
     }
 }

@@ -7,6 +7,8 @@
 #include "harness/fleet/job/job_replay.h"
 
 struct job_late {
+    const struct job *job;
+    const struct job_times *times;
     double *slot_ns;  /* [slot_count], the median own time before meetings that are alike */
     float *beyond_ns; /* [rank_count][step_count], sums over a step */
     double *mean_ns;  /* [rank_count], per step */
@@ -33,19 +35,17 @@ void job_change_make(const struct job *job, struct job_times *times,
 
 /* Ranks, nodes, racks, places and links that are late beyond what chance makes of as many; returns
  * how many. */
-int job_candidates(struct arena *arena, const struct job *job, const struct job_late *late,
-                   const struct job_times *times, struct job_change *candidates, int most);
+int job_candidates(struct arena *arena, const struct job_late *late, struct job_change *candidates,
+                   int most);
 
 /* All own time that goes with tokens. False: tokens are not stated, or nothing goes with them. */
-bool job_imbalance(struct arena *arena, const struct job *job, const struct job_late *late,
-                   const struct job_times *times, struct job_change *change);
+bool job_imbalance(struct arena *arena, const struct job_late *late, struct job_change *change);
 
 /* All that differs between ranks. */
-void job_evenness(struct arena *arena, const struct job *job, const struct job_late *late,
-                  const struct job_times *times, struct job_change *change);
+void job_evenness(struct arena *arena, const struct job_late *late, struct job_change *change);
 
-/* Makes the `count` latest ranks like the others. */
-void job_without(struct arena *arena, const struct job *job, const struct job_late *late,
-                 struct job_times *times, int64_t count);
+/* Makes the `count` latest ranks like the others in `times`, a copy of the late ones. */
+void job_without(struct arena *arena, const struct job_late *late, struct job_times *times,
+                 int64_t count);
 
 #endif
