@@ -1,6 +1,6 @@
 /* A diagnosis knows what each of our kernels is. */
 #include "harness/base/status.h"
-#include "harness/desk/analysis/names/kernel_class.h"
+#include "harness/desk/analysis/names/event_names.h"
 #include "kernels/kernels.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

@@ -2,7 +2,7 @@
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/trace_paths.h"
-#include "harness/cli/traces/web_page.h"
+#include "harness/cli/traces/program_file.h"
 #include "harness/fleet/job/job_map.h"
 #include "harness/fleet/job/job_output.h"
 #include "harness/fleet/job/job_racks.h"

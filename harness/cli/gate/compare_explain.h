@@ -3,7 +3,7 @@
 #ifndef HARNESS_CLI_GATE_COMPARE_EXPLAIN_H
 #define HARNESS_CLI_GATE_COMPARE_EXPLAIN_H
 
-#include "harness/cli/line/filter.h"
+#include "harness/cli/line/values.h"
 #include "harness/cli/line/flags.h"
 #include "harness/desk/compare/comparison.h"
 

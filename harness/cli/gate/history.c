@@ -2,7 +2,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/filter.h"
+#include "harness/cli/line/values.h"
 #include "harness/cli/line/flags.h"
 #include "harness/desk/compare/history/history_output.h"
 

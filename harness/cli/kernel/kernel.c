@@ -3,7 +3,7 @@
 #include "harness/cli/kernel/kernel_source.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/traces/web_page.h"
+#include "harness/cli/traces/program_file.h"
 #include "harness/lab/kernel/kernel_output.h"
 #include "scenarios/gpu_kernels/kernel_lessons.h"
 

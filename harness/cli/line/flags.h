@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum format { FORMAT_CONSOLE, FORMAT_JSON, FORMAT_MARKDOWN };
 
@@ -34,10 +35,17 @@ struct flags {
     int given_count;
 };
 
-struct flags flags_default(void);
+static inline struct flags flags_default(void)
+{
+    return (struct flags){ .device = "auto", .out = "chokepoint-result" };
+}
 
-/* Standard output as a page: Markdown where that is the format. */
-struct page flags_page(const struct flags *flags);
+/* Standard output as a page: Markdown if that is the format. */
+static inline struct page flags_page(const struct flags *flags)
+{
+    return flags->format == FORMAT_MARKDOWN ? page_markdown(stdout)
+                                            : page_console(stdout, flags->color);
+}
 
 /* Rows for a command's table of options; job_flags.h has those of commands that measure. */
 #define FLAG(name, value, text, group, take, member)                                               \

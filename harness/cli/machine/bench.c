@@ -14,7 +14,7 @@
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/filter.h"
+#include "harness/cli/line/values.h"
 #include "harness/cli/machine/against.h"
 #include "harness/cli/machine/bench_output.h"
 #include "harness/cli/train/rounds_of.h"

@@ -1,7 +1,11 @@
 #include "harness/cli/traces/program_file.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/words/text.h"
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,4 +39,60 @@ enum status program_file_find(char path[PATH_MAX], const char *name)
          "%s is not in %.*s/scripts nor in %.*s/../share/chokepoint: build or install the "
          "program again",
          name, folder, program, folder, program);
+}
+
+/* --- The page of a command --- */
+
+/* The options of the page itself; the rest is the run's. */
+static bool is_of_page(const char *option)
+{
+    return strcmp(option, "out") == 0 || strcmp(option, "beside") == 0;
+}
+
+static enum status add_options(char **arguments, int *count, const struct flags *flags,
+                               bool of_page)
+{
+    for (int i = 0; i < flags->given_count; i++) {
+        const struct given_option *given = &flags->given[i];
+        if (is_of_page(given->row->name) != of_page || strcmp(given->row->name, "format") == 0)
+            continue;
+        TRY(given->value != NULL
+                ? text_make(&arguments[*count], "--%s=%s", given->row->name, given->value)
+                : text_make(&arguments[*count], "--%s", given->row->name));
+        ++*count;
+    }
+    return STATUS_OK;
+}
+
+enum status web_page(const char *command, const struct flags *flags)
+{
+    enum status status = STATUS_OK;
+    char program[PATH_MAX], script[PATH_MAX], **arguments = NULL;
+    const char *python = getenv("CHOKEPOINT_PYTHON");
+    int count = 0;
+
+    if (flags->format != FORMAT_CONSOLE)
+        FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", flags->out);
+    TRY_OUT(program_path(program));
+    TRY_OUT(program_file_find(script, "command_page.py"));
+    TRY_OUT(rows_make(&arguments, flags->given_count + flags->argument_count + 8));
+    TRY_OUT(text_make(&arguments[count], "%s", python != NULL ? python : "python3"));
+    TRY_OUT(text_make(&arguments[++count], "%s", script));
+    TRY_OUT(text_make(&arguments[++count], "--program=%s", program));
+    TRY_OUT(text_make(&arguments[++count], "--command=%s", command));
+    count++;
+    TRY_OUT(add_options(arguments, &count, flags, true));
+    TRY_OUT(text_make(&arguments[count], "--"));
+    count++;
+    TRY_OUT(add_options(arguments, &count, flags, false));
+    for (int i = 0; i < flags->argument_count; i++, count++)
+        TRY_OUT(text_make(&arguments[count], "%s", flags->arguments[i]));
+    execvp(arguments[0], arguments);
+    FAIL_OUT(STATUS_NO_LIBRARY, "%s cannot be started: %s; scripts/setup.sh --report installs it",
+             arguments[0], strerror(errno));
+
+out:
+    for (int i = 0; arguments != NULL && arguments[i] != NULL; i++) free(arguments[i]);
+    free(arguments);
+    return status;
 }

@@ -2,7 +2,7 @@
 
 #include "harness/base/rows.h"
 #include "harness/base/system/files.h"
-#include "harness/desk/read/foreign_file.h"
+#include "harness/desk/read/formats.h"
 #include "harness/desk/read/input/read_ahead.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #define HARNESS_CLI_TRACES_TRACE_PATHS_H
 
 #include "harness/base/status.h"
+#include "harness/desk/diagnosis/diagnosis.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +27,22 @@ struct trace_paths {
 enum status trace_paths_make(struct trace_paths *paths, const char *const *arguments, int count,
                              void (*skip)(void *context), void *context);
 void trace_paths_release(struct trace_paths *paths);
+
+/* --- Lines of code, from traces with stacks beside the others --- */
+
+/* Lines of code for findings, from the traces with stacks that `record` writes beside the
+ * others. */
+
+/* Their paths, which the diagnosis keeps. */
+struct stack_lines {
+    const char **paths; /* [count]; NULL: there is none */
+    int count;
+};
+
+/* A trace with stacks that cannot be read is skipped, after `skip`. OUT_OF_MEMORY. Release in every
+ * case, after the diagnosis was used. */
+enum status stack_lines_take(struct stack_lines *lines, struct diagnosis *diagnosis,
+                             diagnosis_skip *skip, void *context);
+void stack_lines_release(struct stack_lines *lines);
 
 #endif

@@ -1,7 +1,6 @@
 #include "harness/desk/analysis/summary.h"
 
-#include "harness/desk/analysis/repeated_regions.h"
-#include "harness/desk/analysis/repeated_work.h"
+#include "harness/desk/analysis/timeline/unmarked_steps.h"
 
 #include <math.h>
 

@@ -5,7 +5,6 @@
 #include "harness/base/system/arena.h"
 #include "harness/desk/analysis/host/call_tree.h"
 #include "harness/desk/analysis/host/idle.h"
-#include "harness/desk/analysis/host/pause_table.h"
 #include "harness/desk/analysis/host/pauses.h"
 #include "harness/desk/analysis/replay/replay.h"
 #include "harness/desk/analysis/soundness/soundness.h"

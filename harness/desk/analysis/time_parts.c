@@ -2,7 +2,7 @@
 
 #include "harness/base/bisect.h"
 #include "harness/base/sort.h"
-#include "harness/desk/analysis/timeline/replayed.h"
+#include "harness/desk/analysis/timeline/captures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -76,7 +76,7 @@ enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct 
                            int64_t count);
 
 /* The part of the steps of trace number `which` in which its device worked: the union of kernels,
- * copies and memsets (usage.h). NaN: the trace took no time. */
+ * copies and memsets (timeline.h). NaN: the trace took no time. */
 double diagnosis_busy_share(const struct diagnosis *diagnosis, int which);
 
 /* The trace of a rank of the run, or of one that states it alone; -1: none. */

@@ -1,6 +1,5 @@
 #include "harness/desk/read/reader.h"
 
-#include "harness/desk/read/foreign_file.h"
 #include "harness/desk/read/formats.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/trace/trace_rows.h"

@@ -2,7 +2,7 @@
  * are.
  *
  * busy_share       the part of a step in which the device works, whatever at: the union of kernels,
- * copies and memsets in the recorded trace, over its steps (usage.h). A tracer makes the host
+ * copies and memsets in the recorded trace, over its steps (timeline.h). A tracer makes the host
  * slower, so it is a little less than without. mfu              model FLOPs utilisation (Chowdhery
  * et al., "PaLM", 2022, appendix B): the flops of forward and backward that the model asks for,
  * each once, per second of the whole step, over the peak. Recomputation does not count, and padding

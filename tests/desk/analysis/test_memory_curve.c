@@ -1,5 +1,5 @@
 /* Memory over time: the curve, the peak, and its categories. */
-#include "harness/desk/analysis/tables/memory_samples.h"
+#include "harness/desk/analysis/tables/memory_curve.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 

@@ -1,6 +1,6 @@
 /* An operator is bound by its arithmetic or by its memory. */
 #include "harness/base/status.h"
-#include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/analysis/tables/spans.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* Timelines made by hand, whose every number is known, and sets of intervals against a naive
  * oracle. */
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/repeated_regions.h"
-#include "harness/desk/analysis/repeated_work.h"
+#include "harness/desk/analysis/timeline/unmarked_steps.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"

@@ -28,9 +28,8 @@ struct stream_nodes {
 
 /* Delays that are usual. */
 struct delays {
-    /* from a call's start to its work's, on a stream that has nothing else to do */
-    int64_t latency_ns;
-    int64_t gap_ns; /* between works that are queued */
+    int64_t latency_ns; /* from the end of a call to the start of its work, on an idle stream */
+    int64_t gap_ns;     /* between works that are queued */
     int64_t call_ns;
 };
 

@@ -31,10 +31,10 @@ enum { GRAPH_NONE = -1 };
 struct graph_node {
     int64_t at_ns;       /* when it began in the trace */
     int64_t duration_ns; /* of the host without its wait */
-    float latency_ns;
-    float gap_ns;  /* work: from the end of the work before it on its stream */
-    float lag_ns;  /* from the end of `after` */
-    int32_t after; /* the node that it waits for, an earlier one; GRAPH_NONE */
+    float latency_ns;    /* work: from the end of its call */
+    float gap_ns;        /* work: from the end of the work before it on its stream */
+    float lag_ns;        /* from the end of `after` */
+    int32_t after;       /* the node that it waits for, an earlier one; GRAPH_NONE */
     /* work: the piece of the host that launched it; GRAPH_NONE: it was launched before */
     int32_t call;
     int32_t event;      /* its number in the trace; GRAPH_NONE: of a piece between calls */

@@ -9,7 +9,7 @@
 #ifndef HARNESS_DESK_ANALYSIS_TABLES_MIX_H
 #define HARNESS_DESK_ANALYSIS_TABLES_MIX_H
 
-#include "harness/desk/analysis/names/kernel_class.h"
+#include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/phases.h"
 
 /* Kinds of work: the classes of kernels, and after them: */

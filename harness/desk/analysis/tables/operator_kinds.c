@@ -8,8 +8,8 @@
 #include "harness/base/sort.h"
 #include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/names/event_names.h"
+#include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/intervals.h"
-#include "harness/desk/analysis/timeline/replayed.h"
 
 #include <stdlib.h>
 #include <string.h>

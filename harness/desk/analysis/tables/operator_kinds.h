@@ -35,7 +35,7 @@ struct operator_kinds {
 };
 
 /* `row_of`, which may be NULL, becomes an array by event of the trace, the row of an operator that
- * counts, of a call in one, and of what is annotated of a launched graph (replayed.h); -1: of
+ * counts, of a call in one, and of what is annotated of a launched graph (captures.h); -1: of
  * none. */
 struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t **row_of);

@@ -1,15 +1,134 @@
 /* One sweep per thread over spans and calls, by start, with a stack of those that are open. */
 #include "harness/desk/analysis/tables/spans.h"
 
+#include "harness/base/bisect.h"
 #include "harness/base/sort.h"
+#include "harness/base/system/arena.h"
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/tables/allocated.h"
+#include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/intervals.h"
-#include "harness/desk/analysis/timeline/replayed.h"
+#include "harness/desk/trace/trace_file.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- Memory allocated in a span --- */
+
+/* The bytes allocated, less those released, between two moments: by PyTorch's caching allocators
+ * and ours
+ * ("[memory]" of a trace), on all threads. */
+
+struct allocated_bytes {
+    int64_t host, device;
+};
+
+struct allocated_moment {
+    int64_t at_ns;
+    struct allocated_bytes before; /* since the trace began, without this moment's */
+};
+
+struct allocated {
+    struct allocated_moment *moments; /* by time; one more, with the sum of all */
+    int64_t count;
+    int64_t near; /* where the last span began: the next one is not far */
+};
+
+/* Sums up to each moment, so that a span costs two searches, which begin where the last one
+ * ended. */
+
+COMPARATOR(by_time, struct allocated_moment, ASCENDING(at_ns))
+
+static struct allocated allocated_of(struct arena *arena, const struct trace_file *trace)
+{
+    struct allocated allocated = { .count = 0 };
+    struct allocated_bytes sum = { 0, 0 };
+
+    if (trace->block_count == 0)
+        return allocated;
+    allocated.moments = ARENA_NEW(arena, struct allocated_moment, trace->block_count + 1);
+    for (int64_t i = 0; i < trace->event_count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        struct allocated_moment *moment = &allocated.moments[allocated.count];
+        if (event->kind != EVENT_KIND_MEMORY || allocated.count == trace->block_count)
+            continue;
+        *moment = (struct allocated_moment){ .at_ns = event->start_ns };
+        if (trace->blocks[event->detail].on_device)
+            moment->before.device = event->bytes;
+        else
+            moment->before.host = event->bytes;
+        allocated.count++;
+    }
+    sort_items(allocated.moments, allocated.count, sizeof *allocated.moments, by_time);
+    for (int64_t i = 0; i <= allocated.count; i++) {
+        struct allocated_bytes own = { 0, 0 };
+        if (i < allocated.count)
+            own = allocated.moments[i].before;
+        allocated.moments[i].before = sum;
+        sum.host = (int64_t)((uint64_t)sum.host + (uint64_t)own.host);
+        sum.device = (int64_t)((uint64_t)sum.device + (uint64_t)own.device);
+    }
+    return allocated;
+}
+
+/* The first moment at or after `at_ns`. */
+static int64_t first(const struct allocated *allocated, int64_t at_ns, int64_t near)
+{
+    int64_t low = 0, high = allocated->count;
+
+    BISECT_NEAR(low, high, near, i, allocated->moments[i].at_ns < at_ns);
+    return low;
+}
+
+/* Both moments count. */
+static struct allocated_bytes allocated_within(struct allocated *allocated, int64_t start_ns,
+                                               int64_t end_ns)
+{
+    struct allocated_bytes from, to;
+    int64_t end;
+
+    if (allocated->count == 0)
+        return (struct allocated_bytes){ 0, 0 };
+    allocated->near = first(allocated, start_ns, allocated->near);
+    end = end_ns < INT64_MAX ? first(allocated, end_ns + 1, allocated->near) : allocated->count;
+    from = allocated->moments[allocated->near].before;
+    to = allocated->moments[end].before;
+    return (struct allocated_bytes){
+        (int64_t)((uint64_t)to.host - (uint64_t)from.host),
+        (int64_t)((uint64_t)to.device - (uint64_t)from.device),
+    };
+}
+
+/* --- What bounds an operator --- */
+
+const char *bound_name(enum bound bound)
+{
+    static const char *const names[BOUNDS] = { NULL, "compute", "memory", "cache" };
+
+    return names[bound];
+}
+
+struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops, int64_t bytes,
+                            double ns)
+{
+    struct roofline roofline = { BOUND_UNKNOWN, NAN };
+    double compute_ns = 1e9 * (double)flops / ceilings->flops_per_second,
+           memory_ns = 1e9 * (double)bytes / ceilings->bytes_per_second;
+
+    if (!(ceilings->flops_per_second > 0) || !(ceilings->bytes_per_second > 0) || bytes <= 0 ||
+        !(ns > 0))
+        return roofline;
+    if (compute_ns > ns)
+        return roofline;
+    if (memory_ns > ns)
+        return (struct roofline){ BOUND_CACHE, NAN };
+    roofline.bound = compute_ns > memory_ns ? BOUND_COMPUTE : BOUND_MEMORY;
+    roofline.share = fmax(compute_ns, memory_ns) / ns;
+    return roofline;
+}
+
+/* --- Spans --- */
 
 /* Rows with one name. */
 enum row_kind { ROW_OPERATOR, ROW_ANNOTATION, ROW_CALL, KINDS };

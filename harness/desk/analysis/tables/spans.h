@@ -5,7 +5,7 @@
  * the spans and calls directly in it. A launch belongs to the innermost operator or annotation that
  * its call begins in (self, "Self CUDA") and to every one around (total, "CUDA total"); a call
  * itself has no time on the device. Work that a graph's launch runs belongs to the operators and
- * phases that were captured, where the trace has them (replayed.h). Memory is the sum of what was
+ * phases that were captured, where the trace has them (captures.h). Memory is the sum of what was
  * allocated, less what was released, from a span's start to its end, on whatever thread; self
  * memory is without that of the spans directly in it. (torch/autograd/profiler.py and
  * profiler_util.py, PyTorch 2.x)
@@ -18,6 +18,7 @@
 #define HARNESS_DESK_ANALYSIS_TABLES_SPANS_H
 
 #include "harness/desk/analysis/timeline/timeline.h"
+#include "harness/desk/trace/trace_file.h"
 
 enum { SPANS_DEPTH = 1024 }; /* deeper ones are left out */
 
@@ -26,7 +27,7 @@ struct span_row {
     bool is_phase; /* an annotation, not an operator */
     bool is_call;  /* of the runtime or the driver */
     int64_t count;
-    int64_t replayed_count; /* of these, those that launches of graphs ran (replayed.h) */
+    int64_t replayed_count; /* of these, those that launches of graphs ran (captures.h) */
     int64_t host_total_ns, host_self_ns;
     int64_t device_total_ns, device_self_ns; /* sums of durations */
     int64_t host_bytes, host_self_bytes;     /* of memory, taken less released */
@@ -76,5 +77,26 @@ const char *span_order_name(enum span_order order);
 /* The order of that name. "cuda" or "xpu" in it mean the device, as in PyTorch. False: there is
  * none. */
 bool span_order_find(const char *name, enum span_order *order);
+
+/* --- What bounds an operator --- */
+
+/* The bound of an operator: the device's arithmetic or its memory. */
+
+enum bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY, BOUND_CACHE, BOUNDS };
+
+/* "compute", "memory", "cache"; NULL: unknown. */
+const char *bound_name(enum bound bound);
+
+/* The roofline model (Williams, Waterman, Patterson, 2009): work of `flops` operations on `bytes`
+ * bytes takes at least the longer of the times that each alone takes at the device's limits. The
+ * longer one is the bound, and its share of the measured time says how close to the bound the work
+ * is. Work that is faster than memory has its data in a cache, whose speed is not known; work that
+ * is faster than products are has a limit that is not known. Neither has a share. */
+struct roofline {
+    enum bound bound; /* unknown: the work or a limit is */
+    double share;     /* at most 1; NAN: unknown */
+};
+struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops, int64_t bytes,
+                            double ns);
 
 #endif

@@ -45,8 +45,8 @@ struct steps {
     double mean_ns, median_ns;
     double mean_part_ns[STEP_PART_COUNT]; /* their sum is mean_ns; NAN: there are no steps */
     int64_t min_ns, max_ns;
-    /* The name of the steps if nothing marks them: that of the first region (repeated_regions.h),
-     * or of the work that each begins with (repeated_work.h). NULL, both: they are marked. */
+    /* The name of the steps if nothing marks them: that of the first region, or of the
+     * work that each begins with (unmarked_steps.h). NULL, both: they are marked. */
     const char *region, *anchor;
 };
 

@@ -2,7 +2,6 @@
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/names/kernel_class.h"
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include <math.h>

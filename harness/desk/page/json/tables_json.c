@@ -2,8 +2,8 @@
  * memory over time. A digest has none of them, and their members are empty. */
 #include "harness/desk/page/json/tables_json.h"
 
-#include "harness/desk/analysis/tables/memory_samples.h"
-#include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/analysis/tables/memory_curve.h"
+#include "harness/desk/analysis/tables/spans.h"
 
 #include <math.h>
 

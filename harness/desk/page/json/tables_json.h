@@ -1,5 +1,5 @@
 /* The tables of a trace for programs: its members from "kernels" to "memory" (docs/diagnosis.md). A
- * curve of memory has MEMORY_JSON_POINTS at most, chosen as memory_samples.h says. */
+ * curve of memory has MEMORY_JSON_POINTS at most, chosen as memory_curve.h says. */
 #ifndef HARNESS_DESK_PAGE_JSON_TABLES_JSON_H
 #define HARNESS_DESK_PAGE_JSON_TABLES_JSON_H
 

@@ -1,7 +1,7 @@
 #include "harness/desk/page/tables/operator_tables.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/desk/analysis/tables/roofline.h"
+#include "harness/desk/analysis/tables/spans.h"
 #include "harness/desk/page/tables/table_cells.h"
 #include "harness/text/page_rows.h"
 

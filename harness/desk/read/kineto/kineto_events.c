@@ -2,13 +2,73 @@
  * end. */
 #include "harness/desk/read/kineto/kineto_events.h"
 
+#include "harness/base/status.h"
 #include "harness/desk/read/kineto/decimal.h"
+#include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/read/kineto/json_scan.h"
-#include "harness/desk/read/kineto/message.h"
 #include "harness/desk/read/kineto/unread_devices.h"
 
 #include <math.h>
 #include <string.h>
+
+/* --- Messages between ranks --- */
+
+/* The message of a collective between ranks, as PyTorch's profiler has stated it since 2.3 in the
+ * arguments of NCCL's kernels, which have them from the operator "record_param_comms"
+ * (libkineto/src/output_json.cpp): how many elements it takes in and gives out, and of what
+ * type. */
+
+/* Names of types are those of PyTorch (c10/core/ScalarType.h). */
+
+static int64_t bytes_of_type(struct event_text type)
+{
+    static const struct {
+        const char *name;
+        int bytes;
+    } types[] = { { "Float", 4 },
+                  { "BFloat16", 2 },
+                  { "Half", 2 },
+                  { "Double", 8 },
+                  { "Long", 8 },
+                  { "Int", 4 },
+                  { "Short", 2 },
+                  { "Char", 1 },
+                  { "Byte", 1 },
+                  { "Bool", 1 },
+                  { "ComplexFloat", 8 },
+                  { "ComplexDouble", 16 },
+                  { "UInt16", 2 },
+                  { "UInt32", 4 },
+                  { "UInt64", 8 },
+                  { "ComplexHalf", 4 },
+                  { "Float8_e5m2", 1 },
+                  { "Float8_e4m3fn", 1 },
+                  { "Float8_e5m2fnuz", 1 },
+                  { "Float8_e4m3fnuz", 1 } };
+
+    for (size_t i = 0; type.bytes != NULL && i < ARRAY_SIZE(types); i++)
+        if (type.length == strlen(types[i].name) &&
+            memcmp(type.bytes, types[i].name, type.length) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+static int64_t elements(const struct event_fields *fields, enum event_number number)
+{
+    return (fields->present >> number & 1) != 0 ? fields->numbers[number] : -1;
+}
+
+/* Its bytes: of what goes in or comes out, whichever is more, as a gather's result and what a
+ * scatter starts from are the whole. -1: not stated, or of a type that is not known. */
+static int64_t message_bytes(const struct event_fields *fields)
+{
+    int64_t in = elements(fields, EVENT_MESSAGE_IN), out = elements(fields, EVENT_MESSAGE_OUT);
+    int64_t most = in > out ? in : out, bytes = most >= 0 ? bytes_of_type(fields->data_type) : 0;
+
+    return bytes > 0 && most <= INT64_MAX / bytes ? most * bytes : -1;
+}
+
+/* --- Events --- */
 
 enum { DIMS_MAX = 1000 }; /* of their text: more than 100 tensors */
 

@@ -5,7 +5,6 @@
 #include "harness/base/status.h"
 #include "harness/desk/read/kineto/event_pairs.h"
 #include "harness/desk/read/kineto/event_parser.h"
-#include "harness/desk/trace/rows_join.h"
 #include "harness/desk/trace/trace_rows.h"
 
 /* `rows` is the caller's; the others start with zeros. */

@@ -9,8 +9,8 @@
  *
  * Layers repeat too, within one step. An iteration differs from a layer in that host and device
  * meet: by a copy between them, or a wait. */
-#ifndef HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
-#define HARNESS_DESK_ANALYSIS_REPEATED_WORK_H
+#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_UNMARKED_STEPS_H
+#define HARNESS_DESK_ANALYSIS_TIMELINE_UNMARKED_STEPS_H
 
 #include "harness/desk/analysis/timeline/steps.h"
 
@@ -23,5 +23,22 @@ enum { WORK_REPEATS_LEAST = 5 }; /* pieces: fewer may look alike by chance */
 /* Steps without a mark (steps.h), whose `anchor` is the name of that work; none if no work repeats
  * so. */
 struct steps repeated_work_of(struct arena *arena, const struct timeline *timeline);
+
+/* --- Regions that repeat --- */
+
+/* Regions that repeat: the steps of a trace that marks none.
+ *
+ * Programs put annotations around an iteration by names of their own: "timed region", "train_step
+ * 12". Such regions are steps if there are REGIONS_LEAST of them or more on a thread, of one name
+ * but for its digits, none within another, that fill REGIONS_SHARE of the recording. Annotations
+ * that have a meaning of their own (loading, phases, saves) are parts of steps. */
+
+enum { REGIONS_LEAST = 3 }; /* twice may be chance */
+
+#define REGIONS_SHARE 0.6 /* most of the time: less may be a part of each step */
+
+/* Steps without a mark (steps.h), whose `region` is the name of the first; none if no regions
+ * repeat so. */
+struct steps repeated_regions_of(struct arena *arena, const struct timeline *timeline);
 
 #endif
