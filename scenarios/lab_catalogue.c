@@ -1,3 +1,5 @@
+/* Questions that pages of the desk ask about the lab, answered from the tables of scenarios and
+ * knobs. */
 #include "scenarios/lab_catalogue.h"
 
 #include "harness/engine/settings/knobs.h"

@@ -1,3 +1,5 @@
+/* Scenarios by name, group and finding; the words of their tables; and the settings of a variant.
+ */
 #include "scenarios/scenario.h"
 
 #include "harness/base/figures/statistics.h"

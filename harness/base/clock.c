@@ -1,3 +1,4 @@
+/* Each clock of Linux as one 64-bit number of nanoseconds. */
 #include "harness/base/clock.h"
 
 #include <time.h>

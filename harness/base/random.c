@@ -1,3 +1,5 @@
+/* SplitMix64 (Steele, Lea and Flood, 2014): one word of state, so that a generator can be made for
+ * each sample from a seed and a number. */
 #include "harness/base/random.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Arrays grow by doubling. Sizes are checked for overflow here, so that no caller has to. */
 #include "harness/base/rows.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* The last error is a variable of the thread. A plugin has a copy of this file, whose errors are
+ * passed on to the program's. */
 #include "harness/base/status.h"
 
 #include <stdarg.h>

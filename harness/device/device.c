@@ -16,11 +16,6 @@ static void count(_Atomic int64_t *counter, int64_t by)
     atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
 }
 
-static int64_t counted(_Atomic int64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /* TRY() of a call that may wait for the device. */
 #define WAIT(call)                                                                                 \
     do {                                                                                           \
@@ -48,7 +43,7 @@ struct device_counters device_counters(const struct device *device)
     struct device_ledger *ledger = device->ledger;
 
     return (struct device_counters){
-#define READ_COUNTER(name) .name = counted(&ledger->name),
+#define READ_COUNTER(name) .name = atomic_load_explicit(&ledger->name, memory_order_relaxed),
         DEVICE_COUNTERS(READ_COUNTER)
 #undef READ_COUNTER
     };

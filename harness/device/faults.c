@@ -1,4 +1,4 @@
-/* Which calls fail is planned when the device opens. Each call of a kind is counted, from any
+/* The plan of what fails is made when the device opens. Each call of a kind is counted, from any
  * thread, and compared with the plan. Bits are flipped by copying a byte to the host and back. */
 #include "harness/device/faults.h"
 

@@ -1,6 +1,6 @@
 /* Joining: the plugin of MPI is loaded, the rank takes its part of the cores, and dies with its
- * launcher. What hosts exchange is gathered by all, and each computes from that what it needs, in
- * one order. */
+ * launcher. Hosts exchange numbers by gathering those of all, and each computes from that what it
+ * needs, in one order. */
 #include "harness/device/many_ranks.h"
 
 #include "harness/base/rows.h"

@@ -92,31 +92,26 @@ const char *device_fallback(void)
     return fallback;
 }
 
-static enum status open_any(struct device **device, const struct device_options *options)
-{
-    enum status status = STATUS_NO_DEVICE;
-
-    fallback[0] = '\0';
-    for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++) {
-        status = open_kind(device, &kinds[i], 0, options);
-        if (status != STATUS_OK && kinds[i].is_gpu && device_gpu_in_sight(""))
-            snprintf(fallback, sizeof fallback, "%s", status_last()->text);
-    }
-    return status;
-}
-
 static enum status open_named(struct device **device, const char *name,
                               const struct device_options *options)
 {
     int index = 0;
     const struct kind *kind = parse_name(name, &index);
 
-    if (strcmp(name, "auto") == 0)
-        TRY(open_any(device, options));
-    else if (kind != NULL)
+    if (strcmp(name, "auto") == 0) {
+        enum status status = STATUS_NO_DEVICE;
+        fallback[0] = '\0';
+        for (size_t i = 0; i < ARRAY_SIZE(kinds) && status != STATUS_OK; i++) {
+            status = open_kind(device, &kinds[i], 0, options);
+            if (status != STATUS_OK && kinds[i].is_gpu && device_gpu_in_sight(""))
+                snprintf(fallback, sizeof fallback, "%s", status_last()->text);
+        }
+        TRY(status);
+    } else if (kind != NULL) {
         TRY(open_kind(device, kind, index, options));
-    else
+    } else {
         FAIL(STATUS_BAD_USAGE, "there is no device \"%s\"; give auto, cpu, cuda or cuda:N", name);
+    }
 
     return STATUS_OK;
 }

@@ -1,3 +1,4 @@
+/* The list of all pairs of kernels; a new one is its file and its name here. */
 #include "scenarios/gpu_kernels/kernel_lessons.h"
 
 #include <string.h>

@@ -17,7 +17,6 @@ static char folder[64], file[128], below[128];
 
 static int make_folder(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/chokepoint-test-XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -28,7 +27,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     unlink(file);
     rmdir(below);
     *strrchr(below, '/') = '\0';
@@ -58,7 +56,6 @@ static void a_file_is_replaced_and_has_the_usual_permissions(void **state)
 {
     mode_t before = umask(027);
     struct stat facts;
-    (void)state;
 
     assert_int_equal(atomic_file_write(file, "old and long", 12), STATUS_OK);
     assert_int_equal(atomic_file_write(file, "new", 3), STATUS_OK);
@@ -72,7 +69,6 @@ static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
 {
     char temporary[PATH_MAX];
     int descriptor;
-    (void)state;
 
     assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
     assert_int_equal(atomic_file_open(temporary, &descriptor, file), STATUS_OK);
@@ -89,7 +85,6 @@ static void a_file_that_is_not_finished_leaves_the_old_one(void **state)
 static void a_try_leaves_no_file_and_fails_as_a_write_does(void **state)
 {
     char path[200];
-    (void)state;
 
     assert_int_equal(atomic_file_try(file, "new", 3), STATUS_OK);
     assert_int_not_equal(access(file, F_OK), 0);
@@ -104,7 +99,6 @@ static void a_try_leaves_no_file_and_fails_as_a_write_does(void **state)
 static void what_is_no_file_is_not_replaced(void **state)
 {
     static const char *const others[] = { folder, "/dev/null" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         assert_fails(atomic_file_write(others[i], "x", 1), "exists and is not a file");
@@ -125,7 +119,6 @@ static void what_a_killed_writer_left_is_removed_by_the_next(void **state)
 {
     char temporary[PATH_MAX], left[200], others[4][200];
     int descriptor;
-    (void)state;
 
     snprintf(left, sizeof left, "%s.a1B2c3" ATOMIC_FILE_END, file);
     snprintf(others[0], sizeof others[0], "%s.backup", file);
@@ -147,7 +140,6 @@ static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
     static const char large[8192];
     struct rlimit limit, before;
     enum status status;
-    (void)state;
 
     assert_int_equal(atomic_file_write(file, "old", 3), STATUS_OK);
     signal(SIGXFSZ, SIG_IGN);
@@ -165,7 +157,6 @@ static void a_write_that_fails_leaves_the_old_file_and_no_other(void **state)
 static void folders_are_created_with_their_parents(void **state)
 {
     struct stat facts;
-    (void)state;
 
     for (int i = 0; i < 2; i++) assert_int_equal(atomic_file_create_folder(below), STATUS_OK);
     assert_int_equal(stat(below, &facts), 0);
@@ -176,7 +167,6 @@ static void folders_are_created_with_their_parents(void **state)
 static void errors_say_what_to_do(void **state)
 {
     char path[200];
-    (void)state;
 
     assert_int_equal(atomic_file_write(file, "x", 1), STATUS_OK);
     snprintf(path, sizeof path, "%s/missing/file", folder);

@@ -16,7 +16,6 @@ static int64_t walk(const int *items, int64_t count, int value)
 static void searches_find_what_a_walk_finds(void **state)
 {
     int items[MOST];
-    (void)state;
 
     for (int64_t count = 0; count <= MOST; count++) {
         for (int64_t i = 0; i < count; i++) items[i] = (int)(i - i % 3); /* some are alike */
@@ -39,7 +38,6 @@ static void searches_find_what_a_walk_finds(void **state)
 static void a_search_that_begins_near_looks_at_few(void **state)
 {
     enum { COUNT = 1 << 20 };
-    (void)state;
 
     for (int64_t found = 8; found < COUNT; found += 997) {
         int64_t low = 0, high = COUNT, looks = 0;

@@ -45,7 +45,6 @@ static void each_value_is_judged_by_its_row(void **state)
         { "HOME=/root", 0, false },
         { "broken", 0, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[64];
@@ -66,7 +65,6 @@ static void the_order_is_that_of_the_table(void **state)
     char *one[] = { omp, path, cuda, nccl, NULL }, *other[] = { nccl, cuda, omp, NULL },
          *none[] = { path, NULL };
     char text[128], again[128], cut[10];
-    (void)state;
 
     environment_print(one, text, sizeof text);
     environment_print(other, again, sizeof again);

@@ -20,7 +20,6 @@ static void equal_texts_have_one_number_and_stay_where_they_are(void **state)
     struct intern *intern;
     const char *first = NULL;
     char text[32];
-    (void)state;
 
     assert_int_equal(intern_open(&intern, SIZE_MAX), STATUS_OK);
     assert_int_equal(intern_count(intern), 0);
@@ -50,7 +49,6 @@ static void texts_end_at_a_zero_byte_or_at_the_longest(void **state)
 {
     struct intern *intern;
     uint32_t number;
-    (void)state;
 
     assert_int_equal(intern_open(&intern, 10), STATUS_OK);
     assert_int_equal(intern_add(intern, NULL, 0, &number), STATUS_OK);

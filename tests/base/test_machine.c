@@ -27,7 +27,6 @@ static void facts_of_a_known_machine(void **state)
         { "sys/fs/cgroup/cpu.max", "150000 100000\n" },
     };
     struct machine machine;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++) made_machine_put(lines[i][0], lines[i][1]);
     machine_read(&machine, made_machine_root());
@@ -49,7 +48,6 @@ static void facts_of_a_known_machine(void **state)
 static void an_unknown_machine_is_no_failure(void **state)
 {
     struct machine machine;
-    (void)state;
 
     machine_read(&machine, made_machine_root());
     assert_int_equal(machine.cache_count, 0);
@@ -64,7 +62,6 @@ static void memory_that_is_touched_becomes_resident(void **state)
     const size_t bytes = 64 << 20;
     double before = machine_resident_bytes(), grown;
     char *memory = malloc(bytes);
-    (void)state;
 
     assert_non_null(memory);
     memset(memory, 1, bytes);

@@ -22,7 +22,6 @@ static void distances_of_known_pairs(void **state)
         { "a_b", "a+b", 1 },
         { "ca", "abc", 3 }, /* 2 where a piece may be edited twice */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(nearest_distance(cases[i].a, cases[i].b), cases[i].distance);
@@ -33,7 +32,6 @@ static void distances_of_known_pairs(void **state)
 static void long_names_are_cut_not_overrun(void **state)
 {
     char a[500], b[500];
-    (void)state;
 
     memset(a, 'a', sizeof a - 1);
     memset(b, 'b', sizeof b - 1);
@@ -45,7 +43,6 @@ static void long_names_are_cut_not_overrun(void **state)
 static void the_nearest_is_the_first_of_the_closest(void **state)
 {
     static const char *const names[] = { "workers", "prefetch", "launch", "lunch" };
-    (void)state;
 
     assert_string_equal(nearest_name("wrokesr", names, 4), "workers");
     assert_string_equal(nearest_name("pre_fetch", names, 4), "prefetch");
@@ -56,7 +53,6 @@ static void the_nearest_is_the_first_of_the_closest(void **state)
 static void what_is_far_from_all_is_near_to_none(void **state)
 {
     static const char *const names[] = { "precision", "small_batch", "item_sync" };
-    (void)state;
 
     assert_null(nearest_name("nosuch", names, 3));
     assert_null(nearest_name("all", names, 3));
@@ -68,7 +64,6 @@ static void what_is_far_from_all_is_near_to_none(void **state)
 static void a_part_of_one_name_means_that_name(void **state)
 {
     static const char *const names[] = { "benchmark_filter", "benchmark_out", "benchmark_format" };
-    (void)state;
 
     assert_string_equal(nearest_name("filter", names, 3), "benchmark_filter");
     assert_null(nearest_name("out", names, 3));       /* three letters are part of much */
@@ -81,7 +76,6 @@ static void advice_is_the_nearest_or_a_short_list(void **state)
                                          "h8", "i9", "j0", "k1", "l2", "m3", "n4",
                                          "o5", "p6", "q7", "r8", "s9", "t0", "u1" };
     char text[NEAREST_ADVICE];
-    (void)state;
 
     nearest_advice(text, "lanch", (const char *[]){ "lunch", "launch" }, 2);
     assert_string_equal(text, "; did you mean lunch?");

@@ -9,7 +9,6 @@ static void same_seed_same_numbers(void **state)
 {
     struct random a = random_seed(7, 1), b = random_seed(7, 1), c = random_seed(7, 2);
     int different = 0;
-    (void)state;
 
     for (int i = 0; i < 100; i++) {
         uint64_t bits = random_bits(&a);
@@ -25,7 +24,6 @@ static void splitmix64_known_answers(void **state)
     static const uint64_t expected[] = { 6457827717110365317u, 3203168211198807973u,
                                          9817491932198370423u };
     struct random random = { 1234567 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
         assert_true(random_bits(&random) == expected[i]);
@@ -35,7 +33,6 @@ static void below_is_uniform(void **state)
 {
     struct random random = random_seed(1, 0);
     int counts[10] = { 0 };
-    (void)state;
 
     for (int i = 0; i < 100000; i++) counts[random_below(&random, 10)]++;
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) /* 5 sigma of a binomial: 475 */
@@ -47,7 +44,6 @@ static void normal_has_mean_0_and_variance_1(void **state)
     struct random random = random_seed(2, 0);
     double sum = 0, squares = 0;
     enum { COUNT = 100000 };
-    (void)state;
 
     for (int i = 0; i < COUNT; i++) {
         double x = random_normal(&random);
@@ -63,7 +59,6 @@ static void shuffle_keeps_every_item(void **state)
     struct random random = random_seed(3, 0);
     uint32_t items[64];
     uint64_t seen = 0;
-    (void)state;
 
     for (uint32_t i = 0; i < 64; i++) items[i] = i;
     random_shuffle(&random, items, 64);

@@ -14,7 +14,6 @@ static void rows_stay_as_they_are_while_their_array_grows(void **state)
 {
     struct wide *rows = NULL;
     int64_t room = 0, grown = 0;
-    (void)state;
 
     for (int64_t i = 0; i < 100000; i++) {
         int64_t before = room;
@@ -32,7 +31,6 @@ static void many_rows_are_asked_for_at_once(void **state)
 {
     char *bytes = NULL;
     int64_t room = 0;
-    (void)state;
 
     assert_int_equal(rows_grow(&bytes, 1000000, &room), STATUS_OK);
     assert_true(room >= 1000000);
@@ -48,7 +46,6 @@ static void sizes_that_overflow_are_out_of_memory_and_change_nothing(void **stat
                                       PTRDIFF_MAX / (int64_t)sizeof(struct wide) + 1 };
     struct wide *rows = NULL, *kept;
     int64_t room = 0;
-    (void)state;
 
     assert_int_equal(rows_grow(&rows, 3, &room), STATUS_OK);
     kept = rows;
@@ -71,7 +68,6 @@ static void a_new_array_is_zero_and_there_even_without_rows(void **state)
 {
     struct wide *rows = NULL;
     static const struct wide zero = { 0 };
-    (void)state;
 
     assert_int_equal(rows_make(&rows, 0), STATUS_OK);
     assert_non_null(rows);

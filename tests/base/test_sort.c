@@ -62,7 +62,6 @@ static void items_are_sorted(void **state)
 {
     static struct item items[ITEMS_MOST];
     struct random random = random_seed(1, 0);
-    (void)state;
 
     for (int round = 0; round < 500; round++) {
         int64_t count = random_below(&random, round % 10 == 0 ? ITEMS_MOST : 60);
@@ -80,7 +79,6 @@ static void runs_are_merged_and_not_sorted(void **state)
         1, 3, 4, 4, 5, 5, 5, 5
     }; /* per item: 2, and 1 for each doubling of the runs */
     static struct item items[ITEMS_MOST];
-    (void)state;
 
     for (size_t runs = 1; runs <= ARRAY_SIZE(most); runs++) {
         for (int64_t i = 0; i < ITEMS_MOST; i++)
@@ -97,7 +95,6 @@ static void numbers_are_sorted(void **state)
 {
     static int64_t values[ITEMS_MOST], sums[2];
     struct random random = random_seed(3, 0);
-    (void)state;
 
     for (int round = 0; round < 400; round++) {
         int64_t count = random_below(&random, ITEMS_MOST);

@@ -28,7 +28,6 @@ out:
 static void failure_keeps_sentence_place_expression_and_context(void **state)
 {
     const struct status_error *error = status_last();
-    (void)state;
 
     assert_int_equal(outer(-3), STATUS_BAD_INPUT);
     assert_int_equal(error->status, STATUS_BAD_INPUT);
@@ -54,7 +53,6 @@ static void errors_belong_to_their_thread_and_travel_by_value(void **state)
 {
     struct status_error theirs;
     pthread_t thread;
-    (void)state;
 
     outer(-1);
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &theirs), 0);
@@ -66,8 +64,6 @@ static void errors_belong_to_their_thread_and_travel_by_value(void **state)
 
 static void every_status_has_a_name_a_text_and_an_exit_code(void **state)
 {
-    (void)state;
-
     for (int i = 0; i < STATUS_COUNT; i++) {
         assert_true(strlen(status_name((enum status)i)) > 0);
         assert_true(strlen(status_text((enum status)i)) > 0);

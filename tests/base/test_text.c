@@ -34,7 +34,6 @@ static void parts_are_appended_until_the_buffer_is_full(void **state)
         { 3, { "\xe2\x82\xac", "a", "" }, "..", { false, false, true } },
         { 1, { "", "a", "" }, "", { true, false, true } },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *text = malloc(cases[i].size + 1);
@@ -53,7 +52,6 @@ static void parts_are_appended_until_the_buffer_is_full(void **state)
 static void a_text_that_no_buffer_has_room_for_is_not_begun(void **state)
 {
     char text[LONGEST] = "abc";
-    (void)state;
 
     assert_false(text_append(text, 0, "d"));
     assert_false(text_append(text, 3, "d")); /* no end within the buffer */
@@ -65,7 +63,6 @@ static void a_text_that_no_buffer_has_room_for_is_not_begun(void **state)
 static void a_list_has_separators_between_its_items_only(void **state)
 {
     char text[16] = "";
-    (void)state;
 
     assert_true(text_join(text, sizeof text, ", ", "%s", "one"));
     assert_string_equal(text, "one");
@@ -80,7 +77,6 @@ static void a_list_has_separators_between_its_items_only(void **state)
 static void a_new_text_is_as_long_as_it_needs_to_be(void **state)
 {
     char *text = NULL;
-    (void)state;
 
     assert_int_equal(text_make(&text, "%0*d", 1000, 7), STATUS_OK);
     assert_int_equal(strlen(text), 1000);
@@ -93,8 +89,6 @@ static void a_new_text_is_as_long_as_it_needs_to_be(void **state)
 
 static void the_ending_follows_something(void **state)
 {
-    (void)state;
-
     assert_true(ends_in("a.json.gz", ".json.gz"));
     assert_true(ends_in("a.json.gz", ".gz"));
     assert_false(ends_in("a.json.gz", ".json"));

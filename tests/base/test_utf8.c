@@ -39,7 +39,6 @@ static void characters_have_their_length_and_other_bytes_none(void **state)
         { "\xf5\x80\x80\x80", 0 },
         { "\xff", 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (utf8_bytes(cases[i].text) != cases[i].bytes)
@@ -50,7 +49,6 @@ static void a_cut_leaves_no_half_character(void **state)
 {
     static const char text[] = "ab\xe2\x82\xac!";
     static const size_t wanted[] = { 0, 1, 2, 2, 2, 5, 6, 6 };
-    (void)state;
 
     for (size_t most = 0; most < ARRAY_SIZE(wanted); most++)
         assert_int_equal(utf8_cut(text, most), wanted[most]);
@@ -86,7 +84,6 @@ static void controls_of_terminals_and_of_direction_are_found(void **state)
         { "\xe2\x80", 0 }, /* cut */
         { "\xe2", 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (utf8_control_bytes(cases[i].text) != cases[i].bytes)
@@ -113,7 +110,6 @@ static void names_are_shown_without_what_a_terminal_obeys(void **state)
           "31m \xe2\x82",
           "?31m ??" }, /* and in one byte; half a character */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[64];

@@ -69,7 +69,6 @@ static void the_planned_bit_of_the_nth_launch_is_wrong(void **state)
         { "flip:fill:1:2825", 1, 2825 - 32 * ELEMENTS }, /* It has 2048 bits. */
         { "flip:gemm:1,flip:triad:2", 0, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scene scene;
@@ -91,7 +90,6 @@ static void a_product_has_its_flip_in_an_element_that_it_computed(void **state)
     const float ones[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     struct scene scene;
     uint32_t words[ELEMENTS];
-    (void)state;
 
     scene_open(&scene, "flip:gemm:2:228");
     put(&scene, 1024, ones, sizeof ones);
@@ -127,7 +125,6 @@ static void other_outputs_are_found(void **state)
     uint32_t words[ELEMENTS];
     struct step_state step = { .step = 5, .correction1 = 1, .correction2 = 1, .gradient_scale = 1 };
     struct tensor_chunk chunk;
-    (void)state;
 
     scene_open(&scene, "flip:square_sum:1:63,flip:loss_mean:1:3,flip:adamw_multi:1:100");
     OK(LAUNCH(scene.stream, DTYPE_F32, square_sum, 2, .partial = (void *)scene.memory,
@@ -163,7 +160,6 @@ static void launches_that_are_captured_do_not_count(void **state)
     struct graph *graph;
     struct scene scene;
     uint32_t words[ELEMENTS];
-    (void)state;
 
     scene_open(&scene, "flip:fill:1");
     OK(graph_begin(scene.stream));
@@ -187,7 +183,6 @@ static void flips_that_are_malformed_are_refused(void **state)
         "flip:1",      "flip:fill:1:2:3", "flip:fill:-1"
     };
     struct device *device;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         setenv("CHOKEPOINT_FAIL", bad[i], 1);
@@ -196,17 +191,6 @@ static void flips_that_are_malformed_are_refused(void **state)
         assert_error_says(bad[i]);
     }
     unsetenv("CHOKEPOINT_FAIL");
-}
-
-/* Skips all where there is no such device. */
-static int find_device(void **state)
-{
-    struct device *device;
-    (void)state;
-
-    OK(test_device_open(&device, NULL));
-    device_close(device);
-    return 0;
 }
 
 int main(void)
@@ -218,5 +202,5 @@ int main(void)
         cmocka_unit_test(launches_that_are_captured_do_not_count),
         cmocka_unit_test(flips_that_are_malformed_are_refused),
     };
-    return cmocka_run_group_tests_name("flipped bits", tests, find_device, NULL);
+    return cmocka_run_group_tests_name("flipped bits", tests, cpu_device_find, NULL);
 }

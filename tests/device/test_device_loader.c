@@ -20,7 +20,6 @@ static void plugins_in(const char *folder)
 
 static int as_it_was(void **state)
 {
-    (void)state;
     return unsetenv("CHOKEPOINT_PLUGINS") + unsetenv("CHOKEPOINT_FAIL");
 }
 
@@ -39,7 +38,6 @@ static void unknown_devices_are_bad_usage(void **state)
         "", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999", "CPU", "cpu:0"
     };
     struct device *device;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         assert_refused(names[i], STATUS_BAD_USAGE, "auto, cpu, cuda or cuda:N");
@@ -52,8 +50,6 @@ static void unknown_devices_are_bad_usage(void **state)
 
 static void a_missing_plugin_is_named_with_where_it_should_be(void **state)
 {
-    (void)state;
-
     plugins_in("/nowhere/at/all");
     assert_refused("cpu", STATUS_NO_LIBRARY, "libchokepoint_cpu.so is not in /nowhere/at/all");
     assert_refused("cuda:3", STATUS_NO_LIBRARY, "libchokepoint_cuda.so");
@@ -63,24 +59,18 @@ static void a_missing_plugin_is_named_with_where_it_should_be(void **state)
 
 static void a_plugin_from_other_sources_is_refused(void **state)
 {
-    (void)state;
-
     plugins_in(FAKES "/other_id");
     assert_refused("cuda", STATUS_NO_LIBRARY, "build id of-yesterday");
 }
 
 static void a_library_that_is_no_plugin_is_refused(void **state)
 {
-    (void)state;
-
     plugins_in(FAKES "/no_driver");
     assert_refused("cuda", STATUS_NO_LIBRARY, "is not a chokepoint plugin");
 }
 
 static void a_plugin_whose_library_is_missing_says_which(void **state)
 {
-    (void)state;
-
     plugins_in(FAKES "/needs_absent");
     assert_refused("cuda", STATUS_NO_LIBRARY, "libfake_absent.so");
 }
@@ -92,7 +82,6 @@ static void the_best_level_that_the_cpu_has_is_taken(void **state)
     static const char *const levels[] = { "", "-x86-64-v3", "-x86-64-v4" };
     size_t best = 0;
     struct device *device;
-    (void)state;
 
     best = cpu_flag("avx2") && cpu_flag("fma") ? 1 : 0;
     best = cpu_flag("avx512vl") && cpu_flag("avx512bw") && cpu_flag("avx512dq") ? 2 : best;
@@ -113,7 +102,6 @@ static void auto_falls_back_to_the_cpu_device(void **state)
 {
     char folder[] = "/tmp/chokepoint-plugins-XXXXXX", cpu[128], cuda[128];
     struct device *device;
-    (void)state;
 
     assert_non_null(mkdtemp(folder));
     snprintf(cpu, sizeof cpu, "%s/libchokepoint_cpu.so", folder);
@@ -142,7 +130,6 @@ static void the_name_that_opens_a_device_again_is_made_and_parsed(void **state)
         { "cpu:1", false }, { "", false },      { "cuda:1x", false },
     };
     char name[16];
-    (void)state;
 
     device_name_print(name, sizeof name, &cpu);
     assert_string_equal(name, "cpu");
@@ -157,7 +144,6 @@ static void the_cpu_device_tells_its_properties(void **state)
 {
     const struct device_properties *properties;
     struct device *device;
-    (void)state;
 
     OK(device_open(&device, "cpu", NULL));
     properties = device_properties(device);
@@ -189,7 +175,6 @@ static void planned_faults_must_be_well_formed(void **state)
                                        "alloc:1 ",
                                        "alloc:99999999999999999999",
                                        "alloc:1;copy:2" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         setenv("CHOKEPOINT_FAIL", bad[i], 1);
@@ -300,7 +285,6 @@ static void the_nth_call_of_a_kind_fails_and_only_that(void **state)
         { "gemm", call_gemm, STATUS_DEVICE_ERROR, 0 },
         { "sync", call_sync, STATUS_DEVICE_ERROR, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         char faults[64], says[64];
@@ -325,7 +309,6 @@ static void calls_that_fail_are_not_counted(void **state)
 {
     struct device_counters counters;
     struct scene scene;
-    (void)state;
 
     scene_open(&scene, "copy:2,launch:1,memset:1,sync:1,alloc:2,host_alloc:1,gemm:1");
     for (int i = 0; i < 3; i++) {
@@ -353,8 +336,6 @@ static void calls_that_fail_are_not_counted(void **state)
 
 static void a_graph_call_that_fails_leaves_the_stream_usable(void **state)
 {
-    (void)state;
-
     for (int call = 1; call <= 3; call++) {
         char faults[16];
         struct graph *graph = NULL;
@@ -389,7 +370,6 @@ static void a_failing_kernel_surfaces_at_the_next_synchronisation_for_good(void 
     struct stream *other;
     struct memory_info info;
     float value = -1;
-    (void)state;
 
     scene_open(&scene, "kernel:3");
     OK(event_create(scene.device, true, &event));
@@ -424,7 +404,6 @@ static void a_failing_kernel_in_a_graph_fails_when_the_graph_runs(void **state)
 {
     struct scene scene;
     struct graph *graph;
-    (void)state;
 
     scene_open(&scene, "kernel:2");
     OK(graph_begin(scene.stream));
@@ -446,7 +425,6 @@ static void launches_that_do_not_fit_are_refused(void **state)
     struct fill packs;
     struct layernorm_forward rows = { .width = 32 };
     struct device_counters before, after;
-    (void)state;
 
     scene_open(&scene, "");
     packs = (struct fill){ .y = scene.x };
@@ -488,7 +466,6 @@ static void null_is_refused_everywhere_and_freeing_it_is_not(void **state)
     struct stream *stream;
     void *memory;
     double ns;
-    (void)state;
 
     scene_open(&scene, "");
     OK(event_create(scene.device, true, &event));
@@ -533,7 +510,6 @@ static void null_is_refused_everywhere_and_freeing_it_is_not(void **state)
 static void devices_are_counted_apart(void **state)
 {
     struct scene first, second;
-    (void)state;
 
     scene_open(&first, "");
     scene_open(&second, "");
@@ -549,8 +525,6 @@ static void devices_are_counted_apart(void **state)
 
 static void storage_types_have_names_and_sizes(void **state)
 {
-    (void)state;
-
     assert_int_equal(dtype_bytes(DTYPE_F32), 4);
     assert_int_equal(dtype_bytes(DTYPE_BF16), 2);
     assert_int_equal(dtype_bytes(DTYPE_F16), 2);

@@ -32,7 +32,6 @@ static void what_throttled_between_two_readings_is_told(void **state)
         { vitals(-1, NAN, 5), vitals(-1, 7, 9), LIMIT_THERMAL },
         { vitals(-1, NAN, NAN), vitals(LIMIT_HARDWARE | LIMIT_IDLE, NAN, NAN), LIMIT_HARDWARE },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(vitals_throttled(&cases[i].first, &cases[i].second), cases[i].throttled);
@@ -41,7 +40,6 @@ static void what_throttled_between_two_readings_is_told(void **state)
 static void limits_have_names(void **state)
 {
     char text[64], small[8];
-    (void)state;
 
     assert_string_equal(health_limits_print(text, sizeof text, -1), "unknown");
     assert_string_equal(health_limits_print(text, sizeof text, 0), "none");
@@ -54,7 +52,6 @@ static void limits_have_names(void **state)
 static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **state)
 {
     struct device_vitals some = device_vitals_unknown;
-    (void)state;
 
     assert_false(vitals_are_known(&some));
     some.temperature_c = 0;
@@ -67,7 +64,6 @@ static void unknown_vitals_are_unknown_and_one_that_is_known_is_enough(void **st
 static void the_hosts_clock_and_temperature_are_read_where_linux_tells_them(void **state)
 {
     struct device_health health = device_health_unknown;
-    (void)state;
 
     host_health(made_machine_root(), &health);
     assert_true(isnan(health.now.clock_mhz) && isnan(health.clock_max_mhz));

@@ -552,7 +552,6 @@ static void hosts_agree(void **state)
     double sums[2] = { 1, ranks_rank() };
     int number = 100 + ranks_rank();
 
-    (void)state;
     assert_int_equal(ranks_wait(), STATUS_OK);
     assert_int_equal(ranks_take_first(&number, sizeof number), STATUS_OK);
     assert_int_equal(number, 100);
@@ -603,7 +602,6 @@ static void one_rank_needs_nobody(void **state)
 
 static void a_missing_plugin_is_named(void **state)
 {
-    (void)state;
     setenv("CHOKEPOINT_PLUGINS", "/nowhere/at/all", 1);
     assert_int_equal(ranks_load(), STATUS_NO_LIBRARY);
     assert_non_null(strstr(status_last()->text, "libchokepoint_mpi.so is not in /nowhere"));

@@ -24,7 +24,6 @@ static void small_blocks_share_segments_and_large_ones_get_their_own(void **stat
     };
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *first, *second;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char *block = take(&bench, MEMORY_INPUT, cases[i].bytes);
@@ -62,7 +61,6 @@ static void other_segments_are_as_large_as_they_say(void **state)
         { SEGMENTS_EXACT, MIB, MIB },
         { SEGMENTS_EXACT, 5 * MIB + 1, 5 * MIB + 512 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct bench bench = bench_open_caching(cases[i].segments);
@@ -81,7 +79,6 @@ static void exact_segments_are_cut_to_any_rest_and_pooled_ones_are_not(void **st
     struct bench bench = bench_open_caching(SEGMENTS_EXACT);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 3 * MIB);
     int64_t calls = device_calls(&bench);
-    (void)state;
 
     give(&bench, block);
     assert_ptr_equal(take(&bench, MEMORY_ACTIVATIONS, 3 * MIB - 512), block);
@@ -104,7 +101,6 @@ static void neighbours_merge_in_every_order(void **state)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int orders = 0;
-    (void)state;
 
     for (int order = 0; order < 256; order++) { /* four digits to base 4 */
         int at[4] = { order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 };
@@ -135,7 +131,6 @@ static void a_request_takes_the_smallest_hole_that_fits(void **state)
     static const size_t sizes[] = { 64 * KIB, 8 * KIB, 200 * KIB, 16 * KIB };
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *holes[ARRAY_SIZE(sizes)];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         holes[i] = take(&bench, MEMORY_ACTIVATIONS, sizes[i]);
@@ -155,7 +150,6 @@ static void large_blocks_are_cut_only_when_the_rest_is_worth_it(void **state)
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     char *whole = take(&bench, MEMORY_ACTIVATIONS, 8 * MIB), *part, *rest;
     int64_t calls = device_calls(&bench);
-    (void)state;
 
     give(&bench, whole);
     part = take(&bench, MEMORY_ACTIVATIONS, 7 * MIB); /* the rest, 1 MiB, stays with it */
@@ -194,7 +188,6 @@ static void from_the_second_step_on_the_device_is_not_asked(void **state)
 {
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     int64_t calls;
-    (void)state;
 
     take(&bench, MEMORY_PARAMETERS, 700 * KIB);
     step_of_allocations(&bench);
@@ -207,8 +200,6 @@ static void from_the_second_step_on_the_device_is_not_asked(void **state)
 
 static void without_a_cache_each_call_is_the_devices(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
         for (int step = 1; step <= 3; step++) {
@@ -230,7 +221,6 @@ static void a_refusal_says_what_was_asked_used_and_free(void **state)
     struct bench bench = bench_open(ALLOCATION_CACHING, 13 * MIB);
     struct allocator_statistics before, after;
     void *block;
-    (void)state;
 
     take(&bench, MEMORY_PARAMETERS, 512 * KIB);
     take(&bench, MEMORY_ACTIVATIONS, 6 * MIB);
@@ -260,8 +250,6 @@ static void a_refusal_says_what_was_asked_used_and_free(void **state)
 
 static void without_a_budget_the_device_is_the_limit(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
         void *block;
@@ -285,8 +273,6 @@ static void without_a_budget_the_device_is_the_limit(void **state)
 
 static void the_budget_holds_to_the_byte_without_a_cache(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 10 * ROUNDING);
         char *first = take(&bench, MEMORY_INPUT, 4 * ROUNDING);
@@ -308,7 +294,6 @@ static void free_segments_go_back_before_anything_is_refused(void **state)
     struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 6 * MIB);
     void *refused;
-    (void)state;
 
     give(&bench, block);
     assert_int_equal(allocator_statistics(bench.allocator).reserved, 6 * MIB);
@@ -328,7 +313,6 @@ static void a_full_device_is_asked_again_after_a_trim(void **state)
 {
     struct bench bench;
     char *block;
-    (void)state;
 
     setenv("CHOKEPOINT_FAIL", "alloc:2", 1);
     bench = bench_open(ALLOCATION_CACHING, 0);
@@ -343,8 +327,6 @@ static void a_full_device_is_asked_again_after_a_trim(void **state)
 
 static void a_failing_device_leaves_the_figures_as_they_were(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench;
         struct allocator_statistics before, after;
@@ -369,7 +351,6 @@ static void kept_segments_stay_even_when_memory_runs_out(void **state)
     struct bench bench = bench_open(ALLOCATION_CACHING, 6 * MIB);
     char *block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
     void *refused;
-    (void)state;
 
     give(&bench, block);
     allocator_keep(bench.allocator, true);
@@ -391,7 +372,6 @@ static void peaks_start_again_from_what_is_allocated(void **state)
     struct bench bench = bench_open(ALLOCATION_CACHING, 0);
     struct allocator_statistics now;
     char *block;
-    (void)state;
 
     take(&bench, MEMORY_PARAMETERS, 1000);
     block = take(&bench, MEMORY_ACTIVATIONS, 4 * MIB);
@@ -419,8 +399,6 @@ static void peaks_start_again_from_what_is_allocated(void **state)
 
 static void freeing_what_was_not_given_out_is_an_error(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
         char *block = take(&bench, MEMORY_INPUT, 4096), address[40];
@@ -441,8 +419,6 @@ static void freeing_what_was_not_given_out_is_an_error(void **state)
 /* bench_close() finds out: nothing may stay behind. */
 static void closing_frees_what_was_forgotten(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct bench bench = bench_open((enum allocation_mode)mode, 0);
 
@@ -456,8 +432,6 @@ static void closing_frees_what_was_forgotten(void **state)
 
 static void categories_have_the_names_of_memory_timelines(void **state)
 {
-    (void)state;
-
     assert_string_equal(allocator_category_name(MEMORY_PARAMETERS), "parameters");
     assert_string_equal(allocator_category_name(MEMORY_ACTIVATION_GRADIENTS),
                         "activation gradients");

@@ -206,8 +206,6 @@ static struct allocator_statistics random_run(enum allocation_mode mode, uint64_
 
 static void random_calls_agree_with_the_oracle(void **state)
 {
-    (void)state;
-
     for (uint64_t seed = 1; seed <= 3; seed++) random_run(ALLOCATION_CACHING, seed, 6000);
     random_calls(bench_open_caching(SEGMENTS_POOLED), ALLOCATION_CACHING, 1, 3000);
     random_calls(bench_open_caching(SEGMENTS_EXACT), ALLOCATION_CACHING, 2, 3000);
@@ -217,8 +215,6 @@ static void random_calls_agree_with_the_oracle(void **state)
 
 static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 {
-    (void)state;
-
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
         struct allocator_statistics first = random_run((enum allocation_mode)mode, 9, 1500),
                                     second = random_run((enum allocation_mode)mode, 9, 1500);
@@ -231,7 +227,6 @@ static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 static void all_allocators_count_alike(void **state)
 {
     struct allocator_statistics caching = random_run(ALLOCATION_CACHING, 11, 1500);
-    (void)state;
 
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
         struct allocator_statistics other = random_run((enum allocation_mode)mode, 11, 1500);

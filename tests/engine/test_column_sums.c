@@ -17,7 +17,6 @@ static const int widths[] = { 32, 96, 768, 1024, 2304, 3072 };
 static void parts_and_tiles_cover_the_matrix_once(void **state)
 {
     static const int row_counts[] = { 1, 31, 32, 33, 64, 65, 25216 };
-    (void)state;
 
     for (size_t i = 0; i < 4 * ARRAY_SIZE(widths) * ARRAY_SIZE(row_counts); i++) {
         struct model_shape shape = shape_on(i % 2);
@@ -39,7 +38,6 @@ static void a_gpu_has_enough_loads_on_their_way(void **state)
 {
     enum { MULTIPROCESSORS = 132, ROWS = 128 * 197, LOADS = 4, LOAD_BYTES = 16, LANES = 32 };
     struct model_shape shape = shape_on(true);
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
         for (enum dtype dtype = DTYPE_F32; dtype <= DTYPE_BF16; dtype++) {
@@ -53,7 +51,6 @@ static void a_gpu_has_enough_loads_on_their_way(void **state)
 static void the_cpu_device_sums_up_whole_rows(void **state)
 {
     struct model_shape shape = shape_on(false);
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
         assert_int_equal(column_grid(&shape, DTYPE_BF16, 6400, widths[i]).count, 100);

@@ -101,7 +101,6 @@ static void check_all_calls(const char *settings)
 
 static void item_sync_survives_every_fault(void **state)
 {
-    (void)state;
     check_all_calls("model=balanced blocks=1 batch=2 input=decoded workers=0 launch=graph "
                     "loss_every=1 jpeg_pixels=32 save_every=3 save_mode=blocking");
 }
@@ -109,7 +108,6 @@ static void item_sync_survives_every_fault(void **state)
 static void two_streams_survive_every_fault(void **state)
 {
     static const char *const calls[] = { "stream", "event", "gemm", "kernel" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         check_calls("model=light blocks=1 tokens=6 launch=eager backward_streams=two loss_every=3",
@@ -118,7 +116,6 @@ static void two_streams_survive_every_fault(void **state)
 
 static void checkpointing_survives_every_fault(void **state)
 {
-    (void)state;
     check_all_calls("model=heavy blocks=2 batch=1 tokens=17 checkpointing=block jpeg_pixels=32 "
                     "input=decoded workers=1 launch=graph save_every=2");
 }
@@ -126,7 +123,6 @@ static void checkpointing_survives_every_fault(void **state)
 /* Batches alternate between two lengths, whose graphs replace each other. */
 static void graphs_of_several_lengths_survive_every_fault(void **state)
 {
-    (void)state;
     check_all_calls("model=light blocks=1 tokens=6 padding=longest pad_to_multiple_of=4 "
                     "launch=graph graphs=latest loss_every=3");
 }
@@ -135,22 +131,10 @@ static void experts_survive_every_fault(void **state)
 {
     static const char *const calls[] = { "alloc",  "host_alloc", "copy",  "memset",
                                          "launch", "gemm",       "kernel" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         check_calls("model=light blocks=1 tokens=6 batch=4 experts=2 launch=eager loss_every=3",
                     calls[i]);
-}
-
-/* Opens it once: the program ends as skipped where there is none. */
-static int find_device(void **state)
-{
-    struct device *device = NULL;
-    (void)state;
-
-    assert_ok(test_device_open(&device, NULL));
-    device_close(device);
-    return 0;
 }
 
 int main(void)
@@ -163,5 +147,5 @@ int main(void)
         cmocka_unit_test(experts_survive_every_fault),
     };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);
-    return cmocka_run_group_tests_name("faults", tests, find_device, NULL);
+    return cmocka_run_group_tests_name("faults", tests, cpu_device_find, NULL);
 }

@@ -67,7 +67,6 @@ static void assert_same_text(const struct training_config *a, const struct train
 static void defaults_are_the_healthy_values(void **state)
 {
     struct training_config config = configured(""), applied;
-    (void)state;
 
     applied = configured(
         "model=balanced data=auto batch=auto accumulate=1 tokens=auto width=auto blocks=auto "
@@ -91,7 +90,6 @@ static void what_is_printed_reads_back_the_same(void **state)
         "optimizer=unfused rate=0.00123456789012345 launch=graph allocation=direct",
         "memory_budget=3KiB loss_every=1 seed=18446744073709551615",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         struct training_config config = configured(settings[i]), again;
@@ -116,7 +114,6 @@ static void every_knob_has_a_name_of_its_own_and_starts_healthy(void **state)
     int count;
     const struct knob *knobs = knobs_list(&count);
     struct training_config config = configured("");
-    (void)state;
 
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {
@@ -133,7 +130,6 @@ static void every_word_of_every_choice_is_taken_and_comes_back(void **state)
 {
     int count, choices = 0;
     const struct knob *knobs = knobs_list(&count);
-    (void)state;
 
     for (int i = 0; i < count; i++) {
         char values[80], *rest = values, *word;
@@ -158,7 +154,6 @@ static void every_word_of_every_choice_is_taken_and_comes_back(void **state)
 static void words_stand_for_the_enumerators_of_the_same_name(void **state)
 {
     struct training_config config;
-    (void)state;
 
     config = configured("model=heavy data=sequences precision=tf32 elementwise=unfused "
                         "attention=fused checkpointing=block input=cached transfer=inline");
@@ -269,7 +264,6 @@ static void numbers_are_taken_as_written_or_not_at_all(void **state)
         { "seed", "18446744073709551616", NULL },
         { "seed", "-1", NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct training_config config = configured(""), before = config;
@@ -294,7 +288,6 @@ static void differences_that_do_not_fit_are_left_out_whole(void **state)
                            now = configured("batch=4 seed=1 workers=3");
     const char *all = "batch=8 instead of 4, seed=2 instead of 1";
     char text[64];
-    (void)state;
 
     knobs_differences(&saved, &now, text, strlen(all) + 1);
     assert_string_equal(text, all);
@@ -321,7 +314,6 @@ static void a_bad_value_is_answered_with_those_that_are_taken(void **state)
         { "accumulate", "a number from 1 to 4096 or fit" },
     };
     struct training_config config = configured("");
-    (void)state;
 
     assert_int_equal(knob_set(&config, "launch", "greedy"), STATUS_BAD_USAGE);
     assert_string_equal(status_last()->text,
@@ -349,7 +341,6 @@ static void an_unknown_knob_is_answered_with_the_nearest(void **state)
         { "presicion", "precision" },
     };
     struct training_config config = configured("");
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[64];
@@ -376,7 +367,6 @@ static void settings_are_applied_all_or_none(void **state)
         "batch=7 launch= eager", "batch=7 nothing=1", "batch=7 launch=auto,seed=3",
     };
     struct training_config config = configured("  batch=5\tseed=9\n"), before = config;
-    (void)state;
 
     assert_prints(&config, "batch", "5");
     assert_prints(&config, "seed", "9");
@@ -392,7 +382,6 @@ static void too_little_room_for_text_is_an_error_not_a_cut(void **state)
 {
     struct training_config config = configured("seed=1234567");
     char text[1024], whole[1024];
-    (void)state;
 
     assert_int_equal(knob_get(&config, "seed", text, 7), STATUS_BAD_USAGE);
     assert_int_equal(knob_get(&config, "seed", text, 8), STATUS_OK);
@@ -430,7 +419,6 @@ static void roles_have_their_sizes_on_each_device(void **state)
         { &cpu, "tokens=10 patch=16 jpeg_pixels=500", DATA_IMAGES, 10, 64, 2, 8, 16, 48, 500, 64,
           32, LAUNCH_EAGER },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct training_config config = resolved(cases[i].settings, cases[i].device), again;
@@ -458,7 +446,6 @@ static void a_resolved_configuration_survives_being_printed(void **state)
 {
     static const char *const settings[] = { "model=light", "model=balanced input=decoded",
                                             "model=heavy workers=8xcores memory_budget=1GiB" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         struct training_config config = resolved(settings[i], &cuda), again;
@@ -473,7 +460,6 @@ static void a_resolved_configuration_survives_being_printed(void **state)
 static void cores_precision_and_seeds_follow_the_machine(void **state)
 {
     struct training_config config;
-    (void)state;
 
     assert_int_equal(resolved("", &cpu).loader.workers, 6);
     assert_int_equal(resolved("", &cuda).loader.workers, 16);
@@ -492,7 +478,6 @@ static void cores_precision_and_seeds_follow_the_machine(void **state)
 static void a_cpu_with_matrix_units_uses_them_where_they_gain(void **state)
 {
     struct device_properties amx = cpu;
-    (void)state;
 
     amx.bf16_matrix_units = true;
     assert_int_equal(resolved("model=light", &amx).model.precision, PRECISION_FP32);
@@ -522,7 +507,6 @@ static void a_budget_says_how_many_micro_batches_there_are(void **state)
         { "model=light blocks=22 tokens=17 batch=8 accumulate=fit memory_budget=1MiB",
           8 }, /* none fits */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int found = resolved(cases[i].settings, &cpu).launch.accumulate;
@@ -537,7 +521,6 @@ static void a_roles_budget_follows_the_precision(void **state)
     const char *settings = "model=heavy memory_budget=role";
     struct device_properties amx = cpu;
     int64_t fp32 = resolved(settings, &cpu).allocator.budget;
-    (void)state;
 
     amx.bf16_matrix_units = true;
     assert_in_range(resolved(settings, &amx).allocator.budget, 1, fp32 - 1);
@@ -585,7 +568,6 @@ static void no_other_knob_changes_when_one_is_turned(void **state)
     static const char *const numbers[] = { "0", "2", "4", "77", "0.5", "1GiB" };
     int count;
     const struct knob *knobs = knobs_list(&count);
-    (void)state;
 
     for (int i = 0; i < count; i++) {
         char values[80], *rest = values, *word;
@@ -778,7 +760,6 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
           "loss_every=1025: the device keeps the losses of the last 1024 steps, so older ones "
           "would be overwritten between two reads; set loss_every to 1024 or less" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct training_config config = configured(cases[i].settings), before;
@@ -794,8 +775,6 @@ static void what_cannot_be_is_refused_with_the_reason(void **state)
 
 static void what_lies_just_inside_a_limit_is_not_refused(void **state)
 {
-    (void)state;
-
     resolved("tokens=17 patch=256", &cpu);
     resolved("width=96", &cpu);
     resolved("width=128", &cuda);
@@ -820,7 +799,6 @@ static void what_lies_just_inside_a_limit_is_not_refused(void **state)
 static void a_folder_of_images_is_trained_on_unless_sequences_are_asked_for(void **state)
 {
     struct training_config config = configured("model=light");
-    (void)state;
 
     snprintf(config.data.folder, sizeof config.data.folder, "/photos");
     assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
@@ -837,7 +815,6 @@ static void what_a_knob_acts_with_are_values_of_other_knobs(void **state)
 {
     int count, conditions = 0;
     const struct knob *knobs = knobs_list(&count);
-    (void)state;
 
     for (int i = 0; i < count; i++) {
         char copy[256], *rest = copy, *one;
@@ -876,7 +853,6 @@ static void a_knob_that_cannot_act_says_with_which_settings_it_would(void **stat
           "save_mode acts only with --save-every other than never (here save_every=never)" },
         { "", "loss_every", "" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct training_config config = resolved(cases[i].settings, &cpu);
@@ -892,7 +868,6 @@ static void settings_that_change_nothing_are_found(void **state)
     struct training_config config = given;
     char why[KNOB_WHY];
     int at = 0;
-    (void)state;
 
     assert_int_equal(knobs_resolve(&config, &cpu), STATUS_OK);
     assert_true(knobs_next_idle(&given, &config, &at, why));

@@ -4,8 +4,8 @@
 #include "harness/base/clock.h"
 #include "harness/engine/step/parts/log_server.h"
 #include "harness/engine/step/parts/scratch_file.h"
-#include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/lab/scratch_disk.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <errno.h>
 #include <math.h>
@@ -162,7 +162,6 @@ static void a_window_does_not_wait_for_the_answer_to_its_last_line(void **state)
 
 static void a_queue_that_is_full_loses_nothing(void **state)
 {
-    (void)state;
     check_full_queue(LOGGING_QUEUED);
     check_full_queue(LOGGING_POSTED_QUEUED);
 }
@@ -172,7 +171,6 @@ static void a_service_answers_every_message_after_its_time(void **state)
 {
     struct line_log *log;
     int64_t begin_ns;
-    (void)state;
 
     assert_ok(line_log_open(&log, LOGGING_POSTED));
     begin_ns = clock_ns();
@@ -194,7 +192,6 @@ static void a_message_has_a_longest_length(void **state)
     char lines[LOG_MESSAGE_BYTES], *text;
     struct log_server *server;
     int file;
-    (void)state;
 
     memset(lines, 'x', sizeof lines);
     lines[sizeof lines - 2] = '\n';

@@ -55,8 +55,6 @@ static void scene_close(struct scene *scene)
 
 static void runs_do_not_differ(void **state)
 {
-    (void)state;
-
     for (size_t i = 0; i < ARRAY_SIZE(precisions); i++) {
         struct scene scene;
         struct tensor_difference difference;
@@ -83,7 +81,6 @@ static void the_training_is_where_it_was(void **state)
     struct scene scene;
     struct tensor_difference difference;
     float expected[6], losses[6];
-    (void)state;
 
     scene_open(&scene, "bf16", "");
     assert_ok(training_run(scene.training, 6));
@@ -179,7 +176,6 @@ static void check_random_flips(const char *precision, uint64_t seed, int count)
 static void random_flips_are_found(void **state)
 {
     const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *count = getenv("CHOKEPOINT_TEST_FLIPS");
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(precisions); i++)
         check_random_flips(precisions[i], seed != NULL ? strtoull(seed, NULL, 0) : 1,
@@ -202,7 +198,6 @@ static void a_flip_is_named_by_its_tensor(void **state)
         { KERNEL_adamw_multi, 1, "positions", "optimizer" },
         { KERNEL_loss_mean, 1, "losses_of_steps", "loss" },
     };
-    (void)state;
 
     for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
         int64_t before[KERNELS], each[KERNELS];
@@ -224,7 +219,6 @@ static void what_cannot_be_compared_is_refused(void **state)
     static const char *const settings[] = { "model=light launch=graph",
                                             "model=balanced attention=fused" };
     struct device *device;
-    (void)state;
 
     assert_ok(test_device_open(&device, NULL));
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
@@ -237,16 +231,6 @@ static void what_cannot_be_compared_is_refused(void **state)
     device_close(device);
 }
 
-static int find_device(void **state)
-{
-    struct device *device = NULL;
-    (void)state;
-
-    assert_ok(test_device_open(&device, NULL));
-    device_close(device);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,5 +241,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_compared_is_refused),
     };
     setenv("CHOKEPOINT_CACHE", "test-cache", 0);
-    return cmocka_run_group_tests_name("repeated steps", tests, find_device, NULL);
+    return cmocka_run_group_tests_name("repeated steps", tests, cpu_device_find, NULL);
 }

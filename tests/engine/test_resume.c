@@ -169,7 +169,6 @@ static void every_knob_that_changes_no_result_is_changed_above(void **state)
 {
     int count;
     const struct knob *knobs = knobs_list(&count);
-    (void)state;
 
     for (int i = 0; i < count; i++) {
         size_t length = strlen(knobs[i].name), found = 0;

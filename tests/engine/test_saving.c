@@ -1,8 +1,8 @@
 /* Saving the training state: what is in the file, when it is written, what it costs, how it
  * fails. */
 #include "harness/engine/step/state.h"
-#include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/lab/scratch_disk.h"
+#include "tests/fixtures/lab/training_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -193,7 +193,6 @@ static void saving_changes_no_bit_of_the_training(void **state)
 static void a_window_holds_whole_rounds_of_saves_and_reads(void **state)
 {
     struct training_config config = { .logging.loss_every = 20, .saving.save_every = 6 };
-    (void)state;
 
     assert_int_equal(training_period(&config, 1), 60);
     config.saving.save_every = 0;

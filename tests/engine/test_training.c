@@ -1209,7 +1209,6 @@ static void too_little_memory_is_a_clear_error(void **state)
 static void the_period_is_that_of_all_configurations(void **state)
 {
     struct training_config configs[2] = { 0 };
-    (void)state;
 
     configs[0].logging.loss_every = 6;
     configs[1].logging.loss_every = 20;

@@ -228,7 +228,6 @@ static void an_eager_step_shows_operators_and_memory(void **state)
     struct run run;
     const struct trace_event *step;
     const cJSON *shapes;
-    (void)state;
 
     run_traced(&run, "model=light launch=eager input=resident", "light.json.gz");
     check_counters(&run);
@@ -263,7 +262,6 @@ static void a_captured_step_shows_nodes_of_one_launch(void **state)
     static const char *const phases[] = { "data", "h2d", "graph", "log" };
     enum { PHASE_BORDERS = 4 }; /* records of events, which no trace shows */
     struct run run;
-    (void)state;
 
     run_traced(&run, "model=balanced launch=graph input=decoded workers=2 loss_every=1",
                "balanced.json.gz");
@@ -281,7 +279,6 @@ static void a_captured_step_shows_nodes_of_one_launch(void **state)
 static void a_step_that_begins_an_epoch_asks_its_loader_twice(void **state)
 {
     static const char *const persistent[] = { "yes", "no" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(persistent); i++) {
         char settings[120];
@@ -300,7 +297,6 @@ static void recomputed_passes_have_rows_of_their_own(void **state)
 {
     struct run run;
     int recomputed = 0;
-    (void)state;
 
     run_traced(&run,
                "model=light launch=eager input=resident checkpointing=block batch=2 accumulate=2",
@@ -321,7 +317,6 @@ static void a_trace_changes_no_result(void **state)
     float losses[WARMUP + STEPS], traced[WARMUP + STEPS];
     struct device *device = NULL;
     struct run run;
-    (void)state;
 
     assert_ok(device_open(&device, "cpu", NULL));
     run_losses(device, settings, WARMUP + STEPS, losses);

@@ -1,3 +1,5 @@
+/* A change in words and figures. First come the changes that no factor describes; then the
+ * direction is called only if the interval and both values agree on it. */
 #include "harness/base/figures/change_text.h"
 
 #include "harness/base/figures/statistics.h"

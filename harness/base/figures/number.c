@@ -1,3 +1,5 @@
+/* Numbers as users type them: all of the text must be the number, and what is refused is told the
+ * range. */
 #include "harness/base/figures/number.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* A number with its unit, in three digits: each unit is scaled by its own steps, times and sizes
+ * by tables, rates by powers of 1,000. */
 #include "harness/base/figures/quantity.h"
 
 #include "harness/base/status.h"

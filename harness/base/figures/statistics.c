@@ -1,3 +1,5 @@
+/* Order statistics of samples: a copy is sorted, and percentiles and intervals are places in it. A
+ * sample that is NaN makes the answer NaN, never an order by chance. */
 #include "harness/base/figures/statistics.h"
 
 #include "harness/base/sort.h"
@@ -32,12 +34,6 @@ static double *sorted(const double *values, int count)
     return copy;
 }
 
-/* Two infinite neighbours have no difference to interpolate along. */
-static double between(double low, double high, double share)
-{
-    return low == high ? low : low + (high - low) * share;
-}
-
 double stats_sorted_percentile(const double *ascending, int count, double percent)
 {
     double place = percent / 100 * (count - 1), share;
@@ -49,7 +45,10 @@ double stats_sorted_percentile(const double *ascending, int count, double percen
     if (count == 0 || !(place >= 0 && place <= count - 1))
         return NAN;
     share = place - below;
-    return share > 0 ? between(ascending[below], ascending[below + 1], share) : ascending[below];
+    /* Two infinite neighbours have no difference to interpolate along. */
+    if (!(share > 0) || ascending[below] == ascending[below + 1])
+        return ascending[below];
+    return ascending[below] + (ascending[below + 1] - ascending[below]) * share;
 }
 
 double stats_sorted_median(const double *ascending, int count)

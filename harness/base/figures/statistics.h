@@ -37,10 +37,11 @@ double stats_sort_median(double *values, int count); /* sorts it first */
  * `values` become their distances from the median, ascending.
  *
  * Whoever looks for the odd one begins here: ranks, nodes and links of a job, machines of a fleet
- * that may be out, one run per side of a comparison, the pace of two traces. What counts as odd is
- * then each one's own: fleet_noise.h and run_noise.h know the chance of a false alarm and therefore
- * go on with means and Student's t; job_late.h and step_change.h have a fixed number of deviations
- * or none; ranks.h asks who enters collectives last, which a median answers without a spread. */
+ * that may be out, one run per side of a comparison, the pace of two traces. Each decides for
+ * itself what counts as odd: fleet_noise.h and run_noise.h know the chance of a false alarm and
+ * therefore use means and Student's t; job_late.h and step_change.h have a fixed number of
+ * deviations or none; ranks.h asks who enters collectives last, which a median answers without a
+ * spread. */
 struct stats_bulk {
     double median, deviation;
 };

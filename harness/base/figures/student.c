@@ -1,3 +1,5 @@
+/* Student's t by the incomplete beta function, and the priors of variances by digamma and
+ * trigamma; formulas by number of NIST's Digital Library of Mathematical Functions (DLMF). */
 #include "harness/base/figures/student.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
-/* What was opened is looked at before it is used: a name may be that of a link, a FIFO or a device
- * by now, and open() itself would follow it or wait for it. */
+/* A file is looked at once it is open and before it is used: a name may be that of a link, a FIFO
+ * or a device by now, and open() itself would follow it or wait for it. */
 #include "harness/base/system/files.h"
 
 #include <errno.h>

@@ -18,20 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* yyyy-mm-ddTHH:MM:SS+HH:MM: strftime's %z lacks the colon. */
-static void read_date(struct machine *machine)
-{
-    time_t now = time(NULL);
-    struct tm local;
-    char zone[8];
-
-    localtime_r(&now, &local);
-    strftime(zone, sizeof zone, "%z", &local);
-    strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%S", &local);
-    snprintf(machine->date + strlen(machine->date), sizeof machine->date - strlen(machine->date),
-             "%.3s:%s", zone, zone + 3);
-}
-
 static void read_names(struct machine *machine, const char *root)
 {
     struct utsname system;
@@ -184,8 +170,17 @@ static void read_caches(struct machine *machine, const char *root)
 
 void machine_read(struct machine *machine, const char *root)
 {
+    time_t now = time(NULL);
+    struct tm local;
+    char zone[8];
+
     memset(machine, 0, sizeof *machine);
-    read_date(machine);
+    /* yyyy-mm-ddTHH:MM:SS+HH:MM: strftime's %z lacks the colon. */
+    localtime_r(&now, &local);
+    strftime(zone, sizeof zone, "%z", &local);
+    strftime(machine->date, sizeof machine->date, "%Y-%m-%dT%H:%M:%S", &local);
+    snprintf(machine->date + strlen(machine->date), sizeof machine->date - strlen(machine->date),
+             "%.3s:%s", zone, zone + 3);
     read_names(machine, root);
     read_affinity(machine);
     read_frequency(machine, root);

@@ -1,4 +1,5 @@
-/* What was printed is remembered as text, so that the same advice of many threads is one line. */
+/* Sentences that were printed are remembered as text, so that the same advice of many threads is
+ * one line. */
 #include "harness/base/words/notice.h"
 
 #include "harness/base/words/utf8.h"

@@ -1,3 +1,5 @@
+/* Bytes are looked up in a table of the forms that the standard allows (Unicode, table 3-7), so
+ * overlong forms and surrogates are refused like any other wrong byte. */
 #include "harness/base/words/utf8.h"
 
 #include "harness/base/status.h"

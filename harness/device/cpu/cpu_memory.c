@@ -147,7 +147,7 @@ static const char *advice_on_host_memory(void)
 }
 
 /* cudaMalloc maps physical memory, so no kernel meets a page fault: hence MAP_POPULATE. */
-static enum status map(struct cpu_memory *memory, size_t bytes, unsigned char **address)
+static enum status map_bytes(struct cpu_memory *memory, size_t bytes, unsigned char **address)
 {
     enum status status = STATUS_OK;
     void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -256,7 +256,7 @@ static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct c
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory to record one more allocation");
     if (!has_room(memory, mapped)) /* Near the end of the capacity, no more than what is needed. */
         mapped = round_up(bytes, PAGE);
-    TRY_OUT(map(memory, mapped, &segment->address));
+    TRY_OUT(map_bytes(memory, mapped, &segment->address));
     segment->bytes = mapped;
     *block = segment;
 
@@ -332,7 +332,7 @@ static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct 
         release_segments(memory);
     if (!has_room(memory, mapped))
         TRY_OUT(out_of_memory(memory, bytes));
-    TRY_OUT(map(memory, mapped, &block->address));
+    TRY_OUT(map_bytes(memory, mapped, &block->address));
     block->bytes = rounded;
     block->direct = true;
     *result = block;
@@ -443,25 +443,6 @@ out:
     return status;
 }
 
-static void free_direct(struct cpu_device *device, struct cpu_block *block)
-{
-    device_wait_all(device);
-    pthread_mutex_lock(&device->memory->lock);
-    unmap(device->memory, block->address);
-    pthread_mutex_unlock(&device->memory->lock);
-    free(block);
-}
-
-static void free_ordered(struct cpu_device *device, struct cpu_stream *stream,
-                         struct cpu_block *block)
-{
-    pthread_mutex_lock(&device->memory->lock);
-    block->stream = stream;
-    block->ticket = queue_submitted(stream->queue);
-    pool_put(device->memory, block);
-    pthread_mutex_unlock(&device->memory->lock);
-}
-
 enum status cpu_free(struct device *base, struct stream *stream, enum allocation how, void *address)
 {
     enum status status = STATUS_OK;
@@ -478,9 +459,18 @@ enum status cpu_free(struct device *base, struct stream *stream, enum allocation
     TRY_OUT(take_in_use(device->memory, address, direct, &block));
     bytes = (int64_t)block->bytes;
     if (direct)
-        free_direct(device, block);
-    else
-        free_ordered(device, (struct cpu_stream *)stream, block);
+        device_wait_all(device);
+    pthread_mutex_lock(&device->memory->lock);
+    if (direct) {
+        unmap(device->memory, block->address);
+    } else {
+        block->stream = (struct cpu_stream *)stream;
+        block->ticket = queue_submitted(block->stream->queue);
+        pool_put(device->memory, block);
+    }
+    pthread_mutex_unlock(&device->memory->lock);
+    if (direct)
+        free(block);
     trace_memory(device, &call, address, -bytes, ACTIVITY_MEMORY_DEVICE, !direct);
 
 out:

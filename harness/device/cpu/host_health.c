@@ -1,4 +1,4 @@
-/* What Linux states in small files; on virtual machines most of them are missing. */
+/* Facts that Linux states in small files; on virtual machines most of them are missing. */
 #include "harness/device/cpu/host_health.h"
 
 #include "harness/base/facts/system_file.h"

@@ -62,16 +62,11 @@ static void run_item(void *context, const struct item *item)
 /* A device that is given work does not stop the host, but a thread that wakes up may take the core
  * of the one that woke it, in the middle of a launch. Linux does not let SCHED_BATCH do that
  * (sched(7)); elsewhere the worker stays as it is. */
-static void yield_to_host(void)
-{
-    pthread_setschedparam(pthread_self(), SCHED_BATCH,
-                          &(struct sched_param){ .sched_priority = 0 });
-}
-
 static void start_worker(void *context)
 {
     (void)context;
-    yield_to_host();
+    pthread_setschedparam(pthread_self(), SCHED_BATCH,
+                          &(struct sched_param){ .sched_priority = 0 });
     gemm_start_worker();
 }
 

@@ -1,3 +1,5 @@
+/* Where everything of a batch lies in its memory. If samples are padded to the longest of a micro-
+ * batch only, places depend on the lengths, which are at the end. */
 #include "harness/engine/data/batch.h"
 
 #include <stdlib.h>

@@ -198,19 +198,6 @@ static enum status check_classes(const struct own_set *set)
     return STATUS_OK;
 }
 
-static enum status write_about(const struct own_set *set, const char *folder)
-{
-    const char *damaged =
-        set->damaged > 0 ? set->images[set->first].path : set->first_set.first_damaged;
-    char path[PATH_MAX], text[1024];
-
-    snprintf(path, sizeof path, "%s/" ABOUT, folder);
-    snprintf(text, sizeof text, "%u %u\n%.*s\n", set->count - set->damaged,
-             set->damaged + set->first_set.damaged, (int)sizeof set->about.first_damaged - 1,
-             damaged);
-    return image_set_write_file(path, text, strlen(text));
-}
-
 static enum status fill_set(void *context, const char *folder)
 {
     struct own_set *set = context;
@@ -220,7 +207,7 @@ static enum status fill_set(void *context, const char *folder)
                                        .close = close_worker,
                                        .write = write_image };
 
-    char path[PATH_MAX];
+    char path[PATH_MAX], text[1024];
 
     TRY(rows_make(&set->of_class, dataset_classes(set->dataset)));
     for (int label = 0; label < dataset_classes(set->dataset); label++) {
@@ -231,7 +218,11 @@ static enum status fill_set(void *context, const char *folder)
     }
     TRY(image_set_write(&writing, folder));
     TRY(check_classes(set));
-    TRY(write_about(set, folder));
+    snprintf(path, sizeof path, "%s/" ABOUT, folder);
+    snprintf(text, sizeof text, "%u %u\n%.*s\n", set->count - set->damaged,
+             set->damaged + set->first_set.damaged, (int)sizeof set->about.first_damaged - 1,
+             set->damaged > 0 ? set->images[set->first].path : set->first_set.first_damaged);
+    TRY(image_set_write_file(path, text, strlen(text)));
 
     return STATUS_OK;
 }

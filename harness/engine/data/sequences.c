@@ -1,3 +1,5 @@
+/* A sample is drawn from a generator of its own, seeded by its number: first its length, then its
+ * ids. */
 #include "harness/engine/data/sequences.h"
 
 #include "harness/base/random.h"

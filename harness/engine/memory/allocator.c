@@ -122,15 +122,6 @@ static void use_begin(struct allocator *allocator, struct block *block, int64_t 
     record_change(allocator, block->address, requested, category);
 }
 
-static void use_end(struct allocator *allocator, struct block *block)
-{
-    block_unuse(&allocator->blocks, block);
-    allocator->statistics.allocated[block->category] -= block->requested;
-    allocator->statistics.allocated_all -= block->requested;
-    record_change(allocator, block->address, -block->requested, block->category);
-    block->requested = 0;
-}
-
 /* --- Memory from the device --- */
 
 static enum allocation device_way(const struct allocator *allocator)
@@ -340,7 +331,11 @@ enum status allocator_free(struct allocator *allocator, void *address)
     if (block == NULL)
         FAIL(STATUS_INTERNAL, "block %p cannot be freed: it was not given out, or is free already",
              address);
-    use_end(allocator, block);
+    block_unuse(&allocator->blocks, block);
+    allocator->statistics.allocated[block->category] -= block->requested;
+    allocator->statistics.allocated_all -= block->requested;
+    record_change(allocator, block->address, -block->requested, block->category);
+    block->requested = 0;
     if (allocator->config.mode == ALLOCATION_CACHING)
         block_free(&allocator->blocks, block);
     else

@@ -258,20 +258,6 @@ static void add_copied_heads(struct builder *builder, struct tensor *merged, str
     add_op(builder, "merge_heads", op_merge_heads(shape, merged, heads));
 }
 
-/* The same where qkv and the result are, without a copy: so the bias takes an op of its own. */
-static void add_strided_heads(struct builder *builder, struct tensor *merged, struct tensor *qkv,
-                              struct tensor *qkv_bias)
-{
-    const struct model_shape *shape = &builder->encoder->shape;
-
-    if (qkv_bias != NULL)
-        add_op(builder, "qkv_bias",
-               op_bias(shape, qkv, qkv_bias, builder->partial, shape->rows, 3 * shape->width));
-    add_op(
-        builder, "fused_attention",
-        op_strided_attention(shape, merged, lse_tensor(builder), qkv, builder->attention_scratch));
-}
-
 /* From the normalised input `n` to the projected output, whose bias comes back in *projection_bias
  * where it is still to be added (fused). */
 static struct tensor *add_attention(struct builder *builder, struct tensor *n,
@@ -285,10 +271,16 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
         activation_sharing(builder, "projected", rows, width, builder->stream);
 
     qkv_bias = add_linear(builder, "qkv", qkv, n, width, 3 * width, 1);
-    if (shape->strided_heads)
-        add_strided_heads(builder, merged, qkv, qkv_bias);
-    else
+    if (!shape->strided_heads) {
         add_copied_heads(builder, merged, qkv, qkv_bias);
+    } else { /* where they are, without a copy: so the bias takes an op of its own */
+        if (qkv_bias != NULL)
+            add_op(builder, "qkv_bias",
+                   op_bias(shape, qkv, qkv_bias, builder->partial, rows, 3 * width));
+        add_op(builder, "fused_attention",
+               op_strided_attention(shape, merged, lse_tensor(builder), qkv,
+                                    builder->attention_scratch));
+    }
     *projection_bias = add_linear(builder, "projection", projected, merged, width, width,
                                   1 / sqrt(2.0 * shape->blocks));
     return projected;

@@ -442,19 +442,6 @@ static const char *next_condition(const char *text, struct condition *condition)
     return text + values;
 }
 
-static void say_idle(const char *name, const struct condition *condition, const char *value,
-                     char why[KNOB_WHY])
-{
-    char flag[VALUE_SIZE];
-
-    snprintf(flag, sizeof flag, "%s", condition->knob);
-    for (char *letter = flag; *letter != '\0'; letter++)
-        if (*letter == '_')
-            *letter = '-';
-    snprintf(why, KNOB_WHY, "%s acts only with --%s%s%s (here %s=%s)", name, flag,
-             condition->excludes ? " other than " : "=", condition->values, condition->knob, value);
-}
-
 bool knob_acts(const struct training_config *resolved, const char *name, char why[KNOB_WHY])
 {
     const char *next = "";
@@ -468,7 +455,14 @@ bool knob_acts(const struct training_config *resolved, const char *name, char wh
         char value[VALUE_SIZE];
         if (knob_get(resolved, condition.knob, value, sizeof value) == STATUS_OK &&
             (knob_word_find(condition.values, value) >= 0) == condition.excludes) {
-            say_idle(name, &condition, value, why);
+            char flag[VALUE_SIZE];
+            snprintf(flag, sizeof flag, "%s", condition.knob);
+            for (char *letter = flag; *letter != '\0'; letter++)
+                if (*letter == '_')
+                    *letter = '-';
+            snprintf(why, KNOB_WHY, "%s acts only with --%s%s%s (here %s=%s)", name, flag,
+                     condition.excludes ? " other than " : "=", condition.values, condition.knob,
+                     value);
             return false;
         }
     }

@@ -34,11 +34,6 @@ static int square_root(int number)
     return root * root == number ? root : 0;
 }
 
-static int clamp(int value, int least, int most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 static void fill_model(struct training_config *config, const struct role_sizes *sizes,
                        const struct device_properties *device)
 {
@@ -75,7 +70,11 @@ static void fill_data(struct training_config *config, const struct role_sizes *s
         config->model.patch * square_root(config->model.tokens - 1) * config->model.crop;
     if (data->jpeg_pixels == 0 && data->folder[0] == '\0') {
         int times = config->model.role == ROLE_HEAVY || config->model.crop > 1 ? 1 : 2;
-        data->jpeg_pixels = clamp(times * data->image_size, JPEG_LEAST, JPEG_MOST);
+        data->jpeg_pixels = times * data->image_size;
+        if (data->jpeg_pixels < JPEG_LEAST)
+            data->jpeg_pixels = JPEG_LEAST;
+        if (data->jpeg_pixels > JPEG_MOST)
+            data->jpeg_pixels = JPEG_MOST;
     }
 }
 

@@ -101,19 +101,6 @@ static enum status begin_update(struct training *training)
 
 /* --- A pipeline --- */
 
-static enum status queue_half(struct training *training, struct phase_times *times, int micro,
-                              bool backward)
-{
-    struct op_context context = training_context(training, micro);
-    const struct encoder *encoder = micro_batch_encoder(training->micro_batches, micro);
-
-    TRY(program_run_half(encoder->train, backward, &context, training->allocator,
-                         training_loss_graphs(training)));
-    TRY(mark(training, times, backward ? TIMED_BACKWARD : TIMED_FORWARD));
-
-    return STATUS_OK;
-}
-
 /* The model of a micro-batch that a message is of; NULL: it is of none. */
 static const struct encoder *model_of(const struct training *training, int micro)
 {
@@ -129,7 +116,11 @@ static enum status queue_pipeline(struct training *training, struct phase_times 
     for (int i = 0; i < schedule->count; i++) {
         const struct pipeline_action *action = &schedule->actions[i];
         if (action->kind != PIPELINE_MESSAGE) {
-            TRY(queue_half(training, times, action->micro, action->kind == PIPELINE_BACKWARD));
+            struct op_context context = training_context(training, action->micro);
+            const bool backward = action->kind == PIPELINE_BACKWARD;
+            TRY(program_run_half(model_of(training, action->micro)->train, backward, &context,
+                                 training->allocator, training_loss_graphs(training)));
+            TRY(mark(training, times, backward ? TIMED_BACKWARD : TIMED_FORWARD));
             continue;
         }
         TRY(pipeline_exchange(training->pipeline, action->peer, model_of(training, action->sent),

@@ -1,3 +1,4 @@
+/* The rows of METRICS as a table by number. */
 #include "harness/engine/step/metric.h"
 
 static const struct metric_row {

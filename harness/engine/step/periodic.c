@@ -1,3 +1,5 @@
+/* Runs the rows that are due after a step. How many steps lie between two runs is read from the
+ * settings by the row's offset. */
 #include "harness/engine/step/periodic.h"
 
 #include "harness/engine/data/sequences.h"

@@ -1,3 +1,5 @@
+/* The state is kept in device memory and restored before each run; what a run computes is reduced
+ * to checksums on the device (tensor_sums.h), so that comparing costs little beside the step. */
 #include "harness/engine/step/repeat.h"
 
 #include "harness/base/rows.h"

@@ -69,8 +69,12 @@ out:
     return status;
 }
 
-static enum status overwrite_state(const struct saving *saving)
+/* Writes the state after `steps` steps, once it is in host memory. */
+static enum status write_state(const struct saving *saving, int64_t steps)
 {
+    state_seal(saving->state, saving->bytes, saving->settings, &saving->data, steps);
+    if (saving->path[0] != '\0')
+        return replace_state(saving);
     if (lseek(saving->file, 0, SEEK_SET) != 0 ||
         !write_all(saving->file, saving->state, saving->bytes))
         FAIL(STATUS_IO,
@@ -79,13 +83,6 @@ static enum status overwrite_state(const struct saving *saving)
              saving->bytes, scratch_folder(), strerror(errno));
 
     return STATUS_OK;
-}
-
-/* Writes the state after `steps` steps, once it is in host memory. */
-static enum status write_state(const struct saving *saving, int64_t steps)
-{
-    state_seal(saving->state, saving->bytes, saving->settings, &saving->data, steps);
-    return saving->path[0] != '\0' ? replace_state(saving) : overwrite_state(saving);
 }
 
 /* --- The writer thread --- */

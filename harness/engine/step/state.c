@@ -1,3 +1,5 @@
+/* The file is written as one piece and read in two: the header first, which says whether the rest
+ * is worth reading, then everything under one checksum. */
 #include "harness/engine/step/state.h"
 
 #include "harness/base/rows.h"
@@ -137,17 +139,6 @@ static enum status read_all(int file, const char *path, void *to, size_t bytes, 
     return STATUS_OK;
 }
 
-static enum status open_state(int *file, const char *path)
-{
-    *file = open(path, O_RDONLY | O_CLOEXEC);
-    if (*file < 0 && (errno == ENOENT || errno == ENOTDIR))
-        FAIL(STATUS_IO, "there is no saved state %s; leave out --resume to begin anew", path);
-    if (*file < 0)
-        FAIL(STATUS_IO, "cannot read %s: %s", path, strerror(errno));
-
-    return STATUS_OK;
-}
-
 /* Tells from the header and the file's size whether to read the rest. */
 static enum status check_header(const struct header *header, size_t count, int file,
                                 const char *path)
@@ -179,7 +170,11 @@ static enum status read_state(char **state, size_t *bytes, const char *path)
     size_t count;
     int file = -1;
 
-    TRY_OUT(open_state(&file, path));
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
+        FAIL_OUT(STATUS_IO, "there is no saved state %s; leave out --resume to begin anew", path);
+    if (file < 0)
+        FAIL_OUT(STATUS_IO, "cannot read %s: %s", path, strerror(errno));
     TRY_OUT(read_all(file, path, &header, sizeof header, &count));
     TRY_OUT(check_header(&header, count, file, path));
     *bytes = header.bytes;

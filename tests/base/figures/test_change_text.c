@@ -38,7 +38,6 @@ static void changes_are_faster_or_slower_down_or_up_or_none(void **state)
         { { 2, 1.5, 1.4, 0.9, 2, 0.75 }, "unclear", "unclear", "all within 2.00x" },
         { { 2, 2.1, 1.02, 1.02, 1.02, 0 }, "no change", "no change", "one pair" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct change_text time = change_text(&cases[i].change, true);
@@ -65,7 +64,6 @@ static void words_stand_around_the_factor_in_order(void **state)
         { false, false, "", "", "up" },
     };
     char words[64];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         change_words(words, sizeof words, cases[i].is_time, cases[i].shrinks, cases[i].bound,

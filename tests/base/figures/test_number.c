@@ -22,7 +22,6 @@ static void whole_numbers_within_their_limits(void **state)
         { "99999999999999999999", STATUS_BAD_USAGE, 0 },
     };
     int64_t number;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(number_integer(&number, "steps", cases[i].text, -2, 10), cases[i].status);
@@ -41,7 +40,6 @@ static void unsigned_numbers_use_all_their_bits(void **state)
 {
     static const char *const wrong[] = { "18446744073709551616", "-1", "+1", " 1", "", "1 " };
     uint64_t number;
-    (void)state;
 
     assert_int_equal(number_unsigned(&number, "seed", "18446744073709551615"), STATUS_OK);
     assert_true(number == UINT64_MAX);
@@ -81,7 +79,6 @@ static void bytes_are_in_powers_of_1024(void **state)
         { "", 0 },
         { "1P", 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t bytes = 0;
@@ -99,7 +96,6 @@ static void seconds_above_zero(void **state)
 {
     static const char *const wrong[] = { "0", "-1", "60.5", "nan", "inf", "1s", "", "1e999" };
     double seconds;
-    (void)state;
 
     assert_int_equal(number_seconds(&seconds, "time", "0.25", 60), STATUS_OK);
     assert_true(seconds == 0.25);
@@ -120,7 +116,6 @@ static void durations_have_a_unit(void **state)
         { "s", 0 },     { "", 0 },      { "1d", 0 },    { "1s ", 0 },     { "nans", 0 },
         { "1ms", 0 },   { " 1s", 0 },   { "infh", 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         double seconds;

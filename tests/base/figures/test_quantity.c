@@ -38,7 +38,6 @@ static void quantities_have_three_digits_and_a_unit_of_their_size(void **state)
         { INFINITY, "", "-" },
     };
     char text[QUANTITY_SIZE];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         quantity_print(text, cases[i].value, cases[i].unit);
@@ -55,7 +54,6 @@ static void durations_and_factors(void **state)
         { 0.4, "0 s" }, { 41, "41 s" }, { 185, "3 min 05 s" }, { 7800, "2 h 10 min" }, { -1, "0 s" }
     };
     char text[QUANTITY_SIZE];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         quantity_duration(text, cases[i].seconds);

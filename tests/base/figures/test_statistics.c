@@ -20,7 +20,6 @@ static void median_of_known_samples(void **state)
         { 3, { 1, INFINITY, INFINITY }, INFINITY },
         { 4, { 1, INFINITY, INFINITY, INFINITY }, INFINITY },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_true(stats_median(cases[i].ns, cases[i].count) == cases[i].median);
@@ -32,7 +31,6 @@ static void percentiles_are_linear_between_samples(void **state)
     static const struct {
         double percent, value;
     } cases[] = { { 0, 10 }, { 25, 20 }, { 50, 30 }, { 95, 48 }, { 99, 49.6 }, { 100, 50 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_float_equal(stats_percentile(values, 5, cases[i].percent), cases[i].value, 1e-12);
@@ -44,7 +42,6 @@ static void percentiles_are_linear_between_samples(void **state)
 static void spread_of_known_samples(void **state)
 {
     static const double values[] = { 2, 4, 4, 4, 5, 5, 7, 9 };
-    (void)state;
 
     assert_float_equal(stats_mean(values, 8), 5, 1e-12);
     assert_float_equal(stats_deviation(values, 8), sqrt(32.0 / 7), 1e-12);
@@ -55,7 +52,6 @@ static void what_was_not_measured_stays_so(void **state)
 {
     static const double values[] = { 1, NAN, 3, 4, 5, 6, 7 };
     struct confidence_interval interval = stats_median_interval(values, 7);
-    (void)state;
 
     assert_true(isnan(stats_median(values, 7)));
     assert_true(isnan(stats_mean(values, 7)));
@@ -87,7 +83,6 @@ static void ranks_of_the_interval_are_those_of_the_binomial(void **state)
         { 25, 8, 0.956714749 },
     };
     double coverage;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(stats_interval_rank(cases[i].count, &coverage), cases[i].rank);
@@ -100,7 +95,6 @@ static void interval_is_second_to_eighth_of_nine(void **state)
 {
     static const double values[] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
     struct confidence_interval interval = stats_median_interval(values, 9);
-    (void)state;
 
     assert_true(interval.low == 2 && interval.high == 8);
     assert_true(stats_interval_is_enough(&interval));
@@ -113,7 +107,6 @@ static void below_six_samples_the_whole_range_is_not_enough(void **state)
 {
     static const double values[] = { 4, 2, 3, 5, 1 };
     static const double coverage[] = { 0, 0.5, 0.75, 0.875, 0.9375 };
-    (void)state;
 
     for (int count = 1; count <= 5; count++) {
         struct confidence_interval interval = stats_median_interval(values, count);
@@ -136,7 +129,6 @@ static void more_looks_share_the_five_percent(void **state)
         { 9, 12, 2 }, { 9, 15, 2 }, { 2, 5, 0 },  { 2, 8, 1 },  { 20, 9, 2 },
     };
     double coverage;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(stats_looked_rank(cases[i].count, cases[i].first, 3, &coverage),
@@ -157,7 +149,6 @@ static void interval_holds_the_true_median_as_often_as_it_says(void **state)
     static const int counts[] = { 6, 9, 20 };
     enum { ROUNDS = 20000 };
     struct random random = random_seed(1, 2);
-    (void)state;
 
     for (size_t c = 0; c < ARRAY_SIZE(counts); c++) {
         double values[20], said = 0;
@@ -181,7 +172,6 @@ static void all_looks_together_hold_the_median(void **state)
     enum { ROUNDS = 20000, MOST = 15 };
     struct random random = random_seed(1, 3);
     int missed = 0;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         double values[MOST];
@@ -202,7 +192,6 @@ static void factors_pair_by_pair(void **state)
     static const double larger[] = { 6, 0, 5, 0, -1, NAN, 3 };
     static const double smaller[] = { 3, 2, 0, 0, 2, 1, 3 };
     double factors[7];
-    (void)state;
 
     stats_paired_factors(larger, smaller, 7, factors);
     assert_true(factors[0] == 2);
@@ -231,7 +220,6 @@ static void a_difference_needs_the_whole_interval(void **state)
         { { 0.99, 1.01, 0.94 }, CHANGE_UNDECIDED },
         { { NAN, NAN, 0.96 }, CHANGE_UNDECIDED },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(stats_change(&cases[i].interval, 1.05), cases[i].change);

@@ -21,8 +21,6 @@ static void assert_relative(double value, double expected, double limit)
  * t / sqrt(freedom + t^2) and c is 1 - s^2. */
 static void two_sided_is_that_of_the_closed_forms(void **state)
 {
-    (void)state;
-
     for (double t = 0.0625; t <= 8; t *= 1.25) {
         double two = t / sqrt(2 + t * t), four = t / sqrt(4 + t * t);
 
@@ -48,7 +46,6 @@ static void two_sided_is_that_of_mpmath(void **state)
         { 100, 8, 2.27286480772808065e-12 }, { 5000, 0.5, 0.617097080854033779 },
         { 5000, 2, 0.0455542599882939723 },  { 5000, 8, 1.53398718869154546e-15 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_relative(student_two_sided(cases[i].t, cases[i].freedom), cases[i].expected,
@@ -63,7 +60,6 @@ static void critical_t_is_that_of_the_tables(void **state)
     } cases[] = { { 1, 12.706, 63.657 },     { 2, 4.303, 9.925 },  { 4, 2.776, 4.604 },
                   { 10, 2.228, 3.169 },      { 16, 2.120, 2.921 }, { 120, 1.980, 2.617 },
                   { INFINITY, 1.960, 2.576 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_near(student_critical(0.05, cases[i].freedom), cases[i].five, 6e-4);

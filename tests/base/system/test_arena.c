@@ -47,7 +47,6 @@ static void items_are_zeros_and_apart(void **state)
     static const int64_t sizes[] = { 0, 1, 3, 16, 100, 5000, 70000, 300000 };
     struct arena *arena = arena_open();
     unsigned char *items[200];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
         int64_t size = sizes[i % ARRAY_SIZE(sizes)];
@@ -67,7 +66,6 @@ static void arrays_grow(void **state)
 {
     struct arena *arena = arena_open();
     int64_t *first = NULL, *second = NULL, first_room = 0, second_room = 0, right = 0;
-    (void)state;
 
     for (int64_t i = 0; i < 300000; i++) {
         ARENA_ROOM(arena, first, i, first_room);
@@ -85,7 +83,6 @@ static void a_scratch_arena_gives_its_memory_back(void **state)
 {
     struct arena *arena = arena_open();
     int64_t before = resident();
-    (void)state;
 
     for (int i = 0; i < 20; i++) {
         struct arena *scratch = arena_scratch(arena), *inner = arena_scratch(scratch);
@@ -105,7 +102,6 @@ static void a_large_array_is_not_copied(void **state)
     struct arena *arena = arena_open();
     int64_t *items = NULL, room = 0;
     struct rusage before, after;
-    (void)state;
 
     getrusage(RUSAGE_SELF, &before);
     for (int64_t i = 0; i < 2 * MANY + 1; i++) {
@@ -157,7 +153,6 @@ static void lack_ends_the_work_alone(void **state)
     };
     struct arena *arena = arena_open();
     struct wish small = { .count = 1, .size = 1 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(wishes); i++) {
         struct wish wish = wishes[i];
@@ -193,7 +188,6 @@ static void runs_nest(void **state)
 {
     struct arena *arena = arena_open();
     enum status inner = STATUS_OK;
-    (void)state;
 
     assert_int_equal(arena_run(arena, run_inside, &inner), STATUS_OUT_OF_MEMORY);
     assert_int_equal(inner, STATUS_OUT_OF_MEMORY);
@@ -240,7 +234,6 @@ static void more_beside(struct arena *arena, void *context)
 static void two_work_at_once(void **state)
 {
     const struct wish much = { .count = INT64_MAX, .size = 1 }, little = { .count = 10, .size = 1 };
-    (void)state;
 
     for (int lacks = 0; lacks < 4; lacks++) {
         struct arena *arena = arena_open();
@@ -262,7 +255,6 @@ static void accesses_beyond_an_end_are_found(void **state)
     struct arena *arena = arena_open();
     int64_t room = 3;
     int *small = ARENA_NEW(arena, int, room), *large = ARENA_NEW(arena, int, 1 << 20), *grown;
-    (void)state;
 
     assert_false(__asan_address_is_poisoned(small + 2));
     assert_true(__asan_address_is_poisoned(small + 3));
@@ -274,7 +266,6 @@ static void accesses_beyond_an_end_are_found(void **state)
     assert_true(__asan_address_is_poisoned(grown + 6));
     arena_close(arena);
 #else
-    (void)state;
     skip();
 #endif
 }

@@ -17,7 +17,6 @@ static void start(struct side_program *program, const char *script, double secon
 static void what_a_program_prints_and_how_it_ends_is_known(void **state)
 {
     struct side_program program;
-    (void)state;
 
     start(&program, "echo out; echo err >&2; exit 7", 30);
     side_programs_wait(&program, 1, NULL);
@@ -39,7 +38,6 @@ static void what_a_program_prints_and_how_it_ends_is_known(void **state)
 static void a_megabyte_comes_through_and_of_errors_the_end(void **state)
 {
     struct side_program program;
-    (void)state;
 
     start(&program,
           "head -c 1000000 /dev/zero | tr '\\0' x; head -c 5000 /dev/zero | tr '\\0' y >&2; echo "
@@ -57,7 +55,6 @@ static void one_that_hangs_costs_its_own_result_only(void **state)
 {
     struct side_program programs[3];
     int64_t begin_ns = clock_ns();
-    (void)state;
 
     start(&programs[0], "trap '' TERM; while :; do sleep 1; done", 0.2);
     start(&programs[1], "echo fine", 30);
@@ -76,7 +73,6 @@ static void a_program_may_take_so_much_memory_and_no_more(void **state)
 {
     const char *const arguments[] = { "dd",      "if=/dev/zero", "of=/dev/null",
                                       "bs=200M", "count=1",      NULL };
-    (void)state;
 
     for (int limited = 0; limited < 2; limited++) {
         struct side_program_options options = { .seconds = 30,
@@ -93,7 +89,6 @@ static void a_flag_ends_them_at_once(void **state)
 {
     static const volatile sig_atomic_t stop = 1;
     struct side_program program;
-    (void)state;
 
     start(&program, "sleep 1000", 1000);
     side_programs_wait(&program, 1, &stop);
@@ -105,7 +100,6 @@ static void a_program_that_is_not_there_ends_with_127(void **state)
 {
     const char *const arguments[] = { "nothing", NULL };
     struct side_program program;
-    (void)state;
 
     assert_int_equal(side_program_start(&program, "/nowhere/nothing", arguments,
                                         &(struct side_program_options){ .seconds = 30 }),

@@ -28,7 +28,6 @@ static void each_runs_once_and_has_its_own_error(void **state)
     static struct status_error errors[COUNT];
     struct counts counts = { { 0 } };
     char text[64];
-    (void)state;
 
     memset(errors, 0, sizeof errors);
     tasks_run(COUNT, count, &counts, errors);
@@ -42,7 +41,6 @@ static void each_runs_once_and_has_its_own_error(void **state)
 
 static void without_tasks_nothing_runs(void **state)
 {
-    (void)state;
     tasks_run(0, count, NULL, NULL);
 }
 

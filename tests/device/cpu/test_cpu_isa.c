@@ -11,7 +11,6 @@ const uint32_t isa_built = CLAIMED;
 static void what_the_cpu_lacks_is_named(void **state)
 {
     enum status status = isa_check();
-    (void)state;
 
     if (isa_built == 0 || cpu_flag("avx512_fp16")) {
         assert_int_equal(status, STATUS_OK);
@@ -25,8 +24,6 @@ static void what_the_cpu_lacks_is_named(void **state)
 
 static void the_most_telling_feature_names_the_build(void **state)
 {
-    (void)state;
-
     assert_string_equal(isa_name(), isa_built == 0 ? "baseline" : "avx512fp16");
 }
 

@@ -67,8 +67,6 @@ static struct queue *open_queue(size_t way, struct seen *seen)
 
 static void items_run_once_and_in_order_on_one_other_thread(void **state)
 {
-    (void)state;
-
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
         struct queue *queue = open_queue(way, &seen);
@@ -88,8 +86,6 @@ static void items_run_once_and_in_order_on_one_other_thread(void **state)
 /* The worker goes to sleep between items, again and again: no wake may be lost. */
 static void a_worker_that_sleeps_is_woken_each_time(void **state)
 {
-    (void)state;
-
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
         struct queue *queue = open_queue(way, &seen);
@@ -103,7 +99,6 @@ static void closing_runs_what_is_queued(void **state)
 {
     struct seen seen;
     struct queue *queue = open_queue(0, &seen);
-    (void)state;
 
     for (long i = 0; i < 900; i++) submit(queue, i);
     queue_close(queue);
@@ -155,7 +150,6 @@ static void a_claim_tells_that_it_waits_for_room(void **state)
                                            .wait_begin = count_begin,
                                            .wait_end = count_end };
     struct queue *queue;
-    (void)state;
 
     assert_int_equal(queue_open(&queue, &options), STATUS_OK);
     for (long i = 0; i < MANY; i++) submit(queue, i);
@@ -167,8 +161,6 @@ static void a_claim_tells_that_it_waits_for_room(void **state)
 /* Sleepers that wait for nearer and for farther tickets at the same time must all wake up. */
 static void several_threads_may_wait_for_different_tickets(void **state)
 {
-    (void)state;
-
     for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
         struct seen seen;
         struct queue *queue = open_queue(way, &seen);
@@ -208,8 +200,6 @@ static void *play(void *argument)
 
 static void progress_wakes_whoever_waits_for_it(void **state)
 {
-    (void)state;
-
     for (int spin_ns = 0; spin_ns <= 5000; spin_ns += 5000) {
         struct cpu_progress here = { 0 }, there = { 0 };
         struct ball ball = { &there, &here, spin_ns };
@@ -250,7 +240,6 @@ static void a_player_is_woken_though_others_wait_for_more(void **state)
     struct ball ball = { &there, &here, 0 };
     struct onlooker onlookers[WAITERS];
     pthread_t player, threads[WAITERS];
-    (void)state;
 
     for (int i = 0; i < WAITERS; i++) {
         onlookers[i] = (struct onlooker){ &there, steps[i] };

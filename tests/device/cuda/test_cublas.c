@@ -21,7 +21,6 @@ static void assert_says(const char *part)
 static void a_missing_library_is_named_with_what_to_do(void **state)
 {
     const struct cublas *cublas = NULL;
-    (void)state;
 
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(cublas_load(&cublas), STATUS_NO_LIBRARY);
@@ -35,7 +34,6 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
 static void a_library_that_lacks_a_function_is_refused(void **state)
 {
     const struct cublas *cublas = NULL;
-    (void)state;
 
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cublas_load(&cublas), STATUS_NO_LIBRARY);
@@ -49,7 +47,6 @@ static void a_library_that_has_all_is_taken_and_tells_its_version(void **state)
 {
     const struct cublas *cublas = NULL, *again = NULL;
     char text[64];
-    (void)state;
 
     assert_int_equal(cublas_load(&cublas), STATUS_OK);
     assert_int_equal(cublas_load(&again), STATUS_OK);

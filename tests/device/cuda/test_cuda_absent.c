@@ -14,7 +14,6 @@
 static void opening_says_what_is_missing_and_what_to_do(void **state)
 {
     static const char *const names[] = { "cuda", "cuda:0", "cuda:3" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         struct device *device = (struct device *)&device;
@@ -33,7 +32,6 @@ static void the_program_ends_with_3_and_the_sentence(void **state)
     size_t length;
     FILE *output = popen("'" PROGRAM "' train --device=cuda --steps=20 2>&1", "r");
     int result;
-    (void)state;
 
     assert_non_null(output);
     length = fread(said, 1, sizeof said - 1, output);
@@ -48,7 +46,6 @@ static void the_program_ends_with_3_and_the_sentence(void **state)
 static void a_run_that_may_choose_takes_the_cpu_device(void **state)
 {
     struct device *device;
-    (void)state;
 
     assert_int_equal(device_open(&device, "auto", NULL), STATUS_OK);
     assert_string_equal(device_properties(device)->kind, "cpu");
@@ -60,7 +57,6 @@ static void a_driver_is_in_sight_by_its_files(void **state)
 {
     char root[] = "/tmp/chokepoint-sight-XXXXXX", path[128], version[128];
     FILE *file;
-    (void)state;
 
     assert_non_null(mkdtemp(root));
     assert_false(device_gpu_in_sight(root));

@@ -44,7 +44,6 @@ static void errors_have_the_status_they_deserve(void **state)
         { cudaErrorInvalidValue, STATUS_DEVICE_ERROR }, /* in no table */
         { cudaErrorUnknown, STATUS_DEVICE_ERROR },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(errors_check(cases[i].error, "cudaMalloc(&memory, bytes)", "f.c", 7),
@@ -65,7 +64,6 @@ static void errors_have_the_status_they_deserve(void **state)
 static void every_error_of_the_toolkit_fails_and_fits_in_the_sentence(void **state)
 {
     int known = 0;
-    (void)state;
 
     for (int i = 1; i < 1100; i++) {
         cudaError_t error = (cudaError_t)i;
@@ -94,7 +92,6 @@ static void errors_that_end_the_context_say_so(void **state)
     static const cudaError_t passing[] = { cudaErrorMemoryAllocation, cudaErrorNotReady,
                                            cudaErrorInvalidValue, cudaErrorStreamCaptureUnsupported,
                                            cudaErrorUnknown };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
         assert_true(errors_is_sticky(lost[i]));
@@ -107,8 +104,6 @@ static void errors_that_end_the_context_say_so(void **state)
 
 static void an_injected_failure_is_called_one(void **state)
 {
-    (void)state;
-
     errors_check(cudaErrorLaunchFailure, "cudaStreamSynchronize", "f.c", 1);
     assert_null(strstr(status_last()->text, "injected"));
     errors_note_injected();
@@ -166,7 +161,6 @@ static void what_is_missing_is_said(void **state)
                  .prohibited = true),
           0, STATUS_NO_DEVICE, FIELDS("NVIDIA T4", "prohibited", "nvidia-smi -c 0") },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(gpu_verdict(&cases[i].found, cases[i].index), cases[i].status);
@@ -178,7 +172,6 @@ static void what_is_missing_is_said(void **state)
 static void a_gpu_that_will_do_is_taken(void **state)
 {
     struct gpu_found found = fine();
-    (void)state;
 
     assert_int_equal(gpu_verdict(&found, 0), STATUS_OK);
     assert_int_equal(gpu_verdict(&found, 1), STATUS_OK);
@@ -207,7 +200,6 @@ static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **s
         { GEOMETRY_COLUMNS, 4, 32, 1 },       { GEOMETRY_COLUMNS, 4, 768, 24 },
         { GEOMETRY_COLUMNS, 2, 768, 12 },     { GEOMETRY_COLUMNS, 2, 800, 13 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(geometry_blocks(cases[i].shape, cases[i].element_bytes, cases[i].count),
@@ -219,7 +211,6 @@ static void grids_have_a_thread_for_every_pack_and_a_warp_for_every_row(void **s
 static void no_element_is_without_a_thread_and_no_block_without_work(void **state)
 {
     struct random random = random_seed(3, 1);
-    (void)state;
 
     for (int turn = 0; turn < 1000; turn++) {
         size_t bytes = turn % 2 ? 2 : 4;
@@ -237,7 +228,6 @@ static void no_element_is_without_a_thread_and_no_block_without_work(void **stat
 static void what_does_not_fit_in_a_grid_can_be_told(void **state)
 {
     int64_t most_rows = (int64_t)GEOMETRY_BLOCKS_MAX * 8;
-    (void)state;
 
     assert_int_equal(geometry_blocks(GEOMETRY_ROWS, 4, most_rows), GEOMETRY_BLOCKS_MAX);
     assert_true(geometry_blocks(GEOMETRY_ROWS, 4, most_rows + 1) > GEOMETRY_BLOCKS_MAX);
@@ -313,7 +303,6 @@ static void swapped_operands_give_the_row_major_product(void **state)
     enum { ELEMENTS = 1024 }; /* at least 3 matrices of 9 x 12, and their padding */
     static float a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
     struct random random = random_seed(5, 1);
-    (void)state;
 
     for (int turn = 0; turn < 4000; turn++) {
         struct gemm gemm = random_product(&random);

@@ -14,7 +14,6 @@ static const struct cudnn *cudnn;
 static void a_version_with_wrong_gradients_is_refused(void **state)
 {
     static const char *const refused[] = { "8907", "90800", "91000", "91001", "91500" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         setenv("FAKE_CUDNN_VERSION", refused[i], 1);
@@ -28,7 +27,6 @@ static void a_version_with_wrong_gradients_is_refused(void **state)
 static void every_graph_is_accepted(void **state)
 {
     static const int tokens[] = { 1, 197, 1024 };
-    (void)state;
 
     for (int i = 0; i < 3 * 32; i++) {
         bool backward = i % 2, lengths = i / 2 % 2;

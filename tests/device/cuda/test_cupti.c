@@ -24,7 +24,6 @@ static void assert_says(const char *part)
 static void a_missing_library_is_named_with_what_to_do(void **state)
 {
     const struct cupti *cupti = NULL;
-    (void)state;
 
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
@@ -39,7 +38,6 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
 static void a_library_that_lacks_functions_is_refused(void **state)
 {
     const struct cupti *cupti = NULL;
-    (void)state;
 
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
@@ -52,7 +50,6 @@ static void a_library_that_lacks_functions_is_refused(void **state)
 static void another_major_version_is_refused(void **state)
 {
     const struct cupti *cupti = NULL;
-    (void)state;
 
     setenv("CHOKEPOINT_FAKE_CUPTI", "version=28", 1); /* CUDA 12.9 counted in another way */
     assert_int_equal(cupti_load(&cupti), STATUS_NO_LIBRARY);
@@ -78,14 +75,12 @@ static uint32_t version_loaded(void)
 /* CUDA 13.0 before Update 1 comes first in both, and a newer one from pip in the second. */
 static void a_dated_one_will_do_where_there_is_no_other(void **state)
 {
-    (void)state;
     assert_int_equal(version_loaded(), 130000);
     assert_int_equal(version_loaded(), 130000);
 }
 
 static void a_newer_one_elsewhere_is_taken(void **state)
 {
-    (void)state;
     assert_int_equal(version_loaded(), CUPTI_API_VERSION);
 }
 
@@ -118,7 +113,6 @@ static void each_refusal_says_what_to_do_and_leaves_nothing_running(void **state
         { "cuptiActivityEnableRuntimeApi=1", "cuptiActivityEnableRuntimeApi said" },
         { "cuptiActivityEnableDriverApi=1", "cuptiActivityEnableDriverApi said" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", cases[i].failing, 1);
@@ -169,7 +163,6 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
         { "fatal=1", 0, STATUS_DEVICE_ERROR },
     };
     struct activity_sink sink = { .record = count_record, .dropped = count_dropped };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         setenv("CHOKEPOINT_FAKE_CUPTI", "", 1);

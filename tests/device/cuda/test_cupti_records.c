@@ -515,7 +515,6 @@ static void calls_are_known_by_their_names_whatever_the_version(void **state)
         { "cuCtxGetCurrent", NULL },
         { "cuMemsetD", NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(runtime); i++)
         assert_ptr_equal(cupti_runtime_call(runtime[i][0]),

@@ -53,7 +53,6 @@ TAKES(ncclGroupEnd, void);
 static void a_missing_library_is_named_with_what_to_do(void **state)
 {
     const struct nccl *nccl = NULL;
-    (void)state;
 
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         assert_int_equal(nccl_load(&nccl), STATUS_NO_LIBRARY);
@@ -67,7 +66,6 @@ static void a_missing_library_is_named_with_what_to_do(void **state)
 static void a_library_that_lacks_a_function_is_refused(void **state)
 {
     const struct nccl *nccl = NULL;
-    (void)state;
 
     assert_int_equal(nccl_load(&nccl), STATUS_NO_LIBRARY);
     assert_null(nccl);
@@ -89,7 +87,6 @@ static void errors_have_a_status_and_what_nccl_says(void **state)
         { NCCL_REMOTE_ERROR, STATUS_DEVICE_ERROR },
     };
     const struct nccl *nccl = NULL, *again = NULL;
-    (void)state;
 
     OK(nccl_load(&nccl));
     OK(nccl_load(&again));
@@ -103,7 +100,6 @@ static void errors_have_a_status_and_what_nccl_says(void **state)
 static void the_real_one_has_all_that_is_used(void **state)
 {
     const struct nccl *nccl = NULL;
-    (void)state;
 
     if (nccl_load(&nccl) != STATUS_OK) {
         printf("skipped: %s\n", status_last()->text);

@@ -82,7 +82,6 @@ static int known_of(const struct device_health *health)
 static void every_reading_is_what_the_library_answered(void **state)
 {
     struct device_health health = health_at(address);
-    (void)state;
 
     assert_string_equal(health.source, "NVML, driver 580.65.06");
     assert_string_equal(health.trouble, "");
@@ -128,7 +127,6 @@ static void reasons_become_limits(void **state)
         { "0x25", LIMIT_IDLE | LIMIT_POWER | LIMIT_THERMAL },
         { "0x40000000", 0 }, /* not known yet */
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         setenv("FAKE_NVML_REASONS", cases[i].reasons, 1);
@@ -171,7 +169,6 @@ static void a_function_that_fails_costs_its_own_readings_only(void **state)
     };
     static const int errors[] = { 1, 2, 3, 4, 6, 7, 9, 10, 13, 15, 16, 17, 18, 25, 999 };
     char fails[96];
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
@@ -192,7 +189,6 @@ static void a_gpu_that_is_lost_is_called_so(void **state)
 {
     struct nvml *nvml = nvml_open(address);
     struct device_health health = device_health_unknown;
-    (void)state;
 
     setenv("FAKE_NVML_FAILS", "all:15", 1);
     nvml_health(nvml, &health);
@@ -205,7 +201,6 @@ static void a_gpu_that_is_lost_is_called_so(void **state)
 static void what_a_gpu_does_not_have_is_no_trouble(void **state)
 {
     struct device_health health;
-    (void)state;
 
     setenv("FAKE_NVML_FAILS", "nvmlDeviceGetEccMode:3", 1);
     health = health_at(address);
@@ -217,7 +212,6 @@ static void what_a_gpu_does_not_have_is_no_trouble(void **state)
 static void no_gpu_at_the_address_is_said(void **state)
 {
     struct device_health health = health_at("00000000:ee:00.0");
-    (void)state;
 
     assert_int_equal(known_of(&health), 0);
     assert_has(health.trouble, "find");
@@ -237,7 +231,6 @@ static void other_processes_are_counted_without_this_one(void **state)
         { "own,07,8", 2, -1 }, /* the driver does not say how much */
         { "", -1, -1 },        /* hidden */
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct device_health health;
@@ -254,7 +247,6 @@ static void more_processes_than_fit_are_unknown(void **state)
 {
     struct device_health health;
     char list[4096] = "own";
-    (void)state;
 
     for (int i = 0; i < 300; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), ",%d", 1000 + i);
@@ -269,7 +261,6 @@ static void more_processes_than_fit_are_unknown(void **state)
 static void the_drivers_release_is_told_without_a_gpu(void **state)
 {
     char release[80];
-    (void)state;
 
     setenv("FAKE_NVML_DRIVER", "550.54.15", 1);
     assert_true(nvml_driver_release(release, sizeof release));
@@ -287,7 +278,6 @@ static void functions_that_are_not_there_leave_unknown(void **state)
 {
     struct device_health health = health_at(address);
     char release[80];
-    (void)state;
 
     assert_int_equal(known_of(&health), 0);
     assert_string_equal(health.source, "NVML");
@@ -298,7 +288,6 @@ static void functions_that_are_not_there_leave_unknown(void **state)
 static void a_library_without_its_start_is_not_used(void **state)
 {
     struct device_health health = health_at(address);
-    (void)state;
 
     assert_int_equal(known_of(&health), 0);
     assert_has(health.trouble, "has no nvmlInit_v2");
@@ -307,7 +296,6 @@ static void a_library_without_its_start_is_not_used(void **state)
 static void a_missing_library_is_named(void **state)
 {
     char release[80];
-    (void)state;
 
     for (int i = 0; i < 2; i++) { /* The second try says the same. */
         struct device_health health = health_at(address);
@@ -327,7 +315,6 @@ static void the_slots_node_and_cores_are_linuxs(void **state)
     const char *root = made_machine_root();
     char cores[96];
     int node;
-    (void)state;
 
     made_machine_put(SLOT "vendor", "0x10de\n");
     pci_locality(root, 1, 10, 0, &node, cores, sizeof cores);
@@ -347,7 +334,6 @@ static void the_distance_between_nodes_is_the_firmwares(void **state)
         int from, to, distance;
     } cases[] = { { 0, 0, 10 }, { 0, 2, 21 },  { 2, 0, 31 },  { 2, 2, 11 },
                   { 0, 1, 21 }, { -1, 0, -1 }, { 0, -1, -1 }, { 1, 0, -1 } };
-    (void)state;
 
     /* Node 1 is missing. */
     made_machine_put("sys/devices/system/node/node0/distance", "10 21\n");
@@ -361,7 +347,6 @@ static void the_distance_between_nodes_is_the_firmwares(void **state)
 static void an_address_is_written_as_nvml_takes_it(void **state)
 {
     char text[PCI_ADDRESS];
-    (void)state;
 
     pci_address(text, 0, 0x65, 0);
     assert_string_equal(text, "00000000:65:00.0");

@@ -74,7 +74,6 @@ static void every_generated_sample_decodes_and_has_its_class(void **state)
     struct sample_reader *reader;
     uint8_t input[8 * 8 * 3];
     int32_t label, length;
-    (void)state;
 
     assert_int_equal(dataset_open(&dataset, &generated), STATUS_OK);
     assert_int_equal(dataset_classes(dataset), 10);
@@ -316,7 +315,6 @@ static void sizes_out_of_range_are_refused(void **state)
         { { .kind = DATA_SEQUENCES, .tokens = 1, .vocabulary = 64 }, "up to 1 tokens" },
         { { .kind = DATA_SEQUENCES, .tokens = 16, .vocabulary = 9 }, "vocabulary of 9 ids" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_refused(&cases[i].config, STATUS_BAD_USAGE, cases[i].part);
@@ -325,7 +323,6 @@ static void sizes_out_of_range_are_refused(void **state)
 static void decoding_more_pixels_takes_longer(void **state)
 {
     double small = 0, large = 0;
-    (void)state;
 
     assert_int_equal(dataset_decode_ns(32, 32, true, &small), STATUS_OK);
     assert_int_equal(dataset_decode_ns(512, 32, true, &large), STATUS_OK);
@@ -559,7 +556,6 @@ static void sequences_begin_with_the_class_token_and_stay_in_range(void **state)
     static const struct {
         int tokens, vocabulary, shortest;
     } cases[] = { { 32, 64, 8 }, { 2, 16, 2 }, { 5, 17, 2 }, { 128, 1000, 32 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct dataset_config config = sequences;
@@ -596,7 +592,6 @@ static void sequences_depend_on_seed_split_and_index_alone(void **state)
     struct sample_reader *readers[3];
     int32_t ids[3][TOKENS], label, length;
     int differ[2] = { 0 };
-    (void)state;
 
     other.seed++;
     assert_int_equal(dataset_open(&datasets[0], &sequences), STATUS_OK);
@@ -627,7 +622,6 @@ static void what_is_learnt_from_training_sequences_holds_for_the_others(void **s
     struct sample_reader *reader;
     int32_t ids[TOKENS], label, length;
     uint32_t right = 0, held_out;
-    (void)state;
 
     for (int c = 0; c < CLASSES; c++)
         for (int v = 0; v < VOCABULARY; v++) counts[c][v] = 1;

@@ -56,8 +56,6 @@ static enum status write_all_images(int fails_at, int fails_open)
 
 static void each_image_is_written_once_by_as_many_threads_as_cores(void **state)
 {
-    (void)state;
-
     assert_int_equal(write_all_images(-1, 0), STATUS_OK);
     for (int i = 0; i < IMAGES; i++) assert_int_equal(made.written[i], 1);
     assert_int_equal(made.opened, machine_cores());
@@ -66,8 +64,6 @@ static void each_image_is_written_once_by_as_many_threads_as_cores(void **state)
 
 static void the_first_error_ends_the_work_and_comes_back(void **state)
 {
-    (void)state;
-
     assert_int_equal(write_all_images(3, 0), STATUS_IO);
     assert_string_equal(status_last()->text, "image 3 cannot be written");
     for (int i = 0; i < IMAGES; i++) assert_in_range(made.written[i], i <= 3, 1);

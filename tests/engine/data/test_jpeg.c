@@ -26,7 +26,6 @@ static void areas_are_averaged_exactly(void **state)
         { 2, 3, { 0, 90, 0, 90 }, { 0, 45, 90, 0, 45, 90, 0, 45, 90 } },
         { 4, 2, { 1, 3, 5, 5, 1, 3, 5, 5, 8, 8, 0, 255, 8, 8, 255, 0 }, { 2, 5, 8, 128 } },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int side = cases[i].side, size = cases[i].size;
@@ -56,7 +55,6 @@ static void any_pair_of_sizes_agrees_with_a_naive_mean(void **state)
     static const int sides[] = { 1, 2, 3, 5, 8, 12, 17, 32, 33 };
     uint8_t source[33 * 33 * 3], result[33 * 33 * 3];
     uint32_t sums[33 * 3];
-    (void)state;
 
     for (size_t i = 0; i < sizeof source; i++) source[i] = (uint8_t)(i * 2654435761u >> 13);
     for (size_t i = 0; i < ARRAY_SIZE(sides); i++)
@@ -110,7 +108,6 @@ static void the_middle_square_of_a_known_image_comes_back(void **state)
     uint8_t *rgb = malloc(HEIGHT * HEIGHT * 9), *file = malloc(MOST_BYTES);
     uint8_t small[SIZE * SIZE * 3];
     size_t bytes;
-    (void)state;
 
     assert_non_null(rgb);
     assert_non_null(file);
@@ -153,7 +150,6 @@ static void a_decoder_that_shrinks_differs_a_little(void **state)
     uint8_t *rgb = malloc(SIDE * SIDE * 3), *file = malloc(MOST_BYTES),
             *after = malloc(SIDE * SIDE * 3), *in_decoder = malloc(SIDE * SIDE * 3);
     size_t bytes;
-    (void)state;
 
     assert_true(rgb != NULL && file != NULL && after != NULL && in_decoder != NULL);
     for (int i = 0; i < SIDE * SIDE; i++) {
@@ -189,7 +185,6 @@ static void grayscale_and_cmyk_become_rgb(void **state)
     uint8_t pixel[3], same[SIDE * SIDE * 3];
     struct jpeg_decoder *decoder;
     size_t bytes;
-    (void)state;
 
     assert_non_null(file);
     assert_int_equal(jpeg_decoder_open(&decoder), STATUS_OK);
@@ -220,7 +215,6 @@ static void what_is_no_whole_jpeg_is_refused_by_name(void **state)
     uint8_t *rgb = malloc(HEIGHT * HEIGHT * 9), *file = malloc(MOST_BYTES), small[12];
     struct jpeg_decoder *decoder;
     size_t bytes;
-    (void)state;
 
     assert_non_null(rgb);
     assert_non_null(file);
@@ -250,7 +244,6 @@ static void flipped_bytes_never_crash_the_decoder(void **state)
     struct jpeg_decoder *decoder;
     int refused = 0;
     size_t bytes;
-    (void)state;
 
     assert_non_null(file);
     paint_three_squares(rgb, HEIGHT);
@@ -276,7 +269,6 @@ static void a_stream_of_images_of_many_sizes_is_encoded_and_decoded(void **state
     struct jpeg_encoder *encoder;
     struct jpeg_decoder *decoder;
     uint8_t *rgb = malloc(200 * 200 * 3), small[3];
-    (void)state;
 
     assert_non_null(rgb);
     assert_int_equal(jpeg_encoder_open(&encoder), STATUS_OK);

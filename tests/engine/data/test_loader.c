@@ -125,7 +125,6 @@ static void take_hashes(struct bench *bench, uint64_t *hashes, int count)
 static void layouts_are_aligned_and_do_not_overlap(void **state)
 {
     struct dataset *dataset;
-    (void)state;
 
     assert_int_equal(dataset_open(&dataset, &sequences), STATUS_OK);
     for (int samples = 1; samples < 200; samples += 7) {
@@ -201,7 +200,6 @@ static void samples_are_padded_to_the_longest_of_their_micro_batch(void **state)
         { { PADDING_LONGEST, 1, false, UPDATE / MICRO, false }, 0, INPUT_DECODED },
         { { PADDING_LONGEST, 8, false, UPDATE / MICRO, false }, 2, INPUT_DECODED },
     };
-    (void)state;
 
     for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
         struct loader_config config = { .prefetch = 2,
@@ -247,7 +245,6 @@ static void batches_do_not_depend_on_workers_prefetch_or_input(void **state)
     };
     const struct loader_config serial = { .prefetch = 1, .input = INPUT_DECODED, .seed = 5 };
     enum { BATCHES = 35 }; /* of 64, 16 per epoch: two epochs and a bit */
-    (void)state;
 
     for (int kind = 0; kind < 2; kind++) {
         const struct dataset_config *data = kind == 0 ? &images : &sequences;
@@ -298,7 +295,6 @@ static void an_epoch_shows_every_sample_once_and_drops_the_incomplete_batch(void
 {
     const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
     static const int samples[] = { 64, 100 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
         struct bench bench;
@@ -330,7 +326,6 @@ static void epochs_and_seeds_have_orders_of_their_own(void **state)
     struct loader_config config = { .prefetch = 1, .seed = 1 };
     uint64_t first[32], second[32];
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &sequences, &config, 64, 1);
     take_hashes(&bench, first, 32);
@@ -351,7 +346,6 @@ static void batches_are_bounded_and_allocated_by_the_caller_as_needed(void **sta
     enum { AHEAD = 4, MAX = 7 };
     const struct batch *held[MAX], *batch;
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &sequences, &config, 8, MAX - AHEAD);
     assert_int_equal(bench.counted.allocated, AHEAD);
@@ -380,7 +374,6 @@ static void batches_are_bounded_and_allocated_by_the_caller_as_needed(void **sta
 static void a_caller_that_keeps_all_but_one_batch_still_gets_the_rest(void **state)
 {
     static const int workers[] = { 0, 1, 3 };
-    (void)state;
 
     for (size_t w = 0; w < ARRAY_SIZE(workers); w++) {
         const struct loader_config config = { .workers = workers[w],
@@ -403,7 +396,6 @@ static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
     const struct batch *held[HELD] = { NULL };
     uint64_t hashes[HELD] = { 0 };
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &sequences, &config, 16, HELD);
     for (int i = 0; i < 300; i++) {
@@ -422,8 +414,6 @@ static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
 
 static void threads_live_for_an_epoch_or_for_all(void **state)
 {
-    (void)state;
-
     for (int persistent = 0; persistent < 2; persistent++) {
         const struct loader_config config = { .workers = 3,
                                               .prefetch = 2,
@@ -442,7 +432,6 @@ static void statistics_count_what_was_handed_out(void **state)
     struct loader_config config = { .prefetch = 2, .input = INPUT_DECODED };
     struct loader_statistics statistics;
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &images, &config, 32, 2);
     for (int i = 0; i < 10; i++) loader_return(bench.loader, next(&bench));
@@ -473,7 +462,6 @@ static void a_caller_that_collates_is_late_with_every_batch(void **state)
     };
     struct loader_statistics statistics;
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &images, &config, 32, 2);
     for (int i = 0; i < 40; i++) loader_return(bench.loader, next(&bench));
@@ -490,7 +478,6 @@ static void waits_for_the_first_batch_of_an_epoch_are_counted_apart(void **state
     const struct loader_config config = { .prefetch = 1, .input = INPUT_DECODED };
     int64_t last_ns = 0;
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &images, &config, 256, 1);
     for (int i = 0; i < 8; i++) {
@@ -510,7 +497,6 @@ static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
     const struct loader_config config = { .workers = 2, .prefetch = 4, .persistent_workers = true };
     struct bench bench;
     uint64_t plain[24];
-    (void)state;
 
     bench_open(&bench, &images, &config, 32, 2);
     take_hashes(&bench, plain, 24);
@@ -538,7 +524,6 @@ static void closing_does_not_wait_for_the_caller(void **state)
     const struct loader_config config = {
         .workers = 4, .prefetch = 4, .persistent_workers = true, .input = INPUT_DECODED
     };
-    (void)state;
 
     for (int taken = 0; taken < 12; taken++) {
         struct bench bench;
@@ -577,7 +562,6 @@ static void signals_are_not_delivered_to_workers(void **state)
     int workers = 0;
     sigset_t mine;
     DIR *tasks;
-    (void)state;
 
     bench_open(&bench, &sequences, &config, 8, 1);
     tasks = opendir("/proc/self/task");
@@ -620,7 +604,6 @@ static int class_of(const char *name)
 static void a_worker_gives_way_where_the_device_needs_the_cores(void **state)
 {
     struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
-    (void)state;
 
     for (int gives_way = 0; gives_way < 2; gives_way++) {
         struct bench bench;
@@ -690,7 +673,6 @@ static void a_worker_that_starves_no_longer_gives_way(void **state)
     struct loader_config config = { .workers = 1, .prefetch = 1, .persistent_workers = true };
     uint64_t expected[STARVED_BATCHES];
     struct bench bench;
-    (void)state;
 
     bench_open(&bench, &sequences, &config, 16, 1);
     take_hashes(&bench, expected, STARVED_BATCHES);
@@ -728,7 +710,6 @@ static void impossible_settings_are_refused(void **state)
         { { .prefetch = 1 }, SAMPLES + 1, 3, STATUS_BAD_USAGE, "from 1024 training samples" },
         { { .workers = 2, .prefetch = 2 }, 8, 4, STATUS_INTERNAL, "4 batches are too few" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct bench bench;
@@ -745,7 +726,6 @@ static void impossible_settings_are_refused(void **state)
 static void a_failing_allocation_comes_back_and_leaks_nothing(void **state)
 {
     const struct loader_config config = { .workers = 2, .prefetch = 2, .persistent_workers = true };
-    (void)state;
 
     for (int fail_at = 1; fail_at <= 7; fail_at++) {
         struct bench bench;

@@ -22,7 +22,6 @@ static struct pipeline_schedule schedule_of(int rank, int ranks, int micro_batch
 /* It is part of it that the ranks come to an end at all: each message waits for its counterpart. */
 static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
 {
-    (void)state;
     for (int p = 1; p <= RANKS_MOST; p++)
         for (int m = 1; m <= MICRO_BATCHES_MOST; m++) {
             double share;
@@ -35,7 +34,6 @@ static void ranks_are_idle_for_as_many_slots_as_the_formula_says(void **state)
  * add up in it; and no micro-batch in the place of one whose backward is still to come. */
 static void every_pass_comes_once_and_in_order(void **state)
 {
-    (void)state;
     for (int p = 1; p <= RANKS_MOST; p++)
         for (int m = 1; m <= MICRO_BATCHES_MOST; m++)
             for (int rank = 0; rank < p; rank++) {
@@ -60,7 +58,6 @@ static void every_pass_comes_once_and_in_order(void **state)
  * them. */
 static void what_a_pass_needs_has_come_and_what_it_makes_goes(void **state)
 {
-    (void)state;
     for (int p = 2; p <= RANKS_MOST; p++)
         for (int rank = 0; rank < p; rank++) {
             enum { M = 9 };
@@ -95,7 +92,6 @@ static void two_ranks_take_turns(void **state)
         "F0 >0 F1 >1<0 B0 F2 >2<1 B1 <2 B2 ",
         "<0 F0 B0 >0<1 F1 B1 >1<2 F2 B2 >2 ",
     };
-    (void)state;
 
     for (int rank = 0; rank < 2; rank++) {
         struct pipeline_schedule schedule = schedule_of(rank, 2, 3);

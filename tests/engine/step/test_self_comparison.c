@@ -30,7 +30,6 @@ static double calls(enum self_comparison how, double noise, bool (*slow)(int ste
 
 static void noise_is_called_by_one_sample_and_not_by_pairs(void **state)
 {
-    (void)state;
     assert_true(calls(SELF_COMPARISON_ONE, 0.2, NULL) > 0.8);
     assert_true(calls(SELF_COMPARISON_PAIRS, 0.2, NULL) < 0.03);
     assert_true(calls(SELF_COMPARISON_ONE, 0.009, NULL) == 0);
@@ -41,7 +40,6 @@ static void noise_is_called_by_one_sample_and_not_by_pairs(void **state)
 static void a_drift_is_no_difference_to_pairs(void **state)
 {
     double step_ns[STEPS];
-    (void)state;
 
     for (int i = 0; i < STEPS; i++) step_ns[i] = 1e3 * pow(1.02, i);
     assert_true(self_comparison_false_calls(SELF_COMPARISON_ONE, step_ns, STEPS) == 1);
@@ -56,14 +54,12 @@ static bool is_second_side(int step)
 
 static void pairs_call_what_is_there(void **state)
 {
-    (void)state;
     assert_true(calls(SELF_COMPARISON_PAIRS, 0.02, is_second_side) == 1);
 }
 
 static void too_few_steps_and_no_comparison_are_not_measured(void **state)
 {
     const double step_ns[19] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-    (void)state;
 
     assert_true(isnan(self_comparison_false_calls(SELF_COMPARISON_PAIRS, step_ns, 19)));
     assert_true(isnan(self_comparison_false_calls(SELF_COMPARISON_ONE, step_ns, 1)));

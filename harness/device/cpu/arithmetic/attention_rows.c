@@ -1,3 +1,5 @@
+/* The passes over rows between the products of fused attention, compiled with the kernels' flags
+ * once for each storage type. */
 #include "harness/device/cpu/arithmetic/attention_rows.h"
 
 #include "kernels/dialect/kernel.h"

@@ -88,21 +88,17 @@ void queue_close(struct queue *queue)
     free(queue);
 }
 
-static void await_room(struct queue *queue)
-{
-    if (queue->options.wait_begin != NULL)
-        queue->options.wait_begin();
-    cpu_progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
-    if (queue->options.wait_end != NULL)
-        queue->options.wait_end();
-    queue->done_seen = cpu_progress_value(&queue->done);
-}
-
 struct item *queue_claim(struct queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    if (queue->count - queue->done_seen >= DEPTH)
-        await_room(queue);
+    if (queue->count - queue->done_seen >= DEPTH) {
+        if (queue->options.wait_begin != NULL)
+            queue->options.wait_begin();
+        cpu_progress_await(&queue->done, queue->count - DEPTH + 1, queue->options.spin_ns);
+        if (queue->options.wait_end != NULL)
+            queue->options.wait_end();
+        queue->done_seen = cpu_progress_value(&queue->done);
+    }
     return &queue->items[queue->count % DEPTH];
 }
 

@@ -206,22 +206,6 @@ static enum status open_lock(int *lock, const char *cache)
     return STATUS_OK;
 }
 
-/* Waits until no other process makes entries. Closing *lock releases it. */
-static enum status take_lock(int *lock, const char *cache)
-{
-    TRY(open_lock(lock, cache));
-    if (flock(*lock, LOCK_EX) != 0) {
-        if (errno == EINTR)
-            FAIL(STATUS_INTERRUPTED, "interrupted while another process writes to %.300s", cache);
-        FAIL(STATUS_IO,
-             "%.300s/lock cannot be locked: %s; set CHOKEPOINT_CACHE to a folder on a local "
-             "disk",
-             cache, strerror(errno));
-    }
-
-    return STATUS_OK;
-}
-
 /* --- Making room --- */
 
 /* The entry of the family that was used last longest ago, and how many there are. */
@@ -337,7 +321,16 @@ enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entr
         goto out;
     TRY_OUT(cache_folder_path(cache));
     TRY_OUT(make_folders(cache));
-    TRY_OUT(take_lock(&lock, cache));
+    TRY_OUT(open_lock(&lock, cache));
+    if (flock(lock, LOCK_EX) != 0) { /* waits until no other process makes entries */
+        if (errno == EINTR)
+            FAIL_OUT(STATUS_INTERRUPTED, "interrupted while another process writes to %.300s",
+                     cache);
+        FAIL_OUT(STATUS_IO,
+                 "%.300s/lock cannot be locked: %s; set CHOKEPOINT_CACHE to a folder on a local "
+                 "disk",
+                 cache, strerror(errno));
+    }
     if (!is_whole(entry, path)) /* Another process may have made it meanwhile. */
         TRY_OUT(make_entry(cache, path, entry, lock));
 

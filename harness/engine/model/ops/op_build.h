@@ -1,4 +1,4 @@
-/* What several files that build or run ops share: column sums, the products of attention and of
+/* Shared by the files that build or run ops: column sums, the products of attention and of
  * linear layers. */
 #ifndef HARNESS_ENGINE_MODEL_OPS_OP_BUILD_H
 #define HARNESS_ENGINE_MODEL_OPS_OP_BUILD_H

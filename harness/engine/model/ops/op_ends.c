@@ -7,8 +7,8 @@ static enum status image_patches_forward(const struct op *op, const struct op_co
     const struct model_shape *shape = op->shape;
     const struct tensor *patches = op->forward.writes[0];
     const long rows = (long)shape->samples * (shape->tokens - 1);
-    /* Of what is cut out of the middle: first in pixels, as rows are read eight at a time; then in
-     * colours. */
+    /* The corner of the middle that is cut out: in pixels, as rows are read eight at a time; then
+     * in colours. */
     const size_t pixels = (size_t)(shape->stored_size - shape->image_size) / 2 / 8 * 8;
     const size_t corner = 3 * pixels * ((size_t)shape->stored_size + 1);
 

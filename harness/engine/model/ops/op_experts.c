@@ -394,21 +394,6 @@ static enum status experts_forward(const struct op *op, const struct op_context 
     return STATUS_OK;
 }
 
-/* An expert without tokens has gradients of 0. */
-static enum status clear_gradients(const struct op *op, const struct op_context *context, int index)
-{
-    const struct expert_tensors *t = &op->mixture->tensors;
-    const struct tensor *const parameters[] = { t->expand_weight, t->expand_bias,
-                                                t->contract_weight, t->contract_bias };
-
-    for (size_t i = 0; i < ARRAY_SIZE(parameters) && !context->accumulate; i++) {
-        struct tensor part = part_of(op->mixture, parameters[i]->gradient, index);
-        TRY(device_memset(context->stream, part.data, 0, tensor_bytes(&part)));
-    }
-
-    return STATUS_OK;
-}
-
 static enum status differentiate_expert(const struct op *op, const struct op_context *context,
                                         int index, int64_t first, int rows)
 {
@@ -442,12 +427,21 @@ static enum status differentiate_expert(const struct op *op, const struct op_con
 static enum status experts_backward(const struct op *op, const struct op_context *context)
 {
     const struct mixture *mixture = op->mixture;
+    const struct expert_tensors *t = &mixture->tensors;
+    const struct tensor *const parameters[] = { t->expand_weight, t->expand_bias,
+                                                t->contract_weight, t->contract_bias };
     int64_t first = 0;
 
     for (int i = 0; i < mixture->own; i++) {
-        TRY(mixture->rows[i] > 0 ? differentiate_expert(op, context, i, first, mixture->rows[i])
-                                 : clear_gradients(op, context, i));
+        if (mixture->rows[i] > 0)
+            TRY(differentiate_expert(op, context, i, first, mixture->rows[i]));
         first += mixture->rows[i];
+        if (mixture->rows[i] > 0 || context->accumulate)
+            continue;
+        for (size_t p = 0; p < ARRAY_SIZE(parameters); p++) { /* without tokens, gradients are 0 */
+            struct tensor part = part_of(mixture, parameters[p]->gradient, i);
+            TRY(device_memset(context->stream, part.data, 0, tensor_bytes(&part)));
+        }
     }
 
     return STATUS_OK;

@@ -117,21 +117,6 @@ enum status tensor_sums_add_memory(struct tensor_sums *sums, const char *after, 
                    bytes);
 }
 
-static void find_difference(const struct tensor_sums *sums, struct tensor_difference *difference)
-{
-    for (int i = 0; i < sums->count; i++) {
-        const struct sum *sum = &sums->items[i];
-        if (memcmp(sums->reference + sum->first, sums->current + sum->first,
-                   (size_t)sum->rows * sizeof *sums->current) == 0)
-            continue;
-        difference->step = sum->step;
-        snprintf(difference->tensor, sizeof difference->tensor, "%s%s", sum->name, sum->suffix);
-        snprintf(difference->after, sizeof difference->after, "%s%s", sum->after,
-                 sum->backward ? " backward" : "");
-        return;
-    }
-}
-
 enum status tensor_sums_compare(struct tensor_sums *sums, struct tensor_difference *difference)
 {
     uint32_t *to = sums->has_reference ? sums->current : sums->reference;
@@ -145,8 +130,16 @@ enum status tensor_sums_compare(struct tensor_sums *sums, struct tensor_differen
              (long long)sums->words, (long long)sums->room);
     TRY(device_copy(sums->stream, COPY_DEVICE_TO_HOST, to, sums->device,
                     (size_t)sums->room * sizeof *to));
-    if (sums->has_reference)
-        find_difference(sums, difference);
+    for (int i = 0; sums->has_reference && i < sums->count && difference->step == 0; i++) {
+        const struct sum *sum = &sums->items[i];
+        if (memcmp(sums->reference + sum->first, sums->current + sum->first,
+                   (size_t)sum->rows * sizeof *sums->current) == 0)
+            continue;
+        difference->step = sum->step; /* from 1 on */
+        snprintf(difference->tensor, sizeof difference->tensor, "%s%s", sum->name, sum->suffix);
+        snprintf(difference->after, sizeof difference->after, "%s%s", sum->after,
+                 sum->backward ? " backward" : "");
+    }
     sums->has_reference = true;
 
     return STATUS_OK;

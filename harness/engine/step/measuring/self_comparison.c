@@ -1,3 +1,5 @@
+/* Each comparison takes its steps from the row in which they ran, as one of two programs would be
+ * measured against the other, and asks statistics.h whether they differ. */
 #include "harness/engine/step/measuring/self_comparison.h"
 
 #include "harness/base/figures/statistics.h"

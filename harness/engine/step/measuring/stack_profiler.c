@@ -1,3 +1,4 @@
+/* A ring of rows, filled by a listener of the passes, in the thread that launches. */
 #include "harness/engine/step/measuring/stack_profiler.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,5 @@
+/* A ring of lines under one mutex. Whoever writes, the loop or a thread, takes all that are
+ * waiting at once, so a slow disk makes writes longer and not more. */
 #include "harness/engine/step/parts/line_log.h"
 
 #include "harness/base/rows.h"
@@ -34,14 +36,6 @@ struct line_log {
     struct status_error error; /* with it the log has ended */
 };
 
-/* 0, or an errno. */
-static int keep(struct line_log *log, const char *text, size_t bytes)
-{
-    if (log->server != NULL)
-        return log_server_send(log->server, text, bytes);
-    return write_all(log->file, text, bytes) && fsync(log->file) == 0 ? 0 : errno;
-}
-
 static enum status write_lines(struct line_log *log, const struct line *lines, int count)
 {
     char text[LOG_LINES * LINE_BYTES];
@@ -51,7 +45,10 @@ static enum status write_lines(struct line_log *log, const struct line *lines, i
     for (int i = 0; i < count; i++)
         bytes += (size_t)snprintf(text + bytes, LINE_BYTES, "step %lld loss %.9g\n",
                                   (long long)lines[i].step, (double)lines[i].loss);
-    error = keep(log, text, bytes);
+    if (log->server != NULL)
+        error = log_server_send(log->server, text, bytes);
+    else
+        error = write_all(log->file, text, bytes) && fsync(log->file) == 0 ? 0 : errno;
     if (error != 0)
         FAIL(STATUS_IO,
              "the log in %s ends before step %lld: %s; make room there, set TMPDIR to another "

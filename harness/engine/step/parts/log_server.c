@@ -1,3 +1,5 @@
+/* Both ends are in this process: a socket that connects to itself over the loopback, and a thread
+ * that reads, writes to the file, waits and answers. */
 #include "harness/engine/step/parts/log_server.h"
 
 #include "harness/base/rows.h"
@@ -27,13 +29,6 @@ struct log_server {
 
 /* --- The service --- */
 
-static void answer_late(void)
-{
-    struct timespec left = { .tv_nsec = LOG_SERVER_ANSWERS_AFTER_US * 1000L };
-
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
-}
-
 /* Reads a message, which an empty line ends. The bytes of its lines; 0: the client has left. */
 static size_t read_message(int served, char message[LOG_MESSAGE_BYTES + 1])
 {
@@ -58,7 +53,8 @@ static void *serve(void *argument)
 
     while ((bytes = read_message(server->served, message)) > 0) {
         int32_t error = write_all(server->file, message, bytes) ? 0 : errno;
-        answer_late();
+        struct timespec left = { .tv_nsec = LOG_SERVER_ANSWERS_AFTER_US * 1000L };
+        while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
         if (send(server->served, &error, sizeof error, MSG_NOSIGNAL) != sizeof error)
             break;
     }
@@ -166,34 +162,21 @@ void log_server_close(struct log_server *server)
 
 /* --- The client --- */
 
-static int send_all(int client, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t sent = send(client, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0)
-            return errno;
-        bytes += sent;
-        count -= (size_t)sent;
-    }
-    return 0;
-}
-
 int log_server_send(struct log_server *server, const char *lines, size_t bytes)
 {
     char message[LOG_MESSAGE_BYTES];
     int32_t answer;
     ssize_t got;
-    int error;
 
     if (bytes == 0 || bytes + 1 > sizeof message)
         return EMSGSIZE;
     memcpy(message, lines, bytes);
     message[bytes] = '\n';
-    error = send_all(server->client, message, bytes + 1);
-    if (error != 0)
-        return error;
+    for (size_t at = 0; at <= bytes; at += got > 0 ? (size_t)got : 0) {
+        got = send(server->client, message + at, bytes + 1 - at, MSG_NOSIGNAL);
+        if (got < 0 && errno != EINTR)
+            return errno;
+    }
     do {
         got = recv(server->client, &answer, sizeof answer, MSG_WAITALL);
     } while (got < 0 && errno == EINTR);

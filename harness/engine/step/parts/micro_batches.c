@@ -1,3 +1,4 @@
+/* Models for shorter samples are made when their length first comes up, and stay. */
 #include "harness/engine/step/parts/micro_batches.h"
 
 #include "harness/base/rows.h"

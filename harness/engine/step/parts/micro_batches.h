@@ -32,7 +32,8 @@ struct token_counts {
 };
 struct token_counts micro_batches_tokens(const struct micro_batches *micro_batches);
 
-/* Of all micro-batches of the step: program_flops(), program_model_flops() or program_bytes(). */
+/* A sum over all micro-batches of the step: program_flops(), program_model_flops() or
+ * program_bytes(). */
 int64_t micro_batches_sum(const struct micro_batches *micro_batches,
                           int64_t (*of)(const struct program *program));
 

@@ -1,3 +1,4 @@
+/* A file is unlinked as soon as it is open: the kernel frees it with the process. */
 #include "harness/engine/step/parts/scratch_file.h"
 
 #include <errno.h>

@@ -1,3 +1,6 @@
+/* Batches that are being copied are a ring of flights, each with the event that ends it. Where
+ * copies overlap, events order both streams: a copy waits until its input is read, and compute
+ * waits until it has arrived. */
 #include "harness/engine/step/parts/transfer.h"
 
 #include "harness/base/rows.h"
@@ -157,21 +160,6 @@ static enum status copy_batch(const struct transfer *transfer, struct stream *st
     return STATUS_OK;
 }
 
-/* The copy stream fills one input while the compute stream may still be reading the other. */
-static enum status copy_overlapped(struct transfer *transfer, const struct batch *batch,
-                                   struct event *arrived)
-{
-    int next = (int)(transfer->sent % TRANSFER_INPUTS);
-
-    TRY(stream_wait_event(transfer->copies, transfer->consumed[next]));
-    TRY(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
-    TRY(event_record(arrived, transfer->copies));
-    TRY(stream_wait_event(transfer->compute, arrived));
-    transfer->now = next;
-
-    return STATUS_OK;
-}
-
 enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
 {
     struct flight *flight = &transfer->flights[transfer->sent % transfer->config.batches_in_flight];
@@ -179,7 +167,13 @@ enum status transfer_batch(struct transfer *transfer, const struct batch *batch)
 
     flight->batch = batch;
     if (transfer->config.mode == TRANSFER_OVERLAPPED) {
-        TRY_OUT(copy_overlapped(transfer, batch, flight->arrived));
+        /* The copy stream fills one input while the compute stream may still read the other. */
+        int next = (int)(transfer->sent % TRANSFER_INPUTS);
+        TRY_OUT(stream_wait_event(transfer->copies, transfer->consumed[next]));
+        TRY_OUT(copy_batch(transfer, transfer->copies, transfer->inputs[next], batch->memory));
+        TRY_OUT(event_record(flight->arrived, transfer->copies));
+        TRY_OUT(stream_wait_event(transfer->compute, flight->arrived));
+        transfer->now = next;
     } else {
         TRY_OUT(copy_batch(transfer, transfer->compute, transfer->inputs[0], batch->memory));
         TRY_OUT(event_record(flight->arrived, transfer->compute));

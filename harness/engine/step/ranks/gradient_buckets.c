@@ -68,14 +68,6 @@ static bool shards_parameters(const struct gradient_buckets *buckets)
     return buckets->config.parameters != PARAMETERS_WHOLE;
 }
 
-/* Whether the member goes into another bucket than those in this one. */
-static bool needs_another(const struct gradient_buckets *buckets, const struct bucket *bucket,
-                          const struct bucket_member *member, int64_t most)
-{
-    return shards_parameters(buckets) ? buckets->members[bucket->first].unit != member->unit
-                                      : bucket->elements + member->gradient->elements > most;
-}
-
 static void fill_buckets(struct gradient_buckets *buckets)
 {
     int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)bytes_of(buckets, 1);
@@ -84,7 +76,11 @@ static void fill_buckets(struct gradient_buckets *buckets)
         struct bucket_member *member = &buckets->members[i];
         struct bucket *bucket =
             buckets->bucket_count > 0 ? &buckets->buckets[buckets->bucket_count - 1] : NULL;
-        if (bucket == NULL || needs_another(buckets, bucket, member, most)) {
+        bool is_full =
+            bucket == NULL ||
+            (shards_parameters(buckets) ? buckets->members[bucket->first].unit != member->unit
+                                        : bucket->elements + member->gradient->elements > most);
+        if (is_full) {
             bucket = &buckets->buckets[buckets->bucket_count++];
             bucket->first = i;
         }
