@@ -57,7 +57,7 @@ BUGS = [
     ("a graph's node left out", PLUGIN + "launch.c", "    CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream->handle));",
      "    if (atomic_load(&stream->capture) == NULL)\n        CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream->handle));",
      "test_cuda_(graph|training)"),
-    ("a copy that does not wait", PLUGIN + "copy.c", "    if (!asynchronous && host)\n        CUDA(cudaStreamSynchronize(stream->handle));\n", "",
+    ("a copy that does not wait", PLUGIN + "copy.c", "    if (!asynchronous && host)\n        CUDA_OUT(cudaStreamSynchronize(stream->handle));\n", "",
      "test_cuda_(copy|stream|graph)"),
     ("products whose operands are not exchanged", PLUGIN + "libraries/gemm_swap.c", "gemm->transpose_b", "gemm->transpose_a",
      "test_cuda_gemm|test_cuda_parts"),

@@ -42,13 +42,13 @@ enum status cuda_copy(struct stream *base, enum copy_kind kind, bool asynchronou
     if (atomic_load(&stream->capture) == NULL)
         relaxed = cuda_capture_relax();
     if (!asynchronous && sides.pageable && kind == COPY_HOST_TO_DEVICE) {
-        CUDA(cudaStreamSynchronize(stream->handle));
-        CUDA(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
+        CUDA_OUT(cudaStreamSynchronize(stream->handle));
+        CUDA_OUT(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
         goto out;
     }
-    CUDA(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
+    CUDA_OUT(cudaMemcpyAsync(to, from, bytes, kinds[kind], stream->handle));
     if (!asynchronous && host)
-        CUDA(cudaStreamSynchronize(stream->handle));
+        CUDA_OUT(cudaStreamSynchronize(stream->handle));
     if (*waited)
         TRY_OUT(collectives_check(device->collectives));
 
@@ -59,15 +59,13 @@ out:
 
 enum status cuda_memset(struct stream *base, void *memory, int byte, size_t bytes)
 {
-    enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_device *device = (struct cuda_device *)base->device;
 
-    TRY_OUT(cuda_enter(device));
-    TRY_OUT(regions_check_memset(cuda_memory_regions(device->memory), memory, bytes));
-    TRY_OUT(capture_allows(&stream->capture, stream->id));
+    TRY(cuda_enter(device));
+    TRY(regions_check_memset(cuda_memory_regions(device->memory), memory, bytes));
+    TRY(capture_allows(&stream->capture, stream->id));
     CUDA(cudaMemsetAsync(memory, byte, bytes, stream->handle));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -27,7 +27,6 @@
 enum status cuda_enter(const struct cuda_device *device)
 {
     static _Thread_local int current = -1;
-    enum status status = STATUS_OK;
     int index = device->base.properties.index;
 
     if (current == index)
@@ -35,8 +34,7 @@ enum status cuda_enter(const struct cuda_device *device)
     CUDA(cudaSetDevice(index));
     current = index;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum { LARGE_MULTIPROCESSORS = 4 };
@@ -46,13 +44,12 @@ enum { LARGE_MULTIPROCESSORS = 4 };
 static enum status fill_properties(struct cuda_device *device, const struct gpu_found *found,
                                    int index)
 {
-    enum status status = STATUS_OK;
     struct device_properties *properties = &device->base.properties;
     struct cudaDeviceProp gpu;
 
     properties->index = index;
     properties->peers = found->count - 1;
-    TRY_OUT(cuda_enter(device));
+    TRY(cuda_enter(device));
     CUDA(cudaGetDeviceProperties(&gpu, index));
     CUDA(cudaRuntimeGetVersion(&properties->cuda_runtime));
     snprintf(properties->kind, sizeof properties->kind, "cuda");
@@ -75,8 +72,7 @@ static enum status fill_properties(struct cuda_device *device, const struct gpu_
     properties->fp16_matrix_units = found->compute_capability >= 75;
     properties->bf16_matrix_units = properties->tf32 = found->compute_capability >= 80;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* An NVTX range, which nsys and ncu show, and a record for the sink if there is one. Without a tool
@@ -117,15 +113,13 @@ static void cuda_profile(struct device *base, bool on)
 /* Before the device has a context. */
 static enum status start_recording(struct cuda_device *device, int index)
 {
-    enum status status = STATUS_OK;
     struct cudaDeviceProp gpu;
 
     CUDA(cudaGetDeviceProperties(&gpu, index));
-    TRY_OUT(cupti_collector_start(index, &gpu));
+    TRY(cupti_collector_start(index, &gpu));
     device->records = true;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status cuda_activity_flush(struct device *base)
@@ -251,7 +245,7 @@ static enum status cuda_open(struct device **result, int index, const struct dri
     TRY_OUT(health_open(device));
     TRY_OUT(open_parts(device, host));
     if (device->records) {
-        CUDA(cudaDeviceSynchronize());
+        CUDA_OUT(cudaDeviceSynchronize());
         TRY_OUT(cupti_collector_show(device->sink));
     }
     *result = &device->base;

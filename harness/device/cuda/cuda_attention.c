@@ -162,11 +162,11 @@ static enum status fill_query_lengths(struct plan *plan)
     if (lengths == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for %zu lengths", samples);
     for (size_t i = 0; i < samples; i++) lengths[i] = plan->shape.tokens;
-    CUDA(cudaMalloc((void **)&plan->query_lengths, samples * sizeof *lengths));
-    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CUDA(cudaMemcpyAsync(plan->query_lengths, lengths, samples * sizeof *lengths,
-                         cudaMemcpyHostToDevice, stream));
-    CUDA(cudaStreamSynchronize(stream));
+    CUDA_OUT(cudaMalloc((void **)&plan->query_lengths, samples * sizeof *lengths));
+    CUDA_OUT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA_OUT(cudaMemcpyAsync(plan->query_lengths, lengths, samples * sizeof *lengths,
+                             cudaMemcpyHostToDevice, stream));
+    CUDA_OUT(cudaStreamSynchronize(stream));
 
 out:
     if (stream != NULL && cudaStreamDestroy(stream) != cudaSuccess)

@@ -31,7 +31,8 @@ struct collectives {
     pthread_cond_t closes;
 };
 
-#define NCCL(call) TRY_OUT(nccl_check(collectives->nccl, collectives->nccl->call, #call))
+#define NCCL(call)     TRY(nccl_check(collectives->nccl, collectives->nccl->call, #call))
+#define NCCL_OUT(call) TRY_OUT(nccl_check(collectives->nccl, collectives->nccl->call, #call))
 
 /* --- Opening --- */
 
@@ -68,7 +69,7 @@ static enum status take_id(struct nccl_id *id, const struct collectives *collect
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for NCCL's id on %d ranks",
                  collectives->place.count);
     if (collectives->place.rank == 0)
-        NCCL(ncclGetUniqueId(&all[0]));
+        NCCL_OUT(ncclGetUniqueId(&all[0]));
     TRY_OUT(ranks->gather(RANKS_DEVICES, all, sizeof *all));
     *id = all[0];
 
@@ -101,15 +102,13 @@ static void give_up(struct collectives *collectives)
 
 static enum status look(const struct collectives *collectives)
 {
-    enum status status = STATUS_OK;
     enum nccl_result error = NCCL_SUCCESS;
 
     NCCL(ncclCommGetAsyncError(collectives->comm, &error));
     if (error != NCCL_IN_PROGRESS)
-        TRY_OUT(nccl_check(collectives->nccl, error, "a collective of the ranks"));
+        TRY(nccl_check(collectives->nccl, error, "a collective of the ranks"));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void *watch(void *context)
@@ -161,7 +160,7 @@ enum status collectives_open(struct collectives **opened, struct cuda_device *de
     TRY_OUT(nccl_load(&collectives->nccl));
     TRY_OUT(take_id(&id, collectives, host->ranks));
     TRY_OUT(cuda_enter(device));
-    NCCL(ncclCommInitRank(&comm, host->place.count, id, host->place.rank));
+    NCCL_OUT(ncclCommInitRank(&comm, host->place.count, id, host->place.rank));
     collectives->comm = comm;
     TRY_OUT(start_watch(collectives));
     *opened = collectives;
@@ -247,7 +246,6 @@ static size_t bytes_of(const struct collective *collective)
 static enum status queue_piece(struct collectives *collectives, const struct collective *collective,
                                int peer, const struct collective_piece *piece, cudaStream_t stream)
 {
-    enum status status = STATUS_OK;
     int type = types[collective->dtype];
     size_t element = dtype_bytes(collective->dtype);
     const char *data = collective->data;
@@ -260,8 +258,7 @@ static enum status queue_piece(struct collectives *collectives, const struct col
         NCCL(ncclRecv(received + (size_t)piece->received_first * element, (size_t)piece->received,
                       type, peer, collectives->comm, stream));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status queue_pieces(struct collectives *collectives,
@@ -284,24 +281,19 @@ static enum status queue_pieces(struct collectives *collectives,
 static enum status queue_group(struct collectives *collectives, const struct collective *collective,
                                cudaStream_t stream)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     enum nccl_result ended;
 
     NCCL(ncclGroupStart());
     status = queue_pieces(collectives, collective, stream);
     ended = collectives->nccl->ncclGroupEnd();
-    if (status == STATUS_OK)
-        TRY_OUT(nccl_check(collectives->nccl, ended, "ncclGroupEnd()"));
-
-out:
-    return status;
+    return status != STATUS_OK ? status : nccl_check(collectives->nccl, ended, "ncclGroupEnd()");
 }
 
 /* Under the lock. In place: NCCL knows it by a rank's part that is at its place in the whole. */
 static enum status queue(struct collectives *collectives, const struct collective *collective,
                          cudaStream_t stream)
 {
-    enum status status = STATUS_OK;
     nccl_comm comm = collectives->comm;
     void *data = collective->data, *part;
     size_t count = (size_t)collective->count, part_count = count / (size_t)collectives->place.count;
@@ -330,14 +322,13 @@ static enum status queue(struct collectives *collectives, const struct collectiv
         break;
     case COLLECTIVE_ALL_TO_ALL:
     case COLLECTIVE_SEND_RECV:
-        TRY_OUT(queue_group(collectives, collective, stream));
+        TRY(queue_group(collectives, collective, stream));
         break;
     case COLLECTIVE_COUNT:
         break;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* NCCL's kernels are recorded by CUPTI, which knows nothing of messages: those of this call are

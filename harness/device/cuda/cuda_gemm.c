@@ -44,21 +44,18 @@ static size_t recommended_workspace(int compute_capability)
 
 enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace)
 {
-    enum status status = STATUS_OK;
     cudaError_t error = cudaMalloc(workspace, gemms->workspace_bytes);
 
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        FAIL_OUT(
-            STATUS_DEVICE_OUT_OF_MEMORY,
-            "out of device memory: no %zu bytes for the workspace of a stream's matrix products; "
-            "leave the GPU some room beyond --device-memory",
-            gemms->workspace_bytes);
+        FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
+             "out of device memory: no %zu bytes for the workspace of a stream's matrix products; "
+             "leave the GPU some room beyond --device-memory",
+             gemms->workspace_bytes);
     }
     CUDA(error);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void gemm_workspace_close(struct cuda_gemms *gemms, void *workspace)

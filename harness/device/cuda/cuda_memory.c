@@ -148,7 +148,6 @@ static cudaError_t ask(struct cuda_memory *memory, const struct cuda_stream *str
 static enum status obtain(struct cuda_memory *memory, const struct cuda_stream *stream,
                           size_t bytes, void **result)
 {
-    enum status status = STATUS_OK;
     cudaError_t error = ask(memory, stream, bytes, result);
 
     if (error == cudaErrorMemoryAllocation && memory->pool != NULL) {
@@ -158,26 +157,23 @@ static enum status obtain(struct cuda_memory *memory, const struct cuda_stream *
     }
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        TRY_OUT(out_of_memory(memory, bytes));
+        TRY(out_of_memory(memory, bytes));
     }
-    TRY_OUT(errors_check(error, stream == NULL ? "cudaMalloc" : "cudaMallocFromPoolAsync", __FILE__,
-                         __LINE__));
+    TRY(errors_check(error, stream == NULL ? "cudaMalloc" : "cudaMallocFromPoolAsync", __FILE__,
+                     __LINE__));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The pool of a device with a limit is trimmed before more is asked of the GPU. */
 static enum status keep_within(struct cuda_memory *memory, int64_t bytes)
 {
-    enum status status = STATUS_OK;
     struct memory_info info = books(memory);
 
     if (memory->pool != NULL && info.free < bytes && info.reserved > info.used)
         CUDA(cudaMemPoolTrimTo(memory->pool, 0));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_alloc(struct device *base, struct stream *stream, enum allocation how,
@@ -225,23 +221,21 @@ out:
 enum status cuda_free(struct device *base, struct stream *stream, enum allocation how,
                       void *address)
 {
-    enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
     bool directly = how == ALLOCATE_DIRECT;
 
-    TRY_OUT(cuda_enter(device));
+    TRY(cuda_enter(device));
     if (directly)
-        TRY_OUT(capture_forbids_thread("freeing device memory"));
+        TRY(capture_forbids_thread("freeing device memory"));
     else
-        TRY_OUT(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
-    TRY_OUT(forget(device->memory, address, directly));
+        TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
+    TRY(forget(device->memory, address, directly));
     if (directly)
         CUDA(cudaFree(address));
     else
         CUDA(cudaFreeAsync(address, ((struct cuda_stream *)stream)->handle));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_memory_info(struct device *base, struct memory_info *info)
@@ -254,12 +248,11 @@ enum status cuda_memory_info(struct device *base, struct memory_info *info)
 
 enum status cuda_memory_trim(struct device *base)
 {
-    enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_memory *memory = device->memory;
 
-    TRY_OUT(cuda_enter(device));
-    TRY_OUT(capture_forbids_thread("trimming the memory pool"));
+    TRY(cuda_enter(device));
+    TRY(capture_forbids_thread("trimming the memory pool"));
     CUDA(cudaDeviceSynchronize());
     gemm_retired_close(device->gemms);
     if (memory->pool != NULL)
@@ -269,8 +262,7 @@ enum status cuda_memory_trim(struct device *base)
     memory->peak_used = memory->used;
     pthread_mutex_unlock(&memory->lock);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Host memory --- */
@@ -314,26 +306,23 @@ out:
 
 enum status cuda_host_free(struct device *base, bool pinned, void *address)
 {
-    enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
     struct regions *regions = &device->memory->regions;
 
     if (!pinned) {
         if (regions_kind(regions, address, 1) != ACTIVITY_MEMORY_PAGEABLE)
-            FAIL_OUT(STATUS_BAD_USAGE,
-                     "freeing %p, which is pinned or device memory, as pageable memory", address);
+            FAIL(STATUS_BAD_USAGE,
+                 "freeing %p, which is pinned or device memory, as pageable memory", address);
         free(address);
-        goto out;
+        return STATUS_OK;
     }
-    TRY_OUT(cuda_enter(device));
-    TRY_OUT(capture_forbids_thread("freeing pinned memory"));
+    TRY(cuda_enter(device));
+    TRY(capture_forbids_thread("freeing pinned memory"));
     if (regions_remove(regions, address, ACTIVITY_MEMORY_PINNED) == 0)
-        FAIL_OUT(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device",
-                 address);
+        FAIL(STATUS_BAD_USAGE, "freeing %p, which is not pinned memory of this device", address);
     CUDA(cudaFreeHost(address));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* --- Open and close --- */
@@ -345,7 +334,6 @@ struct regions *cuda_memory_regions(struct cuda_memory *memory)
 
 static enum status pool_open(cudaMemPool_t *pool, int index)
 {
-    enum status status = STATUS_OK;
     struct cudaMemPoolProps properties = {
         .allocType = cudaMemAllocationTypePinned, /* CUDA's name for memory that stays in place */
         .location = { .type = cudaMemLocationTypeDevice, .id = index },
@@ -355,19 +343,17 @@ static enum status pool_open(cudaMemPool_t *pool, int index)
 
     CUDA(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, index));
     if (!supported)
-        goto out;
+        return STATUS_OK;
     CUDA(cudaMemPoolCreate(pool, &properties));
     CUDA(cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* A GPU that shares the host's memory (Jetson, GB10) counts cached pages of files as used, though
  * the kernel gives them up when they are asked for: MemAvailable counts these as well. */
 static enum status gpu_memory(int index, size_t *gpu_free, size_t *gpu_total)
 {
-    enum status status = STATUS_OK;
     int integrated = 0;
     char kilobytes[32];
 
@@ -382,36 +368,32 @@ static enum status gpu_memory(int index, size_t *gpu_free, size_t *gpu_total)
             *gpu_free = available;
     }
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t limit)
 {
-    enum status status = STATUS_OK;
     struct cuda_memory *memory = calloc(1, sizeof *memory);
     size_t gpu_free = 0, gpu_total = 0;
 
     *result = memory;
     if (memory == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY,
-                 "no host memory for the device's allocation records (%zu bytes)", sizeof *memory);
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for the device's allocation records (%zu bytes)",
+             sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     regions_init(&memory->regions);
-    TRY_OUT(pool_open(&memory->pool, index));
-    TRY_OUT(gpu_memory(index, &gpu_free, &gpu_total));
+    TRY(pool_open(&memory->pool, index));
+    TRY(gpu_memory(index, &gpu_free, &gpu_total));
     memory->capacity = (int64_t)gpu_free;
     if (limit > memory->capacity)
-        FAIL_OUT(
-            STATUS_DEVICE_OUT_OF_MEMORY,
-            "cuda:%d: %lld bytes of device memory are asked for, but only %zu of %zu are free; "
-            "ask for less, or see in nvidia-smi which processes use the rest",
-            index, (long long)limit, gpu_free, gpu_total);
+        FAIL(STATUS_DEVICE_OUT_OF_MEMORY,
+             "cuda:%d: %lld bytes of device memory are asked for, but only %zu of %zu are free; "
+             "ask for less, or see in nvidia-smi which processes use the rest",
+             index, (long long)limit, gpu_free, gpu_total);
     if (limit > 0)
         memory->capacity = limit;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void free_left_over(const struct regions *regions)

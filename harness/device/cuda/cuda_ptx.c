@@ -12,17 +12,15 @@ struct cuda_ptx {
 
 static enum status load(struct cuda_ptx *kernel, const char *text, const char *name)
 {
-    enum status status = STATUS_OK;
     cudaError_t error = cudaLibraryLoadData(&kernel->library, text, NULL, NULL, 0, NULL, NULL, 0);
 
     if (error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound)
-        FAIL_OUT(STATUS_UNSUPPORTED, "the driver cannot compile the PTX of %s: %s", name,
-                 cudaGetErrorName(error));
-    TRY_OUT(errors_check(error, "cudaLibraryLoadData", __FILE__, __LINE__));
+        FAIL(STATUS_UNSUPPORTED, "the driver cannot compile the PTX of %s: %s", name,
+             cudaGetErrorName(error));
+    TRY(errors_check(error, "cudaLibraryLoadData", __FILE__, __LINE__));
     CUDA(cudaLibraryGetKernel(&kernel->handle, kernel->library, name));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_ptx_load(struct device *device, const char *text, const char *name,
@@ -57,7 +55,6 @@ void cuda_ptx_free(struct ptx_kernel *base)
 enum status cuda_ptx_launch(struct stream *base, struct ptx_kernel *kernel,
                             const struct ptx_launch *launch)
 {
-    enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     const unsigned *blocks = launch->blocks, *threads = launch->threads;
     struct dim3 grid = { blocks[0], blocks[1], blocks[2] };
@@ -68,6 +65,5 @@ enum status cuda_ptx_launch(struct stream *base, struct ptx_kernel *kernel,
     CUDA(cudaLaunchKernel((const void *)((struct cuda_ptx *)kernel)->handle, grid, block,
                           launch->arguments, 0, stream->handle));
 
-out:
-    return status;
+    return STATUS_OK;
 }

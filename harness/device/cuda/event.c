@@ -21,8 +21,8 @@ enum status cuda_event_create(struct device *device, bool timing, struct event *
     event->base.device = device;
     event->base.timing = timing;
     TRY_OUT(cuda_enter((struct cuda_device *)device));
-    CUDA(cudaEventCreateWithFlags(&event->handle,
-                                  timing ? cudaEventDefault : cudaEventDisableTiming));
+    CUDA_OUT(cudaEventCreateWithFlags(&event->handle,
+                                      timing ? cudaEventDefault : cudaEventDisableTiming));
     *result = &event->base;
 
 out:
@@ -44,35 +44,31 @@ void cuda_event_destroy(struct event *base)
 
 enum status cuda_event_record(struct event *base, struct stream *stream_base)
 {
-    enum status status = STATUS_OK;
     struct cuda_event *event = (struct cuda_event *)base;
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
-    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
+    TRY(cuda_enter((struct cuda_device *)base->device));
     if (atomic_load(&stream->capture) != NULL) {
-        TRY_OUT(capture_allows(&stream->capture, stream->id));
+        TRY(capture_allows(&stream->capture, stream->id));
         CUDA(cudaEventRecordWithFlags(event->handle, stream->handle, cudaEventRecordExternal));
     } else {
         CUDA(cudaEventRecord(event->handle, stream->handle));
     }
     atomic_store(&event->recorded, true);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_stream_wait_event(struct stream *stream_base, struct event *base)
 {
-    enum status status = STATUS_OK;
     struct cuda_event *event = (struct cuda_event *)base;
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
-    TRY_OUT(cuda_enter((struct cuda_device *)base->device));
-    TRY_OUT(capture_forbids(&stream->capture, "making the stream wait for an event"));
+    TRY(cuda_enter((struct cuda_device *)base->device));
+    TRY(capture_forbids(&stream->capture, "making the stream wait for an event"));
     CUDA(cudaStreamWaitEvent(stream->handle, event->handle, cudaEventWaitDefault));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_event_synchronize(struct event *base)
@@ -83,7 +79,7 @@ enum status cuda_event_synchronize(struct event *base)
 
     TRY_OUT(cuda_enter(device));
     relaxed = cuda_capture_relax();
-    CUDA(cudaEventSynchronize(((struct cuda_event *)base)->handle));
+    CUDA_OUT(cudaEventSynchronize(((struct cuda_event *)base)->handle));
     TRY_OUT(collectives_check(device->collectives));
 
 out:

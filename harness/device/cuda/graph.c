@@ -66,7 +66,7 @@ enum status cuda_graph_begin(struct stream *base)
     TRY_OUT(gemm_workspace_take(gemms_of(stream), &capture->workspace));
     cuda_capture_restore(relaxed);
     relaxed.changed = false;
-    CUDA(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal));
+    CUDA_OUT(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeThreadLocal));
     capture_begin(&capture->base, &stream->capture);
 
 out:
@@ -122,10 +122,10 @@ static enum status instantiate(struct cuda_graph *graph, const struct cuda_captu
     struct relaxed relaxed = cuda_capture_relax();
     size_t nodes;
 
-    CUDA(cudaGraphGetNodes(recorded, NULL, &nodes));
+    CUDA_OUT(cudaGraphGetNodes(recorded, NULL, &nodes));
     graph->base.nodes = (int)nodes;
-    CUDA(cudaGraphInstantiate(&graph->exec, recorded, 0));
-    CUDA(cudaGraphUpload(graph->exec, capture->stream->handle));
+    CUDA_OUT(cudaGraphInstantiate(&graph->exec, recorded, 0));
+    CUDA_OUT(cudaGraphUpload(graph->exec, capture->stream->handle));
     graph->workspace = capture->workspace;
 
 out:

@@ -9,7 +9,6 @@
 
 enum status health_open(struct cuda_device *device)
 {
-    enum status status = STATUS_OK;
     char address[PCI_ADDRESS];
     struct cudaDeviceProp gpu;
 
@@ -17,12 +16,11 @@ enum status health_open(struct cuda_device *device)
     pci_address(address, gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
     device->nvml = nvml_open(address);
     if (device->nvml == NULL)
-        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for NVML's readings");
+        FAIL(STATUS_OUT_OF_MEMORY, "no host memory for NVML's readings");
     pci_locality("", gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID, &device->numa_node,
                  device->local_cores, sizeof device->local_cores);
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 void cuda_health(struct device *base, enum health_detail detail, struct device_health *health)

@@ -33,13 +33,11 @@ static const void *const *const kernels_of[DTYPE_COUNT] = {
 static enum status launch(struct cuda_stream *stream, const void *kernel, int64_t blocks,
                           int threads, void **arguments)
 {
-    enum status status = STATUS_OK;
     struct dim3 grid = { (unsigned)blocks, 1, 1 }, block = { (unsigned)threads, 1, 1 };
 
     CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream->handle));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static enum status launch_failure(struct cuda_stream *stream)
@@ -83,21 +81,18 @@ static bool is_for_other_gpus(cudaError_t error)
 static enum status load(const struct cuda_device *device, const void *kernel,
                         struct cudaFuncAttributes *attributes)
 {
-    enum status status = STATUS_OK;
     int capability = device->base.properties.compute_capability;
     cudaError_t error = cudaFuncGetAttributes(attributes, kernel);
 
     if (is_for_other_gpus(error))
-        FAIL_OUT(
-            STATUS_UNSUPPORTED,
-            "cuda:%d: the kernels here were built for the compute capabilities %s, and %s has %d; "
-            "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",
-            device->base.properties.index, CHOKEPOINT_CUDA_ARCHITECTURES,
-            device->base.properties.name, capability, capability, cudaGetErrorName(error));
-    TRY_OUT(errors_check(error, "cudaFuncGetAttributes", __FILE__, __LINE__));
+        FAIL(STATUS_UNSUPPORTED,
+             "cuda:%d: the kernels here were built for the compute capabilities %s, and %s has %d; "
+             "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",
+             device->base.properties.index, CHOKEPOINT_CUDA_ARCHITECTURES,
+             device->base.properties.name, capability, capability, cudaGetErrorName(error));
+    TRY(errors_check(error, "cudaFuncGetAttributes", __FILE__, __LINE__));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status launch_load_kernels(const struct cuda_device *device, char *isa, size_t size)

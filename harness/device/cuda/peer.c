@@ -12,73 +12,65 @@
 
 static enum status allow_access(const struct cuda_device *device, int peer)
 {
-    enum status status = STATUS_OK;
     int can = 0;
     cudaError_t enabled;
 
     CUDA(cudaDeviceCanAccessPeer(&can, device->base.properties.index, peer));
     if (!can)
-        goto out;
+        return STATUS_OK;
     enabled = cudaDeviceEnablePeerAccess(peer, 0);
     if (enabled == cudaErrorPeerAccessAlreadyEnabled)
         (void)cudaGetLastError();
     else
-        TRY_OUT(errors_check(enabled, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__));
+        TRY(errors_check(enabled, "cudaDeviceEnablePeerAccess", __FILE__, __LINE__));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_peer_alloc(struct device *base, int peer, size_t bytes, void **memory)
 {
-    enum status status = STATUS_OK;
     struct cuda_device *device = (struct cuda_device *)base;
     cudaError_t allocated, returned;
 
-    TRY_OUT(cuda_enter(device));
-    TRY_OUT(allow_access(device, peer));
+    TRY(cuda_enter(device));
+    TRY(allow_access(device, peer));
     CUDA(cudaSetDevice(peer));
     allocated = cudaMalloc(memory, bytes);
     returned = cudaSetDevice(base->properties.index);
-    TRY_OUT(errors_check(allocated, "cudaMalloc", __FILE__, __LINE__));
-    TRY_OUT(errors_check(returned, "cudaSetDevice", __FILE__, __LINE__));
+    TRY(errors_check(allocated, "cudaMalloc", __FILE__, __LINE__));
+    TRY(errors_check(returned, "cudaSetDevice", __FILE__, __LINE__));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* cudaFree() finds the GPU by the address. */
 enum status cuda_peer_free(struct device *base, int peer, void *memory)
 {
-    enum status status = STATUS_OK;
 
     (void)peer;
-    TRY_OUT(cuda_enter((struct cuda_device *)base));
+    TRY(cuda_enter((struct cuda_device *)base));
     CUDA(cudaFree(memory));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 enum status cuda_peer_copy(struct stream *base, int peer, bool back, void *to, const void *from,
                            size_t bytes)
 {
-    enum status status = STATUS_OK;
     struct cuda_stream *stream = (struct cuda_stream *)base;
     struct cuda_device *device = (struct cuda_device *)base->device;
     int own = device->base.properties.index;
 
-    TRY_OUT(cuda_enter(device));
-    TRY_OUT(capture_forbids(&stream->capture, "a copy between devices on the stream"));
+    TRY(cuda_enter(device));
+    TRY(capture_forbids(&stream->capture, "a copy between devices on the stream"));
     if (regions_kind(cuda_memory_regions(device->memory), back ? to : from, bytes) !=
         ACTIVITY_MEMORY_DEVICE)
-        FAIL_OUT(STATUS_BAD_USAGE, "a copy between devices: its %s is no memory of device %d",
-                 back ? "destination" : "source", own);
+        FAIL(STATUS_BAD_USAGE, "a copy between devices: its %s is no memory of device %d",
+             back ? "destination" : "source", own);
     CUDA(
         cudaMemcpyPeerAsync(to, back ? own : peer, from, back ? peer : own, bytes, stream->handle));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* Without a word from CUDA the link is as NVML says. */

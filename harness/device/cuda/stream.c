@@ -20,7 +20,7 @@ enum status cuda_stream_create(struct device *base, struct stream **result)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for a stream (%zu bytes)", sizeof *stream);
     stream->base.device = base;
     TRY_OUT(cuda_enter(device));
-    CUDA(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking));
+    CUDA_OUT(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking));
     pthread_mutex_lock(&device->streams_lock);
     stream->id = ++device->last_stream;
     stream->next = device->streams;
@@ -59,8 +59,8 @@ void cuda_stream_destroy(struct stream *base)
     free(stream);
 }
 
-/* Does not wait. A stream that is being captured cannot be queried and counts as busy. */
-/* Whether the stream with this id is idle, or all streams if it is 0. */
+/* Whether the stream with this id is idle, or all streams if it is 0. Does not wait. A stream that
+ * is being captured cannot be queried and counts as busy. */
 static bool are_idle(struct cuda_device *device, uint32_t id)
 {
     struct relaxed relaxed = cuda_capture_relax();
@@ -98,7 +98,7 @@ enum status cuda_stream_synchronize(struct stream *base)
     TRY_OUT(cuda_enter(device));
     TRY_OUT(capture_forbids(&stream->capture, "synchronising the stream"));
     relaxed = cuda_capture_relax();
-    CUDA(cudaStreamSynchronize(stream->handle));
+    CUDA_OUT(cudaStreamSynchronize(stream->handle));
     TRY_OUT(collectives_check(device->collectives));
 
 out:
@@ -108,13 +108,11 @@ out:
 
 enum status cuda_synchronize(struct device *base)
 {
-    enum status status = STATUS_OK;
 
-    TRY_OUT(cuda_enter((struct cuda_device *)base));
-    TRY_OUT(capture_forbids_thread("synchronising the device"));
+    TRY(cuda_enter((struct cuda_device *)base));
+    TRY(capture_forbids_thread("synchronising the device"));
     CUDA(cudaDeviceSynchronize());
-    TRY_OUT(collectives_check(((struct cuda_device *)base)->collectives));
+    TRY(collectives_check(((struct cuda_device *)base)->collectives));
 
-out:
-    return status;
+    return STATUS_OK;
 }

@@ -291,36 +291,30 @@ static void CUPTIAPI on_state(void *context, CUpti_CallbackDomain domain, CUpti_
     pthread_mutex_unlock(&collector.lock);
 }
 
-#define CHECK(member, call, ...)                                                                   \
-    TRY_OUT(cupti_check(cupti, cupti->member(__VA_ARGS__), call, other))
-
 /* Subscribing shows whether another tool is there. Without it, CUPTI silently takes that tool's
  * buffers. */
 static enum status subscribe(const struct cupti *cupti)
 {
-    enum status status = STATUS_OK;
     char other[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
     CUpti_SubscriberParams parameters = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE,
                                           .subscriberName = "chokepoint",
                                           .oldSubscriberName = other,
                                           .oldSubscriberSize = sizeof other };
+    CUptiResult result = cupti->subscribe(&collector.subscriber, on_state, NULL, &parameters);
 
-    CHECK(subscribe, "cuptiSubscribe_v2", &collector.subscriber, on_state, NULL, &parameters);
-
-out:
-    if (status != STATUS_OK)
+    if (result != CUPTI_SUCCESS)
         collector.subscriber = NULL;
-    return status;
+    return cupti_check(cupti, result, "cuptiSubscribe_v2", other);
 }
+
+#define CHECK(member, call, ...) TRY(cupti_check(cupti, cupti->member(__VA_ARGS__), call, NULL))
 
 /* The kind of calls, and then each call as traces show it or not. Calls that are enabled without
  * their kind once CUDA is initialised leave no record, though CUPTI says success (an H200,
  * CUPTI 13.0.1). CUPTI may refuse ids that no call has any more. */
 static enum status enable_calls(const struct cupti *cupti)
 {
-    enum status status = STATUS_OK;
     CUptiResult result = CUPTI_ERROR_UNKNOWN;
-    const char *other = NULL;
     int set = 0;
 
     CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_RUNTIME);
@@ -328,35 +322,30 @@ static enum status enable_calls(const struct cupti *cupti)
         set += (result = cupti->enable_runtime_call(id, collector.calls.runtime[id] != NULL)) ==
                CUPTI_SUCCESS;
     if (set == 0)
-        TRY_OUT(cupti_check(cupti, result, "cuptiActivityEnableRuntimeApi", NULL));
+        TRY(cupti_check(cupti, result, "cuptiActivityEnableRuntimeApi", NULL));
     set = 0;
     CHECK(enable, "cuptiActivityEnable", CUPTI_ACTIVITY_KIND_DRIVER);
     for (uint32_t id = 1; id < ARRAY_SIZE(collector.calls.driver); id++)
         set += (result = cupti->enable_driver_call(id, collector.calls.driver[id] != NULL)) ==
                CUPTI_SUCCESS;
     if (set == 0)
-        TRY_OUT(cupti_check(cupti, result, "cuptiActivityEnableDriverApi", NULL));
+        TRY(cupti_check(cupti, result, "cuptiActivityEnableDriverApi", NULL));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 /* The clock and how threads are numbered come before anything is recorded (cupti_activity.h). */
 static enum status enable(const struct cupti *cupti)
 {
-    enum status status = STATUS_OK;
-    const char *other = NULL;
-
     CHECK(enable_domain, "cuptiEnableDomain", 1, collector.subscriber, CUPTI_CB_DOMAIN_STATE);
     CHECK(set_thread_id_type, "cuptiSetThreadIdType", CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     CHECK(register_clock, "cuptiActivityRegisterTimestampCallback", now);
     CHECK(enable_failed_syncs, "cuptiActivityEnableAllSyncRecords", 0);
     CHECK(register_buffers, "cuptiActivityRegisterCallbacks", on_request, on_complete);
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) CHECK(enable, "cuptiActivityEnable", kinds[i]);
-    TRY_OUT(enable_calls(cupti));
+    TRY(enable_calls(cupti));
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void disable(const struct cupti *cupti)

@@ -22,8 +22,17 @@ void errors_note_injected(void);
  * what CUDA says about it and what to do. */
 enum status errors_check(cudaError_t error, const char *call, const char *file, int line);
 
-/* TRY() for calls of the runtime. */
+/* TRY() and TRY_OUT() for calls of the runtime. */
 #define CUDA(call)                                                                                 \
+    do {                                                                                           \
+        enum status status_of_call = errors_check((call), #call, __FILE__, __LINE__);              \
+        if (status_of_call != STATUS_OK) {                                                         \
+            status_expression(#call);                                                              \
+            return status_of_call;                                                                 \
+        }                                                                                          \
+    } while (0)
+
+#define CUDA_OUT(call)                                                                             \
     do {                                                                                           \
         status = errors_check((call), #call, __FILE__, __LINE__);                                  \
         if (status != STATUS_OK) {                                                                 \
