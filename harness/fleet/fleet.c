@@ -54,7 +54,7 @@ static struct fleet_figure figure_of(const struct fleet *fleet, const struct ent
         figure.low = fmin(figure.low, entries[i].value);
         figure.high = fmax(figure.high, entries[i].value);
     }
-    figure.median = stats_median(scratch, count);
+    figure.median = stats_sort_median(scratch, count);
     for (int i = 0; i < count; i++) {
         double slow = slowness(fleet, &figure, entries[i].value);
         if (slow > worst)
@@ -75,40 +75,30 @@ struct table {
     struct fleet_noise *noise; /* [figures] */
 };
 
-static void table_release(struct table *table)
-{
-    free(table->slow);
-    free(table->stated);
-    free(table->doubtful);
-    free(table->out);
-    free(table->place);
-    free(table->noise);
-}
-
 /* Room for `figures`, and for the median of all as one more. */
-static enum status table_make(struct table *table, const struct fleet *fleet,
-                              const struct fleet_kind *kind, int figures, int tests)
+static struct table table_make(struct arena *scratch, const struct fleet *fleet,
+                               const struct fleet_kind *kind, int figures, int tests)
 {
     int64_t cells = (int64_t)(figures + 1) * kind->count;
+    struct table table = { .slow = ARENA_NEW(scratch, double, cells),
+                           .stated = ARENA_NEW(scratch, double, cells),
+                           .doubtful = ARENA_NEW(scratch, bool, kind->count),
+                           .out = ARENA_NEW(scratch, bool, kind->count),
+                           .place = ARENA_NEW(scratch, int, fleet->count),
+                           .noise = ARENA_NEW(scratch, struct fleet_noise, figures + 1) };
 
-    TRY(rows_make(&table->slow, cells));
-    TRY(rows_make(&table->stated, cells));
-    TRY(rows_make(&table->doubtful, kind->count));
-    TRY(rows_make(&table->out, kind->count));
-    TRY(rows_make(&table->place, fleet->count));
-    TRY(rows_make(&table->noise, figures + 1));
-    for (int64_t i = 0; i < cells; i++) table->slow[i] = NAN;
+    for (int64_t i = 0; i < cells; i++) table.slow[i] = NAN;
     for (int i = 0; i < kind->count; i++) {
-        table->place[kind->nodes[i]] = i;
-        table->doubtful[i] = fleet->nodes[kind->nodes[i]].disturbed;
+        table.place[kind->nodes[i]] = i;
+        table.doubtful[i] = fleet->nodes[kind->nodes[i]].disturbed;
     }
-    table->matrix = (struct fleet_matrix){ .nodes = kind->count,
-                                           .slow = table->slow,
-                                           .stated = table->stated,
-                                           .doubtful = table->doubtful,
-                                           .chance = TAILS_ESTIMATED * FLEET_FALSE_ALARMS / tests,
-                                           .least = log(1 / (1 - FLEET_OFF_PERCENT / 100.0)) };
-    return STATUS_OK;
+    table.matrix = (struct fleet_matrix){ .nodes = kind->count,
+                                          .slow = table.slow,
+                                          .stated = table.stated,
+                                          .doubtful = table.doubtful,
+                                          .chance = TAILS_ESTIMATED * FLEET_FALSE_ALARMS / tests,
+                                          .least = log(1 / (1 - FLEET_OFF_PERCENT / 100.0)) };
+    return table;
 }
 
 static void table_add(struct table *table, const struct fleet *fleet,
@@ -135,27 +125,28 @@ static double median_slowness(const struct table *table, int node, double *scrat
         if (!isnan(slow))
             scratch[count++] = slow;
     }
-    return stats_median(scratch, count);
+    return stats_sort_median(scratch, count);
 }
 
 /* The median of all figures as one more of the kind's, if it is of several. */
-static enum status add_median(struct table *table, struct fleet *fleet, struct fleet_kind *kind)
+static void add_median(struct arena *scratch, struct table *table, struct fleet *fleet,
+                       struct fleet_kind *kind)
 {
-    enum status status = STATUS_OK;
     struct fleet_figure *figure = &kind->figures[kind->figure_count];
-    double *ratios = NULL, *scratch = NULL;
+    double *ratios = ARENA_NEW(scratch, double, kind->count);
+    double *room = ARENA_NEW(scratch, double, table->matrix.alike);
     double *row = table->slow + (int64_t)table->matrix.alike * kind->count;
 
-    TRY_OUT(rows_make(&ratios, kind->count));
-    TRY_OUT(rows_make(&scratch, table->matrix.alike));
     if (table->matrix.alike < 3 || kind->count < FLEET_NODES_LEAST)
-        goto out;
-    *figure =
-        (struct fleet_figure){ .low = INFINITY, .high = -INFINITY, .noise = NAN, .smallest = NAN };
-    TRY_OUT(intern_add(fleet->names, "all_figures", strlen("all_figures"), &figure->name));
-    TRY_OUT(intern_add(fleet->names, "x", 1, &figure->unit));
+        return;
+    *figure = (struct fleet_figure){ .name = fleet->all_figures,
+                                     .unit = fleet->times,
+                                     .low = INFINITY,
+                                     .high = -INFINITY,
+                                     .noise = NAN,
+                                     .smallest = NAN };
     for (int i = 0; i < kind->count; i++) {
-        row[i] = median_slowness(table, i, scratch);
+        row[i] = median_slowness(table, i, room);
         if (isnan(row[i]))
             continue;
         if (exp(row[i]) > figure->high)
@@ -165,23 +156,18 @@ static enum status add_median(struct table *table, struct fleet *fleet, struct f
         ratios[figure->count++] = exp(row[i]);
     }
     if (figure->count < FLEET_NODES_LEAST)
-        goto out;
-    figure->median = stats_median(ratios, figure->count);
+        return;
+    figure->median = stats_sort_median(ratios, figure->count);
     table->matrix.figures++;
     kind->figure_count++;
-
-out:
-    free(ratios);
-    free(scratch);
-    return status;
 }
 
 static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
                          const struct table *table, int f)
 {
     const struct fleet_figure *row = &kind->figures[f];
-    const char *unit = intern_text(fleet->names, row->unit);
-    bool is_time = figure_is_time(unit), is_of_all = strcmp(unit, "x") == 0;
+    bool is_time = figure_is_time(intern_text(fleet->names, row->unit)),
+         is_of_all = row->unit == fleet->times;
 
     for (int i = 0; i < kind->count; i++) {
         int64_t cell = (int64_t)f * kind->count + i;
@@ -201,9 +187,10 @@ static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
     }
 }
 
-static enum status find_outliers(struct fleet *fleet, struct fleet_kind *kind, struct table *table)
+static void find_outliers(struct arena *scratch, struct fleet *fleet, struct fleet_kind *kind,
+                          struct table *table)
 {
-    TRY(fleet_noise_find(table->noise, table->out, &table->matrix));
+    fleet_noise_find(scratch, table->noise, table->out, &table->matrix);
     for (int f = 0; f < kind->figure_count; f++) {
         struct fleet_figure *row = &kind->figures[f];
         const struct fleet_noise *noise = &table->noise[f];
@@ -214,22 +201,20 @@ static enum status find_outliers(struct fleet *fleet, struct fleet_kind *kind, s
         kind->tells = kind->tells || 1 - exp(-noise->smallest) <= FLEET_TELLS_PERCENT / 100.0;
         add_outliers(fleet, kind, table, f);
     }
-
-    return STATUS_OK;
 }
 
-static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
+static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
 {
-    enum status status = STATUS_OK;
-    struct entry *entries = NULL;
-    struct table table = { .slow = NULL };
-    double *scratch = NULL;
+    struct arena *scratch = arena_scratch(fleet->arena);
+    struct entry *entries;
+    struct table table;
+    double *values;
     int count = 0, names = 0;
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++) room += fleet->nodes[kind->nodes[i]].figure_count;
-    TRY_OUT(rows_make(&entries, room));
-    TRY_OUT(rows_make(&scratch, room));
+    entries = ARENA_NEW(scratch, struct entry, room);
+    values = ARENA_NEW(scratch, double, room);
     for (int i = 0; i < kind->count; i++) {
         const struct node *node = &fleet->nodes[kind->nodes[i]];
         for (int j = 0; j < node->figure_count; j++)
@@ -241,26 +226,21 @@ static enum status compare_figures(struct fleet *fleet, struct fleet_kind *kind,
     for (int i = 0; i < count; i++)
         names += i == 0 || entries[i].name != entries[i - 1].name ||
                  entries[i].unit != entries[i - 1].unit;
-    TRY_OUT(rows_make(&kind->figures, names + 1));
-    TRY_OUT(rows_make(&kind->outliers, room + kind->count));
-    TRY_OUT(table_make(&table, fleet, kind, names, tests));
+    kind->figures = ARENA_NEW(fleet->arena, struct fleet_figure, names + 1);
+    kind->outliers = ARENA_NEW(fleet->arena, struct fleet_outlier, room + kind->count);
+    table = table_make(scratch, fleet, kind, names, tests);
     for (int from = 0, to; from < count; from = to) {
         for (to = from; to < count && entries[to].name == entries[from].name &&
                         entries[to].unit == entries[from].unit;)
             to++;
-        kind->figures[kind->figure_count] = figure_of(fleet, entries + from, to - from, scratch);
+        kind->figures[kind->figure_count] = figure_of(fleet, entries + from, to - from, values);
         table_add(&table, fleet, &kind->figures[kind->figure_count++], entries + from);
     }
-    TRY_OUT(add_median(&table, fleet, kind));
+    add_median(scratch, &table, fleet, kind);
     if (kind->count >= FLEET_NODES_LEAST)
-        TRY_OUT(find_outliers(fleet, kind, &table));
+        find_outliers(scratch, fleet, kind, &table);
     qsort(kind->outliers, (size_t)kind->outlier_count, sizeof *kind->outliers, by_off);
-
-out:
-    free(entries);
-    free(scratch);
-    table_release(&table);
-    return status;
+    arena_close(scratch);
 }
 
 /* --- Settings, and rows that are not ok --- */
@@ -274,32 +254,33 @@ struct pair {
 COMPARATOR(by_pair, struct pair, ASCENDING(name) ?: ASCENDING(value) ?: ASCENDING(node))
 
 /* The machines of `count` pairs. */
-static enum status nodes_of(int **nodes, const struct pair *pairs, int count)
+static int *nodes_of(struct arena *arena, const struct pair *pairs, int count)
 {
-    TRY(rows_make(nodes, count));
-    for (int i = 0; i < count; i++) (*nodes)[i] = pairs[i].node;
+    int *nodes = ARENA_NEW(arena, int, count);
 
-    return STATUS_OK;
+    for (int i = 0; i < count; i++) nodes[i] = pairs[i].node;
+    return nodes;
 }
 
 /* The statements of all machines of a kind, in order. */
-static enum status find_pairs(struct pair **pairs, int *count, const struct fleet *fleet,
-                              const struct fleet_kind *kind, enum node_fact_kind facts_kind)
+static struct pair *find_pairs(struct arena *scratch, int *count, const struct fleet *fleet,
+                               const struct fleet_kind *kind, enum node_fact_kind facts_kind)
 {
+    struct pair *pairs;
     int64_t room = 0;
 
     for (int i = 0; i < kind->count; i++)
         room += fleet->nodes[kind->nodes[i]].facts[facts_kind].count;
-    TRY(rows_make(pairs, room));
+    pairs = ARENA_NEW(scratch, struct pair, room);
+    *count = 0;
     for (int i = 0; i < kind->count; i++) {
         const struct node_facts *facts = &fleet->nodes[kind->nodes[i]].facts[facts_kind];
         for (int j = 0; j < facts->count; j++)
-            (*pairs)[(*count)++] =
+            pairs[(*count)++] =
                 (struct pair){ facts->items[j].name, facts->items[j].value, kind->nodes[i] };
     }
-    qsort(*pairs, (size_t)*count, sizeof **pairs, by_pair);
-
-    return STATUS_OK;
+    qsort(pairs, (size_t)*count, sizeof *pairs, by_pair);
+    return pairs;
 }
 
 /* The end of the pairs that begin at `from` and have its name, and its value too. */
@@ -314,119 +295,98 @@ static int end_of(const struct pair *pairs, int count, int from, bool value_too)
 }
 
 /* The value of `count` pairs that all have it. */
-static enum status value_of(struct fleet_value *value, const struct pair *pairs, int count)
+static struct fleet_value value_of(struct arena *arena, const struct pair *pairs, int count)
 {
-    *value = (struct fleet_value){ .name = pairs->name, .value = pairs->value, .count = count };
-    return nodes_of(&value->nodes, pairs, count);
+    return (struct fleet_value){ .name = pairs->name,
+                                 .value = pairs->value,
+                                 .count = count,
+                                 .nodes = nodes_of(arena, pairs, count) };
 }
 
 COMPARATOR(by_count, struct fleet_value, DESCENDING(count))
 
 /* The machines that do not state a setting which others state: an environment variable is a row
  * only where it is set. */
-static enum status add_without(struct fleet *fleet, struct fleet_kind *kind,
-                               const struct pair *pairs, int from, int to)
+static struct fleet_value value_of_others(const struct fleet *fleet, const struct fleet_kind *kind,
+                                          const struct pair *pairs, int count)
 {
-    enum status status = STATUS_OK;
-    bool *states = NULL;
-    struct fleet_value *value = &kind->values[kind->value_count++];
+    struct arena *scratch = arena_scratch(fleet->arena);
+    bool *states = ARENA_NEW(scratch, bool, fleet->count);
+    struct fleet_value value = { .name = pairs->name,
+                                 .value = fleet->none,
+                                 .nodes = ARENA_NEW(fleet->arena, int, kind->count) };
 
-    *value = (struct fleet_value){ .name = pairs[from].name };
-    TRY_OUT(rows_make(&states, fleet->count));
-    TRY_OUT(rows_make(&value->nodes, kind->count));
-    TRY_OUT(intern_add(fleet->names, "-", 1, &value->value));
-    for (int i = from; i < to; i++) states[pairs[i].node] = true;
+    for (int i = 0; i < count; i++) states[pairs[i].node] = true;
     for (int i = 0; i < kind->count; i++)
         if (!states[kind->nodes[i]])
-            value->nodes[value->count++] = kind->nodes[i];
-
-out:
-    free(states);
-    return status;
+            value.nodes[value.count++] = kind->nodes[i];
+    arena_close(scratch);
+    return value;
 }
 
-static enum status add_values(struct fleet *fleet, struct fleet_kind *kind,
-                              const struct pair *pairs, int from, int to)
+static void compare_settings(struct fleet *fleet, struct fleet_kind *kind)
 {
-    int first = kind->value_count;
+    struct arena *scratch = arena_scratch(fleet->arena);
+    int count;
+    struct pair *pairs = find_pairs(scratch, &count, fleet, kind, NODE_SETTINGS);
 
-    if (to - from < kind->count)
-        TRY(add_without(fleet, kind, pairs, from, to));
-
-    for (int next; from < to; from = next) {
-        next = end_of(pairs, to, from, true);
-        TRY(value_of(&kind->values[kind->value_count++], pairs + from, next - from));
-    }
-    qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
-          by_count);
-
-    return STATUS_OK;
-}
-
-static enum status compare_settings(struct fleet *fleet, struct fleet_kind *kind)
-{
-    enum status status = STATUS_OK;
-    struct pair *pairs = NULL;
-    int count = 0;
-
-    TRY_OUT(find_pairs(&pairs, &count, fleet, kind, NODE_SETTINGS));
-    TRY_OUT(rows_make(&kind->values, 2 * (int64_t)count));
+    kind->values = ARENA_NEW(fleet->arena, struct fleet_value, 2 * (int64_t)count);
     for (int from = 0, to; from < count; from = to) {
+        int first = kind->value_count;
         to = end_of(pairs, count, from, false);
-        if (end_of(pairs, count, from, true) < to || to - from < kind->count)
-            TRY_OUT(add_values(fleet, kind, pairs, from, to));
+        if (end_of(pairs, count, from, true) == to && to - from >= kind->count)
+            continue;
+        if (to - from < kind->count)
+            kind->values[kind->value_count++] =
+                value_of_others(fleet, kind, pairs + from, to - from);
+        for (int at = from, next; at < to; at = next) {
+            next = end_of(pairs, to, at, true);
+            kind->values[kind->value_count++] = value_of(fleet->arena, pairs + at, next - at);
+        }
+        qsort(kind->values + first, (size_t)(kind->value_count - first), sizeof *kind->values,
+              by_count);
     }
-
-out:
-    free(pairs);
-    return status;
+    arena_close(scratch);
 }
 
-static enum status compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
+static void compare_statuses(struct fleet *fleet, struct fleet_kind *kind)
 {
-    enum status status = STATUS_OK;
-    struct pair *pairs = NULL;
-    int count = 0;
+    struct arena *scratch = arena_scratch(fleet->arena);
+    int count;
+    struct pair *pairs = find_pairs(scratch, &count, fleet, kind, NODE_STATUSES);
 
-    TRY_OUT(find_pairs(&pairs, &count, fleet, kind, NODE_STATUSES));
-    TRY_OUT(rows_make(&kind->statuses, count));
+    kind->statuses = ARENA_NEW(fleet->arena, struct fleet_value, count);
     for (int from = 0, to; from < count; from = to) {
         struct fleet_value *row = &kind->statuses[kind->status_count++];
         to = end_of(pairs, count, from, true);
-        TRY_OUT(value_of(row, pairs + from, to - from));
+        *row = value_of(fleet->arena, pairs + from, to - from);
         row->odd = strcmp(intern_text(fleet->names, row->value), "fail") == 0 &&
                    2 * row->count < kind->count;
     }
-
-out:
-    free(pairs);
-    return status;
+    arena_close(scratch);
 }
 
 /* --- The fleet --- */
 
 COMPARATOR(by_size, struct fleet_kind, DESCENDING(count))
 
-static enum status find_kinds(struct fleet *fleet)
+static void find_kinds(struct fleet *fleet)
 {
-    enum status status = STATUS_OK;
-    struct pair *pairs = NULL;
+    struct arena *scratch = arena_scratch(fleet->arena);
+    struct pair *pairs = ARENA_NEW(scratch, struct pair, fleet->count);
 
-    TRY_OUT(rows_make(&pairs, fleet->count));
-    TRY_OUT(rows_make(&fleet->kinds, fleet->count));
+    fleet->kinds = ARENA_NEW(fleet->arena, struct fleet_kind, fleet->count);
     for (int i = 0; i < fleet->count; i++) pairs[i] = (struct pair){ fleet->nodes[i].kind, 0, i };
     qsort(pairs, (size_t)fleet->count, sizeof *pairs, by_pair);
     for (int from = 0, to; from < fleet->count; from = to) {
-        struct fleet_kind *kind = &fleet->kinds[fleet->kind_count++];
         to = end_of(pairs, fleet->count, from, false);
-        *kind = (struct fleet_kind){ .name = pairs[from].name, .count = to - from };
-        TRY_OUT(nodes_of(&kind->nodes, pairs + from, to - from));
+        fleet->kinds[fleet->kind_count++] =
+            (struct fleet_kind){ .name = pairs[from].name,
+                                 .count = to - from,
+                                 .nodes = nodes_of(fleet->arena, pairs + from, to - from) };
     }
     qsort(fleet->kinds, (size_t)fleet->kind_count, sizeof *fleet->kinds, by_size);
-
-out:
-    free(pairs);
-    return status;
+    arena_close(scratch);
 }
 
 COMPARATOR_OF_POINTERS(by_label, struct node, strcmp(a->label, b->label))
@@ -448,12 +408,11 @@ static void number_devices(struct node **sorted, int count)
 }
 
 /* Machines of one name are told apart by their files. */
-static enum status tell_apart(struct fleet *fleet)
+static void tell_apart(struct fleet *fleet)
 {
-    enum status status = STATUS_OK;
-    struct node **sorted = NULL;
+    struct arena *scratch = arena_scratch(fleet->arena);
+    struct node **sorted = ARENA_NEW(scratch, struct node *, fleet->count);
 
-    TRY_OUT(rows_make(&sorted, fleet->count));
     for (int i = 0; i < fleet->count; i++) sorted[i] = &fleet->nodes[i];
     number_devices(sorted, fleet->count);
     qsort(sorted, (size_t)fleet->count, sizeof *sorted, by_label);
@@ -465,10 +424,7 @@ static enum status tell_apart(struct fleet *fleet)
                      slash != NULL ? slash + 1 : sorted[i]->path);
         }
     }
-
-out:
-    free(sorted);
-    return status;
+    arena_close(scratch);
 }
 
 static void gather_out(struct fleet *fleet, bool *is_out)
@@ -495,78 +451,63 @@ bool fleet_tells(const struct fleet *fleet)
     return false;
 }
 
-enum status fleet_compare(struct fleet *fleet)
+static void compare_all(struct arena *arena, void *context)
 {
-    enum status status = STATUS_OK;
-    bool *is_out = NULL;
+    struct fleet *fleet = context;
+    bool *is_out = ARENA_NEW(arena, bool, fleet->count);
     int tests = 0;
 
-    TRY_OUT(tell_apart(fleet));
-    TRY_OUT(find_kinds(fleet));
-    TRY_OUT(rows_make(&is_out, fleet->count));
-    TRY_OUT(rows_make(&fleet->out, fleet->count));
+    tell_apart(fleet);
+    find_kinds(fleet);
+    fleet->out = ARENA_NEW(arena, int, fleet->count);
     for (int i = 0; i < fleet->count; i++) tests += fleet->nodes[i].figure_count + 1;
     for (int k = 0; k < fleet->kind_count; k++) {
-        TRY_OUT(compare_figures(fleet, &fleet->kinds[k], tests));
-        TRY_OUT(compare_settings(fleet, &fleet->kinds[k]));
-        TRY_OUT(compare_statuses(fleet, &fleet->kinds[k]));
+        compare_figures(fleet, &fleet->kinds[k], tests);
+        compare_settings(fleet, &fleet->kinds[k]);
+        compare_statuses(fleet, &fleet->kinds[k]);
     }
     gather_out(fleet, is_out);
+}
 
-out:
-    free(is_out);
-    return status;
+enum status fleet_compare(struct fleet *fleet)
+{
+    TRY(intern_add(fleet->names, "all_figures", strlen("all_figures"), &fleet->all_figures));
+    TRY(intern_add(fleet->names, "x", 1, &fleet->times));
+    TRY(intern_add(fleet->names, "-", 1, &fleet->none));
+    fleet->arena = arena_open();
+    return arena_run(fleet->arena, compare_all, fleet);
 }
 
 enum status fleet_make(struct fleet *fleet, node_reader *read, const char *const *paths, int count,
                        fleet_skip *skip, void *context)
 {
-    enum status status = STATUS_OK;
     struct status_error first = { .status = STATUS_OK };
 
     *fleet = (struct fleet){ .names = NULL };
-    TRY_OUT(intern_open(&fleet->names, SIZE_MAX));
-    TRY_OUT(rows_make(&fleet->nodes, count));
+    TRY(intern_open(&fleet->names, SIZE_MAX));
+    TRY(rows_make(&fleet->nodes, count));
     for (int i = 0; i < count; i++) {
         enum status outcome = read(&fleet->nodes[fleet->count], fleet->names, paths[i]);
-        if (outcome == STATUS_OUT_OF_MEMORY)
+        if (outcome == STATUS_OK || outcome == STATUS_OUT_OF_MEMORY)
             fleet->count++;
-        TRY_OUT(outcome == STATUS_OUT_OF_MEMORY ? outcome : STATUS_OK);
-        if (outcome == STATUS_OK) {
-            fleet->count++;
-        } else {
-            if (first.status == STATUS_OK)
-                first = *status_last();
-            skip(context, paths[i]);
-            node_release(&fleet->nodes[fleet->count]);
-        }
+        if (outcome == STATUS_OK)
+            continue;
+        TRY(outcome == STATUS_OUT_OF_MEMORY ? outcome : STATUS_OK);
+        if (first.status == STATUS_OK)
+            first = *status_last();
+        skip(context, paths[i]);
+        node_release(&fleet->nodes[fleet->count]);
     }
     if (fleet->count <= 0)
-        FAIL_OUT(STATUS_BAD_INPUT, "none of the %d files could be read: %s", count, first.text);
-    TRY_OUT(fleet_compare(fleet));
-
-out:
-    return status;
-}
-
-static void release_kind(struct fleet_kind *kind)
-{
-    for (int i = 0; i < kind->value_count; i++) free(kind->values[i].nodes);
-    for (int i = 0; i < kind->status_count; i++) free(kind->statuses[i].nodes);
-    free(kind->nodes);
-    free(kind->figures);
-    free(kind->outliers);
-    free(kind->values);
-    free(kind->statuses);
+        FAIL(STATUS_BAD_INPUT, "none of the %d files could be read: %s", count, first.text);
+    return fleet_compare(fleet);
 }
 
 void fleet_release(struct fleet *fleet)
 {
     for (int i = 0; i < fleet->count; i++) node_release(&fleet->nodes[i]);
-    for (int i = 0; i < fleet->kind_count; i++) release_kind(&fleet->kinds[i]);
     free(fleet->nodes);
-    free(fleet->kinds);
-    free(fleet->out);
+    arena_close(fleet->arena);
     intern_close(fleet->names);
     memset(fleet, 0, sizeof *fleet);
 }

@@ -13,6 +13,7 @@
 #ifndef HARNESS_FLEET_FLEET_H
 #define HARNESS_FLEET_FLEET_H
 
+#include "harness/base/system/arena.h"
 #include "harness/fleet/node.h"
 
 enum {
@@ -71,7 +72,9 @@ struct fleet {
     struct intern *names; /* texts of all nodes */
     struct node *nodes;
     int count;
-    struct fleet_kind *kinds; /* the commonest first */
+    struct arena *arena;               /* of all that follows, but for numbers of texts */
+    uint32_t all_figures, times, none; /* "all_figures", "x", "-" */
+    struct fleet_kind *kinds;          /* the commonest first */
     int kind_count;
     int *out; /* [out_count] machines with an outlier that is not doubtful, or an odd row that fails
                */

@@ -5,7 +5,6 @@
 
 #include "harness/base/figures/statistics.h"
 #include "harness/base/figures/student.h"
-#include "harness/base/rows.h"
 #include "harness/base/sort.h"
 
 #include <float.h>
@@ -38,7 +37,7 @@ static const double FEW_VALUES = 80;
 
 struct search {
     const struct fleet_matrix *matrix;
-    bool *removed;     /* [nodes] */
+    bool *removed;     /* [nodes], the result */
     int *order;        /* [nodes] the most deviant first */
     double *scores;    /* [nodes], then [figures * nodes] */
     double *scratch;   /* [nodes] */
@@ -294,18 +293,19 @@ static void remove_doubtful(struct search *search)
         search->removed[i] = clean >= 4 && 2 * clean > matrix->nodes && matrix->doubtful[i];
 }
 
-enum status fleet_noise_find(struct fleet_noise *noise, bool *out,
-                             const struct fleet_matrix *matrix)
+void fleet_noise_find(struct arena *arena, struct fleet_noise *noise, bool *out,
+                      const struct fleet_matrix *matrix)
 {
-    enum status status = STATUS_OK;
-    struct search search = { .matrix = matrix };
+    struct arena *scratch = arena_scratch(arena);
+    int64_t nodes = matrix->nodes;
+    struct search search = { .matrix = matrix,
+                             .removed = out,
+                             .order = ARENA_NEW(scratch, int, nodes),
+                             .scratch = ARENA_NEW(scratch, double, nodes),
+                             .variances = ARENA_NEW(scratch, double, matrix->figures),
+                             .scores = ARENA_NEW(scratch, double, nodes *(matrix->figures + 1)) };
     int found = 0;
 
-    TRY_OUT(rows_make(&search.removed, matrix->nodes));
-    TRY_OUT(rows_make(&search.order, matrix->nodes));
-    TRY_OUT(rows_make(&search.scratch, matrix->nodes));
-    TRY_OUT(rows_make(&search.variances, matrix->figures));
-    TRY_OUT(rows_make(&search.scores, (int64_t)matrix->nodes * (matrix->figures + 1)));
     remove_doubtful(&search);
     put_in_order(&search);
     for (int k = 0; k < search.suspects; k++) {
@@ -317,13 +317,5 @@ enum status fleet_noise_find(struct fleet_noise *noise, bool *out,
     for (int k = found; k < search.suspects; k++)
         search.removed[search.order[k]] = matrix->doubtful[search.order[k]];
     judge_others(&search, noise);
-    for (int i = 0; i < matrix->nodes; i++) out[i] = search.removed[i];
-
-out:
-    free(search.removed);
-    free(search.order);
-    free(search.scratch);
-    free(search.variances);
-    free(search.scores);
-    return status;
+    arena_close(scratch);
 }

@@ -19,7 +19,7 @@
 #ifndef HARNESS_FLEET_FLEET_NOISE_H
 #define HARNESS_FLEET_FLEET_NOISE_H
 
-#include "harness/base/status.h"
+#include "harness/base/system/arena.h"
 
 #include <stdbool.h>
 
@@ -48,9 +48,9 @@ struct fleet_noise {
                         INFINITY: none */
 };
 
-/* `noise` has a row per figure, `out` one per machine. OUT_OF_MEMORY. */
-enum status fleet_noise_find(struct fleet_noise *noise, bool *out,
-                             const struct fleet_matrix *matrix);
+/* `noise` has a row per figure, `out` one per machine. Within arena_run(). */
+void fleet_noise_find(struct arena *arena, struct fleet_noise *noise, bool *out,
+                      const struct fleet_matrix *matrix);
 
 /* By how many standard deviations of the others a machine is slower, its own stated noise taken
  * into account. */
