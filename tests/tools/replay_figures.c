@@ -7,14 +7,14 @@
 
 #include <stdio.h>
 
-static void no_doing(const void *context, const struct trace_graph *graph, int64_t at,
-                     struct graph_node *node)
+static void no_activity(const void *context, const struct trace_graph *graph, int64_t at,
+                        struct graph_node *node)
 {
-    const enum host_doing *doing = context;
+    const enum host_kind *activity = context;
     (void)graph;
     (void)at;
 
-    if (node->stream == GRAPH_NONE && node->kind == *doing && node->after == GRAPH_NONE)
+    if (node->stream == GRAPH_NONE && node->kind == *activity && node->after == GRAPH_NONE)
         node->duration_ns = 0;
 }
 
@@ -55,12 +55,12 @@ static void put(struct arena *arena, void *context)
            same.first_ns / recorded, same.turn_ns / recorded,
            (double)graph->count * sizeof *graph->nodes /
                (sizeof(struct trace_event) * (double)summary.trace->event_count));
-    for (int i = 0; i < HOST_DOING_COUNT; i++) {
-        enum host_doing doing = (enum host_doing)i;
-        struct replay_change change = { no_doing, &doing };
+    for (int i = 0; i < HOST_KIND_COUNT; i++) {
+        enum host_kind activity = (enum host_kind)i;
+        struct replay_change change = { no_activity, &activity };
         double ratio = same.turn_ns / replay(arena, graph, &change, 1, NULL).turn_ns;
         if (ratio > 1.02)
-            printf(" %s %.3f", host_doing_name(doing), ratio);
+            printf(" %s %.3f", host_kind_name(activity), ratio);
     }
     struct replay_change wait = { no_wait, NULL }, launch = { no_launch, NULL };
     printf(" waits %.3f", same.turn_ns / replay(arena, graph, &wait, 1, NULL).turn_ns);

@@ -23,7 +23,7 @@ const char *excerpt_category_name(enum excerpt_kind kind, int category)
         return phase_name((enum phase)category);
     case EXCERPT_OPERATOR:
     case EXCERPT_CALL:
-        return host_doing_name((enum host_doing)category);
+        return host_kind_name((enum host_kind)category);
     case EXCERPT_WORK:
         return work_kind_name((enum work_kind)category);
     case EXCERPT_IDLE:
@@ -189,7 +189,7 @@ static int phase_of(const struct drawing *drawing, const struct trace_event *eve
                : NO_CATEGORY;
 }
 
-static int doing_of_call(const struct drawing *drawing, const struct trace_event *event)
+static int kind_of_call(const struct drawing *drawing, const struct trace_event *event)
 {
     const struct summary *summary = drawing->summary;
 
@@ -198,7 +198,7 @@ static int doing_of_call(const struct drawing *drawing, const struct trace_event
     if (host_activity_wait(&summary->host, event->track, event->start_ns) == event)
         return HOST_WAITING;
     return is_within(drawing->excerpt, event->start_ns, event->end_ns)
-               ? (int)host_doing_of_name(trace_file_name(summary->trace, event->name), true)
+               ? (int)host_kind_of_name(trace_file_name(summary->trace, event->name), true)
                : HOST_OUTSIDE; /* no bar shows it */
 }
 
@@ -237,7 +237,7 @@ static void draw_operators(struct drawing *drawing, struct excerpt_row row,
             continue;
         while (depth > 0 && ends_ns[depth - 1] <= event->start_ns) depth--;
         if (depth == row.depth)
-            add_event(drawing, event, (int)host_doing_of_name(name, false));
+            add_event(drawing, event, (int)host_kind_of_name(name, false));
         if (depth < EXCERPT_DEPTH)
             ends_ns[depth++] = event->end_ns;
     }
@@ -260,7 +260,7 @@ static void draw_thread(struct drawing *drawing, const struct track_range *range
     for (row.depth = 0; row.depth < EXCERPT_DEPTH; row.depth++) draw_operators(drawing, row, range);
     row.kind = EXCERPT_CALL;
     row.depth = 0;
-    draw_outermost(drawing, row, range, doing_of_call);
+    draw_outermost(drawing, row, range, kind_of_call);
 }
 
 /* The threads that do something within the excerpt, the loop's first. */

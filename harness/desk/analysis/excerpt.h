@@ -24,8 +24,8 @@ enum {
 enum excerpt_kind {
     EXCERPT_STEP,
     EXCERPT_PHASE,    /* of the thread with the loop; category: enum phase */
-    EXCERPT_OPERATOR, /* and annotations that are no phase; category: enum host_doing */
-    EXCERPT_CALL,     /* of runtime and driver; category: enum host_doing */
+    EXCERPT_OPERATOR, /* and annotations that are no phase; category: enum host_kind */
+    EXCERPT_CALL,     /* of runtime and driver; category: enum host_kind */
     EXCERPT_WORK,     /* of a stream; category: enum work_kind */
     EXCERPT_IDLE,     /* no device works; category: enum gap_cause; no name */
     EXCERPT_KIND_COUNT

@@ -259,10 +259,10 @@ static void take_kind(struct splitting *splitting, enum part_kind kind)
 /* --- Idle time --- */
 
 /* Time just before a launch counts as launching. */
-static const char *cause_of(enum host_doing doing)
+static const char *cause_of(enum host_kind activity)
 {
-    return host_doing_name(doing == HOST_OUTSIDE || doing == HOST_OPERATOR ? HOST_LAUNCHING
-                                                                           : doing);
+    return host_kind_name(activity == HOST_OUTSIDE || activity == HOST_OPERATOR ? HOST_LAUNCHING
+                                                                                : activity);
 }
 
 static void add_idle(struct splitting *splitting, const char *cause, bool after_wait, int64_t at_ns,
@@ -285,18 +285,19 @@ static void add_gap(void *context, const struct idle_gap *gap)
 
     for (int cause = 0; cause < GAP_HOST; cause++)
         add_idle(splitting, gap_cause_name(cause), false, gap->start_ns, gap_cause_ns(time, cause));
-    for (int doing = 0; doing < HOST_DOING_COUNT; doing++) {
-        const char *cause = cause_of((enum host_doing)doing);
-        add_idle(splitting, cause, false, gap->start_ns, time->free_ns[doing]);
-        add_idle(splitting, cause, doing != HOST_WAITING, gap->start_ns, time->drained_ns[doing]);
+    for (int activity = 0; activity < HOST_KIND_COUNT; activity++) {
+        const char *cause = cause_of((enum host_kind)activity);
+        add_idle(splitting, cause, false, gap->start_ns, time->free_ns[activity]);
+        add_idle(splitting, cause, activity != HOST_WAITING, gap->start_ns,
+                 time->drained_ns[activity]);
     }
 }
 
-static void add_rest(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void add_rest(void *context, int64_t start_ns, int64_t end_ns, enum host_kind activity)
 {
     struct splitting *splitting = context;
     int64_t part = find_part(splitting, PART_HOST,
-                             host_doing_name(doing == HOST_OPERATOR ? HOST_OUTSIDE : doing));
+                             host_kind_name(activity == HOST_OPERATOR ? HOST_OUTSIDE : activity));
 
     add_time(splitting, part, start_ns, end_ns);
 }

@@ -52,7 +52,7 @@ static enum answer look_data(struct checklist_row *row, const struct findings *f
                              const struct facts *facts)
 {
     const struct idle_time *idle = &facts->summary->idle.all;
-    double loading_ns = (double)idle_doing_ns(idle, HOST_LOADING);
+    double loading_ns = (double)idle_host_ns(idle, HOST_LOADING);
     bool hidden;
     (void)findings;
 

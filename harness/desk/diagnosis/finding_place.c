@@ -12,7 +12,7 @@
 struct gathering {
     const struct summary *summary;
     struct costly_times *times;
-    unsigned doings;       /* bits of enum host_doing */
+    unsigned activities;   /* bits of enum host_kind */
     const char *copies[2]; /* what their names contain: the one or the other */
     bool pageable;         /* only these copies */
     bool all;              /* of an operator's time */
@@ -20,13 +20,13 @@ struct gathering {
 
 /* Idle time while the host did one of these things. Pieces that touch are one time, of which there
  * may be many. */
-static void take_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void take_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_kind activity)
 {
     struct gathering *gathering = context;
     struct costly_times *times = gathering->times;
     struct costly_time *last = times->count > 0 ? &times->items[times->count - 1] : NULL;
 
-    if ((gathering->doings >> doing & 1) == 0)
+    if ((gathering->activities >> activity & 1) == 0)
         return;
     if (last == NULL || last->end_ns != start_ns) {
         costly_times_add(times, start_ns, end_ns, (double)(end_ns - start_ns));
@@ -153,13 +153,13 @@ static const struct {
     void (*gather)(struct gathering *gathering);
     struct gathering what;
 } sites[SITE_COUNT] = {
-    [SITE_LOADING] = { .take = take_gap, .what.doings = 1 << HOST_LOADING },
-    [SITE_LOGGING] = { .take = take_gap, .what.doings = 1 << HOST_LOGGING },
-    [SITE_SAVING] = { .take = take_gap, .what.doings = 1 << HOST_SAVING },
+    [SITE_LOADING] = { .take = take_gap, .what.activities = 1 << HOST_LOADING },
+    [SITE_LOGGING] = { .take = take_gap, .what.activities = 1 << HOST_LOGGING },
+    [SITE_SAVING] = { .take = take_gap, .what.activities = 1 << HOST_SAVING },
     [SITE_LAUNCHING] = { .take = take_gap,
-                         .what.doings =
+                         .what.activities =
                              1 << HOST_OUTSIDE | 1 << HOST_OPERATOR | 1 << HOST_LAUNCHING },
-    [SITE_WORKING] = { .take = take_gap, .what.doings = 1 << HOST_WORKING },
+    [SITE_WORKING] = { .take = take_gap, .what.activities = 1 << HOST_WORKING },
     [SITE_WAITS] = { .take = take_wait },
     [SITE_OPERATORS] = { .gather = gather_operators },
     [SITE_COMPUTING] = { .gather = gather_operators, .what.all = true },
@@ -184,7 +184,7 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
     gathering.times = &times;
     /* Operators of a host that computes itself are its work. */
     if (summary->timeline.host_alone)
-        gathering.doings &= ~(unsigned)(1 << HOST_OPERATOR);
+        gathering.activities &= ~(unsigned)(1 << HOST_OPERATOR);
     if (sites[site].take != NULL)
         idle_visit(scratch, &summary->timeline, &summary->steps, &summary->host, sites[site].take,
                    &gathering);

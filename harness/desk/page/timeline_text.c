@@ -40,7 +40,7 @@ struct letter {
     const char *meaning;
 };
 
-static const struct letter of_host[HOST_DOING_COUNT] = {
+static const struct letter of_host[HOST_KIND_COUNT] = {
     [HOST_OUTSIDE] = { 'P', "the program between events" },
     [HOST_OPERATOR] = { 'O', "operator" },
     [HOST_LOADING] = { 'D', "data loading" },
@@ -283,7 +283,7 @@ static void print_legend(const struct drawing *drawing)
     bool said[UCHAR_MAX + 1] = { false };
 
     for (int kind = EXCERPT_CALL; kind <= EXCERPT_IDLE; kind++) {
-        int count = kind == EXCERPT_CALL   ? HOST_DOING_COUNT
+        int count = kind == EXCERPT_CALL   ? HOST_KIND_COUNT
                     : kind == EXCERPT_WORK ? WORK_KIND_COUNT
                                            : GAP_HOST;
         for (int category = 0; category < count; category++) {

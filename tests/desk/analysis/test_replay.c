@@ -50,20 +50,20 @@ static void nothing_changed_gives_back_the_trace(void **state)
 static void without(const void *context, const struct trace_graph *graph, int64_t at,
                     struct graph_node *node)
 {
-    const enum host_doing *doing = context;
+    const enum host_kind *activity = context;
     (void)graph;
     (void)at;
 
-    if (node->stream == GRAPH_NONE && node->kind == *doing) {
+    if (node->stream == GRAPH_NONE && node->kind == *activity) {
         node->duration_ns = 0;
         node->after = GRAPH_NONE;
     }
 }
 
 /* Per step, in us. */
-static double without_us(const struct made_loop *loop, enum host_doing doing)
+static double without_us(const struct made_loop *loop, enum host_kind activity)
 {
-    struct replay_change change = { without, &doing };
+    struct replay_change change = { without, &activity };
     double recorded_ns;
 
     return replay_made(loop, &change, &recorded_ns).turn_ns / loop->steps / 1000;

@@ -18,16 +18,16 @@ struct sweep {
     struct host_names names;
     bool *awaits; /* by event: a copy's call that lasted while the device did other work */
     struct open_events open;
-    enum host_doing doings[OPEN_DEPTH]; /* of the open events */
+    enum host_kind kinds[OPEN_DEPTH]; /* of the open events */
 };
 
-const char *host_doing_name(enum host_doing doing)
+const char *host_kind_name(enum host_kind kind)
 {
     static const char *const names[] = { "outside", "operators", "loading",   "logging",
                                          "saving",  "launching", "copying",   "allocating",
                                          "waiting", "first_use", "capturing", "host_work" };
 
-    return (unsigned)doing < ARRAY_SIZE(names) ? names[doing] : "unknown";
+    return (unsigned)kind < ARRAY_SIZE(names) ? names[kind] : "unknown";
 }
 
 static struct host_name by_name(const char *name)
@@ -51,7 +51,7 @@ static struct host_name by_name(const char *name)
     return named;
 }
 
-enum host_doing host_doing_of_name(const char *name, bool is_call)
+enum host_kind host_kind_of_name(const char *name, bool is_call)
 {
     struct host_name named = by_name(name);
 
@@ -152,17 +152,17 @@ static bool launch_waits(const struct sweep *sweep, const struct trace_event *ev
 
 /* --- The sweep --- */
 
-static enum host_doing doing_around(const struct sweep *sweep)
+static enum host_kind kind_around(const struct sweep *sweep)
 {
-    return sweep->open.depth > 0 ? sweep->doings[sweep->open.depth - 1] : HOST_OUTSIDE;
+    return sweep->open.depth > 0 ? sweep->kinds[sweep->open.depth - 1] : HOST_OUTSIDE;
 }
 
 /* A save reads the whole state, in many copies that wait: all of that is the save's time. */
-static enum host_doing doing_of_call(const struct sweep *sweep, const struct trace_event *event)
+static enum host_kind kind_of_call(const struct sweep *sweep, const struct trace_event *event)
 {
     const struct host_name *named = host_name_of(&sweep->names, event->name);
 
-    if (doing_around(sweep) == HOST_SAVING)
+    if (kind_around(sweep) == HOST_SAVING)
         return HOST_SAVING;
     if (named->call == HOST_LAUNCHING && launch_waits(sweep, event))
         return HOST_WAITING;
@@ -170,47 +170,45 @@ static enum host_doing doing_of_call(const struct sweep *sweep, const struct tra
 }
 
 /* Whatever happens inside loading, logging or saving is part of it. */
-static enum host_doing doing_of_span(const struct sweep *sweep, const struct trace_event *event)
+static enum host_kind kind_of_span(const struct sweep *sweep, const struct trace_event *event)
 {
-    enum host_doing around = doing_around(sweep);
+    enum host_kind around = kind_around(sweep);
 
     if (around == HOST_LOADING || around == HOST_LOGGING || around == HOST_SAVING)
         return around;
     return host_name_of(&sweep->names, event->name)->span;
 }
 
-/* Adds a time; a segment of the same doing that ends where it begins grows instead. */
+/* Adds a time; a segment of the same activity that ends where it begins grows instead. */
 static void take_time(void *context, int innermost, int64_t start_ns, int64_t end_ns)
 {
     const struct sweep *sweep = context;
     struct host_activity *activity = sweep->activity;
     struct host_segment *last = activity->count > 0 ? &activity->items[activity->count - 1] : NULL;
     uint32_t track = sweep->open.items[innermost]->track;
-    enum host_doing doing = sweep->doings[innermost];
+    enum host_kind kind = sweep->kinds[innermost];
 
-    if (last != NULL && last->track == track && last->end_ns == start_ns && last->doing == doing)
+    if (last != NULL && last->track == track && last->end_ns == start_ns && last->activity == kind)
         last->end_ns = end_ns;
     else
-        activity->items[activity->count++] =
-            (struct host_segment){ start_ns, end_ns, track, doing };
+        activity->items[activity->count++] = (struct host_segment){ start_ns, end_ns, track, kind };
 }
 
 static void sweep_over(struct sweep *sweep)
 {
     for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
         const struct trace_event *event = sweep->timeline->host[i];
-        enum host_doing doing;
+        enum host_kind kind;
         int number;
         open_events_advance(&sweep->open, event, take_time, sweep);
-        doing =
-            trace_event_is_call(event) ? doing_of_call(sweep, event) : doing_of_span(sweep, event);
-        if (doing == HOST_WAITING)
+        kind = trace_event_is_call(event) ? kind_of_call(sweep, event) : kind_of_span(sweep, event);
+        if (kind == HOST_WAITING)
             sweep->activity->waits[sweep->activity->wait_count++] = event;
-        if (doing == HOST_LOGGING)
+        if (kind == HOST_LOGGING)
             intervals_add(&sweep->activity->logging, event->start_ns, event->end_ns);
         number = open_events_push(&sweep->open, event);
         if (number >= 0)
-            sweep->doings[number] = doing;
+            sweep->kinds[number] = kind;
     }
     open_events_advance(&sweep->open, NULL, take_time, sweep);
     intervals_merge(&sweep->activity->logging);
@@ -351,7 +349,7 @@ static void visit_events(const struct host_activity *activity, uint32_t track, i
         if (segment->track != track || from >= to)
             break;
         visit_outside(activity, track, start_ns, from, visit, context);
-        visit(context, from, to, segment->doing);
+        visit(context, from, to, segment->activity);
         start_ns = to;
     }
     visit_outside(activity, track, start_ns, end_ns, visit, context);
@@ -368,7 +366,7 @@ struct telling_apart {
 struct claims {
     struct claim {
         const struct intervals *times;
-        enum host_doing doing;
+        enum host_kind kind;
     } items[4];
 };
 
@@ -396,43 +394,43 @@ static bool has_claims(const struct host_activity *activity, int64_t start_ns, i
 
 /* The first of them from a moment on. */
 static struct interval next_claim(const struct host_activity *activity, int64_t at_ns,
-                                  enum host_doing *doing)
+                                  enum host_kind *kind)
 {
     struct claims claims = claims_of(activity);
     struct interval next = { INT64_MAX, INT64_MAX };
     size_t count =
-        ARRAY_SIZE(claims.items) - (*doing != HOST_OUTSIDE); /* messages beside work hide nothing */
+        ARRAY_SIZE(claims.items) - (*kind != HOST_OUTSIDE); /* messages beside work hide nothing */
 
     for (size_t i = 0; i < count; i++) {
         const struct intervals *times = claims.items[i].times;
         int64_t at = intervals_after(times, at_ns);
         if (at < times->count && times->items[at].start_ns < next.start_ns) {
             next = times->items[at];
-            *doing = claims.items[i].doing;
+            *kind = claims.items[i].kind;
         }
     }
     return next;
 }
 
-static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void tell_apart(void *context, int64_t start_ns, int64_t end_ns, enum host_kind kind)
 {
     const struct telling_apart *telling = context;
     bool is_told = !telling->has_claims ||
-                   (doing != HOST_OUTSIDE && doing != HOST_OPERATOR && doing != HOST_LAUNCHING);
+                   (kind != HOST_OUTSIDE && kind != HOST_OPERATOR && kind != HOST_LAUNCHING);
 
     while (!is_told && start_ns < end_ns) {
-        enum host_doing claimed = doing;
+        enum host_kind claimed = kind;
         struct interval claim = next_claim(telling->activity, start_ns, &claimed);
         int64_t from_ns = interval_earlier(interval_later(start_ns, claim.start_ns), end_ns);
         int64_t to_ns = interval_earlier(claim.end_ns, end_ns);
         if (start_ns < from_ns)
-            telling->visit(telling->context, start_ns, from_ns, doing);
+            telling->visit(telling->context, start_ns, from_ns, kind);
         if (from_ns < to_ns)
             telling->visit(telling->context, from_ns, to_ns, claimed);
         start_ns = to_ns;
     }
     if (is_told)
-        telling->visit(telling->context, start_ns, end_ns, doing);
+        telling->visit(telling->context, start_ns, end_ns, kind);
 }
 
 void host_activity_visit(const struct host_activity *activity, uint32_t track, int64_t start_ns,
@@ -444,15 +442,15 @@ void host_activity_visit(const struct host_activity *activity, uint32_t track, i
     visit_events(activity, track, start_ns, end_ns, tell_apart, &telling);
 }
 
-static void add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_doing doing)
+static void add_piece(void *context, int64_t start_ns, int64_t end_ns, enum host_kind kind)
 {
     int64_t *ns = context;
 
-    ns[doing] += end_ns - start_ns;
+    ns[kind] += end_ns - start_ns;
 }
 
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
-                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT])
+                           int64_t end_ns, int64_t ns[HOST_KIND_COUNT])
 {
     host_activity_visit(activity, track, start_ns, end_ns, add_piece, ns);
 }

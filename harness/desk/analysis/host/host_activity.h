@@ -15,7 +15,7 @@
 #include "harness/desk/analysis/timeline/first_uses.h"
 #include "harness/desk/analysis/timeline/timeline.h"
 
-enum host_doing {
+enum host_kind {
     HOST_OUTSIDE,
     HOST_OPERATOR, /* an operator or a phase that is none of the others */
     HOST_LOADING,  /* waiting for data, or preparing it */
@@ -30,13 +30,13 @@ enum host_doing {
     HOST_FIRST_USE, /* what is done once */
     HOST_CAPTURING, /* again and again */
     HOST_WORKING,   /* something else than launching, or nothing that is recorded */
-    HOST_DOING_COUNT
+    HOST_KIND_COUNT
 };
 
 struct host_segment {
     int64_t start_ns, end_ns;
     uint32_t track;
-    enum host_doing doing;
+    enum host_kind activity;
 };
 
 struct host_activity {
@@ -63,11 +63,11 @@ struct host_activity host_activity_of(struct arena *arena, const struct timeline
 /* Adds to `ns` how long the thread did what between two moments; what it did outside is filled by
  * what the loop's thread did then, since a thread that only helps sleeps in between. */
 void host_activity_between(const struct host_activity *activity, uint32_t track, int64_t start_ns,
-                           int64_t end_ns, int64_t ns[HOST_DOING_COUNT]);
+                           int64_t end_ns, int64_t ns[HOST_KIND_COUNT]);
 
 /* Visits the same time piece by piece, in order. */
 typedef void host_piece_visit(void *context, int64_t start_ns, int64_t end_ns,
-                              enum host_doing doing);
+                              enum host_kind activity);
 void host_activity_visit(const struct host_activity *activity, uint32_t track, int64_t start_ns,
                          int64_t end_ns, host_piece_visit *visit, void *context);
 
@@ -75,13 +75,13 @@ void host_activity_visit(const struct host_activity *activity, uint32_t track, i
 const struct trace_event *host_activity_wait(const struct host_activity *activity, uint32_t track,
                                              int64_t at_ns);
 
-/* The doing of calls, or of operators and annotations, of that name, wherever they are. */
-enum host_doing host_doing_of_name(const char *name, bool is_call);
+/* The activity of calls, or of operators and annotations, of that name, wherever they are. */
+enum host_kind host_kind_of_name(const char *name, bool is_call);
 
 /* The same for each name of a trace, worked out when it is asked for first. */
 struct host_name {
     bool is_known, is_copy, is_allocation;
-    uint8_t call, span; /* enum host_doing */
+    uint8_t call, span; /* enum host_kind */
 };
 struct host_names {
     const struct trace_file *trace;
@@ -90,6 +90,6 @@ struct host_names {
 struct host_names host_names_open(struct arena *arena, const struct trace_file *trace);
 const struct host_name *host_name_of(const struct host_names *names, uint32_t name);
 
-const char *host_doing_name(enum host_doing doing); /* "launching" */
+const char *host_kind_name(enum host_kind activity); /* "launching" */
 
 #endif

@@ -30,9 +30,9 @@ struct sweep {
 
 /* --- Causes --- */
 
-int64_t idle_doing_ns(const struct idle_time *time, enum host_doing doing)
+int64_t idle_host_ns(const struct idle_time *time, enum host_kind activity)
 {
-    return time->free_ns[doing] + time->drained_ns[doing];
+    return time->free_ns[activity] + time->drained_ns[activity];
 }
 
 int64_t gap_cause_ns(const struct idle_time *time, int cause)
@@ -45,7 +45,7 @@ int64_t gap_cause_ns(const struct idle_time *time, int cause)
     case GAP_UNKNOWN:
         return time->unknown_ns;
     default:
-        return idle_doing_ns(time, (enum host_doing)(cause - GAP_HOST));
+        return idle_host_ns(time, (enum host_kind)(cause - GAP_HOST));
     }
 }
 
@@ -63,7 +63,7 @@ const char *gap_cause_name(int cause)
 {
     static const char *const names[GAP_HOST] = { "queued", "stalled", "unknown" };
 
-    return cause < GAP_HOST ? names[cause] : host_doing_name((enum host_doing)(cause - GAP_HOST));
+    return cause < GAP_HOST ? names[cause] : host_kind_name((enum host_kind)(cause - GAP_HOST));
 }
 
 /* --- Gaps --- */
@@ -112,7 +112,7 @@ static void add(struct idle_time *sum, const struct idle_time *more)
     sum->queued_ns += more->queued_ns;
     sum->stalled_ns += more->stalled_ns;
     sum->unknown_ns += more->unknown_ns;
-    for (int i = 0; i < HOST_DOING_COUNT; i++) {
+    for (int i = 0; i < HOST_KIND_COUNT; i++) {
         sum->free_ns[i] += more->free_ns[i];
         sum->drained_ns[i] += more->drained_ns[i];
     }
@@ -221,8 +221,8 @@ static bool ends_by_itself(const struct sweep *sweep, int64_t end_ns)
            wait->start_ns >= steps->items[steps->count - 1].event->end_ns;
 }
 
-/* The window stands for one turn of a loop, so the idle time at its end and at its start is one
- * gap. If the host waited when the first half began, both halves are drained. */
+/* The window stands for one iteration of a loop, so the idle time at its end and at its start is
+ * one gap. If the host waited when the first half began, both halves are drained. */
 static void take_ends(struct sweep *sweep, const struct work *first, const struct work *last,
                       int64_t end_ns)
 {
@@ -240,7 +240,7 @@ static void take_ends(struct sweep *sweep, const struct work *first, const struc
     show(sweep, &tail, &both);
     show(sweep, &head, &more);
     if (both.drained_count > 0)
-        for (int i = 0; i < HOST_DOING_COUNT; i++) {
+        for (int i = 0; i < HOST_KIND_COUNT; i++) {
             more.drained_ns[i] += more.free_ns[i];
             more.free_ns[i] = 0;
         }
@@ -282,7 +282,7 @@ static int64_t late(int64_t *lengths, int64_t count)
 static void sort_loadings(struct idle *idle, int count)
 {
     for (int i = 0; i < count; i++)
-        idle->loadings[i] = (double)idle_doing_ns(&idle->steps[i], HOST_LOADING);
+        idle->loadings[i] = (double)idle_host_ns(&idle->steps[i], HOST_LOADING);
     stats_sort(idle->loadings, count);
 }
 
@@ -307,14 +307,14 @@ static void sum_host(struct idle *idle, const struct timeline *timeline,
 
 static void find_pace(struct idle *idle, struct arena *scratch, int count)
 {
-    static const enum host_doing doings[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,
-                                              HOST_LAUNCHING, HOST_COPYING,  HOST_CAPTURING,
-                                              HOST_WORKING };
+    static const enum host_kind activities[] = { HOST_OUTSIDE,   HOST_OPERATOR, HOST_LOADING,
+                                                 HOST_LAUNCHING, HOST_COPYING,  HOST_CAPTURING,
+                                                 HOST_WORKING };
     double *free_ns = ARENA_NEW(scratch, double, count);
 
     for (int step = 0; step < count; step++)
-        for (size_t i = 0; i < ARRAY_SIZE(doings); i++)
-            free_ns[step] += (double)idle->steps[step].free_ns[doings[i]];
+        for (size_t i = 0; i < ARRAY_SIZE(activities); i++)
+            free_ns[step] += (double)idle->steps[step].free_ns[activities[i]];
     stats_sort(free_ns, count);
     if (count >= IDLE_STEPS_LEAST)
         idle->paced_ns = count * stats_sorted_median(free_ns, count);

@@ -12,10 +12,10 @@
  * step would gain without the wait (replay.h); gaps do not.
  *
  * The window goes from the start of the first step to the end of the last step or of the last work.
- * It counts as one turn of a loop, so the idle time before the first work and after the last is one
- * gap. If there are three steps or more and the host waits only after the last of them, it waits
- * because the recording ends. Both ends are then left out, and the window is the span of the work,
- * as it is without steps.
+ * It counts as one iteration of a loop, so the idle time before the first work and after the last
+ * is one gap. If there are three steps or more and the host waits only after the last of them, it
+ * waits because the recording ends. Both ends are then left out, and the window is the span of the
+ * work, as it is without steps.
  *
  * If the host computes itself, no device can be idle, and every step is one gap. Without steps, it
  * is the time from the first to the last event of its loop. */
@@ -32,8 +32,8 @@ struct idle_time {
     int64_t queued_ns;  /* the work was queued already */
     int64_t stalled_ns; /* its part in gaps of IDLE_DEVICE_WAIT_NS and more, or after a launch */
     int64_t unknown_ns; /* its call is not in the trace */
-    int64_t free_ns[HOST_DOING_COUNT];    /* the host had not waited */
-    int64_t drained_ns[HOST_DOING_COUNT]; /* it had */
+    int64_t free_ns[HOST_KIND_COUNT];    /* the host had not waited */
+    int64_t drained_ns[HOST_KIND_COUNT]; /* it had */
     int64_t drained_count;
     int64_t longest_ns; /* gap */
 };
@@ -45,9 +45,9 @@ struct idle {
     struct idle_time *steps; /* as in struct steps; a gap belongs to the step that it begins in */
     double *loadings;        /* HOST_LOADING of every step, free and drained, ascending */
 
-    /* Time of the host in the window, by its doing, from call to call, whether the device was idle
-     * or not. */
-    int64_t host_ns[HOST_DOING_COUNT];
+    /* Time of the host in the window, by its activity, from call to call, whether the device was
+     * idle or not. */
+    int64_t host_ns[HOST_KIND_COUNT];
 
     /* Free idle time that a typical step has while the host loads, works, copies, captures or
      * launches: the median, times the number of steps. If it is more than 0, the host sets the
@@ -63,7 +63,7 @@ struct idle {
     int64_t late_ns;
 };
 
-int64_t idle_doing_ns(const struct idle_time *time, enum host_doing doing); /* free and drained */
+int64_t idle_host_ns(const struct idle_time *time, enum host_kind activity); /* free and drained */
 
 /* Causes of idle time, which sum to idle_ns: the device itself, a call that is not in the trace, or
  * the host, by what it did and whether or not it had waited. */
@@ -71,13 +71,13 @@ enum gap_cause {
     GAP_QUEUED,  /* queued_ns without stalled_ns */
     GAP_STALLED, /* stalled_ns */
     GAP_UNKNOWN,
-    GAP_HOST, /* + enum host_doing */
-    GAP_CAUSE_COUNT = GAP_HOST + HOST_DOING_COUNT
+    GAP_HOST, /* + enum host_kind */
+    GAP_CAUSE_COUNT = GAP_HOST + HOST_KIND_COUNT
 };
 
 int64_t gap_cause_ns(const struct idle_time *time, int cause); /* enum gap_cause */
 int gap_cause_longest(const struct idle_time *time);           /* the first of equals */
-const char *gap_cause_name(int cause); /* "queued", and of the host those of host_doing_name() */
+const char *gap_cause_name(int cause); /* "queued", and of the host those of host_kind_name() */
 
 /* A gap, with its split. The window's ends, which idle_time counts as one gap, are two. */
 struct idle_gap {

@@ -79,7 +79,7 @@ static void find_border(struct search *search, struct arena *scratch)
 static int64_t unexplained_ns(const struct search *search, uint32_t track, int64_t start_ns,
                               int64_t end_ns)
 {
-    int64_t ns[HOST_DOING_COUNT] = { 0 };
+    int64_t ns[HOST_KIND_COUNT] = { 0 };
 
     host_activity_between(search->host, track, start_ns, end_ns, ns);
     return ns[HOST_OUTSIDE] + ns[HOST_OPERATOR] + ns[HOST_LAUNCHING];
@@ -171,9 +171,9 @@ struct sweep {
 static bool is_of_no_other_cause(const struct sweep *sweep, const struct trace_event *event)
 {
     const struct host_name *name = host_name_of(&sweep->names, event->name);
-    enum host_doing doing = trace_event_is_call(event) ? name->call : name->span;
+    enum host_kind activity = trace_event_is_call(event) ? name->call : name->span;
 
-    return doing == HOST_OPERATOR || doing == HOST_LAUNCHING;
+    return activity == HOST_OPERATOR || activity == HOST_LAUNCHING;
 }
 
 static const struct trace_event *owner_of(const struct sweep *sweep,

@@ -90,7 +90,7 @@ static int64_t *find_first_launched(const struct making *making, struct arena *s
     return first_ns;
 }
 
-static bool is_in_turn(const struct trace_graph *graph, const struct work *work)
+static bool is_in_iteration(const struct trace_graph *graph, const struct work *work)
 {
     return work->event->end_ns > graph->start_ns && work->event->start_ns < graph->end_ns &&
            (work->call == NULL || work->call->start_ns < graph->end_ns);
@@ -113,7 +113,7 @@ static void collect(struct making *making, struct arena *scratch)
             *launch = (struct launch){ work->call->start_ns, work->call, work };
         else if (work->event->start_ns < first_ns[work->event->track])
             *launch = (struct launch){ graph->start_ns, NULL, work };
-        else if (is_in_turn(graph, work))
+        else if (is_in_iteration(graph, work))
             *launch = (struct launch){ work->event->start_ns, NULL, work };
         else
             continue;
@@ -217,7 +217,7 @@ static struct graph_node *add(struct making *making, struct graph_node node)
     return &graph->nodes[graph->count++];
 }
 
-static struct graph_node *add_host(struct making *making, enum host_doing doing,
+static struct graph_node *add_host(struct making *making, enum host_kind activity,
                                    int64_t duration_ns)
 {
     struct graph_node *node = add(making, (struct graph_node){ .at_ns = making->cursor_ns,
@@ -226,7 +226,7 @@ static struct graph_node *add_host(struct making *making, enum host_doing doing,
                                                                .call = GRAPH_NONE,
                                                                .event = GRAPH_NONE,
                                                                .stream = GRAPH_NONE,
-                                                               .kind = (uint8_t)doing });
+                                                               .kind = (uint8_t)activity });
 
     making->cursor_ns += duration_ns;
     return node;
@@ -253,10 +253,10 @@ static void add_load(struct making *making, int64_t duration_ns)
     making->load_end_ns = making->cursor_ns;
 }
 
-/* Adds the host's work up to a moment: a piece for each doing. */
+/* Adds the host's work up to a moment: a piece for each activity. */
 static void add_pieces(struct making *making, uint32_t track, int64_t until_ns)
 {
-    int64_t ns[HOST_DOING_COUNT] = { 0 };
+    int64_t ns[HOST_KIND_COUNT] = { 0 };
 
     if (until_ns <= making->cursor_ns)
         return;
@@ -265,28 +265,28 @@ static void add_pieces(struct making *making, uint32_t track, int64_t until_ns)
         ns[HOST_OPERATOR] += ns[HOST_OUTSIDE];
         ns[HOST_OUTSIDE] = 0;
     }
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
+    for (int i = 0; i < HOST_KIND_COUNT; i++)
         if (ns[i] > 0 && i == HOST_LOADING)
             add_load(making, ns[i]);
         else if (ns[i] > 0)
-            add_host(making, (enum host_doing)i, ns[i]);
+            add_host(making, (enum host_kind)i, ns[i]);
     making->cursor_ns = until_ns;
 }
 
-static enum host_doing doing_of(const struct making *making, const struct trace_event *call)
+static enum host_kind activity_of(const struct making *making, const struct trace_event *call)
 {
-    int64_t ns[HOST_DOING_COUNT] = { 0 };
+    int64_t ns[HOST_KIND_COUNT] = { 0 };
     int most = HOST_LAUNCHING;
 
     host_activity_between(making->activity, call->track, call->start_ns, call->end_ns, ns);
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
+    for (int i = 0; i < HOST_KIND_COUNT; i++)
         if (ns[i] > ns[most])
             most = i;
-    return (enum host_doing)most;
+    return (enum host_kind)most;
 }
 
 /* A call that waits for what was launched before it. */
-static void add_wait(struct making *making, const struct trace_event *call, enum host_doing doing)
+static void add_wait(struct making *making, const struct trace_event *call, enum host_kind activity)
 {
     int32_t awaited = latest_by(making, call->end_ns + CLOCKS_NS, GRAPH_NONE);
     int64_t from_ns = making->cursor_ns;
@@ -295,7 +295,7 @@ static void add_wait(struct making *making, const struct trace_event *call, enum
     if (awaited != GRAPH_NONE)
         from_ns = interval_earlier(interval_later(from_ns, end_of(making, awaited)), call->end_ns);
     making->cursor_ns = interval_later(from_ns, making->cursor_ns);
-    node = add_host(making, doing, interval_later(0, call->end_ns - making->cursor_ns));
+    node = add_host(making, activity, interval_later(0, call->end_ns - making->cursor_ns));
     node->after = awaited;
     if (awaited != GRAPH_NONE)
         node->lag_ns = (float)interval_earlier(0, node->at_ns - end_of(making, awaited));
@@ -379,14 +379,14 @@ static int32_t add_work(struct making *making, const struct work *work, int32_t 
 /* Whether a call returned when its work was done, or as pageable memory was on its way. Up to 64
  * KiB of it to the device are staged at once (CUDA runtime's documentation, API synchronization
  * behavior). */
-static bool is_held(const struct making *making, const struct work *work, enum host_doing doing)
+static bool is_held(const struct making *making, const struct work *work, enum host_kind activity)
 {
     enum { STAGED_BYTES = 65536 };
     const struct trace_event *call = work->call, *event = work->event;
     const struct trace_file *trace = making->timeline->trace;
     const char *name = trace_file_name(trace, event->name);
 
-    if (doing == HOST_WAITING)
+    if (activity == HOST_WAITING)
         return call->end_ns >= event->start_ns;
     if (work->kind != WORK_COPY || call->end_ns < event->start_ns)
         return false;
@@ -411,22 +411,22 @@ static void add_call(struct making *making, int64_t first, int64_t end)
 {
     const struct launch *launches = making->launches;
     const struct trace_event *call = launches[first].call;
-    enum host_doing doing = doing_of(making, call);
+    enum host_kind activity = activity_of(making, call);
     int64_t left_ns = interval_later(0, call->end_ns - making->cursor_ns), own_ns = left_ns;
-    bool held = is_held(making, launches[end - 1].work, doing);
+    bool held = is_held(making, launches[end - 1].work, activity);
     int32_t at = (int32_t)making->graph->count, sibling = GRAPH_NONE;
     struct graph_node *node;
 
     if (held)
         own_ns = held_own_ns(making, launches[end - 1].work, left_ns);
-    node = add_host(making, held && doing == HOST_WAITING ? HOST_COPYING : doing, own_ns);
+    node = add_host(making, held && activity == HOST_WAITING ? HOST_COPYING : activity, own_ns);
     node->event = (int32_t)(call - making->timeline->trace->events);
     node->is_call = true;
     for (int64_t i = first; i < end; i++) sibling = add_work(making, launches[i].work, at, sibling);
     if (!held)
         return;
     making->cursor_ns += left_ns - own_ns;
-    node = add_host(making, doing, 0);
+    node = add_host(making, activity, 0);
     node->after = sibling;
     node->lag_ns = (float)(making->cursor_ns - end_of(making, sibling));
     node->event = (int32_t)(call - making->timeline->trace->events);
@@ -465,7 +465,7 @@ static void add_all(struct making *making)
             continue; /* it is within another call */
         add_pieces(making, launch->call->track, launch->call->start_ns);
         if (launch->work == NULL)
-            add_wait(making, launch->call, doing_of(making, launch->call));
+            add_wait(making, launch->call, activity_of(making, launch->call));
         else
             add_call(making, i, end);
     }
@@ -473,9 +473,9 @@ static void add_all(struct making *making)
         add_pieces(making, making->activity->loop, making->graph->end_ns);
 }
 
-/* Work that was launched before the window: where later work of its stream is called, the turn
+/* Work that was launched before the window: where later work of its stream is called, the iteration
  * before has it. */
-static void mark_first_turn(struct making *making)
+static void mark_first_iteration(struct making *making)
 {
     struct trace_graph *graph = making->graph;
 
@@ -485,7 +485,7 @@ static void mark_first_turn(struct making *making)
         for (int64_t j = stream->count; j-- > 0;) {
             struct graph_node *node = &graph->nodes[stream->nodes[j]];
             called = called || node->call != GRAPH_NONE;
-            node->is_first_turn = called && node->call == GRAPH_NONE;
+            node->is_first_iteration = called && node->call == GRAPH_NONE;
         }
     }
 }
@@ -517,9 +517,9 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
     /* Most of this room is never touched, so it costs no memory. */
     graph.nodes =
         ARENA_NEW(arena, struct graph_node,
-                  timeline->work_count + (making.launch_count + 1) * (HOST_DOING_COUNT + 2));
+                  timeline->work_count + (making.launch_count + 1) * (HOST_KIND_COUNT + 2));
     add_all(&making);
-    mark_first_turn(&making);
+    mark_first_iteration(&making);
     for (int i = 0; i < graph.stream_count; i++)
         for (int64_t j = 0; j < making.streams[i].count; j++)
             graph.end_ns =
@@ -530,9 +530,9 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
 
 /* --- Changes --- */
 
-static bool is_of_host(const struct graph_node *node, enum host_doing doing)
+static bool is_of_host(const struct graph_node *node, enum host_kind activity)
 {
-    return node->stream == GRAPH_NONE && node->kind == doing;
+    return node->stream == GRAPH_NONE && node->kind == activity;
 }
 
 const struct graph_node *graph_work_of(const struct trace_graph *graph, int64_t at)
@@ -540,15 +540,15 @@ const struct graph_node *graph_work_of(const struct trace_graph *graph, int64_t 
     return at + 1 < graph->count && graph->nodes[at + 1].call == at ? &graph->nodes[at + 1] : NULL;
 }
 
-void graph_node_shorten(struct graph_node *node, enum host_doing doing)
+void graph_node_shorten(struct graph_node *node, enum host_kind activity)
 {
-    if (is_of_host(node, doing))
+    if (is_of_host(node, activity))
         node->duration_ns = 0;
 }
 
-void graph_node_drop(struct graph_node *node, enum host_doing doing)
+void graph_node_drop(struct graph_node *node, enum host_kind activity)
 {
-    if (is_of_host(node, doing))
+    if (is_of_host(node, activity))
         node->after = GRAPH_NONE;
-    graph_node_shorten(node, doing);
+    graph_node_shorten(node, activity);
 }

@@ -2,8 +2,8 @@
  *
  * The host is one program: what all of its threads did, in the order of time, since threads that
  * launch take turns. It is cut into pieces: calls that launch, wait or allocate, and between two of
- * them one piece for each of its doings (host_activity.h). A piece begins when the one before has
- * ended and, if it waits, when the work that it waits for has.
+ * them one piece for each of its activities (host_activity.h). A piece begins when the one before
+ * has ended and, if it waits, when the work that it waits for has.
  *
  * The device's work comes in the order of its launches. It begins when its call has been made and
  * the launch has reached the device, when the work before it on its stream has ended and, if that
@@ -37,19 +37,19 @@ struct graph_node {
     int32_t after;       /* the node that it waits for, an earlier one; GRAPH_NONE */
     /* work: the piece of the host that launched it; GRAPH_NONE: it was launched before */
     int32_t call;
-    int32_t event;      /* its number in the trace; GRAPH_NONE: of a piece between calls */
-    int16_t stream;     /* work: in 0 to stream_count - 1; GRAPH_NONE: it is of the host */
-    uint8_t kind;       /* enum work_kind, or of the host enum host_doing */
-    bool is_call;       /* a piece of the host that is a call */
-    bool is_first_turn; /* work that was launched before the first node: a turn of the loop has it
-                           as its predecessor's */
+    int32_t event;           /* its number in the trace; GRAPH_NONE: of a piece between calls */
+    int16_t stream;          /* work: in 0 to stream_count - 1; GRAPH_NONE: it is of the host */
+    uint8_t kind;            /* enum work_kind, or of the host enum host_kind */
+    bool is_call;            /* a piece of the host that is a call */
+    bool is_first_iteration; /* work that was launched before the first node: a iteration of the
+                           loop has it as its predecessor's */
 };
 
 /* The host does this in no time, if that is what the piece is. */
-void graph_node_shorten(struct graph_node *node, enum host_doing doing);
+void graph_node_shorten(struct graph_node *node, enum host_kind activity);
 
 /* The same, and it waits for nothing: another thread does it. */
-void graph_node_drop(struct graph_node *node, enum host_doing doing);
+void graph_node_drop(struct graph_node *node, enum host_kind activity);
 
 struct trace_graph {
     struct graph_node *nodes; /* an order in which each comes after all that it waits for */

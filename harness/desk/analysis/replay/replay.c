@@ -4,12 +4,12 @@
 
 struct replaying {
     const struct trace_graph *graph;
-    double *ends_ns;   /* by node, of this turn */
+    double *ends_ns;   /* by node, of this iteration */
     double *starts_ns; /* likewise, of pieces of the host */
     /* by stream: when its last work so far ended; before it had any, -INFINITY */
     double *streams_ns;
     double host_ns;
-    struct intervals *busy; /* NULL: nobody asks, or it is the first turn */
+    struct intervals *busy; /* NULL: nobody asks, or it is the first iteration */
 };
 
 /* fmax() would be a call. No time is NaN. */
@@ -52,14 +52,14 @@ static double end_of(const struct replaying *now)
     return end_ns;
 }
 
-static void run_turn(struct replaying *now, const struct replay_change *changes, int count,
-                     bool first)
+static void replay_iteration(struct replaying *now, const struct replay_change *changes, int count,
+                             bool first)
 {
     const struct trace_graph *graph = now->graph;
 
     for (int64_t i = 0; i < graph->count; i++) {
         struct graph_node node = graph->nodes[i];
-        if (node.is_first_turn && !first)
+        if (node.is_first_iteration && !first)
             continue;
         for (int change = 0; change < count; change++)
             changes[change].alter(changes[change].context, graph, i, &node);
@@ -81,10 +81,10 @@ struct replayed_time replay(struct arena *arena, const struct trace_graph *graph
     struct replayed_time time;
 
     for (int i = 0; i <= graph->stream_count; i++) now.streams_ns[i] = -INFINITY;
-    run_turn(&now, changes, count, true);
+    replay_iteration(&now, changes, count, true);
     time.first_ns = end_of(&now);
     now.busy = busy;
-    run_turn(&now, changes, count, false);
+    replay_iteration(&now, changes, count, false);
     time.turn_ns = end_of(&now) - time.first_ns;
     arena_close(scratch);
     return time;

@@ -2,9 +2,9 @@
  *
  * A replay computes when each node of a graph would begin, and ends, from what it waits for.
  * Changes may alter nodes before: take time from them, or what they wait for. The window stands for
- * some turns of a loop, so it is replayed twice in a row, and the second turn counts: it begins
- * with what the first one left on the device, and the time that a change lets the host get ahead is
- * there. */
+ * some iterations of a loop, so it is replayed twice in a row, and the second iteration counts: it
+ * begins with what the first one left on the device, and the time that a change lets the host get
+ * ahead is there. */
 #ifndef HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
 #define HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
 
@@ -21,12 +21,12 @@ struct replay_change {
 };
 
 struct replayed_time {
-    double first_ns; /* of the first turn; without changes, the window's own time */
+    double first_ns; /* of the first iteration; without changes, the window's own time */
     double turn_ns;  /* of the second */
 };
 
-/* `changes` apply one after the other. The device's work in the second turn is added to `busy`,
- * which is not merged yet; NULL: nobody asks. */
+/* `changes` apply one after the other. The device's work in the second iteration is added to
+ * `busy`, which is not merged yet; NULL: nobody asks. */
 struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
                             const struct replay_change *changes, int count, struct intervals *busy);
 

@@ -160,8 +160,8 @@ static void idle_members(struct members *members, void *object)
     member_count(members, "queued_ns", &idle->all.queued_ns);
     member_count(members, "stalled_ns", &idle->all.stalled_ns);
     member_count(members, "unknown_ns", &idle->all.unknown_ns);
-    member_counts(members, "free_ns", idle->all.free_ns, HOST_DOING_COUNT);
-    member_counts(members, "drained_ns", idle->all.drained_ns, HOST_DOING_COUNT);
+    member_counts(members, "free_ns", idle->all.free_ns, HOST_KIND_COUNT);
+    member_counts(members, "drained_ns", idle->all.drained_ns, HOST_KIND_COUNT);
     member_count(members, "drained", &idle->all.drained_count);
     member_count(members, "longest_ns", &idle->all.longest_ns);
 }

@@ -32,7 +32,7 @@ struct slow_rank {
     /* The gain of a step if the slow rank, and those near, were as fast as the next one: no more
      * than the others' exposed communication. */
     double lost_ns;
-    /* The slow rank's doing while the others wait: the part of its steps that is longer than the
+    /* The slow rank's activity while the others wait: the part of its steps that is longer than the
      * others' by half of their wait or more, its time, and the median of the others'.
      * STEP_PART_COUNT: no part is, or nothing marks steps. */
     enum step_part part;

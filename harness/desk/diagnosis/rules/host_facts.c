@@ -20,9 +20,9 @@ const struct idle_time *facts_idle(const struct facts *facts)
     return &facts->summary->idle.all;
 }
 
-double facts_doing_ns(const struct facts *facts, enum host_doing doing)
+double facts_host_ns(const struct facts *facts, enum host_kind activity)
 {
-    return (double)idle_doing_ns(facts_idle(facts), doing) / facts->steps;
+    return (double)idle_host_ns(facts_idle(facts), activity) / facts->steps;
 }
 
 double facts_least_of_cores_ns(const struct facts *facts)
@@ -32,7 +32,7 @@ double facts_least_of_cores_ns(const struct facts *facts)
 
     if (device == NULL || device->shares_host_cores != 1 || device->host_cores <= 0)
         return 0;
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
+    for (int i = 0; i < HOST_KIND_COUNT; i++)
         if (i != HOST_WAITING)
             ns += (double)facts->summary->idle.host_ns[i] / facts->steps;
     return ns / device->host_cores;
@@ -42,13 +42,13 @@ double facts_least_of_cores_ns(const struct facts *facts)
 
 double facts_loading_ns(const struct facts *facts, int64_t step)
 {
-    return (double)idle_doing_ns(&facts->summary->idle.steps[step], HOST_LOADING);
+    return (double)idle_host_ns(&facts->summary->idle.steps[step], HOST_LOADING);
 }
 
 double facts_typical_loading_ns(const struct facts *facts)
 {
     if (!facts->has_steps)
-        return facts_doing_ns(facts, HOST_LOADING);
+        return facts_host_ns(facts, HOST_LOADING);
     return stats_sorted_median(facts->summary->idle.loadings, (int)facts->summary->steps.count);
 }
 
@@ -175,7 +175,7 @@ double facts_saved_copies_ns(const struct facts *facts)
     const struct usage *usage = &facts->summary->usage;
     double copies = (double)usage->kind_ns[WORK_COPY];
 
-    return copies > 0 && facts_doing_ns(facts, HOST_SAVING) >= RULE_SHARE_LEAST * facts->step_ns
+    return copies > 0 && facts_host_ns(facts, HOST_SAVING) >= RULE_SHARE_LEAST * facts->step_ns
                ? facts->summary->phases.means[PHASE_SAVE].device_ns *
                      (double)usage->copy_exposed_ns / copies
                : 0;

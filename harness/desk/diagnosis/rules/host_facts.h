@@ -20,7 +20,7 @@ const struct idle_time *facts_idle(const struct facts *facts);
 
 /* Idle time per step in which the host did this, whether or not it had waited for the device
  * before. */
-double facts_doing_ns(const struct facts *facts, enum host_doing doing);
+double facts_host_ns(const struct facts *facts, enum host_kind activity);
 
 /* The least time of a step if its host never waits for its device and both share the cores: all of
  * their work, on all cores. 0: they do not, or there is no telling how many there are. */

@@ -60,7 +60,7 @@ static double exposed_share(const struct facts *facts)
 /* Idle time while the host is in a copy's call. */
 static double idle_in_calls(const struct facts *facts)
 {
-    return facts_doing_ns(facts, HOST_COPYING);
+    return facts_host_ns(facts, HOST_COPYING);
 }
 
 /* Copies that cost their own time and that in their calls. Those that go on at once are one

@@ -391,17 +391,17 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
     const struct idle_time *time = &facts->summary->idle.all;
     double idle = (double)time->idle_ns;
     int64_t most_ns = 0;
-    enum host_doing most = HOST_OUTSIDE;
+    enum host_kind most = HOST_OUTSIDE;
 
     if (facts->summary->timeline.work_count == 0 || facts->lacks_work || !(idle > 0))
         return false;
     finding_judges(finding, "busy share of a step", facts_busy_share(facts), RULE_BUSY_GOOD, 0.5);
     if (!(facts_busy_share(facts) < 0.5))
         return false;
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
-        if (idle_doing_ns(time, (enum host_doing)i) > most_ns) {
-            most = (enum host_doing)i;
-            most_ns = idle_doing_ns(time, most);
+    for (int i = 0; i < HOST_KIND_COUNT; i++)
+        if (idle_host_ns(time, (enum host_kind)i) > most_ns) {
+            most = (enum host_kind)i;
+            most_ns = idle_host_ns(time, most);
         }
     if ((double)time->unknown_ns > 0.5 * idle)
         finding_says(
@@ -421,7 +421,7 @@ static bool judge_low_utilisation(struct finding *finding, const struct facts *f
             most == HOST_OUTSIDE     ? "outside of any event"
             : most == HOST_WORKING   ? "without launching anything"
             : most == HOST_FIRST_USE ? "things that it does once"
-                                     : host_doing_name(most));
+                                     : host_kind_name(most));
     finding_informs(finding);
     return true;
 }

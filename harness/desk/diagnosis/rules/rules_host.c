@@ -49,7 +49,7 @@ static bool is_operand(const struct facts *facts, const struct trace_graph *grap
 /* A log's waits are its own, if it costs something. */
 static bool is_logged(const struct facts *facts, const struct graph_node *node)
 {
-    return facts_doing_ns(facts, HOST_LOGGING) >= RULE_SHARE_LEAST * facts->step_ns &&
+    return facts_host_ns(facts, HOST_LOGGING) >= RULE_SHARE_LEAST * facts->step_ns &&
            intervals_contain(&facts->summary->host.logging, node->at_ns);
 }
 
@@ -76,11 +76,11 @@ static void read_later(const void *context, const struct trace_graph *graph, int
 /* Idle time that no wait causes, and that stays without them. */
 static double idle_of_others(const struct facts *facts)
 {
-    static const enum host_doing others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
-                                              HOST_FIRST_USE, HOST_CAPTURING };
+    static const enum host_kind others[] = { HOST_LOGGING, HOST_SAVING, HOST_ALLOCATING,
+                                             HOST_FIRST_USE, HOST_CAPTURING };
     double idle = 0;
 
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_doing_ns(facts, others[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) idle += facts_host_ns(facts, others[i]);
     return idle;
 }
 
@@ -91,7 +91,7 @@ static bool judge_blocking_launches(struct finding *finding, const struct facts 
 {
     double launching = launching_ns(facts) / facts->steps;
     double host =
-        launching + facts_doing_ns(facts, HOST_LOADING) + facts_doing_ns(facts, HOST_WORKING);
+        launching + facts_host_ns(facts, HOST_LOADING) + facts_host_ns(facts, HOST_WORKING);
 
     finding_says(finding,
                  "the host waits until the device has no work left, %.0f times %s with its %.0f "
@@ -152,7 +152,7 @@ static double put_off_ns(const struct idle_time *time)
     double noticing_ns = (double)time->drained_ns[HOST_WAITING];
     double ns = (double)time->free_ns[HOST_LOADING] + (double)time->free_ns[HOST_WORKING];
 
-    for (int i = 0; i < HOST_DOING_COUNT; i++)
+    for (int i = 0; i < HOST_KIND_COUNT; i++)
         ns += i == HOST_WAITING ? 0 : (double)time->drained_ns[i];
     return ns + fmin(ns, noticing_ns);
 }
@@ -171,7 +171,7 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
         finding->behind = "data_loading";
     if (facts_waits_for_launches(facts))
         return judge_blocking_launches(finding, facts);
-    for (int i = 0; i < HOST_DOING_COUNT; i++) after_ns += (double)time->drained_ns[i];
+    for (int i = 0; i < HOST_KIND_COUNT; i++) after_ns += (double)time->drained_ns[i];
     finding_says(
         finding,
         "the host waits until the device has no work left, %.3g time%s %s; it then works for "
@@ -186,10 +186,10 @@ static bool judge_host_sync(struct finding *finding, const struct facts *facts)
     return true;
 }
 
-static double say_idle(struct finding *finding, const struct facts *facts, enum host_doing doing,
+static double say_idle(struct finding *finding, const struct facts *facts, enum host_kind activity,
                        const char *what)
 {
-    double idle = facts_doing_ns(facts, doing);
+    double idle = facts_host_ns(facts, activity);
 
     if (facts->summary->timeline.host_alone)
         finding_says(finding, "the loop %s for %s of %s", what, quantity_time(idle).text,
@@ -267,7 +267,7 @@ enum { NAMES_MOST = 3 };
 static void name_work(struct finding *finding, const struct facts *facts)
 {
     const struct pause_table *pauses = &facts->summary->pauses;
-    double work = facts_doing_ns(facts, HOST_WORKING), unnamed = work;
+    double work = facts_host_ns(facts, HOST_WORKING), unnamed = work;
 
     for (int64_t i = 0; i < pauses->count; i++)
         unnamed -= (double)pauses->rows[i].ns / facts->steps;
@@ -294,7 +294,7 @@ static void work_elsewhere(const void *context, const struct trace_graph *graph,
 static bool judge_host_work(struct finding *finding, const struct facts *facts)
 {
     bool alone = facts->summary->timeline.host_alone;
-    double work = facts_doing_ns(facts, HOST_WORKING);
+    double work = facts_host_ns(facts, HOST_WORKING);
 
     if (alone) {
         finding->title = "The loop does other work than its operators";
@@ -329,12 +329,13 @@ struct step_figures {
 /* Idle time whose cause has a rule of its own, and messages, which wait for other ranks. */
 static double explained_ns(const struct facts *facts, int64_t step)
 {
-    static const enum host_doing doings[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
-                                              HOST_ALLOCATING };
+    static const enum host_kind activities[] = { HOST_LOADING, HOST_LOGGING, HOST_SAVING,
+                                                 HOST_ALLOCATING };
     const struct idle_time *time = &facts->summary->idle.steps[step];
     double ns = (double)facts->summary->steps.items[step].part_ns[STEP_COMMUNICATION];
 
-    for (size_t i = 0; i < ARRAY_SIZE(doings); i++) ns += (double)idle_doing_ns(time, doings[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(activities); i++)
+        ns += (double)idle_host_ns(time, activities[i]);
     return ns;
 }
 

@@ -101,15 +101,15 @@ static bool calls_are_late(const struct facts *facts)
 /* Only the rule about late calls counts their time, of which the device's queue hides a part. */
 static double late_calls_ns(const struct facts *facts)
 {
-    double idle = facts_doing_ns(facts, HOST_LAUNCHING) + facts_doing_ns(facts, HOST_OPERATOR) +
-                  facts_doing_ns(facts, HOST_OUTSIDE) + facts_doing_ns(facts, HOST_WORKING);
+    double idle = facts_host_ns(facts, HOST_LAUNCHING) + facts_host_ns(facts, HOST_OPERATOR) +
+                  facts_host_ns(facts, HOST_OUTSIDE) + facts_host_ns(facts, HOST_WORKING);
 
     return calls_are_late(facts)
                ? fmin((double)facts->summary->launches.late_call_ns, idle * facts->steps)
                : 0;
 }
 
-static const enum host_doing launch_doings[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
+static const enum host_kind launch_kinds[] = { HOST_OUTSIDE, HOST_OPERATOR, HOST_LAUNCHING };
 
 /* Idle time in which the host launches, or prepares its next launch as it usually does (pauses.h),
  * whether or not it waited before, and without late calls. Queued work that began late counts too:
@@ -119,8 +119,8 @@ static double lost_to_launches(const struct facts *facts)
     const struct idle_time *time = facts_idle(facts);
     double lost = (double)facts->summary->idle.late_ns;
 
-    for (size_t i = 0; i < ARRAY_SIZE(launch_doings); i++)
-        lost += (double)idle_doing_ns(time, launch_doings[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(launch_kinds); i++)
+        lost += (double)idle_host_ns(time, launch_kinds[i]);
     return fmax(0, (lost - late_calls_ns(facts)) / facts->steps);
 }
 

@@ -31,8 +31,7 @@ static double least_step_ns(const struct facts *facts)
 /* Idle time for loading that more workers would save. */
 static double lost_to_loading(const struct facts *facts)
 {
-    return fmax(0,
-                fmin(facts_doing_ns(facts, HOST_LOADING), facts->step_ns - least_step_ns(facts)));
+    return fmax(0, fmin(facts_host_ns(facts, HOST_LOADING), facts->step_ns - least_step_ns(facts)));
 }
 
 /* The cost is that of a replay, or the share of it that is the finding's own. Not so where batches
@@ -67,7 +66,7 @@ static struct loop_events count_events(const struct facts *facts)
             segment++;
         all++;
         loading += segment < end && segment->track == event->track &&
-                   segment->start_ns <= event->start_ns && segment->doing == HOST_LOADING;
+                   segment->start_ns <= event->start_ns && segment->activity == HOST_LOADING;
     }
     return (struct loop_events){ (double)all / facts->steps, (double)loading / facts->steps };
 }
@@ -100,7 +99,7 @@ static double lost_by_events(struct finding *finding, const struct facts *facts)
 
     if (!(event_ns > 0))
         return lost_ns;
-    if (tracer_in_loading_ns >= RULE_SHARE_LEAST * facts_doing_ns(facts, HOST_LOADING))
+    if (tracer_in_loading_ns >= RULE_SHARE_LEAST * facts_host_ns(facts, HOST_LOADING))
         finding_says(finding,
                      "; %s of the loading is the tracer's, with %.0f%% of the loop's events",
                      quantity_time(tracer_in_loading_ns).text, 100 * events.loading / events.all);
@@ -135,7 +134,7 @@ static double lost_without_tracer(struct finding *finding, const struct facts *f
 
 static bool judge_data_loading(struct finding *finding, const struct facts *facts)
 {
-    double exposed = facts_doing_ns(facts, HOST_LOADING);
+    double exposed = facts_host_ns(facts, HOST_LOADING);
 
     if (facts_loading_is_uneven(facts))
         return false;

@@ -99,7 +99,7 @@ static double short_share(const struct facts *facts)
 
 static double loading_share(const struct facts *facts)
 {
-    return (double)idle_doing_ns(&facts->summary->idle.all, HOST_LOADING) / facts->window_ns;
+    return (double)idle_host_ns(&facts->summary->idle.all, HOST_LOADING) / facts->window_ns;
 }
 
 /* A larger batch helps where kernels are too short to fill the device. It does not where they are
@@ -280,7 +280,7 @@ static bool goes_on(const struct facts *facts, const struct allocations *all)
 static double lost_to_allocations(const struct facts *facts, int64_t ns)
 {
     const struct idle_time *time = &facts->summary->idle.all;
-    int64_t idle = idle_doing_ns(time, HOST_ALLOCATING) + time->free_ns[HOST_LAUNCHING] +
+    int64_t idle = idle_host_ns(time, HOST_ALLOCATING) + time->free_ns[HOST_LAUNCHING] +
                    time->free_ns[HOST_OPERATOR] + time->free_ns[HOST_OUTSIDE] +
                    time->free_ns[HOST_WORKING];
 

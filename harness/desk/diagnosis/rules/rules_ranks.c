@@ -240,7 +240,7 @@ static void save_by_overlap(struct finding *finding, const struct facts *facts, 
 static bool judge_messages_of_host(struct finding *finding, const struct facts *facts)
 {
     const struct idle_time *time = &facts->summary->idle.all;
-    double waits = (double)idle_doing_ns(time, HOST_WAITING) / facts->steps;
+    double waits = (double)idle_host_ns(time, HOST_WAITING) / facts->steps;
 
     finding->advice =
         "send less often (accumulate gradients, no_sync()), in larger buckets, or over a "

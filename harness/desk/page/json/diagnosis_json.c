@@ -83,8 +83,8 @@ static void add_window(struct json *json, cJSON *object, const struct idle *idle
     causes = json_object(json, to, "causes");
     for (int cause = 0; cause < GAP_CAUSE_COUNT; cause++)
         json_integer(json, causes, gap_cause_name(cause), gap_cause_ns(&idle->all, cause));
-    for (int doing = 0; doing < HOST_DOING_COUNT; doing++)
-        after_wait_ns += idle->all.drained_ns[doing];
+    for (int activity = 0; activity < HOST_KIND_COUNT; activity++)
+        after_wait_ns += idle->all.drained_ns[activity];
     json_integer(json, to, "after_wait_ns", after_wait_ns);
 }
 
