@@ -27,7 +27,7 @@ struct hard_rows {
 };
 
 /* dlogits = (softmax(logits) - onehot(label)) * scale * state->loss_scale; 0 from `classes` on. If
- * `rows` is not NULL, row i of the launch is row rows[i] of the tensors, and nothing where that is
+ * `rows` is not NULL, row i of the launch is row rows[i] of the tensors, and nothing if that is
  * negative. */
 struct cross_entropy_backward {
     real *dlogits;         /* [rows, width] */

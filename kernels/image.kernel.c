@@ -17,7 +17,7 @@ KERNEL_TABLE float byte_scale[36] = { EVERY_ELEMENT(1 / (255 * 0.229f), 1 / (255
 KERNEL_TABLE float byte_offset[36] = { EVERY_ELEMENT(0.485f / 0.229f, 0.456f / 0.224f,
                                                      0.406f / 0.225f) };
 
-/* Where a patch begins in the images, and its lines there, in elements. */
+/* The place where a patch begins in the images, and its lines there, in elements. */
 struct patch_place {
     long corner, pitch;
     int line;

@@ -34,7 +34,7 @@ enum { ROW_MULTIPLE = 32 };
 #include "kernels/optimizer.h"
 
 /* A kernel's work, by which its rate is judged: the rows of KERNELS have it after name and shape,
- * the rest by name where it is not 0. It is per element of the kernel's largest tensor unless it
+ * the rest by name if it is not 0. It is per element of the kernel's largest tensor unless it
  * says otherwise. An exponential, a root and a division are a flop each. Biases and a norm's
  * weights stay in a cache and do not count. */
 struct kernel_work {

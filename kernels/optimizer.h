@@ -88,7 +88,7 @@ struct square_sum_multi {
 };
 
 /* gradient_norm = sqrt(sum of partial) / loss_scale; gradient_scale = min(1, max_norm /
- * (gradient_norm + 1e-6)) / loss_scale, or 1 / loss_scale where max_norm is 0. A norm that is not
+ * (gradient_norm + 1e-6)) / loss_scale, or 1 / loss_scale if max_norm is 0. A norm that is not
  * finite skips the update: gradient_scale = ADAMW_SKIP, overflows += 1. Launched with one row. */
 struct gradient_norm_finish {
     struct step_state *state;

@@ -1,7 +1,7 @@
 /* Reads the instructions of a kernel. Most are a row of a table with a form, which says what
  * operands they have (lanes/opcodes.h); some, such as accesses and shuffles, are taken apart here
  * by the parts of their names. An instruction that the machine does in two steps becomes two rows
- * of code, of which one is a helper that is not counted. What is not understood is refused with its
+ * of code, of which one is a helper that is not counted. Anything else is refused with its
  * line: no instruction is executed as something that it is not. */
 #include "harness/simt/ptx_reader.h"
 
@@ -38,6 +38,7 @@ enum status reader_register(struct reader *reader, struct simt_register row, int
     return STATUS_OK;
 }
 
+/* A register that the text has not: for a value between the two rows of an instruction. */
 static enum status temporary(struct reader *reader, int bits, int32_t *number)
 {
     return reader_register(
@@ -45,6 +46,7 @@ static enum status temporary(struct reader *reader, int bits, int32_t *number)
         number);
 }
 
+/* A number in the code is a register with it in all lanes; each number has one. */
 static enum status constant(struct reader *reader, uint64_t value, int bits, int32_t *number)
 {
     uint8_t bytes = bits == 64 ? 8 : 4;
@@ -119,6 +121,7 @@ static int32_t find_register(const struct reader *reader, struct ptx_word word)
     return -1;
 }
 
+/* A row with the predicate and the place of the statement, and no operands yet. */
 static struct instruction blank(const struct reader *reader, const struct statement *statement)
 {
     struct instruction row = { .predicate = statement->predicate,
@@ -159,6 +162,7 @@ static enum status emit_helper(struct reader *reader, const struct statement *st
     return emit(reader, &row);
 }
 
+/* The letters of forms (lanes/opcodes.h); b is a byte. */
 static int bits_of_form(char form)
 {
     return form == 'p' ? 1 : form == 'h' ? 16 : form == 'w' ? 32 : form == 'd' ? 64 : 8;
@@ -263,6 +267,7 @@ static enum status plain(struct reader *reader, const struct statement *statemen
     return emit(reader, &row);
 }
 
+/* Whether a part follows the first, as in "global" of "ld.global.u32". */
 static bool has(const struct statement *statement, const char *part)
 {
     for (int i = 1; i < statement->count; i++)
@@ -397,7 +402,8 @@ static bool is_long(const struct reader *reader, int32_t number)
     return number >= 0 && reader->kernel->registers[number].bytes == 8;
 }
 
-/* A value loaded into a wider register goes through a word. */
+/* "ld.global.v2.u32 {%r1, %r2}, [%rd1+8]". A value that is loaded into a register of 64 bits goes
+ * through a word, so that lanes_load() has two kinds of registers to write, not four. */
 static enum status load(struct reader *reader, const struct statement *statement)
 {
     struct instruction row = blank(reader, statement);
@@ -429,6 +435,7 @@ static enum status load(struct reader *reader, const struct statement *statement
     return STATUS_OK;
 }
 
+/* "st.shared.u16 [%r1], %rs1": the same the other way round. */
 static enum status store(struct reader *reader, const struct statement *statement)
 {
     struct instruction row = blank(reader, statement);
@@ -450,6 +457,7 @@ static enum status store(struct reader *reader, const struct statement *statemen
     return emit(reader, &row);
 }
 
+/* "atom.global.add.u32 %r1, [%rd1], 1", or "red" without the value from before. */
 static enum status atomic(struct reader *reader, const struct statement *statement)
 {
     static const char *const modes[ATOMIC_MODES] = { "add", "min",  "max", "and", "or",
@@ -480,6 +488,7 @@ static enum status atomic(struct reader *reader, const struct statement *stateme
     return emit(reader, &row);
 }
 
+/* "shfl.sync.bfly.b32 %r1|%p1, %r2, 16, 31, -1"; the predicate may be left out. */
 static enum status shuffle(struct reader *reader, const struct statement *statement)
 {
     static const char *const modes[] = { "bfly", "down", "up", "idx" };
@@ -503,6 +512,7 @@ static enum status shuffle(struct reader *reader, const struct statement *statem
     return emit(reader, &row);
 }
 
+/* "vote.sync.ballot.b32 %r1, %p1, -1" */
 static enum status vote(struct reader *reader, const struct statement *statement)
 {
     static const char *const modes[] = { "any", "all", "uni" };
@@ -605,6 +615,7 @@ static enum status pair(struct reader *reader, const struct statement *statement
     return emit(reader, &row);
 }
 
+/* The place of the label is filled in at the end of the kernel. */
 static enum status branch(struct reader *reader, const struct statement *statement)
 {
     struct instruction row = blank(reader, statement);
@@ -653,6 +664,7 @@ static enum status active_mask(struct reader *reader, const struct statement *st
     return emit(reader, &row);
 }
 
+/* The instructions that are taken apart, or a row of the tables. */
 static enum status operands(struct reader *reader, struct statement *statement)
 {
     const char *first = statement->parts[0];
@@ -696,6 +708,7 @@ static enum status operands(struct reader *reader, struct statement *statement)
     return plain(reader, statement, opcode);
 }
 
+/* "@!%p1 add.s32 %r1, %r2, %r3;" */
 static enum status instruction(struct reader *reader)
 {
     struct statement statement = { .predicate = -1, .text = reader_peek(reader).text };
@@ -799,6 +812,7 @@ static enum status label(struct reader *reader)
     return STATUS_OK;
 }
 
+/* A declaration, a label or an instruction. */
 static enum status statement(struct reader *reader)
 {
     if (reader_accept(reader, ".reg"))
@@ -832,6 +846,7 @@ static enum status resolve_jumps(struct reader *reader)
     return STATUS_OK;
 }
 
+/* Registers that braces declare end with them; labels and variables are the kernel's. */
 enum status reader_body(struct reader *reader)
 {
     int64_t scopes[16];

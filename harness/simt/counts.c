@@ -18,6 +18,8 @@ static void add_accesses(struct simt_accesses *to, const struct simt_accesses *o
 #undef ADD
 }
 
+/* A row is counted as often as the step that it is part of: instructions that always run together
+ * have one counter, so that counting is cheap. */
 void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
                const struct instruction *row, const struct step_counts *step)
 {

@@ -61,6 +61,8 @@ void instruction_text(const struct instruction *instruction, char *text, size_t 
     text[n] = '\0';
 }
 
+/* The instruction as the text has it, and its line; that of a function that was inlined has both.
+ */
 static void describe(struct simt_finding *finding, const struct module *module,
                      const struct instruction *instruction)
 {

@@ -99,6 +99,7 @@ enum status simt_counts_lines(struct simt *simt, const struct simt_kernel *kerne
     return status;
 }
 
+/* The request that wasted most, with addresses as the host has them. */
 static void take_sample(struct simt_sample *sample, const struct simt_kernel *kernel,
                         const struct instruction *row)
 {

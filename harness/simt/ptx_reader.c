@@ -142,6 +142,7 @@ static enum status declarator(struct reader *reader, uint64_t *align, int *eleme
     return STATUS_OK;
 }
 
+/* The next multiple. */
 static int aligned(int at, uint64_t align)
 {
     return (int)(((uint64_t)at + align - 1) / align * align);
@@ -272,6 +273,7 @@ static enum status global_variable(struct reader *reader)
     return add_symbol(reader, name, SPACE_GLOBAL, (uint64_t)(uintptr_t)variable->memory);
 }
 
+/* "(.param .u64 a, .param .align 8 .b8 s[24])" */
 static enum status parameters(struct reader *reader)
 {
     struct simt_kernel *kernel = reader->kernel;
@@ -374,6 +376,7 @@ static enum status entry(struct reader *reader)
     return skip_declaration(reader);
 }
 
+/* ".file 1 \"/path/sum.cu\"": lines name it by the number. Folders are left out. */
 static enum status file(struct reader *reader)
 {
     struct module *module = reader->module;
@@ -398,6 +401,7 @@ static enum status file(struct reader *reader)
                      slash);
 }
 
+/* ".section .debug_str { ... }": debuggers' data. */
 static enum status section(struct reader *reader)
 {
     reader_take(reader);

@@ -50,7 +50,7 @@ struct reader {
     int32_t line; /* of the module's lines */
 };
 
-/* Says where: "kernels.ptx:120: ". */
+/* Says the place: "kernels.ptx:120: ". */
 #define READER_FAIL(reader, ...) return reader_fail(reader, __FILE__, __LINE__, __VA_ARGS__)
 enum status reader_fail(struct reader *reader, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

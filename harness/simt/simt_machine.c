@@ -1,7 +1,7 @@
 /* The machine: its memory, and launches. Blocks of a grid follow each other, and so do the warps of
  * a block, each until it ends or waits at a barrier: one of the orders that a GPU may choose, and
- * the same one every time. What could go wrong in another order is found by what is known of every
- * word (code/memory.c, lanes/shared.c), not by trying orders. */
+ * the same one every time. Errors that only another order would show are found by what is known of
+ * every word (code/memory.c, lanes/shared.c), not by trying orders. */
 #include "harness/simt/simt_machine.h"
 
 #include "harness/base/rows.h"
@@ -212,6 +212,7 @@ struct simt_footprint simt_footprint_of(struct simt *simt, const void *address)
 
 /* --- Launches --- */
 
+/* Of three dimensions. */
 static uint64_t product(const unsigned *of)
 {
     return (uint64_t)of[0] * of[1] * of[2];
@@ -286,8 +287,8 @@ static void fill_special(const struct warp *warp, enum special_kind special, uin
         for (uint32_t l = 0; l < SIMT_LANES; l++) lanes[l] = special_value(warp, special, l);
 }
 
-/* Warps of a kernel with barriers may use the same words in turn, which stamps of warps could not
- * tell from a race: there a block has one stamp. */
+/* Warps of a kernel with barriers may use the same words one after the other, which stamps of warps
+ * could not tell from a race: there a block has one stamp. */
 static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t block, uint32_t number)
 {
     struct grid_launch *launch = warp->launch;
@@ -341,6 +342,7 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
     }
 }
 
+/* What is known of shared memory is forgotten between blocks: each has its own. */
 static void run_blocks(struct grid_launch *launch, struct warp_group *group, struct warp *warps)
 {
     const unsigned *blocks = launch->grid->blocks;
@@ -365,6 +367,7 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
     }
 }
 
+/* Blocks use the same memory one after the other. */
 static enum status make_group(struct warp_group *group, const struct grid_launch *launch)
 {
     group->shared_bytes = (size_t)launch->kernel->shared_bytes + launch->grid->shared_bytes;

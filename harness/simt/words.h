@@ -18,7 +18,7 @@ enum status words_of(struct ptx_word **words, int64_t *count, const char *text, 
 
 bool word_is(struct ptx_word word, const char *text);
 
-/* Copies, cut where it does not fit. */
+/* Copies, cut if it does not fit. */
 void word_copy(struct ptx_word word, char *to, size_t size);
 
 /* A number as PTX writes them: decimal, 0x, and 0f or 0d with the bits of a float or double.

@@ -23,7 +23,7 @@
  * KERNEL_SPREAD and KERNEL_SPREAD_WITH are KERNEL_PACKS and KERNEL_PACKS_WITH for kernels whose
  * traffic is mostly floats beside 16-bit tensors: the body gets a `struct spread`, which
  * load_spread(), store_spread(), load_spread_floats() and store_spread_floats() take in place of an
- * index. On CUDA, where a lane moves 16 bytes at a time, each of its accesses then lies next to
+ * index. If a lane moves 16 bytes at a time, on CUDA, each of its accesses then lies next to
  * those of the other lanes; an element is where it was.
  *
  * load() widens PACK neighbours of a tensor into a struct pack and store() narrows them back: on
@@ -135,7 +135,7 @@ struct pack {
 #define TILES(c, width)         for (int c = LANE * PACK; c < (width); c += LANES * PACK * TILE)
 #define TILE_PACKS(t, c, width) for (int t = 0; t < TILE && (c) + t * PACK < (width); t++)
 
-/* The part that a row of the grid covers where partial column sums are computed: `rows` rows from
+/* The part that a row of the grid covers if partial column sums are computed: `rows` rows from
  * `first` on, of them `columns` columns from `column` on, into row `part` of the partial sums. */
 struct column_block {
     long part, first;
@@ -209,7 +209,7 @@ KERNEL_INLINE struct pack pack_of(float value)
 #include "kernels/dialect/kernel_cpu.h"
 #endif
 
-/* The first `count` elements of a pack (of none where count <= 0), the others `fill`. */
+/* The first `count` elements of a pack (of none if count <= 0), the others `fill`. */
 KERNEL_INLINE struct pack load_or(const real *from, int count, float fill)
 {
     struct pack pack = load(from);

@@ -83,8 +83,8 @@ KERNEL_INLINE float settled(float x)
 }
 
 /* One access of 16 bytes each. A store of a struct is scattered into its members, and the compiler
- * puts them together again only where it can tell how the address is aligned (nvcc 13.0 cannot
- * where heads are reordered); so stores are written in PTX. `memory` keeps later loads behind
+ * puts them together again only if it can tell how the address is aligned (nvcc 13.0 cannot
+ * if heads are reordered); so stores are written in PTX. `memory` keeps later loads behind
  * them. */
 KERNEL_INLINE struct words load_words(const void *from)
 {

@@ -29,7 +29,7 @@ struct merge_heads_backward {
     int width, heads, tokens;
 };
 
-/* y = softmax(scale * x) over the first lengths[sample] columns (`tokens` where lengths is NULL), 0
+/* y = softmax(scale * x) over the first lengths[sample] columns (`tokens` if lengths is NULL), 0
  * in the columns from there to width. A row is a query: samples * heads * tokens rows, whose
  * columns beyond `tokens` may hold anything, NaN too. y may be x. */
 struct softmax_forward {

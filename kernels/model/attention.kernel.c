@@ -106,8 +106,8 @@ KERNEL_INLINE void softmax_kept(real *y, const real *x, int length, float scale)
     }
 }
 
-/* Those of a longer row are computed twice: between passes there is only storage, which would round
- * them to `real`. */
+/* The values of a longer row are computed twice: between passes there is only storage, which would
+ * round them to `real`. */
 KERNEL_INLINE void softmax_recomputed(real *y, const real *x, int length, float scale)
 {
     struct pack maxima = pack_of(-FLT_MAX), sums = pack_of(0);

@@ -19,7 +19,7 @@ struct bias_backward {
     int columns; /* a multiple of ROW_MULTIPLE */
 };
 
-/* y[c] = sum over `parts` of partial[part, c], added to y where `accumulate`. The count is of
+/* y[c] = sum over `parts` of partial[part, c], added to y if `accumulate`. The count is of
  * columns: the width of partial. */
 struct columns_finish {
     real *y;              /* [width] */

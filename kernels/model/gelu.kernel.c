@@ -6,7 +6,7 @@
  *   gelu(x)  = x s
  *   gelu'(x) = s + x s (1 - s) 2 u'
  *
- * which loses no digits where tanh is close to -1. Bound by memory bandwidth on CUDA and by
+ * which loses no digits if tanh is close to -1. Bound by memory bandwidth on CUDA and by
  * arithmetic on the CPU. */
 #include "kernels/dialect/kernel.h"
 

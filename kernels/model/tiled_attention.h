@@ -4,7 +4,7 @@
  * its sum: p = exp(scale * q k' - lse).
  *
  * q, k, v, y and their gradients are [samples, heads, tokens, width]; lse and delta are floats
- * [samples, heads, tokens]. Keys count up to lengths[sample] (`tokens` where lengths is NULL),
+ * [samples, heads, tokens]. Keys count up to lengths[sample] (`tokens` if lengths is NULL),
  * queries all do. A row is a tile of ATTENTION_TILE queries, or keys, of one head:
  * attention_tiles() rows. */
 #ifndef KERNELS_MODEL_TILED_ATTENTION_H

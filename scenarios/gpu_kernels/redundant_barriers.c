@@ -1,4 +1,4 @@
-/* Barriers of the block where a warp exchanges with itself alone. */
+/* Barriers of the block, though each warp exchanges with itself alone. */
 #include "harness/lab/kernel/lesson.h"
 
 enum { THREADS = 256, BLOCKS = 64, ROUNDS = 8, BARRIERS_OF_A_ROUND = 2 };

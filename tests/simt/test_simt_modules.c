@@ -1,5 +1,6 @@
-/* What a module declares outside of kernels: shared memory, dynamic too, constants and variables
- * with values; and that what is not asked for may be anything. */
+/* Declarations of a module outside of kernels: shared memory, dynamic too, constants and variables
+ * with values. Kernels that are not asked for may be
+ * anything. */
 #include "harness/simt/simt.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

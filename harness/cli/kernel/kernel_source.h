@@ -23,7 +23,7 @@ struct kernel_source {
 enum status kernel_source_read(struct kernel_source *source, const char *path);
 void kernel_source_release(struct kernel_source *source);
 
-/* What ptxas says of a kernel; registers 0: it was not found, or refuses the PTX. */
+/* A kernel's needs as ptxas says them; registers 0: it was not found, or refuses the PTX. */
 struct kernel_needs kernel_source_needs(const struct kernel_source *source, const char *kernel,
                                         int architecture);
 

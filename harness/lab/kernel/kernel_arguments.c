@@ -67,6 +67,7 @@ static bool parse_number(const char *text, const char **end, double *value)
     }
 }
 
+/* After the ":"; a number is a pattern too. */
 static bool parse_pattern(struct kernel_argument *argument, const char **at)
 {
     double number;
@@ -93,6 +94,7 @@ static bool parse_pattern(struct kernel_argument *argument, const char **at)
     return parse_number(*at, at, &argument->value);
 }
 
+/* A type, [elements] of an array, and ":" with a pattern. *at is after it. */
 static enum status parse_argument(struct kernel_argument *argument, const char **at)
 {
     const char *from = *at;
@@ -145,6 +147,7 @@ enum status kernel_arguments_parse(struct kernel_argument *arguments, int *count
 
 /* --- Numbers --- */
 
+/* To the nearest, ties to even. */
 static uint16_t bfloat_of(double value)
 {
     float x = (float)value;
@@ -217,6 +220,7 @@ double kernel_element(enum kernel_type type, const void *elements, int64_t index
     return (double)((int64_t)whole >> (64 - 8 * bytes));
 }
 
+/* Bytes and shorts are drawn from all that they can hold of at least 0. */
 static double drawn(struct random *random, const struct kernel_argument *argument)
 {
     static const uint32_t most[KERNEL_TYPE_COUNT] = {

@@ -50,7 +50,7 @@ struct kernel_argument {
                        Floats are [0, 1) */
     uint64_t seed;  /* of RANDOM */
 
-    /* Of the kernels of lessons, which know their launch. */
+    /* For the kernels of lessons, which know their launch: */
     bool per_block;      /* `count` is for each block of the grid */
     int64_t row, filled; /* SMALL: rows of `row` elements, of which the first `filled` are numbers
                             and the rest zero; 0: there is no rest */

@@ -125,6 +125,8 @@ static bool is_half_row(const struct simt_sample *sample)
            sample->counts.shifted > 0;
 }
 
+/* Sectors that are neither filled by the bytes, nor due to where rows begin, nor between lanes that
+ * take no part: lanes are far from each other. */
 static double scattered(const struct simt_sample *sample)
 {
     const struct simt_accesses *of = &sample->counts;
@@ -148,6 +150,7 @@ static bool uncoalesced(const struct kernel_facts *facts, struct kernel_finding 
     return true;
 }
 
+/* Sectors that are touched because rows begin inside one. */
 static double shifted(const struct simt_sample *sample)
 {
     return sample->shared || is_half_row(sample) ? 0 : (double)sample->counts.shifted;
@@ -251,6 +254,8 @@ static double fetched_again(const struct simt_sample *sample)
     return (double)(of->wanted - of->fresh);
 }
 
+/* A sector may be fetched by each of a few neighbours. A tile in shared memory, or values in
+ * registers, would fetch it once for the block. */
 static bool no_reuse(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_sample *sample = worst(facts, fetched_again, finding);
@@ -271,6 +276,7 @@ static double waits_of(const struct simt_line *line)
     return (double)line->counts.waits;
 }
 
+/* Loads that do not depend on each other share a wait. */
 static bool few_loads(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_accesses *loads = &facts->outcome->counts.global[SIMT_LOADS];
@@ -290,7 +296,7 @@ static bool few_loads(const struct kernel_facts *facts, struct kernel_finding *f
 
 /* --- Shared memory --- */
 
-/* Which banks atomic operations meet in depends on the data. */
+/* Atomic operations are left out: the banks that they meet in depend on the data. */
 static double conflicts(const struct simt_sample *sample)
 {
     if (!sample->shared || sample->access == SIMT_ATOMICS)
@@ -298,6 +304,7 @@ static double conflicts(const struct simt_sample *sample)
     return (double)(sample->counts.touched - sample->counts.wanted);
 }
 
+/* Passes over those that the accesses would take without conflicts. */
 static bool bank_conflicts(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_sample *sample = worst(facts, conflicts, finding);
@@ -350,6 +357,7 @@ static double idle_lanes_of_line(const struct simt_line *line)
     return idle_lanes(&line->counts);
 }
 
+/* Blocks that are no whole warps have idle lanes for another reason. */
 static bool divergent(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_counts *counts = &facts->outcome->counts;
@@ -373,6 +381,7 @@ static double done_alone(const struct simt_line *line)
     return (double)line->counts.alone;
 }
 
+/* Instructions with one lane, whatever the reason. */
 static bool serial(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     finding->share = share((double)facts->outcome->counts.alone, instructions(facts));
@@ -410,6 +419,8 @@ static double atomics_of_a_block(const struct kernel_facts *facts)
                  (double)words * blocks[0] * blocks[1] * blocks[2]);
 }
 
+/* Two ways to be too many: lanes of a request at one address, or a block that changes an address
+ * again and again, which it could do once after adding up. */
 static bool contended(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct simt_sample *sample = worst(facts, atomic_lanes, finding);
@@ -437,6 +448,7 @@ static double local_requests(const struct simt_line *line)
     return (double)simt_accesses_sum(line->counts.local).requests;
 }
 
+/* Arrays that are indexed at run time are local memory in the PTX; spills are ptxas' own. */
 static bool spills(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     int spilled_bytes = facts->needs.spilled_bytes;
@@ -454,6 +466,8 @@ static bool spills(const struct kernel_facts *facts, struct kernel_finding *find
     return true;
 }
 
+/* Few warps may be the price of large tiles: the rule says what limits them, not that more would be
+ * faster. */
 static bool low_occupancy(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct residency *residency = &facts->residency;
@@ -468,6 +482,7 @@ static bool low_occupancy(const struct kernel_facts *facts, struct kernel_findin
     return true;
 }
 
+/* Waves of blocks take as long whatever they hold, if all blocks take the same time. */
 static bool tail(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     const struct residency *residency = &facts->residency;
@@ -523,6 +538,7 @@ static const struct kernel_rule rules[] = {
       "leave it out, or use __syncwarp() if a warp exchanges with itself", redundant_barriers },
 };
 
+/* Sorted as they come; there are few. */
 int kernel_findings(const struct kernel_facts *facts,
                     struct kernel_finding findings[KERNEL_FINDINGS_MOST])
 {

@@ -25,8 +25,8 @@ struct kernel_rule {
 
 enum { KERNEL_FINDINGS_MOST = 16 };
 
-/* Those that hold, the largest share first; returns how many. None for a kernel that did not run to
- * its end. */
+/* The rules that hold, the largest share first; returns how many. None for a kernel that did not
+ * run to its end. */
 int kernel_findings(const struct kernel_facts *facts,
                     struct kernel_finding findings[KERNEL_FINDINGS_MOST]);
 

@@ -282,7 +282,7 @@ static void put_lines(struct json *json, cJSON *to, const char *name,
     json_text(json, object, "instead", lines->instead);
 }
 
-/* What differs, in each variant. */
+/* The words for each variant, which say how it differs. */
 static void put_words(struct json *json, cJSON *to, const struct kernel_lesson *lesson)
 {
     for (int v = 0; v < LESSON_VARIANTS; v++)

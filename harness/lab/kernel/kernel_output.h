@@ -1,4 +1,4 @@
-/* What is shown of kernels and of lessons: pages and tables, and JSON (docs/kernels.md and
+/* Pages, tables and JSON of kernels and of lessons (docs/kernels.md and
  * docs/results.md have the members). */
 #ifndef HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H
 #define HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H

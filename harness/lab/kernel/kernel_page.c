@@ -10,6 +10,7 @@
 
 enum { CELL = 48, LINES_SHOWN = 24 };
 
+/* Cells of tables. */
 static void integer(char cell[CELL], uint64_t number)
 {
     snprintf(cell, CELL, "%llu", (unsigned long long)number);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The kernel that is asked for, or the only one; otherwise the sentence has the names. */
 static enum status find_kernel(const struct kernel_run *run, struct kernel_outcome *outcome)
 {
     int count = 0;
@@ -60,6 +61,7 @@ static enum status check_launch(const struct kernel_run *run, const struct kerne
     return STATUS_OK;
 }
 
+/* Aligned as cudaMalloc() aligns. */
 static enum status add_array(struct simt *simt, const struct kernel_argument *argument,
                              void **elements)
 {
@@ -76,6 +78,7 @@ static enum status add_array(struct simt *simt, const struct kernel_argument *ar
     return STATUS_OK;
 }
 
+/* A finding is no error of the run: the machine's status says the same, less well. */
 static enum status launch_kernel(const struct kernel_run *run, struct kernel_outcome *outcome)
 {
     uint64_t bytes[KERNEL_ARGUMENTS_MOST];

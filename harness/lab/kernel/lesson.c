@@ -1,4 +1,5 @@
-/* What a lesson's data say, and the files that the program has of it. */
+/* Questions to a lesson's data, and its files. The program has these in itself, so that a lesson
+ * needs neither a toolkit nor a checkout. */
 #include "harness/lab/kernel/lesson.h"
 
 #include <math.h>

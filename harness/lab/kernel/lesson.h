@@ -59,7 +59,7 @@ struct lesson_launch {
         }                                                                                          \
     }
 
-/* A count of each variant by architecture, as arithmetic gives it. What is measured must be the
+/* A count of each variant by architecture, as arithmetic gives it. A measured count must be the
  * same to the last digit, or within a share of it: `within` is for counts of instructions, which
  * depend on the compiler. */
 struct prediction {

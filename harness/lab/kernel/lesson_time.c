@@ -117,6 +117,7 @@ out:
     return status;
 }
 
+/* Equal bits, or nearly the same number. */
 static bool outputs_agree(const struct lesson_output *output, const struct lesson_output *wanted)
 {
     if (output->count != wanted->count)

@@ -199,7 +199,7 @@ enum status flow_find(struct simt_kernel *kernel);
 /* loads.c: finds the loads that wait for each other. */
 enum status loads_find(struct simt_kernel *kernel);
 
-/* places.c: gives registers their places, several the same where they are never in use together. */
+/* places.c: gives registers their places, several the same if they are never in use together. */
 enum status places_give(struct simt_kernel *kernel);
 
 #endif

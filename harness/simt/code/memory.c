@@ -1,5 +1,5 @@
-/* Blocks are in the order of their addresses, and found by bisection. What is known of their bytes
- * is in arrays that begin as zeros, so memory that no kernel touches costs nothing. */
+/* Blocks are in the order of their addresses, and found by bisection. All that is known of their
+ * bytes is in arrays that begin as zeros, so memory that no kernel touches costs nothing. */
 #include "harness/simt/code/memory.h"
 
 #include "harness/base/bisect.h"

@@ -14,7 +14,7 @@ enum { MEMORY_STAMP_BITS = 24, MEMORY_NUMBERS = 256 };
 
 struct memory_block {
     uint64_t first, end;
-    uint8_t *written, *closed; /* bits; closed: NULL where nothing is */
+    uint8_t *written, *closed; /* bits; closed: NULL if nothing is */
     uint32_t *writer, *reader;
     uint32_t *sectors; /* [sectors]: the last block of the grid that loaded it, from 1 on; NULL: not
                           asked for */

@@ -85,8 +85,8 @@ struct simt_counts {
     struct simt_accesses global[SIMT_ACCESSES], shared[SIMT_ACCESSES], local[SIMT_ACCESSES];
 };
 
-/* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX where there is none),
- * and what launches did there. What a header's function did counts where it was inlined. */
+/* A line of the source (.loc, as nvcc -lineinfo writes it; a line of the PTX if there is none),
+ * and what launches did there. The work of a header's function counts where it was inlined. */
 struct simt_line {
     const char *file; /* without folders; the machine's */
     int line;
@@ -126,7 +126,7 @@ struct simt_footprint {
 
 enum { SIMT_STREAMS = 32 };
 
-/* Where a piece of work stands among others: which of its stream it is, and of each stream the last
+/* The place of a piece of work among others: which of its stream it is, and of each stream the last
  * one that surely came before it. The pieces of a stream count from 1, and each comes before the
  * next. */
 struct simt_order {

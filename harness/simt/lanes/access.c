@@ -106,7 +106,8 @@ static inline __attribute__((always_inline)) void move_out(const struct access *
     }
 }
 
-/* Words that lie next to each other, of `vector` registers in turn: what most accesses are. */
+/* Words that lie next to each other, of `vector` registers one after the other: most accesses are
+ * such. */
 static void load_range(const struct access *access, const struct warp *warp,
                        const struct instruction *instruction, uint64_t base)
 {

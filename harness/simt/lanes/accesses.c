@@ -153,6 +153,7 @@ static uint64_t bits_of_double(double x)
     return bits;
 }
 
+/* Comparisons of min and max. */
 static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
 {
     if (!(mode & ATOMIC_SIGNED))

@@ -17,7 +17,7 @@ static inline double bf16_widen(uint32_t bits)
     return half_float_of(bits << 16);
 }
 
-/* To fp32: not to the nearest, but where that is inexact to the neighbour whose last bit is set.
+/* To fp32: not to the nearest, but if that is inexact to the neighbour whose last bit is set.
  * Another rounding, to fewer bits, is then the same as that of the exact value. */
 static inline float to_odd(double x)
 {

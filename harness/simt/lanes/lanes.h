@@ -44,7 +44,7 @@ struct lane_entry {
 enum { SIMT_STACK = 2 * SIMT_LANES };
 
 struct warp {
-    _Alignas(64) uint32_t lane[SIMT_LANES]; /* all ones where the lane takes part */
+    _Alignas(64) uint32_t lane[SIMT_LANES]; /* all ones if the lane takes part */
     unsigned char *registers;
     struct grid_launch *launch;
     struct warp_group *group;

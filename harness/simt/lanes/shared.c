@@ -30,6 +30,7 @@ static void need(struct warp *warp, uint32_t was, uint32_t stamp)
     warp->launch->kernel->barrier_counts[group->opener].needed++;
 }
 
+/* A read needs a barrier after a write by another warp, and a change after any use by one. */
 static void need_barriers(struct warp *warp, uint64_t word, bool changes)
 {
     struct warp_group *group = warp->group;
@@ -42,6 +43,7 @@ static void need_barriers(struct warp *warp, uint64_t word, bool changes)
     need(warp, group->second[word], stamp);
 }
 
+/* Two readers of different warps are enough to know: a write must come after both. */
 static void note_reader(struct warp_group *group, uint64_t word, uint32_t stamp)
 {
     uint32_t was = group->reader[word];
@@ -51,6 +53,7 @@ static void note_reader(struct warp_group *group, uint64_t word, uint32_t stamp)
     group->reader[word] = is_others(was, stamp) ? stamp | SEVERAL : stamp;
 }
 
+/* One word of one lane: races, what nobody wrote, and whether a barrier was needed. */
 static bool check_word(struct warp *warp, const struct instruction *instruction, int lane,
                        uint64_t word, unsigned mask, bool store, bool atomic)
 {
