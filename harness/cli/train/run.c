@@ -209,22 +209,17 @@ static bool are_all_skipped(const struct run *run)
     return run->count > 0 && count == run->count;
 }
 
-static bool has_traces(const struct run *run)
-{
-    for (int i = 0; i < run->count; i++)
-        for (int v = 0; v < VARIANT_COUNT; v++)
-            if (run->results[i].tracing[v].file[0] != '\0')
-                return true;
-    return false;
-}
-
 static void print_places(const struct run *run, const struct page *page)
 {
     const char *device = run->device.name, *path = result_file_path(run->file);
+    bool has_traces = false;
 
+    for (int i = 0; i < run->count; i++)
+        for (int v = 0; v < VARIANT_COUNT; v++)
+            has_traces = has_traces || run->results[i].tracing[v].file[0] != '\0';
     if (result_file_written(run->file) == 0)
         page_paragraph(page, INK_DIM, "%s", device);
-    else if (has_traces(run))
+    else if (has_traces)
         page_paragraph(page, INK_DIM, "%s; results in %s, traces in %s", device, path, run->traces);
     else
         page_paragraph(page, INK_DIM, "%s; results in %s", device, path);

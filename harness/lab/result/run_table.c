@@ -58,23 +58,6 @@ static void add_row(struct page_rows *rows, const struct summary_row *row, enum 
     page_rows_add(rows, cells, inks);
 }
 
-static void add_rows(struct page_rows *to, const struct scenario_result *result)
-{
-    struct summary_row rows[SUMMARY_ROWS];
-    int count = summary_rows(result, rows);
-
-    for (int i = 0; i < count; i++) add_row(to, &rows[i], result->verdict);
-}
-
-/* Says why a requested trace is missing. */
-static void print_missing_traces(const struct page *page, const struct scenario_result *result)
-{
-    for (int v = 0; v < VARIANT_COUNT; v++)
-        if (result->tracing[v].reason[0] != '\0')
-            page_paragraph(page, INK_BAD, "no trace %s the fix: %s", variant_name((enum variant)v),
-                           result->tracing[v].reason);
-}
-
 /* Once, as it is the same for both where both have one peak. */
 static void print_utilisation_doubt(const struct page *page, const struct scenario_result *result)
 {
@@ -104,7 +87,10 @@ static void print_remarks(const struct page *page, const struct scenario_result 
     for (int i = 0; i < SUMMARY_NOTES; i++)
         if (summary_notes[i](note, sizeof note, result))
             page_paragraph(page, INK_DOUBTFUL, "%s", note);
-    print_missing_traces(page, result);
+    for (int v = 0; v < VARIANT_COUNT; v++)
+        if (result->tracing[v].reason[0] != '\0') /* though it was wanted */
+            page_paragraph(page, INK_BAD, "no trace %s the fix: %s", variant_name((enum variant)v),
+                           result->tracing[v].reason);
     if (result_findings_line(findings, result))
         page_paragraph(page, INK_PLAIN, "%s", findings);
     if (result->damaged_samples > 0)
@@ -172,6 +158,7 @@ static void print_all_doubts(const struct page *page, const struct scenario_resu
 /* The rows of all scenarios have one layout, and one heading on the console. */
 void run_table(const struct page *page, const struct scenario_result *results, int count)
 {
+    struct summary_row own[SUMMARY_ROWS];
     struct page_rows *rows;
     char counts[160], change[128];
     int row = 0;
@@ -179,12 +166,14 @@ void run_table(const struct page *page, const struct scenario_result *results, i
     if (count == 0)
         return;
     rows = open_rows(results);
-    for (int i = 0; i < count; i++) add_rows(rows, &results[i]);
+    for (int i = 0; i < count; i++) {
+        int own_count = summary_rows(&results[i], own);
+        for (int j = 0; j < own_count; j++) add_row(rows, &own[j], results[i].verdict);
+    }
     page_rows_fit(page, rows);
     if (!page->markdown)
         page_rows_heading(page, rows);
     for (int i = 0; i < count; i++) {
-        struct summary_row own[SUMMARY_ROWS];
         int end = row + summary_rows(&results[i], own);
         summary_change(change, sizeof change, &results[i]);
         page_entry(page, results[i].scenario->name, change, verdict_inks[results[i].verdict],

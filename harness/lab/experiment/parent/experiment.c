@@ -71,32 +71,29 @@ static double share_of_pairs(const struct scenario_result *result)
     return result->protocol.traces != NULL ? 0.5 : 1;
 }
 
-static void report_pairs(const struct collector *collector)
+/* `done`: of all pairs, or before each trace of all traces, 0 to 1. */
+static void report(const struct collector *collector, const char *part, int number, int total,
+                   double done)
 {
-    int total = pairs_expected(collector), number = 1 + complete_pairs(collector);
+    double pairs = share_of_pairs(collector->result);
+    bool is_trace = strcmp(part, "trace") == 0;
     const struct experiment_state state = {
-        .part = "pair",
+        .part = part,
         .number = number < total ? number : total,
         .total = total,
-        .share = share_of_pairs(collector->result) * collector->done / (VARIANT_COUNT * total),
+        .share = is_trace ? pairs + (1 - pairs) * done : pairs * done,
     };
 
     if (collector->progress != NULL)
         collector->progress(collector->context, collector->result->scenario, &state);
 }
 
-static void report_trace(const struct collector *collector, enum variant variant)
+static void report_pairs(const struct collector *collector)
 {
-    double before = share_of_pairs(collector->result);
-    const struct experiment_state state = {
-        .part = "trace",
-        .number = 1 + (int)variant,
-        .total = VARIANT_COUNT,
-        .share = before + (1 - before) * variant / VARIANT_COUNT,
-    };
+    int total = pairs_expected(collector);
 
-    if (collector->progress != NULL)
-        collector->progress(collector->context, collector->result->scenario, &state);
+    report(collector, "pair", 1 + complete_pairs(collector), total,
+           (double)collector->done / (VARIANT_COUNT * total));
 }
 
 static void take_scenario(struct collector *collector)
@@ -231,7 +228,7 @@ static enum status make_traces(const struct collector *collector, const char *pr
                                const volatile sig_atomic_t *stop)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        report_trace(collector, (enum variant)v);
+        report(collector, "trace", 1 + v, VARIANT_COUNT, (double)v / VARIANT_COUNT);
         TRY(variant_trace_make(collector->result, (enum variant)v, program, stop));
     }
 

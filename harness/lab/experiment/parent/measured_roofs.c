@@ -34,19 +34,16 @@ out:
     return status;
 }
 
-/* Most memory for the child; 0: no limit. A GPU's driver maps far more than it uses. */
-static int64_t memory_for(const struct device_properties *device)
-{
-    int64_t left = control_groups_memory("");
-
-    return !device->is_gpu && left > 0 ? left : 0;
-}
-
 static enum status measure_once(struct roofs *roofs, int peak,
                                 const struct device_properties *device,
                                 const volatile sig_atomic_t *stop)
 {
     enum status status = STATUS_OK;
+    int64_t left = control_groups_memory("");
+    const struct side_program_options limits = {
+        .seconds = SECONDS_MOST,
+        .memory_bytes = !device->is_gpu && left > 0 ? left : 0, /* GPUs' drivers map far more */
+    };
     struct side_program child = { .text = NULL };
     char name[16], device_flag[64], type_flag[32], why[160];
     const char *const arguments[] = { "chokepoint", "bench", device_flag, type_flag, NULL };
@@ -54,9 +51,7 @@ static enum status measure_once(struct roofs *roofs, int peak,
     device_name_print(name, sizeof name, device);
     snprintf(device_flag, sizeof device_flag, "--device=%s", name);
     snprintf(type_flag, sizeof type_flag, "--ceilings=%s", roof_peak_name(peak));
-    TRY_OUT(side_program_start(&child, "/proc/self/exe", arguments,
-                               &(struct side_program_options){
-                                   .seconds = SECONDS_MOST, .memory_bytes = memory_for(device) }));
+    TRY_OUT(side_program_start(&child, "/proc/self/exe", arguments, &limits));
     side_programs_wait(&child, 1, stop);
     if (stop != NULL && *stop != 0)
         FAIL_OUT(STATUS_INTERRUPTED, "interrupted while the device's limits were measured");

@@ -33,6 +33,8 @@ enum {
     KEPT_FD = PROCESS_RECORD_FD + 1,
 };
 
+static const char FOLDER_NAME[] = "chokepoint-ranks", SHARED_MEMORY[] = "/dev/shm";
+
 /* The bytes of a pipe, cut into lines. */
 struct lines {
     char *bytes;
@@ -399,17 +401,6 @@ static enum status attend(struct running *running, struct process_report *report
     return STATUS_OK;
 }
 
-static enum status make_folders(struct running *running)
-{
-    static const char name[] = "chokepoint-ranks", memory[] = "/dev/shm";
-
-    TRY(scratch_folder_make(&running->folder, name));
-    if (access(memory, W_OK) == 0)
-        TRY(scratch_folder_make_in(&running->shared, memory, name));
-
-    return STATUS_OK;
-}
-
 enum status process_run(const struct process *child, struct process_report *report)
 {
     struct running running = { .child = child, .records = -1, .output = -1 };
@@ -418,7 +409,9 @@ enum status process_run(const struct process *child, struct process_report *repo
 
     memset(report, 0, sizeof *report);
     if (child->softly)
-        TRY_OUT(make_folders(&running));
+        TRY_OUT(scratch_folder_make(&running.folder, FOLDER_NAME));
+    if (child->softly && access(SHARED_MEMORY, W_OK) == 0)
+        TRY_OUT(scratch_folder_make_in(&running.shared, SHARED_MEMORY, FOLDER_NAME));
     TRY_OUT(start_child(&running));
     status = attend(&running, report);
     how = finish(&running);
