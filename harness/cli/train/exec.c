@@ -44,16 +44,22 @@ static struct protocol exec_protocol(const struct exec *exec)
     struct protocol protocol = flags_protocol(&exec->flags);
 
     protocol.jpeg_pixels = exec->jpeg_pixels;
+    if (exec->window_seconds > 0) {
+        protocol.window_seconds = exec->window_seconds;
+        protocol.shortest_seconds = exec->shortest_seconds;
+    }
+    if (exec->extra >= 0)
+        protocol.extra = exec->extra;
     for (int v = 0; v < VARIANT_COUNT; v++) protocol.ceilings[v] = exec->ceilings;
     return protocol;
 }
 
-static enum status trace_scenario(const struct exec *exec, const struct scenario *scenario)
+static enum status trace_scenario(const struct exec *exec, const struct scenario *scenario,
+                                  const struct protocol *protocol)
 {
     struct tracing_order order = { .variant = exec->variant,
                                    .path = exec->trace,
                                    .step_time_us = exec->step_seconds * 1e6 };
-    struct protocol protocol = exec_protocol(exec);
     char traces[PATH_MAX];
     bool written;
 
@@ -64,36 +70,10 @@ static enum status trace_scenario(const struct exec *exec, const struct scenario
         FAIL(STATUS_BAD_USAGE,
              "--aa compares two sides, but --trace records one variant: leave one of them out");
     TRY(written_trace_try(exec->trace));
-    TRY(tracing_child(scenario, &protocol, &order, exec->record_fd, &written));
+    TRY(tracing_child(scenario, protocol, &order, exec->record_fd, &written));
     TRY(rank_trace_name(traces, sizeof traces, exec->trace, RANK_TRACE_ALL, ranks_count()));
     if (written && exec->record_fd == STDOUT_FILENO)
         written_trace_print(stderr, traces);
-
-    return STATUS_OK;
-}
-
-static enum status time_scenario(const struct exec *exec, const struct scenario *scenario)
-{
-    struct protocol protocol = exec_protocol(exec);
-
-    if (exec->window_seconds > 0) {
-        protocol.window_seconds = exec->window_seconds;
-        protocol.shortest_seconds = exec->shortest_seconds;
-    }
-    if (exec->extra >= 0)
-        protocol.extra = exec->extra;
-    return timing_child(scenario, &protocol, exec->variant, exec->record_fd);
-}
-
-/* The records come from the first rank. */
-static enum status enter_ranks(struct exec *exec, const struct scenario *scenario)
-{
-    struct protocol protocol = exec_protocol(exec);
-
-    TRY(flags_check_ranks(&exec->flags, scenario));
-    TRY(rank_job_enter(protocol_ranks(&protocol, scenario), exec->record_fd));
-    if (ranks_rank() > 0)
-        exec->record_fd = -1;
 
     return STATUS_OK;
 }
@@ -111,6 +91,7 @@ static enum status run_exec(void *context, int *exit_code)
 {
     struct exec *exec = context;
     const struct scenario *scenario;
+    const struct protocol protocol = exec_protocol(exec);
     struct own_scenario own;
 
     (void)exit_code;
@@ -120,8 +101,12 @@ static enum status run_exec(void *context, int *exit_code)
     } else {
         TRY(choose_only(&scenario, &exec->flags, "exec"));
     }
-    TRY(enter_ranks(exec, scenario));
-    TRY(exec->trace != NULL ? trace_scenario(exec, scenario) : time_scenario(exec, scenario));
+    TRY(flags_check_ranks(&exec->flags, scenario));
+    TRY(rank_job_enter(protocol_ranks(&protocol, scenario), exec->record_fd));
+    if (ranks_rank() > 0) /* The records come from the first rank. */
+        exec->record_fd = -1;
+    TRY(exec->trace != NULL ? trace_scenario(exec, scenario, &protocol)
+                            : timing_child(scenario, &protocol, exec->variant, exec->record_fd));
 
     return STATUS_OK;
 }
