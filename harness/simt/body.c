@@ -298,7 +298,7 @@ static enum status check_parts(struct reader *reader, const struct statement *st
         strncat(part, statement->parts[i], sizeof part - 3);
         strcat(part, " ");
         if (strstr(common, part) == NULL && strstr(own, part) == NULL &&
-            strstr(statement->parts[i], "::") == NULL)
+            strncmp(part, " L1::", 5) != 0 && strncmp(part, " L2::", 5) != 0)
             READER_FAIL(reader, "unknown instruction %s", statement->name);
     }
     return STATUS_OK;
@@ -727,8 +727,11 @@ static enum status instruction(struct reader *reader)
     word_copy(word, statement.name, sizeof statement.name);
     word_copy(word, statement.copy, sizeof statement.copy);
     for (char *save, *part = strtok_r(statement.copy, ".", &save);
-         part != NULL && statement.count < PARTS; part = strtok_r(NULL, ".", &save))
+         part != NULL && statement.count < PARTS; part = strtok_r(NULL, ".", &save)) {
+        if (strcmp(part, "shared::cta") == 0 || strcmp(part, "param::entry") == 0)
+            *strstr(part, "::") = '\0'; /* what the short name means */
         statement.parts[statement.count++] = part;
+    }
     if (statement.count == 0)
         READER_FAIL(reader, "unknown instruction %s", statement.name);
     TRY(operands(reader, &statement));

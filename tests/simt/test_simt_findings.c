@@ -54,6 +54,12 @@ static const struct finding_case cases[] = {
       START "xor.b32 %r2, %r1, 32; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; "
             "ld.global.u32 %r3, [%rd4]; st.global.u32 [%rd2], %r3;",
       64, SIMT_RACE },
+    { "shared memory by its long name", SHARED,
+      SHARED_START "st.shared::cta.u32 [%r8], %r1; nanosleep.u32 20; griddepcontrol.wait;"
+                   "ld.shared::cta.L1::no_allocate.u32 %r2, [%r8]; st.global.u32 [%rd2], %r2;",
+      64, SIMT_NONE },
+    { "shared memory by its long name beyond its end", SHARED,
+      SHARED_START "st.shared::cta.u32 [%r8+1024], %r1;", 64, SIMT_OUT_OF_BOUNDS },
     { "all warps read", "", START "ld.global.u32 %r2, [%rd1];", 64, SIMT_NONE },
     { "both warps add to a word", "", START "red.global.add.u32 [%rd1], 1;", 64, SIMT_NONE },
     { "shared memory, with a barrier", SHARED,

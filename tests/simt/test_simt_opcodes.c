@@ -335,6 +335,7 @@ static void what_is_unknown_is_refused_with_its_line(void **state)
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1}, {%r2}, {%r3}, {%r4};",
         "add.s33 %r0, %r1, %r2;",
         "ld.global.strange.u32 %r0, [%rd1];",
+        "ld.shared::cluster.u32 %r0, [%rd1];",
         "add.s32 %r0, %rd1, %r2;",
         "add.s32 %r0, %r1, %r99;",
         "bra NOWHERE;",
