@@ -36,29 +36,25 @@ static double *waits_of(struct arena *arena, const struct job *job)
     return wait_ns;
 }
 
-/* --- What cells hold --- */
+/* --- Layers --- */
 
-typedef double cell(const struct map *map, int64_t rank, int64_t step, int part);
+/* A layer's cells: beyond the others, waiting, or from PARTS on a part of the step. */
+enum { LATE, WAITS, PARTS };
 
-static double late_cell(const struct map *map, int64_t rank, int64_t step, int part)
+static double cell_of(const struct map *map, int64_t rank, int64_t step, int layer)
 {
-    (void)part;
-    return (double)map->view->causes->beyond_ns[rank * map->view->job->step_count + step];
-}
+    int64_t at = rank * map->view->job->step_count + step;
 
-static double wait_cell(const struct map *map, int64_t rank, int64_t step, int part)
-{
-    (void)part;
-    return map->wait_ns[rank * map->view->job->step_count + step];
-}
-
-static double part_cell(const struct map *map, int64_t rank, int64_t step, int part)
-{
-    return (double)map->view->job->ranks[rank].record.part_ns[step * STEP_PART_COUNT + part];
+    if (layer == LATE)
+        return (double)map->view->causes->beyond_ns[at];
+    if (layer == WAITS)
+        return map->wait_ns[at];
+    return (double)map->view->job->ranks[rank]
+        .record.part_ns[step * STEP_PART_COUNT + layer - PARTS];
 }
 
 static void add_layer(struct json *json, cJSON *layers, const struct map *map, const char *name,
-                      int64_t joined, cell *of, int part)
+                      int64_t joined, int layer)
 {
     const struct job *job = map->view->job;
     int64_t columns = (job->step_count + joined - 1) / joined;
@@ -70,7 +66,8 @@ static void add_layer(struct json *json, cJSON *layers, const struct map *map, c
         for (int64_t step = 0; step < job->step_count; step++) {
             int64_t column = step / joined, end = (column + 1) * joined;
             int64_t count = (end < job->step_count ? end : job->step_count) - column * joined;
-            values[i * columns + column] += of(map, map->order[i], step, part) / (double)count;
+            values[i * columns + column] +=
+                cell_of(map, map->order[i], step, layer) / (double)count;
         }
     for (int64_t i = 0; i < job->rank_count * columns; i++)
         values[i] = trunc(values[i]) + 0.0; /* no -0 */
@@ -175,10 +172,10 @@ void job_map_json(struct json *json, cJSON *to, const struct job_view *view, str
     add_numbers(json, object, &map);
     layers = json_array(json, object, "layers");
     if (view->causes->beyond_ns != NULL)
-        add_layer(json, layers, &map, "late", joined_of(job, 1), late_cell, 0);
-    add_layer(json, layers, &map, "waits", joined, wait_cell, 0);
+        add_layer(json, layers, &map, "late", joined_of(job, 1), LATE);
+    add_layer(json, layers, &map, "waits", joined, WAITS);
     for (int part = 0; part < STEP_PART_COUNT; part++)
         if (has_part[part])
-            add_layer(json, layers, &map, step_part_name((enum step_part)part), joined, part_cell,
-                      part);
+            add_layer(json, layers, &map, step_part_name((enum step_part)part), joined,
+                      PARTS + part);
 }
