@@ -133,16 +133,6 @@ void checks_print_new(void *printer)
     print_new(printer, false);
 }
 
-/* "Fit to measure: with care (virtualisation)" */
-static void checks_fitness_line(const struct checks *checks, char *text, size_t size)
-{
-    char names[256];
-    const char *fit = checks_fitness(checks, names, sizeof names);
-
-    snprintf(text, size, "Fit to measure: %s%s%s%s", fit, names[0] != '\0' ? " (" : "", names,
-             names[0] != '\0' ? ")" : "");
-}
-
 void checks_print_rows(struct checks_printer *printer)
 {
     print_new(printer, true);
@@ -150,13 +140,14 @@ void checks_print_rows(struct checks_printer *printer)
 
 void checks_print_end(struct checks_printer *printer)
 {
-    char counts[96], fitness[320];
+    char counts[96], names[256];
+    const char *fit = checks_fitness(printer->checks, names, sizeof names);
 
     print_new(printer, true);
     print_counts(counts, sizeof counts, printer->checks);
     page_summary(&printer->page, "%s", counts);
-    checks_fitness_line(printer->checks, fitness, sizeof fitness);
-    page_summary(&printer->page, "%s", fitness);
+    page_summary(&printer->page, "Fit to measure: %s%s%s%s", fit, names[0] != '\0' ? " (" : "",
+                 names, names[0] != '\0' ? ")" : "");
 }
 
 void checks_json(struct json *json, cJSON *root, const struct checks *checks)

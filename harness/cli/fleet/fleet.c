@@ -17,21 +17,19 @@ struct fleet_command {
 
 static enum status print_fleet(const struct fleet_command *command)
 {
+    const struct machine_files *files = &command->files;
     enum status status = STATUS_OK;
     struct page page = flags_page(&command->flags);
     struct json json = { false };
-    cJSON *root = NULL;
+    cJSON *root;
 
-    if (command->flags.format == FORMAT_JSON) {
-        root = json_object(&json, NULL, NULL);
-        fleet_json(&json, root, &command->fleet, command->files.skipped,
-                   command->files.skipped_count);
-        TRY_OUT(json_to_stdout(&json, root));
-    } else {
-        fleet_page(&page, &command->fleet, command->files.skipped, command->files.skipped_count);
+    if (command->flags.format != FORMAT_JSON) {
+        fleet_page(&page, &command->fleet, files->skipped, files->skipped_count);
+        return STATUS_OK;
     }
-
-out:
+    root = json_object(&json, NULL, NULL);
+    fleet_json(&json, root, &command->fleet, files->skipped, files->skipped_count);
+    status = json_to_stdout(&json, root);
     cJSON_Delete(root);
     return status;
 }

@@ -137,19 +137,6 @@ static void check_folders(struct checks *checks, const char *out, bool prolog)
                  "choose a folder on a disk (--out)");
 }
 
-/* Also where no device opens: the state of the driver matters most then. */
-static void check_environment(struct doctor *doctor)
-{
-    struct checks *checks = &doctor->checks;
-
-    machine_read(&doctor->machine, "");
-    host_check_processors(checks, "", &doctor->machine);
-    host_check_memory(checks, "");
-    check_folders(checks, doctor->flags.out, doctor->prolog);
-    environment_check(checks, environ);
-    gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
-}
-
 static enum status check_device(struct doctor *doctor)
 {
     const struct device_properties *properties = device_properties(doctor->device);
@@ -237,16 +224,23 @@ static enum status end_printing(struct doctor *doctor)
 static enum status look_at_device(struct doctor *doctor, enum status opened)
 {
     const char *why = opened == STATUS_OK ? "" : status_last()->text;
+    struct checks *checks = &doctor->checks;
 
-    doctor->checks.group = "device";
-    checks_add(
-        &doctor->checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens", why, "%s",
-        opened == STATUS_OK ? device_properties(doctor->device)->name : doctor->flags.device);
+    checks->group = "device";
+    checks_add(checks, "device", opened == STATUS_OK ? CHECK_OK : CHECK_FAIL, "opens", why, "%s",
+               opened == STATUS_OK ? device_properties(doctor->device)->name
+                                   : doctor->flags.device);
     if (opened == STATUS_OK)
-        checks_add(&doctor->checks, "instructions", CHECK_OK, "", "", "%s, %s",
+        checks_add(checks, "instructions", CHECK_OK, "", "", "%s, %s",
                    device_properties(doctor->device)->isa,
                    device_properties(doctor->device)->gemm_library);
-    check_environment(doctor);
+    machine_read(&doctor->machine, "");
+    host_check_processors(checks, "", &doctor->machine);
+    host_check_memory(checks, "");
+    check_folders(checks, doctor->flags.out, doctor->prolog);
+    environment_check(checks, environ);
+    /* Also if no device opens: the state of the driver matters most then. */
+    gpu_check_driver(checks, "", device_name_wants_gpu(doctor->flags.device));
     if (opened == STATUS_OK)
         TRY(check_device(doctor));
 

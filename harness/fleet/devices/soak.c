@@ -70,14 +70,6 @@ static void give_up(struct load *load)
     close_load(load);
 }
 
-static enum status add_time(struct soak_part *part, double step_ns)
-{
-    TRY(rows_grow(&part->step_ns, part->iterations + 1, &part->room));
-    part->step_ns[part->iterations++] = step_ns;
-
-    return STATUS_OK;
-}
-
 /* OUT_OF_MEMORY; what the device fails at ends the load. */
 static enum status iterate(struct load *load)
 {
@@ -89,7 +81,8 @@ static enum status iterate(struct load *load)
         give_up(load);
         return STATUS_OK;
     }
-    TRY(add_time(part, (double)(clock_ns() - begin_ns) / SOAK_STEPS));
+    TRY(rows_grow(&part->step_ns, part->iterations + 1, &part->room));
+    part->step_ns[part->iterations++] = (double)(clock_ns() - begin_ns) / SOAK_STEPS;
     if (difference.step == 0)
         return STATUS_OK;
     if (part->differing++ == 0) {

@@ -172,14 +172,6 @@ void device_links_release(struct device_links *links)
 
 /* --- Rows --- */
 
-static const char *first_trouble(const struct device_links *links, const char *otherwise)
-{
-    for (int i = 0; i < links->count; i++)
-        if (links->ways[i].link.trouble[0] != '\0')
-            return links->ways[i].link.trouble;
-    return otherwise;
-}
-
 /* "NVLink, 18 links up: 12 ways; unknown: 2 ways" */
 static void print_kinds(const struct device_links *links, char *text, size_t size)
 {
@@ -201,6 +193,7 @@ static void print_kinds(const struct device_links *links, char *text, size_t siz
 static void check_links(struct checks *checks, const struct device_links *links)
 {
     const struct device_way *indirect = NULL;
+    const char *why = "the driver does not say";
     char kinds[160], advice[400] = "";
     int unknown = 0, indirects = 0;
 
@@ -212,8 +205,10 @@ static void check_links(struct checks *checks, const struct device_links *links)
             indirect = way;
     }
     if (unknown == links->count) {
-        checks_unknown(checks, "peer_links", "all direct",
-                       first_trouble(links, "the driver does not say"));
+        for (int i = links->count - 1; i >= 0; i--)
+            if (links->ways[i].link.trouble[0] != '\0')
+                why = links->ways[i].link.trouble;
+        checks_unknown(checks, "peer_links", "all direct", why);
         return;
     }
     if (indirect != NULL)

@@ -32,25 +32,18 @@ static bool find_version(const char *line, char version[32])
     return false;
 }
 
-/* Containers with a kernel of their own, gVisor for one, show the driver's devices without its
- * /proc. */
-static bool is_hidden(const char *root)
-{
-    char path[256];
-
-    snprintf(path, sizeof path, "%s/dev/nvidiactl", root);
-    return access(path, F_OK) == 0;
-}
-
 static void check_version(struct checks *checks, const char *root, bool wanted)
 {
-    char line[256], version[32] = "unknown";
+    char line[256], version[32] = "unknown", control[256];
 
+    snprintf(control, sizeof control, "%s/dev/nvidiactl", root);
     if (system_file_line(root, "/proc/driver/nvidia/version", line, sizeof line)) {
         find_version(line, version);
         checks_add(checks, "gpu_driver", atoi(version) >= DRIVER_LEAST ? CHECK_OK : CHECK_FAIL,
                    "580 or newer", "CUDA 13.0 needs it: install a newer driver", "%s", version);
-    } else if (is_hidden(root)) {
+    } else if (access(control, F_OK) == 0) {
+        /* Containers with a kernel of their own, such as gVisor, show the driver's devices without
+         * its /proc. */
         checks_unknown(checks, "gpu_driver", "580 or newer",
                        "/dev/nvidiactl is here, but not /proc/driver/nvidia");
     } else {

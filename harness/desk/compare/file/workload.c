@@ -180,13 +180,6 @@ static uint64_t hash_piece(uint64_t hash, struct piece piece)
     return hash_add(hash_add(hash, piece.text, (size_t)piece.length), " ", 1);
 }
 
-static bool is_healthy(struct piece name, struct piece value)
-{
-    const char *healthy = catalogue_healthy(name.text, (size_t)name.length);
-
-    return healthy != NULL && is_same(piece_of(healthy), value);
-}
-
 /* A sum, since the order in which knobs are stated means nothing. */
 uint64_t workload_fingerprint(const struct workload *work)
 {
@@ -197,9 +190,11 @@ uint64_t workload_fingerprint(const struct workload *work)
 
     if (settings == NULL)
         return 0;
-    while (next_setting(&settings, &name, &value))
-        if (!is_healthy(name, value))
+    while (next_setting(&settings, &name, &value)) {
+        const char *healthy = catalogue_healthy(name.text, (size_t)name.length);
+        if (healthy == NULL || !is_same(piece_of(healthy), value))
             sum += hash_piece(hash_piece(HASH_EMPTY, name), value);
+    }
     print_memory(memory, work);
     sum += hash_piece(hash_piece(HASH_EMPTY, piece_of("data folder")), folder_of(work));
     sum += hash_piece(hash_piece(HASH_EMPTY, piece_of("device memory")), piece_of(memory));

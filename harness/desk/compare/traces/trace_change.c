@@ -141,17 +141,6 @@ out:
     return status;
 }
 
-static enum status compare_devices(struct trace_change *change)
-{
-    const struct event_device *base = timeline_device(
-                                  &change->sides[SIDE_BASE].summaries[change->at].timeline),
-                              *new = timeline_device(
-                                  &change->sides[SIDE_NEW].summaries[change->at].timeline);
-    const char *first = base != NULL ? base->name : NULL, *second = new != NULL ? new->name : NULL;
-
-    return is_equal(first, second) ? STATUS_OK : add_difference(change, "device", first, second);
-}
-
 /* --- Findings --- */
 
 const struct finding *trace_change_only(const struct trace_change *change, int side, int64_t i)
@@ -312,6 +301,8 @@ static void forget_differences(struct trace_change *change)
 
 enum status trace_change_select(struct trace_change *change, int at)
 {
+    const char *devices[SIDES];
+
     forget_differences(change);
     change->at = at;
     for (int side = 0; side < SIDES; side++) TRY(split_step(change, side));
@@ -319,7 +310,13 @@ enum status trace_change_select(struct trace_change *change, int at)
     TRY(compare_ours(change));
     if (!change->confirmed)
         step_change_withdraw(&change->step);
-    TRY(compare_devices(change));
+    for (int side = 0; side < SIDES; side++) {
+        const struct event_device *device =
+            timeline_device(&change->sides[side].summaries[at].timeline);
+        devices[side] = device != NULL ? device->name : NULL;
+    }
+    if (!is_equal(devices[SIDE_BASE], devices[SIDE_NEW]))
+        TRY(add_difference(change, "device", devices[SIDE_BASE], devices[SIDE_NEW]));
     TRY(compare_members(change));
 
     return STATUS_OK;
