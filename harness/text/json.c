@@ -167,3 +167,18 @@ const char *json_text_of(const cJSON *object, const char *name)
 
     return text != NULL ? text : "";
 }
+
+static double number_or_nan(const cJSON *item)
+{
+    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+double json_number_of(const cJSON *object, const char *name)
+{
+    return number_or_nan(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+double json_number_at(const cJSON *array, int index)
+{
+    return number_or_nan(cJSON_GetArrayItem(array, index));
+}

@@ -45,6 +45,10 @@ void json_numbers(struct json *json, cJSON *to, const char *name, const double *
 /* Reading: the text of member `name`; "" where there is none. */
 const char *json_text_of(const cJSON *object, const char *name);
 
+/* A member that is a number; NaN if there is none: one that is not finite was written as null. */
+double json_number_of(const cJSON *object, const char *name);
+double json_number_at(const cJSON *array, int index); /* likewise */
+
 /* The document as text, ending in a line feed; *text is malloc'd. OUT_OF_MEMORY when any call above
  * ran out. */
 enum status json_print(const struct json *json, const cJSON *root, char **text);

@@ -4,10 +4,7 @@
 #include "harness/cli/job/choose.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/teach/hand_out.h"
-#include "harness/cli/teach/kernel_lesson_print.h"
 #include "harness/cli/teach/lesson_print.h"
-#include "harness/cli/teach/measured_before.h"
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/rules/rules.h"
 #include "harness/text/wrap.h"
@@ -24,22 +21,12 @@ static const char CHECKLIST[] = "checklist";
 
 struct explain {
     struct flags flags;
-    const char *result; /* NULL: not given */
-    int markdown;       /* 0 or 1, which its words stand for */
-    struct measured_before measured;
+    const char *result;             /* NULL: not given */
+    int markdown;                   /* 0 or 1, which its words stand for */
+    struct benchmark_file measured; /* the result of an earlier run; all zero: none */
 };
 
 /* --- A finding --- */
-
-static void print_severity(const struct page *page)
-{
-    char sentence[160];
-
-    snprintf(sentence, sizeof sentence,
-             "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
-             100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
-    lesson_point(page, "Severity", sentence);
-}
 
 /* `best` comes first; NULL: none shows it. */
 static void print_shown_by(const struct page *page, const struct scenario *best, const char *id)
@@ -60,7 +47,11 @@ static void print_shown_by(const struct page *page, const struct scenario *best,
 static void print_finding(const struct page *page, const struct rule *rule)
 {
     const struct scenario *best = scenario_showing(rule->id);
+    char severity[160];
 
+    snprintf(severity, sizeof severity,
+             "none below %.0f%% of a step, minor below %.0f%%, major below %.0f%%, else critical",
+             100 * RULE_SHARE_LEAST, 100 * RULE_SHARE_MAJOR, 100 * RULE_SHARE_CRITICAL);
     lesson_title(page, rule->id, rule->title);
     lesson_point(page, "Symptom", rule->symptom);
     lesson_point(page, "Meaning", rule->meaning);
@@ -68,7 +59,7 @@ static void print_finding(const struct page *page, const struct rule *rule)
     lesson_point(page, "Cost", rule->cost);
     lesson_point(page, "Threshold", rule->threshold);
     if (!rule->costs_no_time)
-        print_severity(page);
+        lesson_point(page, "Severity", severity);
     print_shown_by(page, best, rule->id);
     if (best == NULL)
         return;
@@ -122,6 +113,94 @@ static void print_checklist(const struct page *page)
         "diagnose TRACE --checklist answers them, and explain FINDING says what a finding means.");
 }
 
+/* --- The head of a hand-out --- */
+
+static const char *const uses[] = {
+    "Read the symptom first, and say what the cause may be before you read on.",
+    "Run the commands of a lesson, and compare with what is expected. Where it says what was "
+    "measured "
+    "earlier, that is of one machine; yours gives other factors.",
+    "chokepoint run leaves a trace of each variant. Open both in https://ui.perfetto.dev, or print "
+    "them with chokepoint diagnose, and find what the lesson says to look for.",
+    "Compare the gain that diagnose predicts with the effect that run measured.",
+};
+
+static void print_head(const struct page *page, const char *title)
+{
+    fputc('\n', page->console.stream);
+    page_title(page, title);
+}
+
+static void print_use(const struct page *page, bool findings)
+{
+    fputs("# Bottlenecks of training, one at a time\n", page->console.stream);
+    page_paragraph(
+        page, INK_PLAIN,
+        "A lesson about a scenario shows one bottleneck: its symptom, cause and fix, what "
+        "the fix costs, and where to look in a trace. Before and after differ in one "
+        "setting; the lines of PyTorch have the same difference.");
+    if (findings)
+        page_paragraph(page, INK_PLAIN,
+                       "A lesson about a finding says what diagnose means by it, and how it "
+                       "computes the cost.");
+    print_head(page, "How to use it");
+    fputc('\n', page->console.stream);
+    for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
+        fprintf(page->console.stream, "%zu. %s\n", i + 1, uses[i]);
+    page_paragraph(page, INK_PLAIN,
+                   "Commands begin with %s. Where that is not installed, write the path of the "
+                   "program, such as build/chokepoint.",
+                   program_invocation_short_name);
+}
+
+static void print_contents_of_group(const struct page *page, const struct choice *choice,
+                                    enum group group)
+{
+    bool is_first = true;
+    char heading[128];
+
+    snprintf(heading, sizeof heading, "%s: %s", scenario_groups[group].name,
+             scenario_groups[group].text);
+    for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
+        if (!choice->chosen[i] || scenarios[i]->group != group)
+            continue;
+        if (is_first)
+            lesson_part(page, heading);
+        lesson_contents(page, scenarios[i]->name, scenarios[i]->title);
+        is_first = false;
+    }
+}
+
+static void print_contents_of_kernels(const struct page *page, const struct choice *choice)
+{
+    char heading[128];
+
+    if (choice_lessons(choice) == 0)
+        return;
+    snprintf(heading, sizeof heading, "%s: %s", scenario_groups[GROUP_GPU_KERNELS].name,
+             scenario_groups[GROUP_GPU_KERNELS].text);
+    lesson_part(page, heading);
+    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++)
+        if (choice->lessons[i])
+            lesson_contents(page, kernel_lessons[i]->name, kernel_lessons[i]->title);
+}
+
+/* The head of a hand-out: title, how to use it, and links to the lessons below. */
+static void begin_hand_out(const struct page *page, const struct choice *choice, bool findings)
+{
+    const struct rule *rule;
+
+    print_use(page, findings);
+    print_head(page, "Contents");
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++)
+        print_contents_of_group(page, choice, (enum group)group);
+    print_contents_of_kernels(page, choice);
+    if (findings)
+        lesson_part(page, "findings: what diagnose finds in traces");
+    for (int i = 0; findings && (rule = rule_at(i)) != NULL; i++)
+        lesson_contents(page, rule->id, rule->title);
+}
+
 /* --- Several lessons --- */
 
 /* Each after what stands above it. */
@@ -133,7 +212,7 @@ static void print_between(const struct page *page, bool *is_first)
 
 /* By what is at fault, as `list` has them. */
 static void print_scenarios(const struct page *page, const struct choice *choice,
-                            const struct measured_before *measured, bool *is_first)
+                            const struct benchmark_file *measured, bool *is_first)
 {
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
         for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
@@ -146,7 +225,7 @@ static void print_scenarios(const struct page *page, const struct choice *choice
 }
 
 static void print_kernel_lessons(const struct page *page, const struct choice *choice,
-                                 const struct measured_before *measured, bool *is_first)
+                                 const struct benchmark_file *measured, bool *is_first)
 {
     for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++) {
         if (!choice->lessons[i])
@@ -168,7 +247,7 @@ static void print_findings(const struct page *page, bool *is_first)
 
 /* `name` stands for scenarios, findings or both. */
 static enum status print_several(const struct page *page, const char *name,
-                                 const struct measured_before *measured)
+                                 const struct benchmark_file *measured)
 {
     struct choice choice = { .chosen = { false } };
     bool findings = strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0;
@@ -177,7 +256,7 @@ static enum status print_several(const struct page *page, const char *name,
     if (strcmp(name, FINDINGS) != 0)
         TRY(choice_add(&choice, name));
     if (page->markdown)
-        hand_out_begin(page, &choice, findings);
+        begin_hand_out(page, &choice, findings);
     print_scenarios(page, &choice, measured, &is_first);
     print_kernel_lessons(page, &choice, measured, &is_first);
     if (findings)
@@ -223,7 +302,7 @@ static enum status list_all(const struct page *page, void *context, int *exit_co
 
 /* Some names are of a scenario and of a finding: then both are explained. */
 static enum status print_one(const struct page *page, const char *name,
-                             const struct measured_before *measured)
+                             const struct benchmark_file *measured)
 {
     const struct scenario *scenario = scenario_find(name);
     const struct kernel_lesson *lesson = kernel_lesson_find(name);
@@ -258,9 +337,9 @@ static enum status run_explain(void *context, int *exit_code)
     if (flags->argument_count > 1)
         FAIL(STATUS_BAD_USAGE, "explain takes one name; unexpected \"%.60s\"", flags->arguments[1]);
     if (explain->result != NULL)
-        TRY(measured_before_read(&explain->measured, explain->result));
+        TRY(benchmark_file_read(&explain->measured, explain->result, BENCHMARK_TIME));
     else /* A result that cannot be read there is not missed: explain needs none. */
-        measured_before_read(&explain->measured, flags->out);
+        benchmark_file_read(&explain->measured, flags->out, BENCHMARK_TIME);
     if (strcmp(name, CHECKLIST) == 0)
         print_checklist(&page);
     else if (choice_is_several(name) || strcmp(name, FINDINGS) == 0)
@@ -271,11 +350,11 @@ static enum status run_explain(void *context, int *exit_code)
     return STATUS_OK;
 }
 
-static void release(void *context)
+static void release_explain(void *context)
 {
     struct explain *explain = context;
 
-    measured_before_release(&explain->measured);
+    benchmark_file_release(&explain->measured);
 }
 
 static const struct option_row options[] = {
@@ -312,5 +391,5 @@ const struct command command_explain = {
     .options = options,
     .context_size = sizeof(struct explain),
     .run = run_explain,
-    .release = release,
+    .release = release_explain,
 };

@@ -1,10 +1,9 @@
 /* A lesson about kernels as `explain` prints it: its sentences, the lines that differ in three
  * languages, the predicted counts with their names in Nsight Compute, and what an earlier run
  * counted. */
-#include "harness/cli/teach/kernel_lesson_print.h"
+#include "harness/cli/teach/lesson_print.h"
 
 #include "harness/base/words/text.h"
-#include "harness/cli/teach/lesson_print.h"
 #include "harness/lab/kernel/kernel_output.h"
 #include "harness/text/json.h"
 
@@ -73,16 +72,9 @@ static void print_prediction(const struct page *page, const struct kernel_lesson
     page_note(page, count->name, sentence);
 }
 
-static double number(const cJSON *object, const char *name)
+static const cJSON *find_measured(const struct benchmark_file *measured, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-static const cJSON *find_measured(const struct measured_before *measured, const char *name)
-{
-    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(measured->result.root, "chokepoint");
+    const cJSON *ours = cJSON_GetObjectItemCaseSensitive(measured->root, "chokepoint");
     const cJSON *entry;
 
     cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(ours, "kernels"))
@@ -94,7 +86,7 @@ static const cJSON *find_measured(const struct measured_before *measured, const 
 }
 
 static void print_measured(const struct page *page, const struct kernel_lesson *lesson,
-                           const struct measured_before *measured)
+                           const struct benchmark_file *measured)
 {
     const cJSON *entry = find_measured(measured, lesson->name), *count;
 
@@ -104,10 +96,12 @@ static void print_measured(const struct page *page, const struct kernel_lesson *
     cJSON_ArrayForEach(count, cJSON_GetObjectItemCaseSensitive(entry, "counts"))
     {
         char before[CELL], after[CELL], sentence[160];
-        lesson_count_print(before, CELL, number(count, "before"), json_text_of(count, "unit"));
-        lesson_count_print(after, CELL, number(count, "after"), json_text_of(count, "unit"));
+        lesson_count_print(before, CELL, json_number_of(count, "before"),
+                           json_text_of(count, "unit"));
+        lesson_count_print(after, CELL, json_number_of(count, "after"),
+                           json_text_of(count, "unit"));
         snprintf(sentence, sizeof sentence, "%s before, %s after, on sm_%.0f", before, after,
-                 number(entry, "arch"));
+                 json_number_of(entry, "arch"));
         page_note(page, json_text_of(count, "count"), sentence);
     }
 }
@@ -125,7 +119,7 @@ static void print_difference(const struct page *page, const struct kernel_lesson
 }
 
 void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,
-                         const struct measured_before *measured)
+                         const struct benchmark_file *measured)
 {
     char place[192], kernel[LESSON_NAME_SIZE];
     int steps[LESSON_VARIANTS];

@@ -1,10 +1,16 @@
+/* The lesson of a scenario, for terminals and as Markdown: what its row says, the commands that try
+ * both variants, and what an earlier run measured. Lessons of kernels are made of the same parts
+ * (kernel_lesson_print.c). */
 #include "harness/cli/teach/lesson_print.h"
 
 #include "harness/base/words/text.h"
+#include "harness/lab/experiment/effect_words.h"
 #include "harness/lab/result/result_summary.h"
+#include "harness/text/json.h"
 #include "harness/text/wrap.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -168,8 +174,59 @@ static void print_train(const struct page *page, const struct scenario *scenario
     print_command(page, line);
 }
 
+/* METRIC_NONE: this version does not know it. */
+static enum metric metric_of(const char *name)
+{
+    int metric = METRIC_COUNT - 1;
+
+    while (metric > METRIC_NONE && strcmp(name, metric_name((enum metric)metric)) != 0) metric--;
+    return (enum metric)metric;
+}
+
+/* `coverage` is that of the scenario: all its intervals come from the same pairs. */
+static void print_measured_effect(const struct page *page, const cJSON *entry, double coverage)
+{
+    enum metric metric = metric_of(json_text_of(entry, "metric"));
+    bool shrinks = strcmp(json_text_of(entry, "direction"), "shrinks") == 0;
+    const cJSON *interval = cJSON_GetObjectItemCaseSensitive(entry, "interval");
+    const struct effect effect = { json_number_of(entry, "before"), json_number_of(entry, "after"),
+                                   json_number_of(entry, "effect"), json_number_at(interval, 0),
+                                   json_number_at(interval, 1),     coverage };
+    struct change_text change;
+    char words[256];
+
+    if (metric == METRIC_NONE || !isfinite(effect.before) || !isfinite(effect.after))
+        return;
+    change = effect_words(&effect, metric, shrinks ? SHRINKS : GROWS);
+    snprintf(words, sizeof words, "%s%s%s%s", change.effect, change.interval[0] != '\0' ? " (" : "",
+             change.interval, change.interval[0] != '\0' ? ")" : "");
+    page_note(page, metric_name(metric), words);
+}
+
+/* The verdict of an earlier run, then a line per expectation; nothing if that run has none. */
+static void print_measured(const struct page *page, const struct scenario *scenario,
+                           const struct benchmark_file *measured)
+{
+    const cJSON *entry = workload_scenario(measured->root, scenario->name, strlen(scenario->name));
+    const cJSON *expectations = cJSON_GetObjectItemCaseSensitive(entry, "expectations"),
+                *expectation;
+    const char *device = json_text_of(cJSON_GetObjectItemCaseSensitive(entry, "device"), "name");
+    char date[64];
+
+    if (cJSON_GetArraySize(expectations) == 0)
+        return;
+    benchmark_file_context(measured, "date", date, sizeof date);
+    page_summary(page, "Measured earlier");
+    page_paragraph(page, INK_PLAIN, "%s on %s, %s (%s)", json_text_of(entry, "verdict"),
+                   device[0] != '\0' ? device : "an unknown device",
+                   date[0] != '\0' ? date : "at an unknown date", measured->path);
+    fputs(page->markdown ? "\n" : "", page->console.stream);
+    cJSON_ArrayForEach(expectation, expectations)
+        print_measured_effect(page, expectation, json_number_of(entry, "coverage"));
+}
+
 void lesson_scenario(const struct page *page, const struct scenario *scenario,
-                     const struct measured_before *measured)
+                     const struct benchmark_file *measured)
 {
     lesson_title(page, scenario->name, scenario->title);
     lesson_point(page, "Symptom", scenario->symptom);
@@ -188,7 +245,7 @@ void lesson_scenario(const struct page *page, const struct scenario *scenario,
     for (int i = 0; i < SCENARIO_EXPECTATIONS && !expectation_is_end(&scenario->expect[i]); i++)
         print_expectation(page, &scenario->expect[i]);
     print_conditions(page, scenario);
-    measured_before_print(measured, scenario, page);
+    print_measured(page, scenario, measured);
     lesson_invocation(page, "Measure it", "run", scenario->name);
     page_summary(page, "Try both by hand");
     page_code_begin(page, "sh");

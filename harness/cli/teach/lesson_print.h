@@ -1,14 +1,26 @@
-/* A lesson on a page: what a scenario teaches, as `explain` prints it and as `quiz` ends. */
+/* Lessons on a page, as `explain` prints them and as `quiz` ends. */
 #ifndef HARNESS_CLI_TEACH_LESSON_PRINT_H
 #define HARNESS_CLI_TEACH_LESSON_PRINT_H
 
-#include "harness/cli/teach/measured_before.h"
+#include "harness/desk/compare/file/benchmark_file.h"
+#include "harness/lab/kernel/lesson_run.h"
 #include "harness/text/page.h"
 #include "scenarios/scenario.h"
 
-/* The whole lesson of a scenario, with the effect that was measured, if it was. */
+/* The whole lesson of a scenario, with what `measured`, the result of an earlier run, has of it:
+ * "step_time: 1.57x faster (1.52 to 1.61)". All zero: there is no such result. */
 void lesson_scenario(const struct page *page, const struct scenario *scenario,
-                     const struct measured_before *measured);
+                     const struct benchmark_file *measured);
+
+/* The same of a pair of kernels, with the counts of that run. */
+void kernel_lesson_print(const struct page *page, const struct kernel_lesson *lesson,
+                         const struct benchmark_file *measured);
+
+/* The launch and all counts of a variant in a table, without its name; 0 is before. */
+void kernel_counts_print(const struct page *page, const struct kernel_lesson *lesson, int variant,
+                         const struct lesson_counts *counts);
+
+/* --- The parts of a lesson --- */
 
 /* "name: title", and an empty line. */
 void lesson_title(const struct page *page, const char *name, const char *title);

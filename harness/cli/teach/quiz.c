@@ -3,7 +3,6 @@
 #include "harness/base/system/atomic_file.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/teach/kernel_lesson_print.h"
 #include "harness/cli/teach/lesson_print.h"
 #include "harness/cli/teach/quiz_answer.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -26,7 +25,7 @@ struct quiz {
     int sheet;                           /* 0: none */
     int page;                            /* of the sheet, to ask about; 0: the first */
     bool kernels;                        /* asks about kernels, not traces */
-    struct measured_before measured;
+    struct benchmark_file measured;      /* what is asked about; all zero: kernels */
     struct quiz_sets sets;
 };
 
@@ -257,14 +256,6 @@ out:
     return status;
 }
 
-static int count_after(const struct quiz *quiz, int count)
-{
-    int after = 0;
-
-    for (int i = 0; i < count; i++) after += quiz->sets.items[i].variant == VARIANT_AFTER;
-    return after;
-}
-
 static enum status write_key(const struct quiz *quiz, int count)
 {
     static const struct column columns[] = {
@@ -276,14 +267,16 @@ static enum status write_key(const struct quiz *quiz, int count)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     struct page page;
+    int after = 0;
 
     if (stream == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the text of key.md");
+    for (int i = 0; i < count; i++) after += quiz->sets.items[i].variant == VARIANT_AFTER;
     page = page_markdown(stream);
     page_title(&page, "Key");
     page_paragraph(&page, INK_PLAIN,
                    "%d of %d pages are after the fix, where nothing of the choices is right.",
-                   count_after(quiz, count), count);
+                   after, count);
     page_table(&page, columns, ARRAY_SIZE(columns));
     for (int i = 0; i < count; i++) {
         const struct quiz_set *set = &quiz->sets.items[i];
@@ -336,8 +329,8 @@ static enum status make_sets(struct quiz *quiz)
     if (access(path, F_OK) != 0)
         FAIL(STATUS_BAD_INPUT, "there is no result %s to ask about: %s run writes one, with traces",
              path, program_invocation_name);
-    TRY(measured_before_read(&quiz->measured, path));
-    TRY(quiz_sets_make(&quiz->sets, &quiz->measured.result, path, flags_seed(&quiz->flags)));
+    TRY(benchmark_file_read(&quiz->measured, path, BENCHMARK_TIME));
+    TRY(quiz_sets_make(&quiz->sets, &quiz->measured, path, flags_seed(&quiz->flags)));
 
     return STATUS_OK;
 }
@@ -362,12 +355,12 @@ static enum status run_quiz(void *context, int *exit_code)
     return STATUS_OK;
 }
 
-static void release(void *context)
+static void release_quiz(void *context)
 {
     struct quiz *quiz = context;
 
     quiz_sets_release(&quiz->sets);
-    measured_before_release(&quiz->measured);
+    benchmark_file_release(&quiz->measured);
 }
 
 static const struct option_row options[] = {
@@ -412,5 +405,5 @@ const struct command command_quiz = {
     .options = options,
     .context_size = sizeof(struct quiz),
     .run = run_quiz,
-    .release = release,
+    .release = release_quiz,
 };

@@ -1,3 +1,5 @@
+/* Marks an answer: a letter is right or wrong, a factor also half right. The reason says what was
+ * measured, whatever the answer was. */
 #include "harness/cli/teach/quiz_answer.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,4 +1,5 @@
-/* Sets of a quiz about kernels: each lesson, before and after. */
+/* Sets of a quiz about kernels: each lesson, before and after. Both are executed for it, and what
+ * is wrong with the other lessons' kernels are the wrong choices. */
 #include "harness/base/rows.h"
 #include "harness/lab/kernel/lesson_run.h"
 #include "harness/lab/quiz/quiz_draw.h"
@@ -7,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LESSONS_MOST = 32, NOTHING = QUIZ_CHOICES - 1, ARCH = ARCH_90 };
+enum { LESSONS_MOST = 32, ARCH = ARCH_90 };
 
 /* Lessons that are true of a kernel of another lesson as well, so that they are no wrong answers
  * there. An empty name: of any other. */

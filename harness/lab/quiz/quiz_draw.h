@@ -23,9 +23,10 @@ void quiz_pool_add(struct quiz_pool *pool, const char *text);
 void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random *random,
                struct quiz_pool *pool, const char *right, const char *nothing);
 
-/* Puts the sets into the order that the seed gives, of which every beginning has at most one in
- * QUIZ_AFTER_ONE_IN after the fix; those that would be more are dropped. If one may come, half the
- * time it does, so that no place tells what it is. OUT_OF_MEMORY. */
+/* Puts the sets into the order that the seed gives. Among the first n sets, for any n, at most one
+ * in QUIZ_AFTER_ONE_IN is after the fix; sets after the fix that find no place are dropped. Each
+ * place that may be such a set's is, half the time, so that no place tells what it is.
+ * OUT_OF_MEMORY. */
 enum status quiz_arrange(struct quiz_sets *sets, uint64_t seed);
 
 #endif

@@ -1,3 +1,5 @@
+/* Sets of a quiz from a result of `run`: what is right comes from the result, and wrong choices
+ * from findings that the trace certainly does not show. */
 #include "harness/lab/quiz/quiz_draw.h"
 
 #include "harness/base/rows.h"
@@ -18,11 +20,6 @@ enum { NOTHING = QUIZ_CHOICES - 1 };
 static const cJSON *member(const cJSON *object, const char *key)
 {
     return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static double number(const cJSON *item)
-{
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
 const char *quiz_question_text(const struct quiz_set *set, enum quiz_question question)
@@ -129,7 +126,7 @@ static bool find_trace(char trace[PATH_MAX], const char *path, const char *name)
     return result_trace_is_beside(trace, folder, name) && access(trace, R_OK) == 0;
 }
 
-static bool find_cause(struct quiz_set *set, const cJSON *findings)
+static bool take_cause(struct quiz_set *set, const cJSON *findings)
 {
     const cJSON *finding;
 
@@ -140,14 +137,14 @@ static bool find_cause(struct quiz_set *set, const cJSON *findings)
         if (is_listed(set->scenario->accept, json_text_of(finding, "id"))) {
             set->finding = json_text_of(finding, "id");
             set->evidence = json_text_of(finding, "evidence");
-            set->predicted = number(member(finding, "predicted_gain"));
+            set->predicted = json_number_of(finding, "predicted_gain");
             return true;
         }
     }
     return false;
 }
 
-static bool make_set(struct quiz_set *set, const cJSON *entry, const char *path, uint64_t seed)
+static bool fill_set(struct quiz_set *set, const cJSON *entry, const char *path, uint64_t seed)
 {
     const char *name = variant_name(set->variant);
     const cJSON *findings = member(member(entry, "findings"), name);
@@ -156,12 +153,12 @@ static bool make_set(struct quiz_set *set, const cJSON *entry, const char *path,
 
     for (const struct scenario *const *each = scenarios; *each != set->scenario; each++)
         stream += VARIANT_COUNT;
-    set->effect = number(member(entry, "effect"));
-    set->low = number(cJSON_GetArrayItem(interval, 0));
-    set->high = number(cJSON_GetArrayItem(interval, 1));
+    set->effect = json_number_of(entry, "effect");
+    set->low = json_number_at(interval, 0);
+    set->high = json_number_at(interval, 1);
     return set->effect > 0 && cJSON_IsArray(findings) && !cJSON_IsTrue(member(entry, "aa")) &&
            find_trace(set->trace, path, json_text_of(member(entry, "traces"), name)) &&
-           find_cause(set, findings) && draw_choices(set, findings, random_seed(seed, stream));
+           take_cause(set, findings) && draw_choices(set, findings, random_seed(seed, stream));
 }
 
 enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *result,
@@ -179,7 +176,7 @@ enum status quiz_sets_make(struct quiz_sets *sets, const struct benchmark_file *
             *set = (struct quiz_set){ .scenario = scenario_find(json_text_of(entry, "name")),
                                       .variant = (enum variant)v,
                                       .predicted = NAN };
-            if (set->scenario != NULL && make_set(set, entry, path, seed))
+            if (set->scenario != NULL && fill_set(set, entry, path, seed))
                 sets->count++;
         }
     }

@@ -38,8 +38,8 @@ struct quiz_set {
 
 /* Every trace of the result that can be asked about, in an order that the seed gives: of scenarios
  * of this version whose step times were measured, not A/A. The variant before must show a finding
- * that the scenario accepts; after, nothing is wrong. The first is before, and of every beginning
- * of the list at most one in QUIZ_AFTER_ONE_IN is after; those that would be more are left out. */
+ * that the scenario accepts; after, nothing is wrong. The first is before, and among the first n
+ * at most one in QUIZ_AFTER_ONE_IN is after; the others of those are left out. */
 struct quiz_sets {
     struct quiz_set *items; /* [count] */
     int count;

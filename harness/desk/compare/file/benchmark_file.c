@@ -43,13 +43,6 @@ bool benchmark_metric_is_time(const char *metric)
     return strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
 }
 
-static double number_of(const cJSON *entry, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(entry, key);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 /* The kind of an entry, and how many letters of its name are the row's. */
 static enum kind kind_of(const cJSON *entry, const char *name, size_t *length)
 {
@@ -111,7 +104,7 @@ static void lose(struct benchmark_row *row, int count, const char *what, const c
 static enum status take_repetition(struct benchmark_row *row, const cJSON *entry,
                                    const char *metric, double unit)
 {
-    double value = number_of(entry, metric);
+    double value = json_number_of(entry, metric);
 
     TRY(rows_grow(&row->values, row->count + 1, &row->room));
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "error_occurred")))
@@ -131,7 +124,8 @@ static enum status take_repetition(struct benchmark_row *row, const cJSON *entry
 static void take_aggregate(struct stated *stated, const cJSON *entry, const char *metric,
                            enum kind kind, double unit)
 {
-    double value = number_of(entry, metric) * unit, repetitions = number_of(entry, "iterations");
+    double value = json_number_of(entry, metric) * unit,
+           repetitions = json_number_of(entry, "iterations");
 
     if (kind == KIND_MEAN)
         stated->mean = value;
@@ -197,10 +191,10 @@ static enum status take_entry(struct benchmark_file *file, struct stated *all, c
     enum kind kind = kind_of(entry, name, &length);
     struct row_key key = { .name = run_name[0] != '\0' ? run_name : name,
                            .length = run_name[0] != '\0' ? strlen(run_name) : length,
-                           .family = number_of(entry, "family_index"),
-                           .instance = number_of(entry, "per_family_instance_index"),
-                           .repetition = number_of(entry, "repetition_index"),
-                           .repetitions = number_of(entry, "repetitions"),
+                           .family = json_number_of(entry, "family_index"),
+                           .instance = json_number_of(entry, "per_family_instance_index"),
+                           .repetition = json_number_of(entry, "repetition_index"),
+                           .repetitions = json_number_of(entry, "repetitions"),
                            .part = "rmMd"[kind < KIND_OTHER ? kind : 0] };
 
     if (kind == KIND_OTHER)
@@ -264,7 +258,7 @@ enum status benchmark_file_read(struct benchmark_file *file, const char *path, c
     TRY_OUT(other_tools_convert(&file->root));
     file->context = cJSON_GetObjectItemCaseSensitive(file->root, "context");
     version = cJSON_GetObjectItemCaseSensitive(file->context, "json_schema_version");
-    if (version != NULL && number_of(file->context, "json_schema_version") != 1)
+    if (version != NULL && json_number_of(file->context, "json_schema_version") != 1)
         FAIL_OUT(STATUS_BAD_INPUT, "%s: json_schema_version is not 1, the one that is known here",
                  path);
     entries = cJSON_GetObjectItemCaseSensitive(file->root, "benchmarks");

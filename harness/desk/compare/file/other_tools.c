@@ -82,13 +82,6 @@ const char *other_tools_by_members(const cJSON *root)
 
 /* --- Conversion --- */
 
-static double number_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = member(object, key);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 /* Numbers are json_number(), which benchmark_file.c reads, and not json_integer(), which is text.
  *
  * An entry for a repetition: `index` of `count`, of benchmark number `family`. */
@@ -130,9 +123,9 @@ static void add_times(struct json *json, cJSON *entries, const char *name, int f
     const cJSON *time, *code = exit_codes != NULL ? exit_codes->child : NULL;
 
     for (size_t i = 0; count == 0 && i < sizeof aggregates / sizeof *aggregates; i++)
-        if (isfinite(number_of(stated, aggregates[i])))
+        if (isfinite(json_number_of(stated, aggregates[i])))
             add_aggregate(json, entries, name, family, aggregates[i],
-                          number_of(stated, aggregates[i]), number_of(stated, "rounds"));
+                          json_number_of(stated, aggregates[i]), json_number_of(stated, "rounds"));
     cJSON_ArrayForEach(time, times)
     {
         cJSON *entry = add_entry(json, entries, name, family, index++, count);
@@ -180,7 +173,7 @@ static void add_date(struct json *json, cJSON *context, const char *text)
 static void add_machine(struct json *json, cJSON *context, const cJSON *machine)
 {
     const cJSON *cpu = member(machine, "cpu");
-    double clock = number_of(cpu, "hz_advertised"), cpus = number_of(cpu, "count");
+    double clock = json_number_of(cpu, "hz_advertised"), cpus = json_number_of(cpu, "count");
 
     if (cJSON_IsArray(member(cpu, "hz_advertised")))
         clock = cJSON_IsNumber(member(cpu, "hz_advertised")->child)

@@ -7,8 +7,8 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/compare/file/workload.h"
+#include "harness/text/json.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,13 +86,6 @@ static enum status compare_members(struct trace_change *change)
     return STATUS_OK;
 }
 
-static double number_of(const cJSON *object, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 /* A trace is of one stretch of steps. The medians of the windows must differ the same way: by
  * STEP_LEAST, and by more than their own noise. The range of n <= 10 windows is about sqrt(n)
  * standard deviations (Tippett, Biometrika 17, 1925), and a median's error 1.25 of those over
@@ -125,11 +118,11 @@ static enum status compare_ours(struct trace_change *change)
         roots[side] = json != NULL ? cJSON_Parse(json) : NULL;
         works[side].settings =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(roots[side], "settings"));
-        change->other_cores[side] = number_of(roots[side], "other_programs_cores");
+        change->other_cores[side] = json_number_of(roots[side], "other_programs_cores");
         change->untraced[side] = (struct untraced){
-            .step_ns = 1e3 * number_of(roots[side], "step_time_us"),
-            .spread = fmax(0, number_of(roots[side], "tracing_spread")),
-            .windows = fmax(1, number_of(roots[side], "windows")),
+            .step_ns = 1e3 * json_number_of(roots[side], "step_time_us"),
+            .spread = fmax(0, json_number_of(roots[side], "tracing_spread")),
+            .windows = fmax(1, json_number_of(roots[side], "windows")),
         };
     }
     change->confirmed = is_confirmed(change);
