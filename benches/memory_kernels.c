@@ -58,14 +58,18 @@ static void *at(const struct bench_work *work, enum role role, int64_t copy)
     return operand_at(&own->operands[role], copy);
 }
 
+/* Defines launch_NAME(work, copy), which launches a kernel in the bench's type with these
+ * arguments. */
+#define LAUNCHES(name, kernel, count, ...)                                                         \
+    static enum status launch_##name(struct bench_work *work, int64_t copy)                        \
+    {                                                                                              \
+        return LAUNCH(work->stream, work->bench->dtype, kernel, count, __VA_ARGS__);               \
+    }
+
 /* --- Moving data --- */
 
-static enum status launch_read(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, square_sum, work->argument / SQUARES_WIDTH,
-                  .partial = at(work, Y, copy), .x = at(work, X, copy), .count = work->argument,
-                  .width = SQUARES_WIDTH);
-}
+LAUNCHES(read, square_sum, work->argument / SQUARES_WIDTH, .partial = at(work, Y, copy),
+         .x = at(work, X, copy), .count = work->argument, .width = SQUARES_WIDTH)
 
 static void compute_read(double *y, const struct operand *operands, int64_t row)
 {
@@ -74,11 +78,7 @@ static void compute_read(double *y, const struct operand *operands, int64_t row)
         *y += pow(operand_value(&operands[X], i), 2);
 }
 
-static enum status launch_write(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, fill, work->argument, .y = at(work, Y, copy),
-                  .value = TRIAD_SCALE);
-}
+LAUNCHES(write, fill, work->argument, .y = at(work, Y, copy), .value = TRIAD_SCALE)
 
 static void compute_write(double *y, const struct operand *operands, int64_t i)
 {
@@ -86,22 +86,15 @@ static void compute_write(double *y, const struct operand *operands, int64_t i)
     *y = (double)TRIAD_SCALE;
 }
 
-static enum status launch_copy(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, cast_from_float, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy));
-}
+LAUNCHES(copy, cast_from_float, work->argument, .y = at(work, Y, copy), .x = at(work, X, copy))
 
 static void compute_copy(double *y, const struct operand *operands, int64_t i)
 {
     *y = operand_value(&operands[X], i);
 }
 
-static enum status launch_triad(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, triad, work->argument, .y = at(work, Y, copy),
-                  .a = at(work, A, copy), .b = at(work, B, copy), .scale = TRIAD_SCALE);
-}
+LAUNCHES(triad, triad, work->argument, .y = at(work, Y, copy), .a = at(work, A, copy),
+         .b = at(work, B, copy), .scale = TRIAD_SCALE)
 
 static void compute_triad(double *y, const struct operand *operands, int64_t i)
 {
@@ -110,22 +103,15 @@ static void compute_triad(double *y, const struct operand *operands, int64_t i)
 
 /* --- The training step's kernels --- */
 
-static enum status launch_residual(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, residual_add, work->argument,
-                  .y = at(work, Y, copy), .a = at(work, A, copy), .b = at(work, B, copy));
-}
+LAUNCHES(residual, residual_add, work->argument, .y = at(work, Y, copy), .a = at(work, A, copy),
+         .b = at(work, B, copy))
 
 static void compute_residual(double *y, const struct operand *operands, int64_t i)
 {
     *y = operand_value(&operands[A], i) + operand_value(&operands[B], i);
 }
 
-static enum status launch_gelu(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, gelu_forward, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy));
-}
+LAUNCHES(gelu, gelu_forward, work->argument, .y = at(work, Y, copy), .x = at(work, X, copy))
 
 /* The tanh form (kernels/model/gelu.h). */
 static double gelu_of(double x)
@@ -138,13 +124,9 @@ static void compute_gelu(double *y, const struct operand *operands, int64_t i)
     *y = gelu_of(operand_value(&operands[X], i));
 }
 
-static enum status launch_softmax(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, softmax_forward, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy), .lengths = NULL,
-                  .scale = SOFTMAX_SCALE, .width = SOFTMAX_WIDTH, .heads = 1,
-                  .tokens = SOFTMAX_WIDTH);
-}
+LAUNCHES(softmax, softmax_forward, work->argument, .y = at(work, Y, copy), .x = at(work, X, copy),
+         .lengths = NULL, .scale = SOFTMAX_SCALE, .width = SOFTMAX_WIDTH, .heads = 1,
+         .tokens = SOFTMAX_WIDTH)
 
 static void compute_softmax(double *y, const struct operand *operands, int64_t row)
 {
@@ -156,13 +138,9 @@ static void compute_softmax(double *y, const struct operand *operands, int64_t r
     for (int64_t i = 0; i < SOFTMAX_WIDTH; i++) y[i] /= sum;
 }
 
-static enum status launch_layernorm(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(
-        work->stream, work->bench->dtype, layernorm_forward, work->argument, .y = at(work, Y, copy),
-        .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy), .x = at(work, X, copy),
-        .weight = at(work, WEIGHT, copy), .bias = at(work, BIAS, copy), .width = LAYERNORM_WIDTH);
-}
+LAUNCHES(layernorm, layernorm_forward, work->argument, .y = at(work, Y, copy),
+         .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy), .x = at(work, X, copy),
+         .weight = at(work, WEIGHT, copy), .bias = at(work, BIAS, copy), .width = LAYERNORM_WIDTH)
 
 /* kernels/model/layernorm.h has the formula. */
 static void compute_layernorm(double *y, const struct operand *operands, int64_t row)
@@ -200,13 +178,9 @@ static char *plane(const struct bench_work *work, enum role role, int64_t copy, 
     return (char *)at(work, role, copy) + elements * (int64_t)dtype_bytes(work->bench->dtype);
 }
 
-static enum status launch_split(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, split_heads_forward, work->argument,
-                  .q = plane(work, Y, copy, 0), .k = plane(work, Y, copy, 1),
-                  .v = plane(work, Y, copy, 2), .qkv = at(work, X, copy), .bias = NULL,
-                  .width = STEP_WIDTH, .heads = HEADS, .tokens = (int)work->argument);
-}
+LAUNCHES(split, split_heads_forward, work->argument, .q = plane(work, Y, copy, 0),
+         .k = plane(work, Y, copy, 1), .v = plane(work, Y, copy, 2), .qkv = at(work, X, copy),
+         .bias = NULL, .width = STEP_WIDTH, .heads = HEADS, .tokens = (int)work->argument)
 
 static void compute_split(double *y, const struct operand *operands, int64_t row)
 {
@@ -216,13 +190,10 @@ static void compute_split(double *y, const struct operand *operands, int64_t row
         y[i] = operand_value(&operands[X], of_tokens(row * 3 * STEP_WIDTH + i, tokens, 3));
 }
 
-static enum status launch_split_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, split_heads_backward, work->argument,
-                  .dqkv = at(work, Y, copy), .dq = plane(work, X, copy, 0),
-                  .dk = plane(work, X, copy, 1), .dv = plane(work, X, copy, 2), .width = STEP_WIDTH,
-                  .heads = HEADS, .tokens = (int)work->argument);
-}
+LAUNCHES(split_backward, split_heads_backward, work->argument, .dqkv = at(work, Y, copy),
+         .dq = plane(work, X, copy, 0), .dk = plane(work, X, copy, 1),
+         .dv = plane(work, X, copy, 2), .width = STEP_WIDTH, .heads = HEADS,
+         .tokens = (int)work->argument)
 
 /* The way back: element c of a token's plane is where the head's order has it. */
 static int64_t of_heads(int64_t token, int c, int64_t tokens)
@@ -241,12 +212,8 @@ static void compute_split_backward(double *y, const struct operand *operands, in
                                                of_heads(token, i % STEP_WIDTH, tokens));
 }
 
-static enum status launch_merge(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, merge_heads_forward, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy), .width = STEP_WIDTH,
-                  .heads = HEADS, .tokens = (int)work->argument);
-}
+LAUNCHES(merge, merge_heads_forward, work->argument, .y = at(work, Y, copy), .x = at(work, X, copy),
+         .width = STEP_WIDTH, .heads = HEADS, .tokens = (int)work->argument)
 
 static void compute_merge(double *y, const struct operand *operands, int64_t token)
 {
@@ -256,12 +223,9 @@ static void compute_merge(double *y, const struct operand *operands, int64_t tok
         y[c] = operand_value(&operands[X], of_heads(token, c, tokens));
 }
 
-static enum status launch_merge_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, merge_heads_backward, work->argument,
-                  .dx = at(work, Y, copy), .dy = at(work, X, copy), .width = STEP_WIDTH,
-                  .heads = HEADS, .tokens = (int)work->argument);
-}
+LAUNCHES(merge_backward, merge_heads_backward, work->argument, .dx = at(work, Y, copy),
+         .dy = at(work, X, copy), .width = STEP_WIDTH, .heads = HEADS,
+         .tokens = (int)work->argument)
 
 static void compute_merge_backward(double *y, const struct operand *operands, int64_t row)
 {
@@ -273,12 +237,8 @@ static void compute_merge_backward(double *y, const struct operand *operands, in
 
 /* --- Biases --- */
 
-static enum status launch_bias(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, bias_add, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy), .bias = at(work, BIAS, copy),
-                  .width = STEP_WIDTH);
-}
+LAUNCHES(bias, bias_add, work->argument, .y = at(work, Y, copy), .x = at(work, X, copy),
+         .bias = at(work, BIAS, copy), .width = STEP_WIDTH)
 
 static void compute_bias(double *y, const struct operand *operands, int64_t row)
 {
@@ -287,12 +247,9 @@ static void compute_bias(double *y, const struct operand *operands, int64_t row)
             operand_value(&operands[X], row * STEP_WIDTH + c) + operand_value(&operands[BIAS], c);
 }
 
-static enum status launch_bias_residual(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, bias_residual, work->argument,
-                  .y = at(work, Y, copy), .a = at(work, A, copy), .b = at(work, X, copy),
-                  .bias = at(work, BIAS, copy), .width = STEP_WIDTH);
-}
+LAUNCHES(bias_residual, bias_residual, work->argument, .y = at(work, Y, copy),
+         .a = at(work, A, copy), .b = at(work, X, copy), .bias = at(work, BIAS, copy),
+         .width = STEP_WIDTH)
 
 static void compute_bias_residual(double *y, const struct operand *operands, int64_t row)
 {
@@ -300,12 +257,8 @@ static void compute_bias_residual(double *y, const struct operand *operands, int
     for (int c = 0; c < STEP_WIDTH; c++) y[c] += operand_value(&operands[A], row * STEP_WIDTH + c);
 }
 
-static enum status launch_bias_gelu(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, bias_gelu_forward, work->argument,
-                  .y = at(work, Y, copy), .x = at(work, X, copy), .bias = at(work, BIAS, copy),
-                  .width = STEP_WIDTH);
-}
+LAUNCHES(bias_gelu, bias_gelu_forward, work->argument, .y = at(work, Y, copy),
+         .x = at(work, X, copy), .bias = at(work, BIAS, copy), .width = STEP_WIDTH)
 
 static void compute_bias_gelu(double *y, const struct operand *operands, int64_t row)
 {
@@ -328,13 +281,9 @@ static long part_blocks(const struct bench_work *work)
     return (long)work->argument * ((STEP_WIDTH + part_columns(work) - 1) / part_columns(work));
 }
 
-static enum status launch_bias_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, bias_backward, part_blocks(work),
-                  .dbias = at(work, Y, copy), .dy = at(work, X, copy), .width = STEP_WIDTH,
-                  .rows = (int)work->argument * PART_ROWS, .chunk = PART_ROWS,
-                  .columns = part_columns(work));
-}
+LAUNCHES(bias_backward, bias_backward, part_blocks(work), .dbias = at(work, Y, copy),
+         .dy = at(work, X, copy), .width = STEP_WIDTH, .rows = (int)work->argument * PART_ROWS,
+         .chunk = PART_ROWS, .columns = part_columns(work))
 
 static void compute_bias_backward(double *y, const struct operand *operands, int64_t part)
 {
@@ -348,11 +297,8 @@ static void compute_bias_backward(double *y, const struct operand *operands, int
 /* --- Backward --- */
 
 /* X is the forward's input, A the gradient of its output, Y that of its input. */
-static enum status launch_gelu_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, gelu_backward, work->argument,
-                  .dx = at(work, Y, copy), .dy = at(work, A, copy), .x = at(work, X, copy));
-}
+LAUNCHES(gelu_backward, gelu_backward, work->argument, .dx = at(work, Y, copy),
+         .dy = at(work, A, copy), .x = at(work, X, copy))
 
 static double gelu_slope_of(double x)
 {
@@ -366,12 +312,9 @@ static void compute_gelu_backward(double *y, const struct operand *operands, int
     *y = operand_value(&operands[A], i) * gelu_slope_of(operand_value(&operands[X], i));
 }
 
-static enum status launch_bias_gelu_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, bias_gelu_backward, work->argument,
-                  .dx = at(work, Y, copy), .dy = at(work, A, copy), .x = at(work, X, copy),
-                  .bias = at(work, BIAS, copy), .width = STEP_WIDTH);
-}
+LAUNCHES(bias_gelu_backward, bias_gelu_backward, work->argument, .dx = at(work, Y, copy),
+         .dy = at(work, A, copy), .x = at(work, X, copy), .bias = at(work, BIAS, copy),
+         .width = STEP_WIDTH)
 
 static void compute_bias_gelu_backward(double *y, const struct operand *operands, int64_t row)
 {
@@ -380,13 +323,9 @@ static void compute_bias_gelu_backward(double *y, const struct operand *operands
         y[c] = operand_value(&operands[A], row * STEP_WIDTH + c) * gelu_slope_of(y[c]);
 }
 
-static enum status launch_softmax_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, softmax_backward, work->argument,
-                  .dx = at(work, Y, copy), .y = at(work, X, copy), .dy = at(work, A, copy),
-                  .lengths = NULL, .scale = SOFTMAX_SCALE, .width = SOFTMAX_WIDTH, .heads = 1,
-                  .tokens = SOFTMAX_WIDTH);
-}
+LAUNCHES(softmax_backward, softmax_backward, work->argument, .dx = at(work, Y, copy),
+         .y = at(work, X, copy), .dy = at(work, A, copy), .lengths = NULL, .scale = SOFTMAX_SCALE,
+         .width = SOFTMAX_WIDTH, .heads = 1, .tokens = SOFTMAX_WIDTH)
 
 /* X is the forward's output here; any numbers do. */
 static void compute_softmax_backward(double *y, const struct operand *operands, int64_t row)
@@ -400,13 +339,9 @@ static void compute_softmax_backward(double *y, const struct operand *operands, 
                (operand_value(&operands[A], row * SOFTMAX_WIDTH + i) - mean);
 }
 
-static enum status launch_layernorm_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, layernorm_backward, work->argument,
-                  .dx = at(work, Y, copy), .x = at(work, X, copy), .dy = at(work, A, copy),
-                  .weight = at(work, WEIGHT, copy), .mean = at(work, MEAN, copy),
-                  .rstd = at(work, RSTD, copy), .width = STEP_WIDTH);
-}
+LAUNCHES(layernorm_backward, layernorm_backward, work->argument, .dx = at(work, Y, copy),
+         .x = at(work, X, copy), .dy = at(work, A, copy), .weight = at(work, WEIGHT, copy),
+         .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy), .width = STEP_WIDTH)
 
 /* With any numbers as mean and 1 / deviation. */
 static void compute_layernorm_backward(double *y, const struct operand *operands, int64_t row)
@@ -429,13 +364,10 @@ static void compute_layernorm_backward(double *y, const struct operand *operands
         }
 }
 
-static enum status launch_residual_layernorm_backward(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, residual_layernorm_backward, work->argument,
-                  .dx = at(work, Y, copy), .x = at(work, X, copy), .dy = at(work, A, copy),
-                  .add = at(work, B, copy), .weight = at(work, WEIGHT, copy),
-                  .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy), .width = STEP_WIDTH);
-}
+LAUNCHES(residual_layernorm_backward, residual_layernorm_backward, work->argument,
+         .dx = at(work, Y, copy), .x = at(work, X, copy), .dy = at(work, A, copy),
+         .add = at(work, B, copy), .weight = at(work, WEIGHT, copy), .mean = at(work, MEAN, copy),
+         .rstd = at(work, RSTD, copy), .width = STEP_WIDTH)
 
 static void compute_residual_layernorm_backward(double *y, const struct operand *operands,
                                                 int64_t row)
@@ -444,15 +376,11 @@ static void compute_residual_layernorm_backward(double *y, const struct operand 
     for (int c = 0; c < STEP_WIDTH; c++) y[c] += operand_value(&operands[B], row * STEP_WIDTH + c);
 }
 
-static enum status launch_layernorm_backward_weight(struct bench_work *work, int64_t copy)
-{
-    return LAUNCH(work->stream, work->bench->dtype, layernorm_backward_weight, part_blocks(work),
-                  .dweight = at(work, Y, copy), .dbias = at(work, SECOND, copy),
-                  .x = at(work, X, copy), .dy = at(work, A, copy), .mean = at(work, MEAN, copy),
-                  .rstd = at(work, RSTD, copy), .width = STEP_WIDTH,
-                  .rows = (int)work->argument * PART_ROWS, .chunk = PART_ROWS,
-                  .columns = part_columns(work));
-}
+LAUNCHES(layernorm_backward_weight, layernorm_backward_weight, part_blocks(work),
+         .dweight = at(work, Y, copy), .dbias = at(work, SECOND, copy), .x = at(work, X, copy),
+         .dy = at(work, A, copy), .mean = at(work, MEAN, copy), .rstd = at(work, RSTD, copy),
+         .width = STEP_WIDTH, .rows = (int)work->argument * PART_ROWS, .chunk = PART_ROWS,
+         .columns = part_columns(work))
 
 static void compute_layernorm_backward_weight(double *y, const struct operand *operands,
                                               int64_t part)
