@@ -43,19 +43,20 @@ static double spread_percent(const struct sweep_row *row)
     return (high - low) / 2 / median_of(row, METRIC_STEP_TIME) * 100;
 }
 
-/* The word at a row, if the rounds agree. */
-static const char *mark_of(const struct knee *knee, int row)
-{
-    if (!knee->is_clear)
-        return "";
-    return row == knee->enough ? "enough" : row == knee->best ? "best" : "";
-}
+/* How a row is marked, if the rounds agree. */
+struct mark {
+    const char *word, *sign;
+    enum ink ink;
+};
 
-static enum ink ink_of(const struct knee *knee, int row)
+static const struct mark *mark_of(const struct knee *knee, int row)
 {
+    static const struct mark none = { "", "  ", INK_PLAIN }, best = { "best", " *", INK_BOLD },
+                             enough = { "enough", " +", INK_GOOD };
+
     if (!knee->is_clear)
-        return INK_PLAIN;
-    return row == knee->enough ? INK_GOOD : row == knee->best ? INK_BOLD : INK_PLAIN;
+        return &none;
+    return row == knee->enough ? &enough : row == knee->best ? &best : &none;
 }
 
 /* --- One knob: a row per value --- */
@@ -87,16 +88,15 @@ static void add_row(struct page_rows *rows, const struct knob_sweep *sweep, int 
 {
     const struct sweep_row *row = &sweep->rows[index];
     char texts[SWEEP_METRICS][QUANTITY_SIZE], spread[QUANTITY_SIZE] = "";
+    const struct mark *mark = mark_of(knee, index);
     bool has_run = row->count > 0;
     const char *cells[SWEEP_COLUMNS] = {
         [0] = sweep->axes[0].values[row->at[0]],
         [SWEEP_SPREAD] = spread,
-        [SWEEP_KNEE] = mark_of(knee, index),
+        [SWEEP_KNEE] = mark->word,
         [SWEEP_REFUSAL] = row->refusal,
     };
-    enum ink inks[SWEEP_COLUMNS] = {
-        [0] = ink_of(knee, index), [SWEEP_KNEE] = ink_of(knee, index)
-    };
+    enum ink inks[SWEEP_COLUMNS] = { [0] = mark->ink, [SWEEP_KNEE] = mark->ink };
 
     if (row->refusal[0] == '\0' && !has_run) /* An interrupt came first. */
         cells[SWEEP_REFUSAL] = "not measured";
@@ -157,13 +157,9 @@ static void print_cells(const struct page *page, const struct knob_sweep *sweep,
             char *text = texts[j - from], rate[QUANTITY_SIZE] = "-";
             if (row->count > 0)
                 quantity_print(rate, median_of(row, METRIC_SAMPLES_PER_SECOND), "");
-            snprintf(text, sizeof texts[0], "%s%s", rate,
-                     !knee->is_clear         ? "  "
-                     : index == knee->enough ? " +"
-                     : index == knee->best   ? " *"
-                                             : "  ");
+            snprintf(text, sizeof texts[0], "%s%s", rate, mark_of(knee, index)->sign);
             cells[1 + j - from] = text;
-            inks[1 + j - from] = ink_of(knee, index);
+            inks[1 + j - from] = mark_of(knee, index)->ink;
         }
         page_rows_add(table, cells, inks);
     }

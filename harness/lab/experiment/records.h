@@ -8,9 +8,10 @@
  *   {"type":"error", "text"}    last: what failed
  *   {"type":"end"}              last: all repetitions were sent
  *
- * Numbers keep at least 15 digits, so counts below 1e15 and fp32 losses come back as they were. A
- * number that is not finite is written as null and read as NaN. The reader trusts nothing: a
- * crashed child may have left half a line or anything else on the descriptor. */
+ * The members are those of result files (result_members.h). Counts and fp32 losses come back as
+ * they were, times of single steps with 12 digits, and other numbers with 15 at least. A metric
+ * that is not finite is left out, other such numbers are null; both are read as NaN. The reader
+ * trusts nothing: a crashed child may have left half a line or anything else on the descriptor. */
 #ifndef HARNESS_LAB_EXPERIMENT_RECORDS_H
 #define HARNESS_LAB_EXPERIMENT_RECORDS_H
 

@@ -120,12 +120,23 @@ static double seconds(void *context)
     return ((const struct machine *)context)->now;
 }
 
-static struct ladder *climb(struct machine *machine, const char *settings, double budget,
-                            enum status expected)
+static struct ladder *ladder; /* of the last climb */
+
+static int forget(void **state)
 {
-    struct ladder *ladder = calloc(1, sizeof *ladder);
+    (void)state;
+    free(ladder);
+    ladder = NULL;
+    return 0;
+}
+
+static void climb(struct machine *machine, const char *settings, double budget,
+                  enum status expected)
+{
     const struct ladder_probe probe = { diagnose, compare, seconds, machine, NULL, NULL };
 
+    free(ladder);
+    ladder = calloc(1, sizeof *ladder);
     assert_non_null(ladder);
     ladder->device = device();
     ladder->budget_seconds = budget;
@@ -134,10 +145,9 @@ static struct ladder *climb(struct machine *machine, const char *settings, doubl
     assert_int_equal(knobs_apply(&ladder->config, settings), STATUS_OK);
     assert_int_equal(ladder_climb(ladder, &probe), expected);
     assert_int_equal(ladder->count, machine->rungs);
-    return ladder;
 }
 
-static void assert_value(const struct ladder *ladder, const char *knob, const char *expected)
+static void assert_value(const char *knob, const char *expected)
 {
     char value[64];
 
@@ -154,26 +164,24 @@ static const struct cost loop_costs[] = {
 static void the_dearest_finding_is_fixed_first_until_none_is_left(void **state)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000 };
-    struct ladder *ladder =
-        climb(&machine, "launch=eager input=decoded workers=0 loss_every=1 allocation=direct", 100,
-              STATUS_OK);
     (void)state;
 
+    climb(&machine, "launch=eager input=decoded workers=0 loss_every=1 allocation=direct", 100,
+          STATUS_OK);
     assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
     assert_int_equal(machine.rungs, 3);
     assert_int_equal(machine.traces, 4);
     assert_string_equal(machine.tried[0], "workers=2");
     assert_string_equal(machine.tried[1], "loss_every=20");
     assert_string_equal(machine.tried[2], "allocation=caching");
-    assert_value(ladder, "workers", "cores");
-    assert_value(ladder, "loss_every", "20");
+    assert_value("workers", "cores");
+    assert_value("loss_every", "20");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ladder->rungs[i].end, RUNG_KEPT);
         assert_true(fabs(ladder->rungs[i].predicted_gain - ladder->rungs[i].step_time.factor) <
                     1e-9);
     }
     assert_true(fabs(ladder->samples_per_second / ladder->first_samples_per_second - 2.5) < 1e-9);
-    free(ladder);
 }
 
 /* 4% of a step and 3% of it are no rungs: both are in the block, whose gain is measured as one. */
@@ -187,11 +195,12 @@ static void what_costs_little_is_one_block(void **state)
         struct machine machine = {
             .costs = costs, .count = 2, .base_us = 930, .thorough = thorough
         };
-        struct ladder *ladder = climb(&machine,
-                                      "input=decoded workers=0 loss_every=1 launch=graph "
-                                      "optimizer=unfused attention=naive log=synced",
-                                      100, STATUS_OK);
-        const struct rung *block = thorough ? &ladder->rungs[0] : &ladder->unseen;
+        const struct rung *block;
+        climb(&machine,
+              "input=decoded workers=0 loss_every=1 launch=graph "
+              "optimizer=unfused attention=naive log=synced",
+              100, STATUS_OK);
+        block = thorough ? &ladder->rungs[0] : &ladder->unseen;
         assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
         assert_int_equal(machine.rungs, thorough);
         assert_int_equal(machine.blocks, thorough);
@@ -202,13 +211,12 @@ static void what_costs_little_is_one_block(void **state)
         assert_string_equal(block->before, "0,1,naive,unfused,synced");
         assert_string_equal(block->after, "2,20,fused,multi_tensor,queued");
         assert_int_equal(ladder->unseen.changes, thorough ? 0 : 5);
-        assert_value(ladder, "loss_every", thorough ? "20" : "1");
-        assert_value(ladder, "optimizer", thorough ? "multi_tensor" : "unfused");
+        assert_value("loss_every", thorough ? "20" : "1");
+        assert_value("optimizer", thorough ? "multi_tensor" : "unfused");
         if (thorough) {
             assert_int_equal(block->end, RUNG_KEPT);
             assert_true(fabs(block->step_time.factor - 1000 / 930.0) < 1e-9);
         }
-        free(ladder);
     }
 }
 
@@ -218,17 +226,15 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
     static const struct cost costs[] = { { "seed", "1", "exposed_communication", 500 },
                                          { "width", "auto", "data_loading", 400 } };
     struct machine machine = { .costs = costs, .count = 2, .base_us = 1000, .thorough = true };
-    struct ladder *ladder = climb(
-        &machine, "model=light workers=0 allreduce=after_backward bucket_mb=tensor prefetch=1", 100,
-        STATUS_OK);
     (void)state;
 
+    climb(&machine, "model=light workers=0 allreduce=after_backward bucket_mb=tensor prefetch=1",
+          100, STATUS_OK);
     for (int i = 0; i < machine.rungs; i++)
         if (strstr(machine.tried[i], "allreduce") != NULL ||
             strstr(machine.tried[i], "bucket_mb") != NULL ||
             strstr(machine.tried[i], "workers") != NULL)
             fail_msg("%s was tried", machine.tried[i]);
-    free(ladder);
 }
 
 /* Checkpointing costs time, and bf16 changes the losses: the block leaves both, and sets nothing
@@ -236,15 +242,13 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
 static void the_block_asks_no_price(void **state)
 {
     struct machine machine = { .base_us = 1000, .thorough = true };
-    struct ladder *ladder = climb(
-        &machine,
-        "model=heavy precision=fp32 checkpointing=none launch=graph attention=fused workers=1", 100,
-        STATUS_OK);
     (void)state;
 
+    climb(&machine,
+          "model=heavy precision=fp32 checkpointing=none launch=graph attention=fused workers=1",
+          100, STATUS_OK);
     assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
     assert_int_equal(machine.rungs, 0);
-    free(ladder);
 }
 
 /* host_sync has three fixes; none helps, each is tried once, and the settings stay. */
@@ -252,10 +256,9 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    struct ladder *ladder =
-        climb(&machine, "loss_every=1 clipping=host launch=blocking", 100, STATUS_OK);
     (void)state;
 
+    climb(&machine, "loss_every=1 clipping=host launch=blocking", 100, STATUS_OK);
     assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
     assert_string_equal(ladder->left, "host_sync");
     assert_int_equal(machine.traces, 1);
@@ -264,9 +267,8 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
     assert_string_equal(machine.tried[1], "launch=eager");
     assert_string_equal(machine.tried[2], "clipping=device");
     for (int i = 0; i < machine.rungs; i++) assert_int_equal(ladder->rungs[i].end, RUNG_TAKEN_BACK);
-    assert_value(ladder, "loss_every", "1");
-    assert_value(ladder, "launch", "blocking");
-    free(ladder);
+    assert_value("loss_every", "1");
+    assert_value("launch", "blocking");
 }
 
 /* One rule for every rung: what looks better and is not measurably so is taken back. */
@@ -279,16 +281,15 @@ static void an_undecided_fix_is_taken_back(void **state)
         struct machine machine = {
             .costs = costs, .count = 1, .base_us = 1000, .undecided = 100, .thorough = thorough
         };
-        struct ladder *ladder = climb(&machine, "loss_every=1 launch=graph", 100, STATUS_OK);
+        climb(&machine, "loss_every=1 launch=graph", 100, STATUS_OK);
         assert_int_equal(machine.rungs, 1 + thorough);
         for (int i = 0; i < machine.rungs; i++) {
             assert_int_equal(ladder->rungs[i].end, RUNG_TAKEN_BACK);
             assert_string_equal(ladder->rungs[i].reason, i == 0 ? "the machine is too noisy to tell"
                                                                 : "it does not measurably help");
         }
-        assert_value(ladder, "loss_every", "1");
+        assert_value("loss_every", "1");
         assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
-        free(ladder);
     }
 }
 
@@ -298,20 +299,19 @@ static void what_refuses_a_fix_is_fixed_before_it(void **state)
 {
     static const struct cost costs[] = { { "launch", "eager", "launch_bound", 800 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    struct ladder *ladder = climb(&machine, "launch=eager clipping=host gelu=host", 100, STATUS_OK);
     (void)state;
 
+    climb(&machine, "launch=eager clipping=host gelu=host", 100, STATUS_OK);
     assert_int_equal(machine.rungs, 3);
     assert_non_null(ladder->rungs[0].needed_by);
     assert_string_equal(ladder->rungs[0].needed_by->name, "launch_overhead");
     assert_non_null(ladder->rungs[1].needed_by);
     assert_null(ladder->rungs[2].needed_by);
     assert_string_equal(machine.tried[2], "launch=graph");
-    assert_value(ladder, "clipping", "device");
-    assert_value(ladder, "gelu", "device");
-    assert_value(ladder, "launch", "graph");
+    assert_value("clipping", "device");
+    assert_value("gelu", "device");
+    assert_value("launch", "graph");
     assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
-    free(ladder);
 }
 
 /* A graph is where a fix leaves the launches, so launch_blocking's eager is no fix for it. */
@@ -319,14 +319,13 @@ static void a_fix_does_not_undo_another(void **state)
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    struct ladder *ladder = climb(&machine, "launch=graph", 100, STATUS_OK);
     (void)state;
 
+    climb(&machine, "launch=graph", 100, STATUS_OK);
     assert_int_equal(machine.rungs, 0);
     for (int i = 0; i < machine.rungs; i++)
         assert_string_not_equal(machine.tried[i], "launch=eager");
     assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
-    free(ladder);
 }
 
 /* Two scenarios have the knob `log`: a thread writes the lines where the loop wrote them. */
@@ -340,14 +339,12 @@ static void a_log_stays_where_it_goes(void **state)
         const struct cost cost = { "log", logs[i][0], "logging_gap", 500 };
         struct machine machine = { .costs = &cost, .count = 1, .base_us = 1000 };
         char settings[64];
-        struct ladder *ladder;
 
         snprintf(settings, sizeof settings, "launch=graph loss_every=1 log=%s", logs[i][0]);
-        ladder = climb(&machine, settings, 100, STATUS_OK);
+        climb(&machine, settings, 100, STATUS_OK);
         assert_int_equal(machine.rungs, 1);
         assert_string_equal(machine.tried[0], logs[i][1]);
         assert_int_equal(ladder->end, LADDER_NOTHING_FOUND);
-        free(ladder);
     }
 }
 
@@ -356,14 +353,13 @@ static void a_fix_that_changes_the_losses_is_taken_back(void **state)
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .losses_differ = true
     };
-    struct ladder *ladder = climb(&machine, "loss_every=1", 100, STATUS_OK);
     (void)state;
 
+    climb(&machine, "loss_every=1", 100, STATUS_OK);
     assert_true(machine.rungs > 0);
     assert_int_equal(ladder->rungs[0].end, RUNG_TAKEN_BACK);
     assert_string_equal(ladder->rungs[0].reason, "the losses differ");
-    assert_value(ladder, "loss_every", "1");
-    free(ladder);
+    assert_value("loss_every", "1");
 }
 
 /* A trace of 3 s and rungs of 10: the first is done at 13, the second would end at 26. */
@@ -372,32 +368,28 @@ static void no_rung_begins_that_the_time_does_not_hold(void **state)
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .trace_seconds = 3, .rung_seconds = 10
     };
-    struct ladder *ladder =
-        climb(&machine, "input=decoded workers=0 loss_every=1 allocation=direct launch=eager", 25,
-              STATUS_OK);
     (void)state;
 
+    climb(&machine, "input=decoded workers=0 loss_every=1 allocation=direct launch=eager", 25,
+          STATUS_OK);
     assert_int_equal(ladder->end, LADDER_OUT_OF_TIME);
     assert_int_equal(machine.rungs, 1);
     assert_true(strstr(ladder->left, "host_sync") != NULL);
     assert_true(machine.now <= 25);
-    assert_value(ladder, "workers", "cores");
-    free(ladder);
+    assert_value("workers", "cores");
 }
 
 static void an_interrupt_leaves_what_was_measured(void **state)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000, .stop_after = 1 };
-    struct ladder *ladder = climb(&machine, "input=decoded workers=0 loss_every=1 launch=eager",
-                                  100, STATUS_INTERRUPTED);
     (void)state;
 
+    climb(&machine, "input=decoded workers=0 loss_every=1 launch=eager", 100, STATUS_INTERRUPTED);
     assert_int_equal(ladder->end, LADDER_STOPPED);
     assert_int_equal(ladder->count, 1);
     assert_int_equal(ladder->rungs[0].end, RUNG_KEPT);
-    assert_value(ladder, "workers", "cores");
-    assert_value(ladder, "loss_every", "1");
-    free(ladder);
+    assert_value("workers", "cores");
+    assert_value("loss_every", "1");
 }
 
 /* On a CPU and on a GPU; the settings are possible, and each wrong value is that of a scenario with
@@ -481,5 +473,5 @@ int main(void)
         cmocka_unit_test(a_scenario_reads_back_from_its_text),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, forget);
 }
