@@ -1,3 +1,5 @@
+/* Each question looks first for a finding that says no. Without one, its look() says what the trace
+ * shows, so that a yes has a figure too. */
 #include "harness/desk/diagnosis/checklist.h"
 
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/* Files are read side by side, those with several processes become several traces, and each trace
+ * is summed up in a thread of its own. Traces that state different ranks of one world are a run:
+ * their rules look at all of them. A file that fails is left out, with a sentence, or fails all. */
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/bisect.h"
@@ -121,18 +124,13 @@ static bool is_stream(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
-static enum status read_trace(struct trace_file **trace, const char *path)
-{
-    const struct trace_file_limits limits = { .digests = true };
-
-    return trace_file_read(trace, path, &limits);
-}
-
 static enum status read_if(const struct diagnosis *diagnosis, int number, bool stream)
 {
-    return is_stream(diagnosis->paths[number]) == stream
-               ? read_trace(&diagnosis->traces[number], diagnosis->paths[number])
-               : STATUS_OK;
+    const struct trace_file_limits limits = { .digests = true };
+    const char *path = diagnosis->paths[number];
+
+    return is_stream(path) == stream ? trace_file_read(&diagnosis->traces[number], path, &limits)
+                                     : STATUS_OK;
 }
 
 static enum status read_file(void *context, int number)
@@ -377,16 +375,6 @@ out:
     return status;
 }
 
-static enum status split_all(struct making *making)
-{
-    for (int i = 0; i < making->diagnosis->count; i++) {
-        int more;
-        TRY(split_file(making, i, &more));
-        i += more;
-    }
-    return STATUS_OK;
-}
-
 /* --- All --- */
 
 static void judge_run(struct arena *arena, void *context)
@@ -400,11 +388,12 @@ static void judge_run(struct arena *arena, void *context)
 static enum status diagnose(struct making *making, const char *const *paths)
 {
     struct diagnosis *diagnosis = making->diagnosis;
+    int more;
 
     TRY(arena_run(diagnosis->arena, make_room, making));
     memcpy(diagnosis->paths, paths, (size_t)making->count * sizeof *paths);
     TRY(read_all(making));
-    TRY(split_all(making));
+    for (int i = 0; i < diagnosis->count; i += 1 + more) TRY(split_file(making, i, &more));
     TRY(for_all(making, take_head));
     put_ranks_first(diagnosis);
     TRY(for_all(making, summarise));

@@ -47,14 +47,6 @@ enum urgency {
     JUDGES_THE_TRACE, /* as one that does not tell */
 };
 
-/* Findings that inform, and name a bottleneck. */
-static enum urgency urgency_of_information(const struct finding *finding)
-{
-    if (finding->bottleneck == BOTTLENECK_NONE)
-        return INFORMS;
-    return bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE : JUDGES_THE_TRACE;
-}
-
 /* A device that sets the pace comes before what costs little of the host's. Messages keep a device
  * busy too: they have to cost little beside what it computes. */
 static bool is_behind_device(const struct finding *finding, const struct facts *facts)
@@ -72,7 +64,9 @@ static bool is_behind_device(const struct finding *finding, const struct facts *
 static enum urgency urgency(const struct finding *finding, const struct facts *facts)
 {
     if (finding->severity == SEVERITY_INFORMATION)
-        return urgency_of_information(finding);
+        return finding->bottleneck == BOTTLENECK_NONE     ? INFORMS
+               : bottleneck_computes(finding->bottleneck) ? NAMES_THE_DEVICE
+                                                          : JUDGES_THE_TRACE;
     if (isnan(finding->lost_ns_per_step))
         return finding->severity >= SEVERITY_MAJOR ? ENDS_THE_RUN : COSTS_NO_TIME;
     if (finding->confidence == CONFIDENCE_LOW)
@@ -86,8 +80,8 @@ static enum urgency urgency(const struct finding *finding, const struct facts *f
     return finding->gain_is_most ? COSTS_AT_MOST : COSTS_TIME;
 }
 
-/* Of two that lose the same, as all that lose the whole idle time do, the one whose fix gains more
- * comes first. */
+/* If two lose the same, as all do that lose the whole idle time, the one whose fix gains more comes
+ * first. */
 static bool costs_more(const struct finding *a, const struct finding *b)
 {
     if (a->is_replayed && b->is_replayed && a->lost_ns_per_step == b->lost_ns_per_step)
@@ -257,22 +251,20 @@ static void explain_health(struct findings *findings, const struct facts *facts)
 
 /* --- Asking the rules --- */
 
-/* In a trace without a device the host computes, so rules about computing blame the host. */
-static enum bottleneck bottleneck_of(const struct rule *rule, const struct facts *facts)
-{
-    return rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone
-               ? BOTTLENECK_HOST
-               : rule->bottleneck;
-}
-
 /* A finding as its rule leaves it, but for device time that a host which sets the pace may hide;
  * false: there is none. */
 static bool ask_rule(struct finding *finding, const struct rule *rule, const struct facts *facts)
 {
+    /* In a trace without a device the host computes, so rules about computing blame the host. */
+    enum bottleneck bottleneck =
+        rule->bottleneck == BOTTLENECK_DEVICE && facts->summary->timeline.host_alone
+            ? BOTTLENECK_HOST
+            : rule->bottleneck;
+
     *finding = (struct finding){ .id = rule->id,
                                  .title = rule->title,
                                  .advice = rule->advice,
-                                 .bottleneck = bottleneck_of(rule, facts),
+                                 .bottleneck = bottleneck,
                                  .severity = SEVERITY_MINOR,
                                  .confidence = CONFIDENCE_HIGH,
                                  .lost_ns_per_step = NAN,
@@ -486,7 +478,7 @@ struct findings findings_judged(const struct facts *facts)
     return findings;
 }
 
-/* What follows from all findings together. */
+/* Adds the doubts, the headline and the next fix that follow from all findings together. */
 static void conclude(struct findings *findings, const struct facts *facts)
 {
     const struct finding *first;
@@ -508,8 +500,8 @@ struct findings findings_of(const struct facts *facts)
     return findings;
 }
 
-/* Asks the rules that look at ranks. What the first finding of the trace alone hides is there if it
- * is still the first, at the same cost. */
+/* Asks the rules that look at ranks. The findings that the first one of the trace alone hides are
+ * kept if it is still the first, at the same cost. */
 static void judge_beside_ranks(struct findings *findings, const struct findings *alone,
                                const struct facts *facts)
 {

@@ -1,3 +1,6 @@
+/* Causes are removed one after the other, by order_of(), and each replay has the changes of all
+ * before it. A finding's own bounds hold within the combination: its share of a change, the least
+ * step, and the gain that no replay sees. */
 #include "harness/desk/diagnosis/what_if.h"
 
 #include "harness/desk/diagnosis/findings.h"
@@ -36,7 +39,7 @@ static bool are_one_change(const struct rule *a, const struct rule *b)
 }
 
 /* The number of a change; it is made if it was not. */
-static int make(struct changes *changes, const struct facts *facts, const struct rule *rule)
+static int make_change(struct changes *changes, const struct facts *facts, const struct rule *rule)
 {
     double before_ns = changes->saved_ns;
 
@@ -56,10 +59,10 @@ static double gain(struct changes *changes, const struct facts *facts, const str
     struct changes alone = *changes;
 
     if (cause->behind == NULL)
-        return cause->share * changes->gained_ns[make(changes, facts, cause->rule)];
-    make(&alone, facts, cause->behind);
-    make(changes, facts, cause->rule);
-    return cause->share * alone.gained_ns[make(&alone, facts, cause->rule)];
+        return cause->share * changes->gained_ns[make_change(changes, facts, cause->rule)];
+    make_change(&alone, facts, cause->behind);
+    make_change(changes, facts, cause->rule);
+    return cause->share * alone.gained_ns[make_change(&alone, facts, cause->rule)];
 }
 
 /* A cause whose gain has a bound takes what the others leave, and a cause with a change that is to
@@ -170,11 +173,11 @@ static double busy_without(const struct causes *causes, const struct rule *const
     struct intervals busy = { .arena = scratch };
     double ns;
 
-    facts_turn_ns(facts, rules, count, &busy);
+    facts_iteration_ns(facts, rules, count, &busy);
     intervals_merge(&busy);
     ns = (double)intervals_within_ns(&busy, INT64_MIN, INT64_MAX);
     arena_close(scratch);
-    return facts->step_ns * ns / facts->turn_ns;
+    return facts->step_ns * ns / facts->iteration_ns;
 }
 
 static struct what_if_row row_of(const struct causes *causes, unsigned set)
@@ -188,31 +191,16 @@ static struct what_if_row row_of(const struct causes *causes, unsigned set)
                                  facts_untraced_ns(causes->facts, busy_ns, rules, count) };
 }
 
-static int cause_count(unsigned set)
-{
-    return __builtin_popcount(set);
-}
-
-/* One cause, then two, and so on. */
-static void add_combinations(struct what_if *what_if, const struct causes *causes)
-{
-    int most = causes->count <= WHAT_IF_ALL ? causes->count : 2;
-
-    for (int count = 1; count <= most; count++)
-        for (unsigned set = 1; set < 1U << causes->count; set++)
-            if (cause_count(set) == count)
-                what_if->rows[what_if->row_count++] = row_of(causes, set);
-}
-
 struct what_if what_if_of(const struct findings *findings, const struct facts *facts,
                           const struct what_if_choice *choice)
 {
     struct what_if what_if = { .cause_count = 0 };
     struct causes causes;
+    int most;
 
     if (!facts->replay_holds) {
         snprintf(what_if.why, sizeof what_if.why,
-                 facts->turn_ns > 0
+                 facts->iteration_ns > 0
                      ? "A replay of this trace does not give back its step, so it cannot tell."
                      : "The trace has nothing that could be replayed.");
         return what_if;
@@ -221,8 +209,11 @@ struct what_if what_if_of(const struct findings *findings, const struct facts *f
     what_if.cause_count = causes.count;
     for (int i = 0; i < causes.count; i++) what_if.causes[i] = causes.items[i].rule;
     what_if.recorded = row_of(&causes, 0);
-    if (choice->count == 0)
-        add_combinations(&what_if, &causes);
+    most = choice->count > 0 ? 0 : causes.count <= WHAT_IF_ALL ? causes.count : 2;
+    for (int count = 1; count <= most; count++) /* one cause, then two, and so on */
+        for (unsigned set = 1; set < 1U << causes.count; set++)
+            if (__builtin_popcount(set) == count)
+                what_if.rows[what_if.row_count++] = row_of(&causes, set);
     for (int i = 1; i <= choice->count; i++)
         what_if.rows[what_if.row_count++] = row_of(&causes, (1U << i) - 1);
     if (what_if.row_count == 0)

@@ -1,3 +1,5 @@
+/* A digest is one JSON object, written and read by lists of members, and compressed as a gzip
+ * member of its own, so that files of digests can be joined by cat. */
 #include "harness/desk/diagnosis/digest/digest.h"
 
 #include "harness/base/rows.h"
@@ -13,30 +15,24 @@ static const char SCHEMA_NAME[] = "chokepoint_digest";
 
 /* --- Writing --- */
 
-static void put_digest(struct members *members, const struct digest *digest)
-{
-    uint32_t range = digest->trace->step_range;
-    struct trace_head head = { digest->trace,
-                               range != 0 ? trace_file_name(digest->trace, range) : NULL };
-
-    json_integer(members->json, members->object, SCHEMA_NAME, DIGEST_SCHEMA);
-    member_object(members, "head", trace_head_members, &head);
-    member_object(members, "record", record_members, &digest->record);
-    member_object(members, "summary", summary_members, digest->summary);
-    member_object(members, "facts", facts_members, digest->facts);
-    member_object(members, "findings", findings_members, digest->findings);
-}
-
 enum status digest_write(char **line, const struct digest *digest)
 {
     enum status status = STATUS_OK;
+    uint32_t range = digest->trace->step_range;
+    struct trace_head head = { digest->trace,
+                               range != 0 ? trace_file_name(digest->trace, range) : NULL };
     struct json json = { .out_of_memory = false };
     cJSON *root = json_object(&json, NULL, NULL);
     struct members members = { .is_exact = true, .json = &json, .object = root };
     char *text = NULL;
 
     *line = NULL;
-    put_digest(&members, digest);
+    json_integer(&json, root, SCHEMA_NAME, DIGEST_SCHEMA);
+    member_object(&members, "head", trace_head_members, &head);
+    member_object(&members, "record", record_members, &digest->record);
+    member_object(&members, "summary", summary_members, digest->summary);
+    member_object(&members, "facts", facts_members, digest->facts);
+    member_object(&members, "findings", findings_members, digest->findings);
     if (!json.out_of_memory)
         text = cJSON_PrintUnformatted(root);
     if (text == NULL)

@@ -1,3 +1,5 @@
+/* A digest's line, which only this program reads: numbers are exact, and what is read is checked as
+ * that of strangers is. */
 #include "harness/desk/diagnosis/digest/digest_members.h"
 
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
@@ -80,15 +82,6 @@ static void track_members(struct members *members, void *object)
     member_object(members, "usage", whole_usage_members, &track->usage);
 }
 
-static void timeline_members(struct members *members, struct timeline *timeline)
-{
-    member_count(members, "work_count", &timeline->work_count);
-    member_bool(members, "host_alone", &timeline->host_alone);
-    member_object(members, "all", whole_usage_members, &timeline->all);
-    MEMBER_ROWS(members, "devices", &timeline->devices, &timeline->device_count, TRACKS_MOST,
-                track_members);
-}
-
 static void step_members(struct members *members, void *object)
 {
     struct step *step = object;
@@ -169,9 +162,14 @@ static void idle_members(struct members *members, void *object)
 void summary_members(struct members *members, void *object)
 {
     struct summary *summary = object;
+    struct timeline *timeline = &summary->timeline;
 
     member_object(members, "soundness", soundness_members, &summary->soundness);
-    timeline_members(members, &summary->timeline);
+    member_count(members, "work_count", &timeline->work_count);
+    member_bool(members, "host_alone", &timeline->host_alone);
+    member_object(members, "all", whole_usage_members, &timeline->all);
+    MEMBER_ROWS(members, "devices", &timeline->devices, &timeline->device_count, TRACKS_MOST,
+                track_members);
     member_object(members, "usage", whole_usage_members, &summary->usage);
     member_object(members, "steps", steps_members, &summary->steps);
     member_object(members, "launches", launches_members, &summary->launches);
@@ -196,7 +194,6 @@ void facts_members(struct members *members, void *object)
     member_bool(members, "lacks_work", &facts->lacks_work);
     member_number(members, "passes", &facts->passes);
     member_number(members, "median_step_ns", &facts->median_step_ns);
-    member_number(members, "turn_ns", &facts->turn_ns);
 }
 
 static void ordered_finding_members(struct members *members, void *object)

@@ -1,3 +1,6 @@
+/* Collectives are found in the order of the device's work. If there are more than there is room
+ * for, every so many in each step are kept, by their number in the step, which is the same on all
+ * ranks. */
 #include "harness/desk/diagnosis/digest/rank_record.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The slow rank is the one that communicates least; the others' medians say how long all others do,
+ * and which part of its step is longer than theirs. */
 #include "harness/desk/diagnosis/facts/ranks.h"
 
 #include "harness/base/figures/statistics.h"
@@ -136,26 +138,20 @@ struct slow_rank slow_rank_of(struct arena *arena, struct rank_figures *figures,
     return slow;
 }
 
-/* A rank of a pipeline whose part of the model takes longer waits less for its neighbours. */
-static double least_peer_wait_ns(const struct summary *ranks, int64_t count)
+struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,
+                                     int64_t count)
 {
+    struct ranks_together together = { .figures = ARENA_NEW(arena, struct rank_figures, count) };
     double least_ns = 0;
 
+    together.slow = slow_rank_of(arena, together.figures, ranks, count);
+    /* A rank of a pipeline whose part of the model takes longer waits less for its neighbours. */
     for (int64_t i = 0; i < count; i++) {
         double ns = (double)ranks[i].messages.peer_exposed_ns / (double)ranks[i].steps.count;
         if (ranks[i].steps.count > 0 && ns > 0)
             least_ns = least_ns > 0 ? fmin(least_ns, ns) : ns;
     }
-    return least_ns;
-}
-
-struct ranks_together ranks_together(struct arena *arena, const struct summary *ranks,
-                                     int64_t count)
-{
-    struct ranks_together together = { .figures = ARENA_NEW(arena, struct rank_figures, count) };
-
-    together.slow = slow_rank_of(arena, together.figures, ranks, count);
-    together.peer_wait_ns = least_peer_wait_ns(ranks, count);
+    together.peer_wait_ns = least_ns;
     return together;
 }
 

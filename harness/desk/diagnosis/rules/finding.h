@@ -40,7 +40,7 @@ struct finding {
     bool is_replayed;        /* the gain is that of a replay */
     double replayed_share; /* the part of what its change gains that is its own; 0: the gain is the
                               lost time */
-    const char *behind;    /* id of a rule whose change is taken for made, since it is to be made
+    const char *behind;    /* id of a rule whose change is assumed to be made, since it comes
                               first; NULL: none */
     double least_step_ns;  /* no step gets shorter by its advice; 0: nothing is known */
     /* Id of the finding that hides this one, whose numbers are of the step that is left when that

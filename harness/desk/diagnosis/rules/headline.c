@@ -1,3 +1,5 @@
+/* One sentence: the finding that limits the run with its share of the step, or who sets the pace,
+ * or how idle the device is for no known cause. */
 #include "harness/desk/diagnosis/rules/headline.h"
 
 #include "harness/base/status.h"
@@ -44,25 +46,17 @@ static void put_title(char *text, size_t size, const char *title)
         text[0] = (char)tolower((unsigned char)text[0]);
 }
 
-/* The cost of a finding: ": at most 12% of the step"; nothing if it costs no time. */
-static void put_cost(char *text, size_t size, const struct finding *finding,
-                     const struct facts *facts, double share)
-{
-    text[0] = '\0';
-    if (share > 0)
-        snprintf(text, size, ": %s%.0f%% of %s", finding->gain_is_most ? "at most " : "",
-                 100 * share, whole(facts));
-}
-
 static void say_finding(struct headline *headline, const struct finding *finding,
                         const struct facts *facts, double cost)
 {
     double computing = facts_computing_share(facts);
     bool busy = bottleneck_computes(finding->bottleneck) && computing >= RULE_BUSY_GOOD;
-    char title[96], costs[48];
+    char title[96], costs[48] = "";
 
     put_title(title, sizeof title, finding->title);
-    put_cost(costs, sizeof costs, finding, facts, cost);
+    if (cost > 0)
+        snprintf(costs, sizeof costs, ": %s%.0f%% of %s", finding->gain_is_most ? "at most " : "",
+                 100 * cost, whole(facts));
     if (busy)
         snprintf(headline->text, sizeof headline->text,
                  "The %s sets the pace, busy for %.0f%% of %s; %s%s%s.", who(facts),
@@ -104,16 +98,10 @@ static void say_pace(struct headline *headline, const struct facts *facts)
              100 * headline->share, whole(facts));
 }
 
-static double cost_share(const struct finding *finding, const struct facts *facts)
-{
-    double whole_ns = facts_whole_ns(facts);
-
-    return whole_ns > 0 ? finding->lost_ns_per_step / whole_ns : NAN;
-}
-
 struct headline headline_of(const struct finding *limit, const struct facts *facts)
 {
     struct headline headline = { .bottleneck = BOTTLENECK_UNCLEAR, .share = NAN };
+    double whole_ns = facts_whole_ns(facts);
 
     if (limit == NULL) {
         say_state(&headline, facts);
@@ -121,7 +109,8 @@ struct headline headline_of(const struct finding *limit, const struct facts *fac
     }
     headline.is_information = limit->severity == SEVERITY_INFORMATION;
     if (!headline.is_information)
-        say_finding(&headline, limit, facts, cost_share(limit, facts));
+        say_finding(&headline, limit, facts,
+                    whole_ns > 0 ? limit->lost_ns_per_step / whole_ns : NAN);
     else if (bottleneck_computes(limit->bottleneck))
         say_pace(&headline, facts);
     else { /* The trace itself is what matters: it is too short, or of a device that is not read. */

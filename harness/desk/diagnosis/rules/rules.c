@@ -1,3 +1,6 @@
+/* What rules share: their rows, the facts of a step, replays of it with what they advise, and how a
+ * cost becomes a severity and a gain. A replay is asked for by rules and by whoever compares their
+ * findings, so its times are kept (known_times). */
 #include "harness/desk/diagnosis/rules/rules.h"
 
 #include "harness/base/words/text.h"
@@ -51,19 +54,6 @@ static bool lacks_work(const struct launches *launches)
     return lost * 10 > launches->count + launches->lost_count;
 }
 
-/* The trace as it is, replayed. */
-static void find_turn(struct facts *facts)
-{
-    const double spread = 0.02;
-    const struct trace_graph *graph = &facts->summary->graph;
-    struct replayed_time time = replay(facts->summary->arena, graph, NULL, 0, NULL);
-    double recorded_ns = (double)(graph->end_ns - graph->start_ns);
-
-    facts->turn_ns = time.turn_ns;
-    facts->replay_holds =
-        time.turn_ns > 0 && fabs(time.first_ns - recorded_ns) <= spread * recorded_ns;
-}
-
 struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
 {
     const struct summary *summary = &ranks[which];
@@ -71,8 +61,11 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
         spans_find(&summary->spans, summary->trace, "Optimizer.step#", true);
     const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
     struct facts facts = { .summary = summary, .ranks = ranks, .rank_count = count, .steps = 1 };
+    const double spread = 0.02; /* of a replay that gives back the trace */
+    struct replayed_time time;
+    double recorded_ns;
 
-    facts.known = ARENA_NEW(summary->arena, struct known_turns, 1);
+    facts.known = ARENA_NEW(summary->arena, struct known_times, 1);
     if (summary->timeline.work_count > 0)
         facts.device = timeline_device(&summary->timeline);
     facts.has_steps = summary->steps.count > 0;
@@ -87,7 +80,11 @@ struct facts facts_of(const struct summary *ranks, int64_t count, int64_t which)
     facts.launches = (double)summary->launches.count / facts.steps;
     facts.lacks_work = lacks_work(&summary->launches);
     facts.passes = forward != NULL ? (double)forward->count / facts.steps : 1;
-    find_turn(&facts);
+    recorded_ns = (double)(summary->graph.end_ns - summary->graph.start_ns);
+    time = replay(summary->arena, &summary->graph, NULL, 0, NULL);
+    facts.iteration_ns = time.turn_ns;
+    facts.replay_holds =
+        time.turn_ns > 0 && fabs(time.first_ns - recorded_ns) <= spread * recorded_ns;
     return facts;
 }
 
@@ -119,8 +116,8 @@ bool rule_is_replayed(const struct rule *rule)
     return rule->alter != NULL || rule->saved_computing_ns != NULL;
 }
 
-static double replayed_turn_ns(const struct facts *facts, const struct rule *const *rules,
-                               int count, struct intervals *busy)
+static double replayed_iteration_ns(const struct facts *facts, const struct rule *const *rules,
+                                    int count, struct intervals *busy)
 {
     struct replay_change changes[2 * FACTS_FIXED_MOST];
     double left[2 * FACTS_FIXED_MOST];
@@ -136,29 +133,30 @@ static double replayed_turn_ns(const struct facts *facts, const struct rule *con
     return replay(facts->summary->arena, &facts->summary->graph, changes, count, busy).turn_ns;
 }
 
-double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
-                     struct intervals *busy)
+double facts_iteration_ns(const struct facts *facts, const struct rule *const *rules, int count,
+                          struct intervals *busy)
 {
-    struct known_turns *known = facts->known;
-    struct known_turn turn = { .turn_ns = 0 };
+    struct known_times *known = facts->known;
+    struct known_time time = { .iteration_ns = 0 };
 
     if (known == NULL || busy != NULL)
-        return replayed_turn_ns(facts, rules, count, busy);
-    for (int i = 0; i < count; i++) turn.rules[i] = rules[i];
+        return replayed_iteration_ns(facts, rules, count, busy);
+    for (int i = 0; i < count; i++) time.rules[i] = rules[i];
     for (int i = 0; i < known->count; i++)
-        if (memcmp(known->items[i].rules, turn.rules, sizeof turn.rules) == 0)
-            return known->items[i].turn_ns;
-    turn.turn_ns = replayed_turn_ns(facts, rules, count, NULL);
+        if (memcmp(known->items[i].rules, time.rules, sizeof time.rules) == 0)
+            return known->items[i].iteration_ns;
+    time.iteration_ns = replayed_iteration_ns(facts, rules, count, NULL);
     if (known->count < FACTS_KNOWN_MOST)
-        known->items[known->count++] = turn;
-    return turn.turn_ns;
+        known->items[known->count++] = time;
+    return time.iteration_ns;
 }
 
 double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
                                int count)
 {
-    return facts->turn_ns > 0
-               ? facts->step_ns * (1 - facts_turn_ns(facts, rules, count, NULL) / facts->turn_ns)
+    return facts->iteration_ns > 0
+               ? facts->step_ns *
+                     (1 - facts_iteration_ns(facts, rules, count, NULL) / facts->iteration_ns)
                : 0;
 }
 
@@ -169,13 +167,13 @@ double facts_saved_ns(const struct facts *facts, const struct rule *rule)
 
 void facts_fix(struct facts *facts, const struct rule *rule)
 {
-    double turn_ns;
+    double iteration_ns;
 
-    if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->turn_ns > 0))
+    if (facts->fixed_count == FACTS_FIXED_MOST || !(facts->iteration_ns > 0))
         return;
-    turn_ns = facts_turn_ns(facts, &rule, 1, NULL);
-    facts->step_ns *= turn_ns / facts->turn_ns;
-    facts->turn_ns = turn_ns;
+    iteration_ns = facts_iteration_ns(facts, &rule, 1, NULL);
+    facts->step_ns *= iteration_ns / facts->iteration_ns;
+    facts->iteration_ns = iteration_ns;
     facts->fixed[facts->fixed_count++] = rule;
     facts->known = NULL;
 }
@@ -222,19 +220,10 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
     return true;
 }
 
-/* The time that the rule's change gains, after the one that is to be made before. */
-static double replayed_ns(const struct finding *finding, const struct facts *facts)
-{
-    struct facts left = *facts;
-
-    if (finding->behind != NULL)
-        facts_fix(&left, rule_find(finding->behind));
-    return facts_saved_ns(&left, rule_find(finding->id));
-}
-
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns)
 {
     const struct rule *rule = rule_find(finding->id);
+    struct facts before = *facts; /* the change */
     double saved_ns;
 
     if (!finding_costs(finding, facts, touched_ns) || !(finding->replayed_share > 0))
@@ -243,7 +232,9 @@ bool finding_replays(struct finding *finding, const struct facts *facts, double 
         finding->confidence = CONFIDENCE_LOW;
         return true;
     }
-    saved_ns = replayed_ns(finding, facts) * finding->replayed_share;
+    if (finding->behind != NULL)
+        facts_fix(&before, rule_find(finding->behind));
+    saved_ns = facts_saved_ns(&before, rule) * finding->replayed_share;
     if (facts_of_whole(facts) && saved_ns > touched_ns) {
         /* It happens once: nothing before hides what comes later. */
         finding->replayed_share *= touched_ns / saved_ns;

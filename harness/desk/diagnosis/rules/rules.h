@@ -42,12 +42,11 @@ enum { FACTS_FIXED_MOST = 9 };
 
 enum { FACTS_KNOWN_MOST = 64 };
 
-/* The times of turns that were replayed: rules, and what judges their findings, ask for the same
- * ones. */
-struct known_turns {
-    struct known_turn {
+/* The times of replays: rules, and what judges their findings, ask for the same ones. */
+struct known_times {
+    struct known_time {
         const struct rule *rules[2 * FACTS_FIXED_MOST]; /* in order; NULL behind the last */
-        double turn_ns;
+        double iteration_ns;
     } items[FACTS_KNOWN_MOST];
     int count;
 };
@@ -67,12 +66,12 @@ struct facts {
     bool lacks_work; /* of more than a tenth of the launches: idle time may be none */
     double passes;   /* forward passes per step; 1 where none is marked */
     double median_step_ns;
-    /* Rules whose changes are taken for made, and what a turn of the loop takes with them
+    /* Rules whose changes are assumed to be made, and what an iteration of the loop takes with them
      * (replay.h). */
     const struct rule *fixed[FACTS_FIXED_MOST];
     int fixed_count;
-    struct known_turns *known; /* without such changes; NULL: none are kept */
-    double turn_ns;
+    struct known_times *known; /* without such changes; NULL: none are kept */
+    double iteration_ns;
     bool replay_holds; /* unchanged, it gives back the trace */
 };
 
@@ -153,10 +152,11 @@ bool finding_costs_from(struct finding *finding, const struct facts *facts, doub
  * Without a replay the lost time is `touched_ns`. */
 bool finding_replays(struct finding *finding, const struct facts *facts, double touched_ns);
 
-/* The time of a turn with the changes of `count` rules, at most FACTS_FIXED_MOST, after those that
- * are taken for made; and the device's work in it, which is not merged yet. `busy` may be NULL. */
-double facts_turn_ns(const struct facts *facts, const struct rule *const *rules, int count,
-                     struct intervals *busy);
+/* The time of an iteration with the changes of `count` rules, at most FACTS_FIXED_MOST, after those
+ * that are assumed to be made; and the device's work in it, which is not merged yet. `busy` may be
+ * NULL. */
+double facts_iteration_ns(const struct facts *facts, const struct rule *const *rules, int count,
+                          struct intervals *busy);
 
 /* The time that a step gains by a rule's change, or by several together; less than 0: it gets
  * longer. */
@@ -164,7 +164,7 @@ double facts_saved_ns(const struct facts *facts, const struct rule *rule);
 double facts_saved_together_ns(const struct facts *facts, const struct rule *const *rules,
                                int count);
 
-/* Takes a rule's change for made, and the step for as much shorter. Nothing happens if
+/* Assumes that a rule's change is made, and the step is as much shorter. Nothing happens if
  * FACTS_FIXED_MOST are. */
 void facts_fix(struct facts *facts, const struct rule *rule);
 

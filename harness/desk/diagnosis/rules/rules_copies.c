@@ -57,19 +57,14 @@ static double exposed_share(const struct facts *facts)
                : 0;
 }
 
-/* Idle time while the host is in a copy's call. */
-static double idle_in_calls(const struct facts *facts)
-{
-    return facts_host_ns(facts, HOST_COPYING);
-}
-
-/* Copies that cost their own time and that in their calls. Those that go on at once are one
- * time. */
+/* Copies that cost their own time and the idle time in their calls. Those that go on at once are
+ * one time. */
 static bool cost_with_calls(struct finding *finding, const struct facts *facts, double copies_ns)
 {
     double exposed = (double)facts->summary->usage.copy_exposed_ns / facts->steps;
 
-    return finding_replays(finding, facts, fmin(copies_ns, exposed) + idle_in_calls(facts));
+    return finding_replays(finding, facts,
+                           fmin(copies_ns, exposed) + facts_host_ns(facts, HOST_COPYING));
 }
 
 static bool is_batch(const struct facts *facts, const struct graph_node *node, bool pageable)
@@ -160,7 +155,7 @@ static bool judge_pageable_copy(struct finding *finding, const struct facts *fac
         "copies from pageable memory take %s of %s, %.0f%% of that while no kernel runs; the "
         "device is idle for %s while the host is in such calls",
         quantity_time(copies.pageable_ns).text, step_text(facts).text, 100 * exposed_share(facts),
-        quantity_time(idle_in_calls(facts)).text);
+        quantity_time(facts_host_ns(facts, HOST_COPYING)).text);
     return cost_with_calls(finding, facts, copies.pageable_ns * exposed_share(facts));
 }
 
@@ -174,7 +169,8 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
                  "%.4g copies %s between host and device, of %s on average; they take %s, and the "
                  "device is idle for %s while the host is in their calls",
                  copies.count, facts_per(facts), quantity_bytes(copies.bytes / copies.count).text,
-                 quantity_time(copies.ns).text, quantity_time(idle_in_calls(facts)).text);
+                 quantity_time(copies.ns).text,
+                 quantity_time(facts_host_ns(facts, HOST_COPYING)).text);
     return cost_with_calls(finding, facts, copies.ns * exposed_share(facts));
 }
 

@@ -127,20 +127,11 @@ static double waits_of_pipeline_ns(const struct facts *facts)
     return bubble_matters(facts) || own_ns <= BUBBLE_SHARE_MOST * facts->step_ns ? own_ns : 0;
 }
 
-static void say_micro_batches(struct finding *finding, double ranks, double now, double enough)
-{
-
-    finding_says(finding,
-                 "; with %.0f micro-batch%s in %.0f ranks %.0f%% of all slots are idle, with %.0f "
-                 "it would be %.0f%%",
-                 now, now == 1 ? "" : "es", ranks, 100 * idle_share(ranks, now), enough,
-                 100 * idle_share(ranks, enough));
-}
-
 static bool judge_pipeline_bubble(struct finding *finding, const struct facts *facts)
 {
     double bubble = bubble_ns(facts), ranks = ranks_of(facts);
-    double rest = ranks > 0 ? idle_share(ranks, MICRO_BATCHES_A_RANK * ranks) : BUBBLE_SHARE_MOST;
+    double enough = MICRO_BATCHES_A_RANK * ranks;
+    double rest = ranks > 0 ? idle_share(ranks, enough) : BUBBLE_SHARE_MOST;
 
     if (!bubble_matters(facts))
         return false;
@@ -151,7 +142,12 @@ static bool judge_pipeline_bubble(struct finding *finding, const struct facts *f
         "computed",
         quantity_time(bubble).text, step_text(facts).text);
     if (ranks > 0)
-        say_micro_batches(finding, ranks, facts->passes, MICRO_BATCHES_A_RANK * ranks);
+        finding_says(finding,
+                     "; with %.0f micro-batch%s in %.0f ranks %.0f%% of all slots are idle, with "
+                     "%.0f it would be %.0f%%",
+                     facts->passes, facts->passes == 1 ? "" : "es", ranks,
+                     100 * idle_share(ranks, facts->passes), enough,
+                     100 * idle_share(ranks, enough));
     if (!finding_costs_from(finding, facts, bubble, BUBBLE_SHARE_MOST))
         return false;
     finding_saves(finding, facts, facts->step_ns - (facts->step_ns - bubble) / (1 - rest));

@@ -96,15 +96,6 @@ static void complain_of_recording(struct finding *finding, const struct trace_fi
                  (long long)trace->bad_count, trace->bad_count == 1 ? " is" : "s are");
 }
 
-static void complain_of_soundness(struct finding *finding, const struct soundness *soundness)
-{
-    for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
-        if (soundness->rows[i].trust != TRUST_WHOLE)
-            complain(finding,
-                     "record the trace again, and look at it before other programs change it", "%s",
-                     soundness->rows[i].found);
-}
-
 static void complain_of_steps(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
@@ -170,22 +161,17 @@ static void complain_of_messages(struct finding *finding, const struct facts *fa
                  "are too small, or what each rank keeps");
 }
 
-/* A graph that is recorded whole is busy from its first kernel to its last. */
-static void complain_of_graphs(struct finding *finding, const struct trace_file *trace)
-{
-    if (trace->whole_graph_count > 0)
-        complain(finding, "record the kernels of graphs too (nsys profile --cuda-graph-trace=node)",
-                 "%lld launch%s of CUDA graphs are one piece of work each: the kernels inside are "
-                 "not visible",
-                 (long long)trace->whole_graph_count, trace->whole_graph_count == 1 ? "" : "es");
-}
-
 static bool judge_insufficient_data(struct finding *finding, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
+    long long graphs = (long long)summary->trace->whole_graph_count;
 
     complain_of_recording(finding, summary->trace);
-    complain_of_soundness(finding, &summary->soundness);
+    for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
+        if (summary->soundness.rows[i].trust != TRUST_WHOLE)
+            complain(finding,
+                     "record the trace again, and look at it before other programs change it", "%s",
+                     summary->soundness.rows[i].found);
     if (facts_are_few(facts) && summary->timeline.work_count > 0)
         complain(finding, "record at least 3 whole steps",
                  "%lld kernels and copies are too few to judge by",
@@ -193,7 +179,12 @@ static bool judge_insufficient_data(struct finding *finding, const struct facts 
     complain_of_steps(finding, facts);
     if (summary->timeline.work_count > 0) {
         complain_of_launches(finding, facts);
-        complain_of_graphs(finding, summary->trace);
+        if (graphs > 0) /* A graph that is recorded whole is busy from its first kernel on. */
+            complain(finding,
+                     "record the kernels of graphs too (nsys profile --cuda-graph-trace=node)",
+                     "%lld launch%s of CUDA graphs are one piece of work each: the kernels inside "
+                     "are not visible",
+                     graphs, graphs == 1 ? "" : "es");
         complain_of_messages(finding, facts);
         if (summary->trace->device_count == 0)
             complain(finding, "record with a profiler that describes the device, as PyTorch's does",
