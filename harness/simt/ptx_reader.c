@@ -417,6 +417,18 @@ static bool is_texture(struct ptx_word type)
     return word_is(type, ".texref") || word_is(type, ".samplerref") || word_is(type, ".surfref");
 }
 
+/* A texture is passed over, and if only one kernel is read, every variable that the machine does
+ * not know, such as a table of functions: its name is unknown then. */
+static enum status known_variable(struct reader *reader)
+{
+    enum status status;
+
+    if (is_texture(reader_peek(reader)))
+        return skip_declaration(reader);
+    status = global_variable(reader);
+    return status == STATUS_BAD_INPUT && reader->picks ? skip_declaration(reader) : status;
+}
+
 /* Functions, textures and what is defined elsewhere are passed over: an instruction that uses them
  * is unknown. */
 static enum status declaration(struct reader *reader)
@@ -440,7 +452,7 @@ static enum status declaration(struct reader *reader)
     if (word_is(word, ".extern") || word_is(word, ".shared"))
         return shared_variable(reader, word_is(word, ".extern"));
     if (word_is(word, ".global") || word_is(word, ".const"))
-        return is_texture(reader_peek(reader)) ? skip_declaration(reader) : global_variable(reader);
+        return known_variable(reader);
     if (word_is(word, ".entry"))
         return entry(reader);
     if (word_is(word, ".func") || word_is(word, ".pragma") || word_is(word, ".alias"))

@@ -40,14 +40,17 @@ struct reader {
     int64_t declared_count, declared_room;
     struct symbol *symbols; /* the module's first, then the kernel's */
     int64_t symbol_count, symbol_room;
-    uint64_t dynamic_align; /* of the dynamic memory that the kernel uses; 0: it uses none */
-    bool picks;             /* only one kernel is read: `wanted`, or the only one if that is NULL */
-    const char *wanted;
-    struct simt_kernel *picked;
-    int64_t picked_at, entries; /* the word after its name; kernels of the module */
     struct label *labels, *jumps;
     int64_t label_count, label_room, jump_count, jump_room;
-    int32_t line; /* of the module's lines */
+    int32_t line;           /* of the module's lines */
+    uint64_t dynamic_align; /* of the dynamic memory that the kernel uses; 0: it uses none */
+
+    /* If it picks, kernels are passed over, and one is read at the end: `wanted`, or the only one
+     * if that is NULL. */
+    bool picks;
+    const char *wanted;
+    struct simt_kernel *picked; /* found, from the word at `picked_at` on */
+    int64_t picked_at, entries; /* entries: kernels of the module */
 };
 
 /* Says the place: "kernels.ptx:120: ". */
@@ -68,8 +71,9 @@ int reader_type_bits(struct ptx_word type);
 /* A variable in shared or local memory, from its space on. */
 enum status reader_variable(struct reader *reader);
 
-/* The address of a variable in the kernel that is being read. */
-struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name); /* NULL: none */
+/* A variable or parameter, NULL if there is none; and its address in the kernel that is being read,
+ * to which a module's shared memory belongs from then on. That of dynamic memory is known later. */
+struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name);
 enum status reader_address(struct reader *reader, struct symbol *symbol, uint64_t *value);
 
 /* A new register. */

@@ -127,7 +127,8 @@ static void constants_and_variables_have_their_values(void **state)
 }
 
 #define ODD                                                                                        \
-    HEAD ".global .texref image;\n.extern .global .align 4 .b8 far[];\n"                           \
+    HEAD ".global .texref image; .global .align 8 .u64 table[2] = {twice, 0};\n.extern .global "   \
+         ".align 4 .b8 far[];\n"                                                                   \
          ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"                 \
          ".func (.param .b32 r) twice (.param .b32 a)\n{\n.reg .b32 %r<3>;\n{ strange; "           \
          "}\nret;\n}\n"
