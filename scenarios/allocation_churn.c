@@ -18,34 +18,30 @@ const struct scenario scenario_allocation_churn = {
             "them",
     .cost = "freed blocks stay reserved for the program that cached them; gains nothing where "
             "tensors are allocated once",
-    .pytorch =
-        {
-            .before =
-            "# A debugging flag that stayed: cudaMalloc and cudaFree\n"
-            "# for every tensor. It counts from torch's first use.\n"
-            "os.environ[\"PYTORCH_NO_CUDA_MEMORY_CACHING\"] = \"1\"\n"
-            "for inputs, labels in loader:\n"
-            "    train_step(inputs, labels)\n",
-            .after =
-            "os.environ.pop(\"PYTORCH_NO_CUDA_MEMORY_CACHING\", None)\n"
-            "for inputs, labels in loader:\n"
-            "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "# A debugging flag that stayed: cudaMalloc and cudaFree\n"
+                  "# for every tensor. It counts from torch's first use.\n"
+                  "os.environ[\"PYTORCH_NO_CUDA_MEMORY_CACHING\"] = \"1\"\n"
+                  "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "os.environ.pop(\"PYTORCH_NO_CUDA_MEMORY_CACHING\", None)\n"
+                 "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=balanced launch=eager",
     .knob = "allocation",
     .before = "direct",
     .after = "caching",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 83 per step on the CPU device, and none. */
-            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50,
-              .after_below = 0.5 },
-            /* Quick runs on two cores: 6.0 to 6.7 on an EPYC, 2.31 to 3.48 on a busy Xeon, measured
-             * when memory came with its first access. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.7, .where = WHERE_CPU_DEVICE },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* 83 per step on the CPU device, and none. */
+        { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 50,
+          .after_below = 0.5 },
+        /* Quick runs on two cores: 6.0 to 6.7 on an EPYC, 2.31 to 3.48 on a busy Xeon, measured
+         * when memory came with its first access. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.7, .where = WHERE_CPU_DEVICE },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
+    },
     .accept = { { "allocation_churn", ANYWHERE } },
     /* Eager launches share two cores with the products there. */
     .tolerated_after = { { "launch_bound", WHERE_CPU_DEVICE } },

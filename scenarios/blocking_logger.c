@@ -18,25 +18,24 @@ const struct scenario scenario_blocking_logger = {
     .cost = "the lines that are still in the queue are lost if the process is killed; gains "
             "little where lines are few, the disk takes microseconds, or nothing forces lines to "
             "it",
-    .pytorch =
-        {
-            .before = "log = open(\"log.txt\", \"w\")\n"
-                      "for step, (inputs, labels) in enumerate(loader):\n"
-                      "    loss = train_step(inputs, labels)\n"
-                      "    log.write(f\"{step} {loss.item()}\\n\")\n"
-                      "    log.flush()\n"
-                      "    os.fsync(log.fileno())\n",
-            .after = "def write(line):\n"
-                     "    log.write(line)\n"
-                     "    log.flush()\n"
-                     "    os.fsync(log.fileno())\n"
-                     "\n"
-                     "log = open(\"log.txt\", \"w\")\n"
-                     "writer = ThreadPoolExecutor(1)\n"
-                     "for step, (inputs, labels) in enumerate(loader):\n"
-                     "    loss = train_step(inputs, labels)\n"
-                     "    writer.submit(write, f\"{step} {loss.item()}\\n\")\n",
-        },
+    .pytorch = {
+        .before = "log = open(\"log.txt\", \"w\")\n"
+                  "for step, (inputs, labels) in enumerate(loader):\n"
+                  "    loss = train_step(inputs, labels)\n"
+                  "    log.write(f\"{step} {loss.item()}\\n\")\n"
+                  "    log.flush()\n"
+                  "    os.fsync(log.fileno())\n",
+        .after = "def write(line):\n"
+                 "    log.write(line)\n"
+                 "    log.flush()\n"
+                 "    os.fsync(log.fileno())\n"
+                 "\n"
+                 "log = open(\"log.txt\", \"w\")\n"
+                 "writer = ThreadPoolExecutor(1)\n"
+                 "for step, (inputs, labels) in enumerate(loader):\n"
+                 "    loss = train_step(inputs, labels)\n"
+                 "    writer.submit(write, f\"{step} {loss.item()}\\n\")\n",
+    },
     .base = "model=light launch=graph loss_every=1",
     .knob = "log",
     .before = "synced",
@@ -44,15 +43,14 @@ const struct scenario scenario_blocking_logger = {
     /* Disks that take microseconds exist. This much of a step is a gain of 1.16. */
     .least_cost = { METRIC_LOG_PAUSE, 0.14 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
-              .after_below = 0.01 },
-            /* Fourteen quick runs on two very busy cores of an EPYC, whose disk takes 0.17 ms for a
-             * line when it is quiet: 265 to 1852, and 1.26 to 5.27. */
-            { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
-        },
+    .expect = {
+        { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
+          .after_below = 0.01 },
+        /* Fourteen quick runs on two very busy cores of an EPYC, whose disk takes 0.17 ms for a
+         * line when it is quiet: 265 to 1852, and 1.26 to 5.27. */
+        { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+    },
     .accept = { { "logging_gap", ANYWHERE } },
     /* The loss is still read in every step. */
     .tolerated_after = { { "host_sync", ANYWHERE } },

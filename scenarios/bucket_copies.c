@@ -17,20 +17,19 @@ const struct scenario scenario_bucket_copies = {
     .look = "copies from device to device before and after the all-reduce kernels",
     .cost = "gradients cannot be detached from the buckets (p.grad.detach_()), and zero_grad() "
             "must keep them there",
-    .pytorch =
-        {
-            .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
-                      "for inputs, labels in loader:\n"
-                      "    loss_fn(ddp(inputs), labels).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
-                     "    model, gradient_as_bucket_view=True)\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss_fn(ddp(inputs), labels).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(ddp(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
+                 "    model, gradient_as_bucket_view=True)\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(ddp(inputs), labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=heavy blocks=3 tokens=5 width=192 batch=4 precision=fp32 ranks=2 bucket_mb=1 "
             "loss_every=5",
     .knob = "bucket_view",
@@ -38,13 +37,12 @@ const struct scenario scenario_bucket_copies = {
     .after = "yes",
     .needs = WHERE_TWO_CORES,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 86 copies per step, and that of the batch; twice 5.2 MiB of gradients. */
-            { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
-            { METRIC_D2D_BYTES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
-            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.1, .exact = true },
-        },
+    .expect = {
+        /* 86 copies per step, and that of the batch; twice 5.2 MiB of gradients. */
+        { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
+        { METRIC_D2D_BYTES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
+        { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.1, .exact = true },
+    },
     /* The trace shows the copies (device_copies), but sending the same bytes takes longer, and
      * comes first where it is not hidden: no finding is accepted. */
     .tolerated_after = { { "exposed_communication", ANYWHERE },

@@ -18,32 +18,28 @@ const struct scenario scenario_cache_flush = {
             "them",
     .cost = "the cache keeps memory that another program on the device could use; emptying it "
             "once, after a phase that needed much more, is right",
-    .pytorch =
-        {
-            .before =
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n"
-                "    if device.type == \"cuda\":\n"
-                "        torch.cuda.empty_cache()\n",
-            .after =
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n"
+                  "    if device.type == \"cuda\":\n"
+                  "        torch.cuda.empty_cache()\n",
+        .after = "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=balanced batch=32 launch=eager",
     .knob = "empty_cache_every",
     .before = "1",
     .after = "never",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 3 per step on the CPU device, and none. */
-            { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2,
-              .after_below = 0.5 },
-            /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a
-             * Xeon: 1.27 to 1.45, with intervals that begin at 1.13 to 1.25. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* 3 per step on the CPU device, and none. */
+        { METRIC_ALLOCATIONS_PER_STEP, SHRINKS, .exact = true, .before_above = 2,
+          .after_below = 0.5 },
+        /* Eleven quick runs on two busy cores of an EPYC: 1.46 to 1.80; 18 on two cores of a Xeon:
+         * 1.27 to 1.45, with intervals that begin at 1.13 to 1.25. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
+    },
     .accept = { { "allocation_churn", ANYWHERE } },
     /* Eager launches share two cores with the products there. */
     .tolerated_after = { { "launch_bound", WHERE_CPU_DEVICE } },

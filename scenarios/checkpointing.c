@@ -16,30 +16,26 @@ const struct scenario scenario_checkpointing = {
     .look = "the memory curve: a high peak between forward and backward, then a low one",
     .cost = "forward is computed twice: a step takes up to a third longer; gains nothing where "
             "memory is free",
-    .pytorch =
-        {
-            .before =
-            "def forward(x):\n"
-            "    for block in blocks:\n"
-            "        x = block(x)\n"
-            "    return x\n",
-            .after =
-            "from torch.utils.checkpoint import checkpoint\n"
-            "\n"
-            "def forward(x):\n"
-            "    for block in blocks:\n"
-            "        x = checkpoint(block, x, use_reentrant=False)\n"
-            "    return x\n",
-        },
+    .pytorch = {
+        .before = "def forward(x):\n"
+                  "    for block in blocks:\n"
+                  "        x = block(x)\n"
+                  "    return x\n",
+        .after = "from torch.utils.checkpoint import checkpoint\n"
+                 "\n"
+                 "def forward(x):\n"
+                 "    for block in blocks:\n"
+                 "        x = checkpoint(block, x, use_reentrant=False)\n"
+                 "    return x\n",
+    },
     .base = "model=heavy attention=naive memory_budget=role loss_every=3",
     .knob = "checkpointing",
     .before = "none",
     .after = "block",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true },
-            { METRIC_STEP_TIME, GROWS, .at_most = 1.4, .is_cost = true },
-        },
+    .expect = {
+        { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 3, .exact = true },
+        { METRIC_STEP_TIME, GROWS, .at_most = 1.4, .is_cost = true },
+    },
     .accept = { { "activation_memory", ANYWHERE } },
 };

@@ -19,24 +19,23 @@ const struct scenario scenario_data_dependent_shape = {
     .look = "a blocking copy of 4 or 8 bytes between forward and backward",
     .cost = "work for what is masked out, which may be more than the wait where little is kept; "
             "gains nothing where the host has no work that could overlap",
-    .pytorch =
-        {
-            .before = "for inputs, labels in loader:\n"
-                      "    losses = F.cross_entropy(model(inputs),\n"
-                      "        labels.to(device), reduction=\"none\")\n"
-                      "    hard = losses[losses >= losses.mean()]  # waits\n"
-                      "    (hard.sum() / len(losses)).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "for inputs, labels in loader:\n"
-                     "    losses = F.cross_entropy(model(inputs),\n"
-                     "        labels.to(device), reduction=\"none\")\n"
-                     "    is_hard = losses >= losses.mean()\n"
-                     "    hard = torch.where(is_hard, losses, 0)\n"
-                     "    (hard.sum() / len(losses)).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    losses = F.cross_entropy(model(inputs),\n"
+                  "        labels.to(device), reduction=\"none\")\n"
+                  "    hard = losses[losses >= losses.mean()]  # waits\n"
+                  "    (hard.sum() / len(losses)).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "for inputs, labels in loader:\n"
+                 "    losses = F.cross_entropy(model(inputs),\n"
+                 "        labels.to(device), reduction=\"none\")\n"
+                 "    is_hard = losses >= losses.mean()\n"
+                 "    hard = torch.where(is_hard, losses, 0)\n"
+                 "    (hard.sum() / len(losses)).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced input=decoded workers=0 launch=eager",
     .knob = "selection",
     .before = "counted",
@@ -47,13 +46,12 @@ const struct scenario scenario_data_dependent_shape = {
      * device does. */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.9, 1.3 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 1.05 per step, then the 0.05 of reading the loss. Time is not promised: the wait is
-             * for forward alone, and on two busy cores of an EPYC steps were as long either way, or
-             * 1.15 times as long. */
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20, .exact = true },
-        },
+    .expect = {
+        /* 1.05 per step, then the 0.05 of reading the loss. Time is not promised: the wait is for
+         * forward alone, and on two busy cores of an EPYC steps were as long either way, or 1.15
+         * times as long. */
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20, .exact = true },
+    },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
      * it. Copies and compute share the host's cores. */

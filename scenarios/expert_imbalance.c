@@ -28,21 +28,20 @@ const struct scenario scenario_expert_imbalance = {
             "longer than those of the others",
     .cost = "tokens go to experts that the router likes less; gains nothing where experts get as "
             "many anyway",
-    .pytorch =
-        {
-            .before = "gates = torch.randn(64, 4).softmax(-1)\n"
-                      "bias = torch.tensor([0, 0, 0, 0.7])\n"
-                      "expert = (gates + bias).argmax(-1)\n"
-                      "gate = gates.gather(-1, expert[:, None])\n"
-                      "load = expert.bincount(minlength=4).float()\n",
-            .after = "gates = torch.randn(64, 4).softmax(-1)\n"
-                     "bias = torch.tensor([0, 0, 0, 0.7])\n"
-                     "expert = (gates + bias).argmax(-1)\n"
-                     "gate = gates.gather(-1, expert[:, None])\n"
-                     "load = expert.bincount(minlength=4).float()\n"
-                     "torch.distributed.all_reduce(load)\n"
-                     "bias += 0.05 * (1 - load / load.mean())\n",
-        },
+    .pytorch = {
+        .before = "gates = torch.randn(64, 4).softmax(-1)\n"
+                  "bias = torch.tensor([0, 0, 0, 0.7])\n"
+                  "expert = (gates + bias).argmax(-1)\n"
+                  "gate = gates.gather(-1, expert[:, None])\n"
+                  "load = expert.bincount(minlength=4).float()\n",
+        .after = "gates = torch.randn(64, 4).softmax(-1)\n"
+                 "bias = torch.tensor([0, 0, 0, 0.7])\n"
+                 "expert = (gates + bias).argmax(-1)\n"
+                 "gate = gates.gather(-1, expert[:, None])\n"
+                 "load = expert.bincount(minlength=4).float()\n"
+                 "torch.distributed.all_reduce(load)\n"
+                 "bias += 0.05 * (1 - load / load.mean())\n",
+    },
     .base = "model=balanced precision=fp32 ranks=2 blocks=1 batch=16 width=192 experts=4 "
             "router_skew=0.7 loss_every=5",
     .knob = "router_bias",
@@ -50,15 +49,14 @@ const struct scenario scenario_expert_imbalance = {
     .after = "load",
     .needs = WHERE_TWO_CORES,
     .loss = LOSS_ROUTING,
-    .expect =
-        {
-            /* 1.90 to 1.99 and 1.11 to 1.21, in runs with 16, 24 and 32 samples. */
-            { METRIC_BUSIEST_TOKENS, SHRINKS, .at_least = 1.4, .before_above = 1.6,
-              .after_below = 1.3 },
-            /* Six runs on two cores of a Xeon, one for each rank: 1.8 to 2.5. Steps were 1.05 to
-             * 1.33 times as long, which is too near to 1.05 to be promised. */
-            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
-        },
+    .expect = {
+        /* 1.90 to 1.99 and 1.11 to 1.21, in runs with 16, 24 and 32 samples. */
+        { METRIC_BUSIEST_TOKENS, SHRINKS, .at_least = 1.4, .before_above = 1.6,
+          .after_below = 1.3 },
+        /* Six runs on two cores of a Xeon, one for each rank: 1.8 to 2.5. Steps were 1.05 to 1.33
+         * times as long, which is too near to 1.05 to be promised. */
+        { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+    },
     .accept = { { "straggler", ANYWHERE } },
     /* The exchange itself, the host's wait for its sizes, and what is launched late after it. */
     .tolerated_after = { { "exposed_communication", ANYWHERE },

@@ -19,19 +19,16 @@ const struct scenario scenario_fragmentation = {
     .look = "total reserved against total allocated in the memory curve",
     .cost = "what is rounded up is lost within blocks, and padding is computed on; gains nothing "
             "where every step asks for the same sizes",
-    .pytorch =
-        {
-            .before =
-                "# Each length asks for sizes of its own.\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-            .after =
-                "# Before torch's first use; or expandable_segments:True.\n"
-                "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = (\n"
-                "    \"roundup_power2_divisions:4,max_split_size_mb:256\")\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "# Each length asks for sizes of its own.\n"
+                  "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "# Before torch's first use; or expandable_segments:True.\n"
+                 "os.environ[\"PYTORCH_CUDA_ALLOC_CONF\"] = (\n"
+                 "    \"roundup_power2_divisions:4,max_split_size_mb:256\")\n"
+                 "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=balanced data=sequences tokens=512 width=32 blocks=2 batch=4 accumulate=4 "
             "precision=fp32 input=cached padding=longest launch=eager "
             "memory_budget=40MiB",
@@ -39,13 +36,11 @@ const struct scenario scenario_fragmentation = {
     .before = "exact",
     .after = "rounded",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 3.83 and 1.14 on the CPU device, in ten quick runs. */
-            { METRIC_RESERVED_RATIO, SHRINKS, .at_least = 1.7, .before_above = 2,
-              .after_below = 1.5 },
-            { METRIC_MEMORY_RESERVED, SHRINKS, .at_least = 1.7 },
-        },
+    .expect = {
+        /* 3.83 and 1.14 on the CPU device, in ten quick runs. */
+        { METRIC_RESERVED_RATIO, SHRINKS, .at_least = 1.7, .before_above = 2, .after_below = 1.5 },
+        { METRIC_MEMORY_RESERVED, SHRINKS, .at_least = 1.7 },
+    },
     .accept = { { "fragmentation", ANYWHERE } },
     /* A length that comes for the first time has products that do, too; and samples are few per
      * launch. */

@@ -24,51 +24,47 @@ const struct scenario scenario_graph_recapture = {
             "below",
     .cost = "each graph keeps its own arguments and work memory, and samples are padded to the "
             "next of the few lengths; gains nothing where shapes do not change",
-    .pytorch =
-        {
-            .before =
-                "train_step(*next(iter(loader)))  # warms up\n"
-                "shape = None  # of the only graph\n"
-                "for x, y in loader:  # padded to a few lengths\n"
-                "    if x.shape != shape:\n"
-                "        shape, batch = x.shape, (x.cuda(), y.cuda())\n"
-                "        graph = torch.cuda.CUDAGraph()\n"
-                "        with torch.cuda.graph(graph):\n"
-                "            loss_fn(model(batch[0]), batch[1]).backward()\n"
-                "    batch[0].copy_(x)\n"
-                "    batch[1].copy_(y)\n"
-                "    graph.replay()\n",
-            .after =
-                "train_step(*next(iter(loader)))  # warms up\n"
-                "graphs = {}  # by shape\n"
-                "for x, y in loader:  # padded to a few lengths\n"
-                "    if x.shape not in graphs:\n"
-                "        batch = x.cuda(), y.cuda()\n"
-                "        graph = torch.cuda.CUDAGraph()\n"
-                "        with torch.cuda.graph(graph):\n"
-                "            loss_fn(model(batch[0]), batch[1]).backward()\n"
-                "        graphs[x.shape] = graph, batch\n"
-                "    graph, batch = graphs[x.shape]\n"
-                "    batch[0].copy_(x)\n"
-                "    batch[1].copy_(y)\n"
-                "    graph.replay()\n",
-        },
+    .pytorch = {
+        .before = "train_step(*next(iter(loader)))  # warms up\n"
+                  "shape = None  # of the only graph\n"
+                  "for x, y in loader:  # padded to a few lengths\n"
+                  "    if x.shape != shape:\n"
+                  "        shape, batch = x.shape, (x.cuda(), y.cuda())\n"
+                  "        graph = torch.cuda.CUDAGraph()\n"
+                  "        with torch.cuda.graph(graph):\n"
+                  "            loss_fn(model(batch[0]), batch[1]).backward()\n"
+                  "    batch[0].copy_(x)\n"
+                  "    batch[1].copy_(y)\n"
+                  "    graph.replay()\n",
+        .after = "train_step(*next(iter(loader)))  # warms up\n"
+                 "graphs = {}  # by shape\n"
+                 "for x, y in loader:  # padded to a few lengths\n"
+                 "    if x.shape not in graphs:\n"
+                 "        batch = x.cuda(), y.cuda()\n"
+                 "        graph = torch.cuda.CUDAGraph()\n"
+                 "        with torch.cuda.graph(graph):\n"
+                 "            loss_fn(model(batch[0]), batch[1]).backward()\n"
+                 "        graphs[x.shape] = graph, batch\n"
+                 "    graph, batch = graphs[x.shape]\n"
+                 "    batch[0].copy_(x)\n"
+                 "    batch[1].copy_(y)\n"
+                 "    graph.replay()\n",
+    },
     .base = "model=light batch=1 tokens=12 elementwise=unfused optimizer=unfused launch=graph "
             "padding=longest pad_to_multiple_of=4 loss_every=50",
     .knob = "graphs",
     .before = "latest",
     .after = "per_shape",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 0.63 to 0.64, as counted above, and none. */
-            { METRIC_CAPTURES_PER_STEP, SHRINKS, .before_above = 0.4, .after_below = 0.001 },
-            /* Ten quiet runs on two cores of an EPYC: 279 to 407. */
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 150, .where = WHERE_CPU_DEVICE },
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA },
-            /* Nine quick runs on two busy cores of an EPYC: 1.26 to 1.38. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
-        },
+    .expect = {
+        /* 0.63 to 0.64, as counted above, and none. */
+        { METRIC_CAPTURES_PER_STEP, SHRINKS, .before_above = 0.4, .after_below = 0.001 },
+        /* Ten quiet runs on two cores of an EPYC: 279 to 407. */
+        { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 150, .where = WHERE_CPU_DEVICE },
+        { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA },
+        /* Nine quick runs on two busy cores of an EPYC: 1.26 to 1.38. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+    },
     .accept = { { "graph_recapture", ANYWHERE } },
     /* The kernels are small and many on purpose, so that a capture takes long. */
     .tolerated_after = { { "unfused_ops", ANYWHERE } },

@@ -16,31 +16,28 @@ const struct scenario scenario_host_clipping = {
            "seldom",
     .look = "a blocking copy of 4 bytes early in the optimizer phase, followed by a gap",
     .cost = "none; gains nothing where the host has no work that could overlap",
-    .pytorch =
-        {
-            .before =
-                "from torch.nn.utils import clip_grad_norm_\n"
-                "\n"
-                "def norm():\n"
-                "    grads = [p.grad for p in model.parameters()]\n"
-                "    return torch.linalg.vector_norm(torch.stack(\n"
-                "        [torch.linalg.vector_norm(g) for g in grads]))\n"
-                "\n"
-                "for inputs, labels in loader:\n"
-                "    loss_fn(model(inputs), labels).backward()\n"
-                "    if norm().item() > 1.0:  # waits for the device\n"
-                "        clip_grad_norm_(model.parameters(), 1.0)\n"
-                "    optimizer.step()\n"
-                "    optimizer.zero_grad()\n",
-            .after =
-                "from torch.nn.utils import clip_grad_norm_\n"
-                "\n"
-                "for inputs, labels in loader:\n"
-                "    loss_fn(model(inputs), labels).backward()\n"
-                "    clip_grad_norm_(model.parameters(), 1.0)\n"
-                "    optimizer.step()\n"
-                "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "from torch.nn.utils import clip_grad_norm_\n"
+                  "\n"
+                  "def norm():\n"
+                  "    grads = [p.grad for p in model.parameters()]\n"
+                  "    return torch.linalg.vector_norm(torch.stack(\n"
+                  "        [torch.linalg.vector_norm(g) for g in grads]))\n"
+                  "\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(model(inputs), labels).backward()\n"
+                  "    if norm().item() > 1.0:  # waits for the device\n"
+                  "        clip_grad_norm_(model.parameters(), 1.0)\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "from torch.nn.utils import clip_grad_norm_\n"
+                 "\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(model(inputs), labels).backward()\n"
+                 "    clip_grad_norm_(model.parameters(), 1.0)\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced input=decoded workers=0 launch=eager",
     .knob = "clipping",
     .before = "host",
@@ -48,12 +45,11 @@ const struct scenario scenario_host_clipping = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.95 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 1.05 per step, then the 0.05 of reading the loss. */
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
-        },
+    .expect = {
+        /* 1.05 per step, then the 0.05 of reading the loss. */
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 20 },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+    },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
      * it. */

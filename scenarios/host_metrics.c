@@ -17,26 +17,25 @@ const struct scenario scenario_host_metrics = {
             "gap",
     .cost = "none for what can be counted; a metric that needs all logits (AUC) needs their "
             "memory; gains nothing where the host has no work that could overlap",
-    .pytorch =
-        {
-            .before = "right = 0\n"
-                      "for inputs, labels in loader:\n"
-                      "    logits = model(inputs)\n"
-                      "    loss_fn(logits, labels).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n"
-                      "    guesses = logits.detach().cpu().argmax(1)  # waits\n"
-                      "    right += (guesses == labels.cpu()).sum().item()\n",
-            .after = "right = torch.zeros((), dtype=torch.long, device=device)\n"
-                     "for inputs, labels in loader:\n"
-                     "    logits = model(inputs)\n"
-                     "    loss_fn(logits, labels).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n"
-                     "    guesses = logits.detach().argmax(1)\n"
-                     "    right += (guesses == labels.to(device)).sum()\n"
-                     "right = right.item()  # waits once\n",
-        },
+    .pytorch = {
+        .before = "right = 0\n"
+                  "for inputs, labels in loader:\n"
+                  "    logits = model(inputs)\n"
+                  "    loss_fn(logits, labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n"
+                  "    guesses = logits.detach().cpu().argmax(1)  # waits\n"
+                  "    right += (guesses == labels.cpu()).sum().item()\n",
+        .after = "right = torch.zeros((), dtype=torch.long, device=device)\n"
+                 "for inputs, labels in loader:\n"
+                 "    logits = model(inputs)\n"
+                 "    loss_fn(logits, labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n"
+                 "    guesses = logits.detach().argmax(1)\n"
+                 "    right += (guesses == labels.to(device)).sum()\n"
+                 "right = right.item()  # waits once\n",
+    },
     .base = "model=balanced input=decoded workers=0 launch=eager",
     .knob = "accuracy",
     .before = "host",
@@ -45,15 +44,14 @@ const struct scenario scenario_host_metrics = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 2.05 per step, then the 0.05 of reading the loss. */
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 30 },
-            /* Logits and labels, then every 20th step the loss, 4 bytes. */
-            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 1000 },
-            /* As item_sync and host_clipping, which drain the queue as often. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
-        },
+    .expect = {
+        /* 2.05 per step, then the 0.05 of reading the loss. */
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 30 },
+        /* Logits and labels, then every 20th step the loss, 4 bytes. */
+        { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 1000 },
+        /* As item_sync and host_clipping, which drain the queue as often. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+    },
     .accept = { { "host_sync", ANYWHERE }, { "host_round_trip", ANYWHERE } },
     /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
      * it. Copies and compute share the host's cores. */

@@ -18,28 +18,26 @@ const struct scenario scenario_host_round_trip = {
     .look = "a copy to the host, a gap and a copy to the device between two kernels of the forward",
     .cost = "the operation has to be written for the device; moved before the step it adds to "
             "loading",
-    .pytorch =
-        {
-            .before = "def activation(x):\n"
-                      "    y = F.gelu(x.cpu(), approximate=\"tanh\")\n"
-                      "    return y.to(x.device)\n",
-            .after = "def activation(x):\n"
-                     "    return F.gelu(x, approximate=\"tanh\")\n",
-        },
+    .pytorch = {
+        .before = "def activation(x):\n"
+                  "    y = F.gelu(x.cpu(), approximate=\"tanh\")\n"
+                  "    return y.to(x.device)\n",
+        .after = "def activation(x):\n"
+                 "    return F.gelu(x, approximate=\"tanh\")\n",
+    },
     .base = "model=light batch=8 launch=eager",
     .knob = "gelu",
     .before = "host",
     .after = "device",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* A block's hidden state goes to the host, in every block; then only the loss does. */
-            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 330000, .exact = true },
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 60, .exact = true },
-            /* Quick runs on two cores of an EPYC: 1.75 to 2.00, and 1.02 once; busy cores 0.95 to
-             * 1.60, as a wait may lose the core. So nothing is promised on the CPU device. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* A block's hidden state goes to the host, in every block; then only the loss does. */
+        { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 330000, .exact = true },
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 60, .exact = true },
+        /* Quick runs on two cores of an EPYC: 1.75 to 2.00, and 1.02 once; busy cores 0.95 to 1.60,
+         * as a wait may lose the core. So nothing is promised on the CPU device. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CUDA },
+    },
     .accept = { { "host_round_trip", ANYWHERE } },
     /* The step is eager and light in both variants, as no graph can hold work of the host. Where
      * device and host share cores, other programs hold up queued work now and then. */

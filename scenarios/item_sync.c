@@ -15,18 +15,15 @@ const struct scenario scenario_item_sync = {
     .look = "a blocking copy of 4 bytes at the end of each step, followed by a gap",
     .cost = "the loss is seen some steps later; gains nothing where host and device do not work "
             "at the same time anyway",
-    .pytorch =
-        {
-            .before =
-            "for step, (inputs, labels) in enumerate(loader):\n"
-            "    loss = train_step(inputs, labels)\n"
-            "    print(step, loss.item())\n",
-            .after =
-            "for step, (inputs, labels) in enumerate(loader):\n"
-            "    loss = train_step(inputs, labels)\n"
-            "    if step % 20 == 0:\n"
-            "        print(step, loss.item())\n",
-        },
+    .pytorch = {
+        .before = "for step, (inputs, labels) in enumerate(loader):\n"
+                  "    loss = train_step(inputs, labels)\n"
+                  "    print(step, loss.item())\n",
+        .after = "for step, (inputs, labels) in enumerate(loader):\n"
+                 "    loss = train_step(inputs, labels)\n"
+                 "    if step % 20 == 0:\n"
+                 "        print(step, loss.item())\n",
+    },
     .base = "model=balanced input=decoded workers=0 launch=graph",
     .knob = "loss_every",
     .before = "1",
@@ -34,12 +31,11 @@ const struct scenario scenario_item_sync = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.85 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 },
-            /* Quick runs on two cores: 1.41 to 1.72 on an EPYC, 1.28 to 1.70 on a Xeon. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15 },
-        },
+    .expect = {
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 10 },
+        /* Quick runs on two cores: 1.41 to 1.72 on an EPYC, 1.28 to 1.70 on a Xeon. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15 },
+    },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data itself; now the device's work hides that. */
     .tolerated_after = { { "data_loading", ANYWHERE } },

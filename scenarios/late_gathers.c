@@ -18,27 +18,26 @@ const struct scenario scenario_late_gathers = {
     .look = "all-gather kernels between the kernels of two blocks, in forward and in backward",
     .cost = "memory for the parameters of one more block; gains nothing where a block computes for "
             "much less time than its parameters travel",
-    .pytorch =
-        {
-            .before = "from torch.distributed import fsdp\n"
-                      "\n"
-                      "wrap = fsdp.wrap.ModuleWrapPolicy({type(blocks[0])})\n"
-                      "sharded = fsdp.FullyShardedDataParallel(\n"
-                      "    model, auto_wrap_policy=wrap,\n"
-                      "    backward_prefetch=None,\n"
-                      "    device_id=torch.cuda.current_device())\n"
-                      "for inputs, labels in loader:\n"
-                      "    loss_fn(sharded(inputs), labels).backward()\n",
-            .after = "from torch.distributed import fsdp\n"
-                     "\n"
-                     "wrap = fsdp.wrap.ModuleWrapPolicy({type(blocks[0])})\n"
-                     "sharded = fsdp.FullyShardedDataParallel(\n"
-                     "    model, auto_wrap_policy=wrap, forward_prefetch=True,\n"
-                     "    backward_prefetch=fsdp.BackwardPrefetch.BACKWARD_PRE,\n"
-                     "    device_id=torch.cuda.current_device())\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss_fn(sharded(inputs), labels).backward()\n",
-        },
+    .pytorch = {
+        .before = "from torch.distributed import fsdp\n"
+                  "\n"
+                  "wrap = fsdp.wrap.ModuleWrapPolicy({type(blocks[0])})\n"
+                  "sharded = fsdp.FullyShardedDataParallel(\n"
+                  "    model, auto_wrap_policy=wrap,\n"
+                  "    backward_prefetch=None,\n"
+                  "    device_id=torch.cuda.current_device())\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(sharded(inputs), labels).backward()\n",
+        .after = "from torch.distributed import fsdp\n"
+                 "\n"
+                 "wrap = fsdp.wrap.ModuleWrapPolicy({type(blocks[0])})\n"
+                 "sharded = fsdp.FullyShardedDataParallel(\n"
+                 "    model, auto_wrap_policy=wrap, forward_prefetch=True,\n"
+                 "    backward_prefetch=fsdp.BackwardPrefetch.BACKWARD_PRE,\n"
+                 "    device_id=torch.cuda.current_device())\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(sharded(inputs), labels).backward()\n",
+    },
     .base = "model=balanced width=128 blocks=4 tokens=17 batch=8 loss_every=3 precision=fp32 "
             "ranks=2",
     .knob = "parameters",
@@ -46,12 +45,11 @@ const struct scenario scenario_late_gathers = {
     .after = "prefetched",
     .needs = WHERE_TWO_CORES,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Only for what comes before the first block nothing has computed yet. The time depends
-             * on the cores that a rank has for both. */
-            { METRIC_LATE_PARAMETER_BYTES, SHRINKS, .at_least = 25, .exact = true },
-        },
+    .expect = {
+        /* Only for what comes before the first block nothing has computed yet. The time depends on
+         * the cores that a rank has for both. */
+        { METRIC_LATE_PARAMETER_BYTES, SHRINKS, .at_least = 25, .exact = true },
+    },
     .accept = { { "exposed_communication", ANYWHERE } },
     /* A rank with one core gathers and computes in turns. Units of parameters that are
      * gathered are fp32, whatever the device has for shorter types. */

@@ -21,35 +21,33 @@ const struct scenario scenario_layout_copies = {
     .look = "split_heads and merge_heads beside attention, forward and backward",
     .cost = "operators that insist on contiguous tensors copy anyway; .view() of a transposed "
             "result fails, .reshape() copies",
-    .pytorch =
-        {
-            .before = "def attention(qkv, heads):\n"
-                      "    qkv = qkv.unflatten(-1, (3, heads, -1))\n"
-                      "    q, k, v = (x.transpose(1, 2).contiguous()\n"
-                      "               for x in qkv.unbind(2))\n"
-                      "    y = F.scaled_dot_product_attention(q, k, v)\n"
-                      "    return y.transpose(1, 2).flatten(2)\n",
-            .after = "def attention(qkv, heads):\n"
-                     "    qkv = qkv.unflatten(-1, (3, heads, -1))\n"
-                     "    q, k, v = (x.transpose(1, 2)\n"
-                     "               for x in qkv.unbind(2))\n"
-                     "    y = F.scaled_dot_product_attention(q, k, v)\n"
-                     "    return y.transpose(1, 2).flatten(2)\n",
-        },
+    .pytorch = {
+        .before = "def attention(qkv, heads):\n"
+                  "    qkv = qkv.unflatten(-1, (3, heads, -1))\n"
+                  "    q, k, v = (x.transpose(1, 2).contiguous()\n"
+                  "               for x in qkv.unbind(2))\n"
+                  "    y = F.scaled_dot_product_attention(q, k, v)\n"
+                  "    return y.transpose(1, 2).flatten(2)\n",
+        .after = "def attention(qkv, heads):\n"
+                 "    qkv = qkv.unflatten(-1, (3, heads, -1))\n"
+                 "    q, k, v = (x.transpose(1, 2)\n"
+                 "               for x in qkv.unbind(2))\n"
+                 "    y = F.scaled_dot_product_attention(q, k, v)\n"
+                 "    return y.transpose(1, 2).flatten(2)\n",
+    },
     .base = "model=balanced batch=16 launch=eager attention=fused",
     .knob = "heads",
     .before = "copied",
     .after = "strided",
     .needs = WHERE_ATTENTION_LIBRARY,
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* On the CPU device with two blocks: 104 launches per step, then 98; 1.06 for the bytes
-             * and for the activations. Time changes by less than can be measured there. */
-            { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
-            { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
-            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.03, .exact = true },
-        },
+    .expect = {
+        /* On the CPU device with two blocks: 104 launches per step, then 98; 1.06 for the bytes and
+         * for the activations. Time changes by less than can be measured there. */
+        { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
+        { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.03, .exact = true },
+        { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.03, .exact = true },
+    },
     .accept = { { "unfused_ops", WHERE_CUDA } },
     .tolerated_after = { { "launch_bound", WHERE_CUDA } }, /* of 16 samples' kernels */
 };

@@ -17,38 +17,33 @@ const struct scenario scenario_leak = {
     .look = "the memory curve: each step ends higher than it began, by its activations",
     .cost = "item() waits for the device, so read the number every few steps; detach() waits for "
             "nothing, and a list of numbers stays on the device",
-    .pytorch =
-        {
-            .before =
-                "losses = []\n"
-                "for inputs, labels in loader:\n"
-                "    optimizer.zero_grad()\n"
-                "    loss = loss_fn(model(inputs), labels)\n"
-                "    loss.backward(retain_graph=True)\n"
-                "    optimizer.step()\n"
-                "    losses.append(loss)\n",
-            .after =
-                "losses = []\n"
-                "for inputs, labels in loader:\n"
-                "    optimizer.zero_grad()\n"
-                "    loss = loss_fn(model(inputs), labels)\n"
-                "    loss.backward()\n"
-                "    optimizer.step()\n"
-                "    losses.append(loss.detach())\n",
-        },
+    .pytorch = {
+        .before = "losses = []\n"
+                  "for inputs, labels in loader:\n"
+                  "    optimizer.zero_grad()\n"
+                  "    loss = loss_fn(model(inputs), labels)\n"
+                  "    loss.backward(retain_graph=True)\n"
+                  "    optimizer.step()\n"
+                  "    losses.append(loss)\n",
+        .after = "losses = []\n"
+                 "for inputs, labels in loader:\n"
+                 "    optimizer.zero_grad()\n"
+                 "    loss = loss_fn(model(inputs), labels)\n"
+                 "    loss.backward()\n"
+                 "    optimizer.step()\n"
+                 "    losses.append(loss.detach())\n",
+    },
     .base = "model=light launch=eager batch=1",
     .knob = "kept_loss",
     .before = "graph",
     .after = "number",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_MEMORY_GROWTH, SHRINKS, .exact = true, .before_above = 4096,
-              .after_below = 1 },
-            /* An epoch's steps keep theirs: 1018 times as much, where the run is as long as an
-             * epoch. On very busy cores it was not: 405. */
-            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 100 },
-        },
+    .expect = {
+        { METRIC_MEMORY_GROWTH, SHRINKS, .exact = true, .before_above = 4096, .after_below = 1 },
+        /* An epoch's steps keep theirs: 1018 times as much, where the run is as long as an epoch.
+         * On very busy cores it was not: 405. */
+        { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 100 },
+    },
     .accept = { { "memory_growth", ANYWHERE } },
     .tolerated_after = { { "launch_bound", ANYWHERE }, { "small_kernels", ANYWHERE } },
 };

@@ -20,21 +20,18 @@ const struct scenario scenario_loader_prefetch = {
     .look = "short data phases, and a long one every few steps, while the device is idle",
     .cost = "host memory for the batches ahead; gains nothing where the workers are too slow on "
             "average",
-    .pytorch =
-        {
-            .before =
-                "loader = DataLoader(dataset, batch_size=8,\n"
-                "                    num_workers=2,\n"
-                "                    prefetch_factor=1)\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-            .after =
-                "loader = DataLoader(dataset, batch_size=8,\n"
-                "                    num_workers=2,\n"
-                "                    prefetch_factor=4)\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "loader = DataLoader(dataset, batch_size=8,\n"
+                  "                    num_workers=2,\n"
+                  "                    prefetch_factor=1)\n"
+                  "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "loader = DataLoader(dataset, batch_size=8,\n"
+                 "                    num_workers=2,\n"
+                 "                    prefetch_factor=4)\n"
+                 "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=balanced input=decoded batch=8 workers=2 jpeg_pixels=32 jpeg_sizes=uneven "
             "loss_every=1 launch=graph",
     .knob = "prefetch",
@@ -42,15 +39,13 @@ const struct scenario scenario_loader_prefetch = {
     .after = "4",
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Ten quick runs on two busy cores of an EPYC: 3.3 to 8.6, and twice almost none
-             * left. */
-            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.5 },
-            /* On two cores the loader has only the time that the device leaves it. Provisional: one
-             * larger machine, 16 cores with an H200, shrank it 1.57 times. */
-            { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.05, .where = WHERE_FOUR_CORES },
-        },
+    .expect = {
+        /* Ten quick runs on two busy cores of an EPYC: 3.3 to 8.6, and twice almost none left. */
+        { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.5 },
+        /* On two cores the loader has only the time that the device leaves it. Provisional: one
+         * larger machine, 16 cores with an H200, shrank it 1.57 times. */
+        { METRIC_STEP_TIME_P95, SHRINKS, .at_least = 1.05, .where = WHERE_FOUR_CORES },
+    },
     /* On two cores the workers wait for the device as often as for a large file, so a trace cannot
      * tell. */
     .accept = { { "data_jitter", WHERE_FOUR_CORES } },

@@ -17,20 +17,17 @@ const struct scenario scenario_loader_workers = {
     .look = "a long data phase before each forward, while the device is idle",
     .cost = "cores and host memory for the workers; gains nothing where loading is already faster "
             "than the device",
-    .pytorch =
-        {
-            .before =
-            "loader = DataLoader(dataset, batch_size=8)\n"
-            "for inputs, labels in loader:\n"
-            "    train_step(inputs, labels)\n",
-            .after =
-            "loader = DataLoader(dataset, batch_size=8,\n"
-            "                    num_workers=os.cpu_count(),\n"
-            "                    persistent_workers=True,\n"
-            "                    pin_memory=True)\n"
-            "for inputs, labels in loader:\n"
-            "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "loader = DataLoader(dataset, batch_size=8)\n"
+                  "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "loader = DataLoader(dataset, batch_size=8,\n"
+                 "                    num_workers=os.cpu_count(),\n"
+                 "                    persistent_workers=True,\n"
+                 "                    pin_memory=True)\n"
+                 "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=balanced input=decoded loss_every=1 launch=graph",
     .knob = "workers",
     .before = "0",
@@ -38,16 +35,15 @@ const struct scenario scenario_loader_workers = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_DEVICE_OVER_HOST, 0.35, 0.7 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while the
-             * virtual machine's host took a third of the cores. */
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
-            { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },
-            { METRIC_DATA_WAIT_SHARE, SHRINKS, .where = WHERE_FOUR_CORES, .before_above = 0.5,
-              .after_below = 0.15 },
-        },
+    .expect = {
+        /* Forty quick runs on two cores of a Xeon: 1.59 to 1.85, and once 1.38, while the virtual
+         * machine's host took a third of the cores. */
+        { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+        { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.5, .where = WHERE_CUDA },
+        { METRIC_DATA_WAIT, SHRINKS, .at_least = 2 },
+        { METRIC_DATA_WAIT_SHARE, SHRINKS, .where = WHERE_FOUR_CORES, .before_above = 0.5,
+          .after_below = 0.15 },
+    },
     .accept = { { "data_loading", ANYWHERE } },
     /* Both variants read the loss on every step. A device that shares the workers' cores makes a
      * batch late now and then. */

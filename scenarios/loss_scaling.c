@@ -24,30 +24,27 @@ const struct scenario scenario_loss_scaling = {
     .look = "a blocking copy of 4 bytes early in the optimizer phase, followed by a gap",
     .cost = "none; bf16 has 3 bits of precision less; gains nothing where the host has no work to "
             "overlap",
-    .pytorch =
-        {
-            .before =
-                "optimizer = torch.optim.AdamW(model.parameters())\n"
-                "scaler = torch.amp.GradScaler(device.type)\n"
-                "for inputs, labels in loader:\n"
-                "    with torch.autocast(device.type, torch.float16):\n"
-                "        loss = loss_fn(model(inputs), labels)\n"
-                "    scaler.scale(loss).backward()\n"
-                "    scaler.step(optimizer)  # found_inf.item(): waits\n"
-                "    scaler.update()\n"
-                "    optimizer.zero_grad()\n",
-            .after =
-                "optimizer = torch.optim.AdamW(\n"
-                "    model.parameters(), fused=True)\n"
-                "scaler = torch.amp.GradScaler(device.type)\n"
-                "for inputs, labels in loader:\n"
-                "    with torch.autocast(device.type, torch.float16):\n"
-                "        loss = loss_fn(model(inputs), labels)\n"
-                "    scaler.scale(loss).backward()\n"
-                "    scaler.step(optimizer)  # the kernel reads found_inf\n"
-                "    scaler.update()\n"
-                "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "optimizer = torch.optim.AdamW(model.parameters())\n"
+                  "scaler = torch.amp.GradScaler(device.type)\n"
+                  "for inputs, labels in loader:\n"
+                  "    with torch.autocast(device.type, torch.float16):\n"
+                  "        loss = loss_fn(model(inputs), labels)\n"
+                  "    scaler.scale(loss).backward()\n"
+                  "    scaler.step(optimizer)  # found_inf.item(): waits\n"
+                  "    scaler.update()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "optimizer = torch.optim.AdamW(\n"
+                 "    model.parameters(), fused=True)\n"
+                 "scaler = torch.amp.GradScaler(device.type)\n"
+                 "for inputs, labels in loader:\n"
+                 "    with torch.autocast(device.type, torch.float16):\n"
+                 "        loss = loss_fn(model(inputs), labels)\n"
+                 "    scaler.scale(loss).backward()\n"
+                 "    scaler.step(optimizer)  # the kernel reads found_inf\n"
+                 "    scaler.update()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced precision=fp16 input=decoded workers=0 launch=eager",
     .knob = "loss_scaling",
     .before = "host",
@@ -55,15 +52,14 @@ const struct scenario scenario_loss_scaling = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_HOST_OVER_DEVICE, 0.55, 0.95 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 1.05 per step, then the 0.05 of reading the loss. */
-            { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 11 },
-            /* The flag, 4 bytes, and every 20th step the loss. */
-            { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 11 },
-            /* Ten quiet runs on two cores of an EPYC: 1.41 to 1.71; on busy cores 1.04 to 1.07. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
-        },
+    .expect = {
+        /* 1.05 per step, then the 0.05 of reading the loss. */
+        { METRIC_SYNCS_PER_STEP, SHRINKS, .at_least = 11 },
+        /* The flag, 4 bytes, and every 20th step the loss. */
+        { METRIC_D2H_BYTES_PER_STEP, SHRINKS, .at_least = 11 },
+        /* Ten quiet runs on two cores of an EPYC: 1.41 to 1.71; on busy cores 1.04 to 1.07. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1 },
+    },
     .accept = { { "host_sync", ANYWHERE } },
     /* The loop still loads its data and launches kernel by kernel; the device's work hides most of
      * it. */

@@ -18,48 +18,46 @@ const struct scenario scenario_memory_for_batch = {
             "memory",
     .cost = "forward is computed twice; gains nothing where the small micro-batch fills the device "
             "already, or where memory is not what limits it",
-    .pytorch =
-        {
-            .before = "loader = DataLoader(dataset, batch_size=1)  # fits\n"
-                      "for i, (inputs, labels) in enumerate(loader):\n"
-                      "    loss = loss_fn(model(inputs), labels) / 8\n"
-                      "    loss.backward()\n"
-                      "    if i % 8 == 7:\n"
-                      "        optimizer.step()\n"
-                      "        optimizer.zero_grad()\n",
-            .after = "from torch.utils.checkpoint import checkpoint\n"
-                     "\n"
-                     "def less(f):  # keeps the input of f alone\n"
-                     "    return lambda x: checkpoint(f, x,\n"
-                     "                                use_reentrant=False)\n"
-                     "\n"
-                     "for block in blocks:\n"
-                     "    block.forward = less(block.forward)\n"
-                     "loader = DataLoader(dataset, batch_size=8)  # fits\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss = loss_fn(model(inputs), labels)\n"
-                     "    loss.backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "loader = DataLoader(dataset, batch_size=1)  # fits\n"
+                  "for i, (inputs, labels) in enumerate(loader):\n"
+                  "    loss = loss_fn(model(inputs), labels) / 8\n"
+                  "    loss.backward()\n"
+                  "    if i % 8 == 7:\n"
+                  "        optimizer.step()\n"
+                  "        optimizer.zero_grad()\n",
+        .after = "from torch.utils.checkpoint import checkpoint\n"
+                 "\n"
+                 "def less(f):  # keeps the input of f alone\n"
+                 "    return lambda x: checkpoint(f, x,\n"
+                 "                                use_reentrant=False)\n"
+                 "\n"
+                 "for block in blocks:\n"
+                 "    block.forward = less(block.forward)\n"
+                 "loader = DataLoader(dataset, batch_size=8)  # fits\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss = loss_fn(model(inputs), labels)\n"
+                 "    loss.backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=light batch=8 accumulate=fit tokens=17 width=32 blocks=22 precision=fp32 "
             "launch=eager memory_budget=6MiB loss_every=3",
     .knob = "checkpointing",
     .before = "none",
     .after = "block",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* One sample fits, or all eight of an update. */
-            { METRIC_MICRO_BATCH, GROWS, .at_least = 8, .exact = true },
-            { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 4 },
-            /* Both fill the same budget, within a tenth. */
-            { METRIC_MEMORY_PEAK, GROWS, .at_most = 1.1, .is_cost = true },
-            /* Recomputing costs a part of what fewer launches save. Two quiet cores of an EPYC:
-             * 1.04 to 1.36; two busy ones, on which launches take longer: 1.78 to 2.26. Not
-             * measured on a GPU. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* One sample fits, or all eight of an update. */
+        { METRIC_MICRO_BATCH, GROWS, .at_least = 8, .exact = true },
+        { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 4 },
+        /* Both fill the same budget, within a tenth. */
+        { METRIC_MEMORY_PEAK, GROWS, .at_most = 1.1, .is_cost = true },
+        /* Recomputing costs a part of what fewer launches save. Two quiet cores of an EPYC: 1.04 to
+         * 1.36; two busy ones, on which launches take longer: 1.78 to 2.26. Not measured on a
+         * GPU. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
+    },
     .accept = { { "activation_memory", ANYWHERE } },
     /* The memory is to be full, what is launched kernel by kernel is still short, and the device's
      * cores are shared. */

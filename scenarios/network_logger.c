@@ -19,30 +19,28 @@ const struct scenario scenario_network_logger = {
     .cost = "what is still in the queue is lost if the process is killed; gains nothing where the "
             "client of the service has a thread of its own, as most have for scalars, or where it "
             "posts seldom",
-    .pytorch =
-        {
-            .before = "for inputs, labels in loader:\n"
-                      "    loss = train_step(inputs, labels)\n"
-                      "    tracker.log({\"loss\": loss.item()})\n",
-            .after = "poster = ThreadPoolExecutor(1)\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss = train_step(inputs, labels)\n"
-                     "    poster.submit(tracker.log, {\"loss\": loss.item()})\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    loss = train_step(inputs, labels)\n"
+                  "    tracker.log({\"loss\": loss.item()})\n",
+        .after = "poster = ThreadPoolExecutor(1)\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss = train_step(inputs, labels)\n"
+                 "    poster.submit(tracker.log, {\"loss\": loss.item()})\n",
+    },
     .base = "model=light launch=graph loss_every=1",
     .knob = "log",
     .before = "posted",
     .after = "posted_queued",
     .is_other_work = true,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
-              .after_below = 0.01 },
-            /* Two quick runs on two very busy cores of an EPYC: 937 and more, and 2.47 and 2.53. */
-            { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
-        },
+    .expect = {
+        { METRIC_LOG_SYNCS_PER_STEP, SHRINKS, .exact = true, .before_above = 0.99,
+          .after_below = 0.01 },
+        /* Two quick runs on two very busy cores of an EPYC: 937 and more, and 2.47 and 2.53. */
+        { METRIC_LOG_PAUSE, SHRINKS, .at_least = 10 },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25 },
+    },
     .accept = { { "logging_gap", ANYWHERE } },
     /* The loss is still read in every step. */
     .tolerated_after = { { "host_sync", ANYWHERE } },

@@ -19,34 +19,30 @@ const struct scenario scenario_optimizer_every_step = {
     .fix = "accumulate the gradients of several micro-batches, or enlarge the batch",
     .look = "an optimizer phase after each backward, almost as long",
     .cost = "fewer updates per sample, which may need a higher learning rate",
-    .pytorch =
-        {
-            .before =
-                "for inputs, labels in loader:\n"
-                "    loss_fn(model(inputs), labels).backward()\n"
-                "    optimizer.step()\n"
-                "    optimizer.zero_grad()\n",
-            .after =
-                "for i, (inputs, labels) in enumerate(loader):\n"
-                "    (loss_fn(model(inputs), labels) / 8).backward()\n"
-                "    if (i + 1) % 8 == 0:\n"
-                "        optimizer.step()\n"
-                "        optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    loss_fn(model(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "for i, (inputs, labels) in enumerate(loader):\n"
+                 "    (loss_fn(model(inputs), labels) / 8).backward()\n"
+                 "    if (i + 1) % 8 == 0:\n"
+                 "        optimizer.step()\n"
+                 "        optimizer.zero_grad()\n",
+    },
     .base = "model=heavy blocks=2 tokens=5 batch=8 accumulate=8 launch=eager rate=1e-12 "
             "loss_every=3",
     .knob = "update",
     .before = "micro_batch",
     .after = "step",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* Ten quiet runs on two cores of an EPYC: 3.9 to 4.8, 5.2 to 6.9, and 1.26 to 1.49. An
-             * H100: 9.1, 7.9 and none, since the host launches for longer than the update takes. */
-            { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 2.2 },
-            { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 4 },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
-        },
+    .expect = {
+        /* Ten quiet runs on two cores of an EPYC: 3.9 to 4.8, 5.2 to 6.9, and 1.26 to 1.49. An
+         * H100: 9.1, 7.9 and none, since the host launches for longer than the update takes. */
+        { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 2.2 },
+        { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 4 },
+        { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+    },
     /* On a GPU an update costs little, and a micro-batch of one sample much: larger ones mend
      * both. */
     .accept = { { "optimizer_overhead", ANYWHERE }, { "small_kernels", WHERE_CUDA } },

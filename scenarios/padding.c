@@ -25,46 +25,41 @@ const struct scenario scenario_padding = {
     .look = "tokens and padded tokens of each step; the rows of matrix products",
     .cost = "samples of a batch are less random, as they are alike in length; gains nothing "
             "where all are equally long",
-    .pytorch =
-        {
-            .before =
-                "from torch.nn.utils.rnn import pad_sequence\n"
-                "\n"
-                "def pad(batch):\n"
-                "    return pad_sequence(batch, batch_first=True)\n"
-                "\n"
-                "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
-                "batches = DataLoader(sequences, batch_size=2,\n"
-                "                     collate_fn=pad)\n",
-            .after =
-                "from torch.nn.utils.rnn import pad_sequence\n"
-                "\n"
-                "def pad(batch):\n"
-                "    return pad_sequence(batch, batch_first=True)\n"
-                "\n"
-                "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
-                "order = sorted(range(len(sequences)),\n"
-                "               key=lambda i: len(sequences[i]))\n"
-                "alike = [order[i:i + 2] for i in range(0, len(order), 2)]\n"
-                "batches = DataLoader(sequences, batch_sampler=alike,\n"
-                "                     collate_fn=pad)\n",
-        },
+    .pytorch = {
+        .before = "from torch.nn.utils.rnn import pad_sequence\n"
+                  "\n"
+                  "def pad(batch):\n"
+                  "    return pad_sequence(batch, batch_first=True)\n"
+                  "\n"
+                  "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
+                  "batches = DataLoader(sequences, batch_size=2,\n"
+                  "                     collate_fn=pad)\n",
+        .after = "from torch.nn.utils.rnn import pad_sequence\n"
+                 "\n"
+                 "def pad(batch):\n"
+                 "    return pad_sequence(batch, batch_first=True)\n"
+                 "\n"
+                 "sequences = [torch.ones(n) for n in (3, 40, 5, 38, 4, 41)]\n"
+                 "order = sorted(range(len(sequences)),\n"
+                 "               key=lambda i: len(sequences[i]))\n"
+                 "alike = [order[i:i + 2] for i in range(0, len(order), 2)]\n"
+                 "batches = DataLoader(sequences, batch_sampler=alike,\n"
+                 "                     collate_fn=pad)\n",
+    },
     .base = "model=balanced data=sequences tokens=64 batch=64 accumulate=8 "
             "blocks=1 launch=eager padding=longest loss_every=4",
     .knob = "group_by_length",
     .before = "no",
     .after = "yes",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* 0.35 to 0.36 and 0.13, depending on which updates a window holds. */
-            { METRIC_PADDING_SHARE, SHRINKS, .at_least = 2, .before_above = 0.3,
-              .after_below = 0.18 },
-            /* 1.36 by the count of tokens. Nine quick runs on two busy cores of an EPYC: 1.25
-             * to 1.37. */
-            { METRIC_TOKENS_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
-        },
+    .expect = {
+        /* 0.35 to 0.36 and 0.13, depending on which updates a window holds. */
+        { METRIC_PADDING_SHARE, SHRINKS, .at_least = 2, .before_above = 0.3, .after_below = 0.18 },
+        /* 1.36 by the count of tokens. Nine quick runs on two busy cores of an EPYC: 1.25 to
+         * 1.37. */
+        { METRIC_TOKENS_PER_SECOND, GROWS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.1, .where = WHERE_CPU_DEVICE },
+    },
     /* Micro-batches of 8 are too small for a GPU, which waits for their launches. */
     .accept = { { "padding_waste", WHERE_CPU_DEVICE } },
     /* Without the padding, launches and scores are a larger share of the step. */

@@ -19,33 +19,31 @@ const struct scenario scenario_pageable_copies = {
             "copy",
     .cost = "pinned memory cannot be swapped out, and allocating it takes long: allocate it once; "
             "gains little where copies are a small part of the step",
-    .pytorch =
-        {
-            .before = "loader = DataLoader(dataset)\n"
-                      "for inputs, labels in loader:\n"
-                      "    inputs = inputs.to(device, non_blocking=True)\n"
-                      "    labels = labels.to(device, non_blocking=True)\n"
-                      "    train_step(inputs, labels)\n",
-            .after = "loader = DataLoader(dataset, pin_memory=True)\n"
-                     "for inputs, labels in loader:\n"
-                     "    inputs = inputs.to(device, non_blocking=True)\n"
-                     "    labels = labels.to(device, non_blocking=True)\n"
-                     "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "loader = DataLoader(dataset)\n"
+                  "for inputs, labels in loader:\n"
+                  "    inputs = inputs.to(device, non_blocking=True)\n"
+                  "    labels = labels.to(device, non_blocking=True)\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "loader = DataLoader(dataset, pin_memory=True)\n"
+                 "for inputs, labels in loader:\n"
+                 "    inputs = inputs.to(device, non_blocking=True)\n"
+                 "    labels = labels.to(device, non_blocking=True)\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=light data=images batch=8 tokens=17 patch=8 crop=16 input=loaded "
             "transfer=overlapped",
     .knob = "host_memory",
     .before = "pageable",
     .after = "pinned",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Quick runs on two cores of an EPYC: 52 to 335; and 1.29 to 1.47. An H200: 214 and
-             * 1.19, an H100: 124 and 1.53. */
-            { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 10 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* Quick runs on two cores of an EPYC: 52 to 335; and 1.29 to 1.47. An H200: 214 and 1.19,
+         * an H100: 124 and 1.53. */
+        { METRIC_TRANSFER_TIME, SHRINKS, .at_least = 10 },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.15, .where = WHERE_CPU_DEVICE },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.05, .where = WHERE_CUDA },
+    },
     .accept = { { "pageable_copy", ANYWHERE } },
     /* Copies and compute share the host's cores. */
     .tolerated_after = { { "exposed_copy", WHERE_CPU_DEVICE },

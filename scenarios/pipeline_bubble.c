@@ -21,46 +21,42 @@ const struct scenario scenario_pipeline_bubble = {
     .look = "long kernels that receive, on one rank while the other one computes",
     .cost = "kernels of a smaller micro-batch, which use a device less well, and as many launches "
             "more; gains little where these cost what the bubble did",
-    .pytorch =
-        {
-            .before = "from torch.distributed.pipelining import (\n"
-                      "    PipelineStage, Schedule1F1B)\n"
-                      "\n"
-                      "rank = torch.distributed.get_rank()\n"
-                      "count = torch.distributed.get_world_size()\n"
-                      "stage = PipelineStage(model, rank, count, device)\n"
-                      "pipe = Schedule1F1B(stage, 1, loss_fn=loss_fn)\n"
-                      "for x, y in DataLoader(dataset, batch_size=8):\n"
-                      "    pipe.step(x, target=y)\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "from torch.distributed.pipelining import (\n"
-                     "    PipelineStage, Schedule1F1B)\n"
-                     "\n"
-                     "rank = torch.distributed.get_rank()\n"
-                     "count = torch.distributed.get_world_size()\n"
-                     "stage = PipelineStage(model, rank, count, device)\n"
-                     "pipe = Schedule1F1B(stage, 8, loss_fn=loss_fn)\n"
-                     "for x, y in DataLoader(dataset, batch_size=8):\n"
-                     "    pipe.step(x, target=y)\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "from torch.distributed.pipelining import (\n"
+                  "    PipelineStage, Schedule1F1B)\n"
+                  "\n"
+                  "rank = torch.distributed.get_rank()\n"
+                  "count = torch.distributed.get_world_size()\n"
+                  "stage = PipelineStage(model, rank, count, device)\n"
+                  "pipe = Schedule1F1B(stage, 1, loss_fn=loss_fn)\n"
+                  "for x, y in DataLoader(dataset, batch_size=8):\n"
+                  "    pipe.step(x, target=y)\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "from torch.distributed.pipelining import (\n"
+                 "    PipelineStage, Schedule1F1B)\n"
+                 "\n"
+                 "rank = torch.distributed.get_rank()\n"
+                 "count = torch.distributed.get_world_size()\n"
+                 "stage = PipelineStage(model, rank, count, device)\n"
+                 "pipe = Schedule1F1B(stage, 8, loss_fn=loss_fn)\n"
+                 "for x, y in DataLoader(dataset, batch_size=8):\n"
+                 "    pipe.step(x, target=y)\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=heavy blocks=4 batch=8 precision=fp32 ranks=2 parallel=pipeline loss_every=5",
     .knob = "accumulate",
     .before = "1",
     .after = "8",
     .needs = WHERE_TWO_CORES,
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* (p - 1) / (m + p - 1): of two ranks a half, and a ninth; of eight 7/8, and 7/15. */
-            { METRIC_PIPELINE_IDLE, SHRINKS, .at_least = 1.8, .exact = true,
-              .before_above = 0.499 },
-            { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.5,
-              .where = WHERE_TWO_CORES_A_RANK },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_TWO_CORES_A_RANK },
-        },
+    .expect = {
+        /* (p - 1) / (m + p - 1): of two ranks a half, and a ninth; of eight 7/8, and 7/15. */
+        { METRIC_PIPELINE_IDLE, SHRINKS, .at_least = 1.8, .exact = true, .before_above = 0.499 },
+        { METRIC_COMMUNICATION_WAIT, SHRINKS, .at_least = 1.5, .where = WHERE_TWO_CORES_A_RANK },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_TWO_CORES_A_RANK },
+    },
     .accept = { { "pipeline_bubble", ANYWHERE } },
     /* A micro-batch of one sample is small work, and each has its launches. */
     .tolerated_after = { { "exposed_communication", ANYWHERE },

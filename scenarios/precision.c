@@ -16,22 +16,19 @@ const struct scenario scenario_precision = {
     .look = "the names of the matrix kernels: fp32 (sgemm) before, bf16 after",
     .cost = "8 bits of precision, though fp32's range; gains little where products do not fill "
             "the step or the device has no matrix units for bf16",
-    .pytorch =
-        {
-            .before =
-            "for inputs, labels in loader:\n"
-            "    loss = loss_fn(model(inputs), labels)\n"
-            "    loss.backward()\n"
-            "    optimizer.step()\n"
-            "    optimizer.zero_grad()\n",
-            .after =
-            "for inputs, labels in loader:\n"
-            "    with torch.autocast(device.type, torch.bfloat16):\n"
-            "        loss = loss_fn(model(inputs), labels)\n"
-            "    loss.backward()\n"
-            "    optimizer.step()\n"
-            "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    loss = loss_fn(model(inputs), labels)\n"
+                  "    loss.backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "for inputs, labels in loader:\n"
+                 "    with torch.autocast(device.type, torch.bfloat16):\n"
+                 "        loss = loss_fn(model(inputs), labels)\n"
+                 "    loss.backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     /* Fewer blocks than the role has, since each gains the same, and short steps alternate more
      * often in a window. With 24 seeds the losses differed by at most 0.7%. */
     .base = "model=heavy blocks=2 loss_every=6",
@@ -39,13 +36,12 @@ const struct scenario scenario_precision = {
     .before = "fp32",
     .after = "bf16",
     .loss = LOSS_16_BIT,
-    .expect =
-        {
-            { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
-            /* Forty quick runs of four blocks on two cores with AMX: 1.40 to 1.54. The products
-             * take less than half the time; other kernels are a third of the step. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_BF16_UNITS },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA_BF16_UNITS },
-        },
+    .expect = {
+        { METRIC_ACTIVATION_PEAK, SHRINKS, .at_least = 1.8, .exact = true },
+        /* Forty quick runs of four blocks on two cores with AMX: 1.40 to 1.54. The products take
+         * less than half the time; other kernels are a third of the step. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.25, .where = WHERE_CPU_BF16_UNITS },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 2, .where = WHERE_CUDA_BF16_UNITS },
+    },
     .accept = { { "fp32_matmul", WHERE_CPU_BF16_UNITS }, { "fp32_matmul", WHERE_CUDA_BF16_UNITS } },
 };

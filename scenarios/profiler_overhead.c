@@ -18,31 +18,29 @@ const struct scenario scenario_profiler_overhead = {
     .look = "the step in the trace beside the step without it; gaps between short kernels",
     .cost = "one more run; where the device sets the pace the profiler costs little, and times "
             "from a trace are nearly right",
-    .pytorch =
-        {
-            .before = "with torch.profiler.profile(with_stack=True):\n"
-                      "    start = time.perf_counter()\n"
-                      "    for inputs, labels in loader:\n"
-                      "        loss = train_step(inputs, labels)\n"
-                      "    loss.item()\n"
-                      "    print((time.perf_counter() - start) / len(loader))\n",
-            .after = "start = time.perf_counter()\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss = train_step(inputs, labels)\n"
-                     "loss.item()\n"
-                     "print((time.perf_counter() - start) / len(loader))\n",
-        },
+    .pytorch = {
+        .before = "with torch.profiler.profile(with_stack=True):\n"
+                  "    start = time.perf_counter()\n"
+                  "    for inputs, labels in loader:\n"
+                  "        loss = train_step(inputs, labels)\n"
+                  "    loss.item()\n"
+                  "    print((time.perf_counter() - start) / len(loader))\n",
+        .after = "start = time.perf_counter()\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss = train_step(inputs, labels)\n"
+                 "loss.item()\n"
+                 "print((time.perf_counter() - start) / len(loader))\n",
+    },
     .base = "model=light batch=1 tokens=4 elementwise=unfused optimizer=unfused launch=eager",
     .knob = "profiler",
     .before = "stacks",
     .after = "none",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Quick runs on two very busy cores of an EPYC: 2.4 to 2.8, either of both. */
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2 },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
-        },
+    .expect = {
+        /* Quick runs on two very busy cores of an EPYC: 2.4 to 2.8, either of both. */
+        { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2 },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+    },
     /* In the trace the device waits for launches, which the profiler made slow. No row says so, as
      * in traces of PyTorch: no finding is accepted. */
     .tolerated_after = { { "launch_bound", ANYWHERE },

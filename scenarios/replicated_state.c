@@ -19,38 +19,36 @@ const struct scenario scenario_replicated_state = {
     .look = "the optimizer's part of the memory curve, which is the same for any number of ranks",
     .cost = "all wait for each other's parameters after the update, and for the norm; gains "
             "nothing where memory is free",
-    .pytorch =
-        {
-            .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
-                      "optimizer = torch.optim.AdamW(ddp.parameters())\n"
-                      "for inputs, labels in loader:\n"
-                      "    loss_fn(ddp(inputs), labels).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "from torch.distributed.optim import (\n"
-                     "    ZeroRedundancyOptimizer)\n"
-                     "\n"
-                     "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
-                     "optimizer = ZeroRedundancyOptimizer(\n"
-                     "    ddp.parameters(), torch.optim.AdamW)\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss_fn(ddp(inputs), labels).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
+                  "optimizer = torch.optim.AdamW(ddp.parameters())\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(ddp(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "from torch.distributed.optim import (\n"
+                 "    ZeroRedundancyOptimizer)\n"
+                 "\n"
+                 "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
+                 "optimizer = ZeroRedundancyOptimizer(\n"
+                 "    ddp.parameters(), torch.optim.AdamW)\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(ddp(inputs), labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced width=256 blocks=1 tokens=5 batch=192 accumulate=16 loss_every=3 "
             "precision=fp32 ranks=2 bucket_mb=1 segments=exact memory_budget=18MiB",
     .knob = "optimizer_state",
     .before = "whole",
     .after = "sharded",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_OPTIMIZER_STATE, SHRINKS, .at_least = 1.9, .exact = true },
-            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
-            { METRIC_STEP_TIME, GROWS, .at_most = 1.25, .is_cost = true,
-              .where = WHERE_TWO_CORES_A_RANK },
-        },
+    .expect = {
+        { METRIC_OPTIMIZER_STATE, SHRINKS, .at_least = 1.9, .exact = true },
+        { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.2, .exact = true },
+        { METRIC_STEP_TIME, GROWS, .at_most = 1.25, .is_cost = true,
+          .where = WHERE_TWO_CORES_A_RANK },
+    },
     .accept = { { "replicated_state", ANYWHERE } },
     /* The parameters come back when there is nothing to compute, and micro-batches are as small as
      * before. */

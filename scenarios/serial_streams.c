@@ -20,23 +20,22 @@ const struct scenario scenario_serial_streams = {
     .cost = "two records and two waits each time; memory must stay until both streams are done "
             "with it (record_stream); gains nothing where each kernel fills the device, or where "
             "launches hold it up",
-    .pytorch =
-        {
-            .before = "def backward(q, k, v):  # dy, x and the weight\n"
-                      "    dweight = k.transpose(-2, -1) @ q\n"
-                      "    dx = q @ v.transpose(-2, -1)\n"
-                      "    return dweight, dx\n",
-            .after = "side = torch.cuda.Stream()\n"
-                     "\n"
-                     "def backward(q, k, v):\n"
-                     "    main = torch.cuda.current_stream()\n"
-                     "    side.wait_stream(main)\n"
-                     "    with torch.cuda.stream(side):\n"
-                     "        dweight = k.transpose(-2, -1) @ q\n"
-                     "    dx = q @ v.transpose(-2, -1)\n"
-                     "    main.wait_stream(side)\n"
-                     "    return dweight, dx\n",
-        },
+    .pytorch = {
+        .before = "def backward(q, k, v):  # dy, x and the weight\n"
+                  "    dweight = k.transpose(-2, -1) @ q\n"
+                  "    dx = q @ v.transpose(-2, -1)\n"
+                  "    return dweight, dx\n",
+        .after = "side = torch.cuda.Stream()\n"
+                 "\n"
+                 "def backward(q, k, v):\n"
+                 "    main = torch.cuda.current_stream()\n"
+                 "    side.wait_stream(main)\n"
+                 "    with torch.cuda.stream(side):\n"
+                 "        dweight = k.transpose(-2, -1) @ q\n"
+                 "    dx = q @ v.transpose(-2, -1)\n"
+                 "    main.wait_stream(side)\n"
+                 "    return dweight, dx\n",
+    },
     .base = "model=heavy precision=fp32 batch=8 width=768 tokens=17 blocks=1 launch=eager "
             "loss_every=3",
     .knob = "backward_streams",
@@ -44,15 +43,14 @@ const struct scenario scenario_serial_streams = {
     .after = "two",
     .needs = WHERE_TWO_CORES, /* each stream of the CPU device is computed by one */
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Two quiet cores of a Xeon: backward 1.69, the step 1.23. In bf16 its matrix units
-             * make the products short, and two threads that hand over to each other take the rest.
-             * Two busy cores show nothing. */
-            { METRIC_BACKWARD_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CPU_DEVICE },
-            { METRIC_BACKWARD_TIME, SHRINKS, .at_least = 1.02, .where = WHERE_CUDA },
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.02 },
-        },
+    .expect = {
+        /* Two quiet cores of a Xeon: backward 1.69, the step 1.23. In bf16 its matrix units make
+         * the products short, and two threads that hand over to each other take the rest. Two busy
+         * cores show nothing. */
+        { METRIC_BACKWARD_TIME, SHRINKS, .at_least = 1.3, .where = WHERE_CPU_DEVICE },
+        { METRIC_BACKWARD_TIME, SHRINKS, .at_least = 1.02, .where = WHERE_CUDA },
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.02 },
+    },
     /* No rule finds cores without work on the CPU device: each of its kernels says nothing of
      * them. */
     .accept = { { "small_grid", WHERE_CUDA } },

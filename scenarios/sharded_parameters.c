@@ -21,37 +21,35 @@ const struct scenario scenario_sharded_parameters = {
     .look = "the memory curve between two steps, which is the same for any number of ranks",
     .cost = "an all-gather before each block's forward and backward; gains nothing where memory is "
             "free",
-    .pytorch =
-        {
-            .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
-                      "optimizer = torch.optim.AdamW(ddp.parameters())\n"
-                      "for inputs, labels in loader:\n"
-                      "    loss_fn(ddp(inputs), labels).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "from torch.distributed.fsdp import fully_shard\n"
-                     "\n"
-                     "for block in blocks:\n"
-                     "    fully_shard(block)\n"
-                     "fully_shard(model)\n"
-                     "optimizer = torch.optim.AdamW(model.parameters())\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss_fn(model(inputs), labels).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "ddp = torch.nn.parallel.DistributedDataParallel(model)\n"
+                  "optimizer = torch.optim.AdamW(ddp.parameters())\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(ddp(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "from torch.distributed.fsdp import fully_shard\n"
+                 "\n"
+                 "for block in blocks:\n"
+                 "    fully_shard(block)\n"
+                 "fully_shard(model)\n"
+                 "optimizer = torch.optim.AdamW(model.parameters())\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(model(inputs), labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced width=128 blocks=4 tokens=17 batch=24 loss_every=3 precision=fp32 "
             "ranks=2 bucket_mb=1 checkpointing=block segments=exact memory_budget=24MiB",
     .knob = "parameters",
     .before = "whole",
     .after = "prefetched",
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            { METRIC_PARAMETERS, SHRINKS, .at_least = 1.9, .exact = true },
-            { METRIC_OPTIMIZER_STATE, SHRINKS, .at_least = 1.9, .exact = true },
-            { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.08, .exact = true },
-        },
+    .expect = {
+        { METRIC_PARAMETERS, SHRINKS, .at_least = 1.9, .exact = true },
+        { METRIC_OPTIMIZER_STATE, SHRINKS, .at_least = 1.9, .exact = true },
+        { METRIC_MEMORY_PEAK, SHRINKS, .at_least = 1.08, .exact = true },
+    },
     .accept = { { "replicated_state", ANYWHERE } },
     /* Each rank meets the others at every block, three times per step. Units of parameters that are
      * gathered are fp32, whatever the device has for shorter types. */

@@ -17,27 +17,24 @@ const struct scenario scenario_slow_collate = {
     .look = "a long data phase before each forward, although workers are there",
     .cost = "host memory for the decoded batches ahead; gains nothing where the workers are busy "
             "already",
-    .pytorch =
-        {
-            .before =
-                "from torch.utils.data import default_collate\n"
-                "\n"
-                "loader = DataLoader(files, batch_size=8,\n"
-                "                    num_workers=2, collate_fn=list)\n"
-                "for batch in loader:\n"
-                "    batch = default_collate([decode(f) for f in batch])\n"
-                "    train_step(*batch)\n",
-            .after =
-                "from torch.utils.data import default_collate\n"
-                "\n"
-                "def collate(batch):\n"
-                "    return default_collate([decode(f) for f in batch])\n"
-                "\n"
-                "loader = DataLoader(files, batch_size=8,\n"
-                "                    num_workers=2, collate_fn=collate)\n"
-                "for batch in loader:\n"
-                "    train_step(*batch)\n",
-        },
+    .pytorch = {
+        .before = "from torch.utils.data import default_collate\n"
+                  "\n"
+                  "loader = DataLoader(files, batch_size=8,\n"
+                  "                    num_workers=2, collate_fn=list)\n"
+                  "for batch in loader:\n"
+                  "    batch = default_collate([decode(f) for f in batch])\n"
+                  "    train_step(*batch)\n",
+        .after = "from torch.utils.data import default_collate\n"
+                 "\n"
+                 "def collate(batch):\n"
+                 "    return default_collate([decode(f) for f in batch])\n"
+                 "\n"
+                 "loader = DataLoader(files, batch_size=8,\n"
+                 "                    num_workers=2, collate_fn=collate)\n"
+                 "for batch in loader:\n"
+                 "    train_step(*batch)\n",
+    },
     .base = "model=balanced input=decoded workers=cores loss_every=1 launch=graph",
     .knob = "collate",
     .before = "loop",
@@ -45,17 +42,16 @@ const struct scenario scenario_slow_collate = {
     .needs = WHERE_TWO_CORES, /* one core cannot load while it computes */
     .balance = { BALANCE_DEVICE_OVER_HOST, 0.35, 0.7 },
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Ten quiet runs on two cores of an EPYC: 2.3 to 3.3; on busy cores 2.1 to 14. All
-             * batches are late before. */
-            { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.45, .before_above = 0.99 },
-            /* The same runs: 3.1 to 4.3, on busy cores 2.0 to 8.4; and 1.6 to 1.8. Where other
-             * programs take the cores, the workers' time is the loop's. */
-            { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.9 },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
-            { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* Ten quiet runs on two cores of an EPYC: 2.3 to 3.3; on busy cores 2.1 to 14. All batches
+         * are late before. */
+        { METRIC_LATE_BATCHES, SHRINKS, .at_least = 1.45, .before_above = 0.99 },
+        /* The same runs: 3.1 to 4.3, on busy cores 2.0 to 8.4; and 1.6 to 1.8. Where other programs
+         * take the cores, the workers' time is the loop's. */
+        { METRIC_DATA_WAIT, SHRINKS, .at_least = 1.9 },
+        { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CPU_DEVICE },
+        { METRIC_SAMPLES_PER_SECOND, GROWS, .at_least = 1.2, .where = WHERE_CUDA },
+    },
     .accept = { { "data_loading", ANYWHERE } },
     /* Both variants read the loss on every step. A device that shares the workers' cores makes a
      * batch late now and then. */

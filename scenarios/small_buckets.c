@@ -17,33 +17,31 @@ const struct scenario scenario_small_buckets = {
     .look = "a row of short all-reduce kernels, as many as the model has tensors",
     .cost = "a bucket is sent only when its last gradient is there, so very large ones overlap "
             "less with backward; gains little where each tensor is large",
-    .pytorch =
-        {
-            .before = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
-                      "    model, bucket_cap_mb=1e-6)\n"
-                      "for inputs, labels in loader:\n"
-                      "    loss_fn(ddp(inputs), labels).backward()\n"
-                      "    optimizer.step()\n"
-                      "    optimizer.zero_grad()\n",
-            .after = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
-                     "    model, bucket_cap_mb=25)\n"
-                     "for inputs, labels in loader:\n"
-                     "    loss_fn(ddp(inputs), labels).backward()\n"
-                     "    optimizer.step()\n"
-                     "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
+                  "    model, bucket_cap_mb=1e-6)\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(ddp(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "ddp = torch.nn.parallel.DistributedDataParallel(\n"
+                 "    model, bucket_cap_mb=25)\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(ddp(inputs), labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=light batch=2 ranks=2",
     .knob = "bucket_mb",
     .before = "tensor",
     .after = "25",
     .needs = WHERE_TWO_CORES,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* 54 messages per step, and 1. */
-            { METRIC_COLLECTIVES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
-            { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
-        },
+    .expect = {
+        /* 54 messages per step, and 1. */
+        { METRIC_COLLECTIVES_PER_STEP, SHRINKS, .at_least = 32, .exact = true },
+        { METRIC_STEP_TIME, SHRINKS, .where = WHERE_TWO_CORES_A_RANK },
+    },
     /* Between processes of one machine a message takes a microsecond of its own, and what costs is
      * that the ranks wait for each other at each: the trace shows communication that nothing
      * hides. */

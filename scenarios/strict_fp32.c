@@ -16,28 +16,23 @@ const struct scenario scenario_strict_fp32 = {
     .look = "the names of the matrix kernels: sgemm before, tf32 (s1688) after",
     .cost = "factors are rounded to 10 bits of mantissa; gains nothing where products are a small "
             "part",
-    .pytorch =
-        {
-            .before =
-                "torch.set_float32_matmul_precision(\"highest\")\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-            .after =
-                "torch.set_float32_matmul_precision(\"high\")\n"
-                "for inputs, labels in loader:\n"
-                "    train_step(inputs, labels)\n",
-        },
+    .pytorch = {
+        .before = "torch.set_float32_matmul_precision(\"highest\")\n"
+                  "for inputs, labels in loader:\n"
+                  "    train_step(inputs, labels)\n",
+        .after = "torch.set_float32_matmul_precision(\"high\")\n"
+                 "for inputs, labels in loader:\n"
+                 "    train_step(inputs, labels)\n",
+    },
     .base = "model=heavy blocks=4 loss_every=3",
     .knob = "precision",
     .before = "fp32",
     .after = "tf32",
     .needs = WHERE_TF32,
     .loss = LOSS_16_BIT,
-    .expect =
-        {
-            /* By the peaks of an H200, which no run has confirmed: 67 TFLOPS in fp32, 494 in
-             * tf32. */
-            { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5 },
-        },
+    .expect = {
+        /* By the peaks of an H200, which no run has confirmed: 67 TFLOPS in fp32, 494 in tf32. */
+        { METRIC_STEP_TIME, SHRINKS, .at_least = 1.5 },
+    },
     .accept = { { "fp32_matmul", ANYWHERE } },
 };

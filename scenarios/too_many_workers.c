@@ -18,17 +18,14 @@ const struct scenario scenario_too_many_workers = {
     .group = GROUP_DATA,
     .cost = "none; where workers wait for a slow disk or network, more of them than cores are of "
             "use",
-    .pytorch =
-        {
-            .before =
-                "cores = len(os.sched_getaffinity(0))\n"
-                "loader = DataLoader(dataset, batch_size=8,\n"
-                "                    num_workers=8 * cores)\n",
-            .after =
-                "cores = len(os.sched_getaffinity(0))\n"
-                "loader = DataLoader(dataset, batch_size=8,\n"
-                "                    num_workers=cores)\n",
-        },
+    .pytorch = {
+        .before = "cores = len(os.sched_getaffinity(0))\n"
+                  "loader = DataLoader(dataset, batch_size=8,\n"
+                  "                    num_workers=8 * cores)\n",
+        .after = "cores = len(os.sched_getaffinity(0))\n"
+                 "loader = DataLoader(dataset, batch_size=8,\n"
+                 "                    num_workers=cores)\n",
+    },
     .base = "model=balanced batch=16 blocks=6 input=decoded prefetch=1 launch=eager "
             "jpeg_pixels=1024 jpeg_scaling=after_decoding",
     .knob = "workers",
@@ -38,13 +35,12 @@ const struct scenario scenario_too_many_workers = {
      * launches, however many they are. */
     .needs = WHERE_CUDA,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Beside an H200, on 16 cores that are all busy decoding: 4.5 with 64 samples and 12
-             * blocks, which take too long to warm up. These were not measured. The step takes as
-             * long as decoding on all cores. */
-            { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* Beside an H200, on 16 cores that are all busy decoding: 4.5 with 64 samples and 12
+         * blocks, which take too long to warm up. These were not measured. The step takes as long
+         * as decoding on all cores. */
+        { METRIC_SUBMISSION_TIME, SHRINKS, .at_least = 1.2, .where = WHERE_CUDA },
+    },
     .accept = { { "oversubscribed_host", ANYWHERE } },
     .tolerated_after = { { "data_loading", ANYWHERE }, { "launch_bound", ANYWHERE } },
 };

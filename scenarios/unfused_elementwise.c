@@ -20,30 +20,26 @@ const struct scenario scenario_unfused_elementwise = {
     .look = "bias_add, gelu and residual_add between the matrix products",
     .cost = "torch.compile takes minutes at first, and again for new shapes; gains little where "
             "products fill the step",
-    .pytorch =
-        {
-            .before =
-                "def mlp(x):\n"
-                "    bias = torch.ones(x.shape[-1], device=x.device)\n"
-                "    return x + F.gelu(x + bias)\n",
-            .after =
-                "# device \"cuda\": leave out the backend\n"
-                "@torch.compile(backend=\"eager\")\n"
-                "def mlp(x):\n"
-                "    bias = torch.ones(x.shape[-1], device=x.device)\n"
-                "    return x + F.gelu(x + bias)\n",
-        },
+    .pytorch = {
+        .before = "def mlp(x):\n"
+                  "    bias = torch.ones(x.shape[-1], device=x.device)\n"
+                  "    return x + F.gelu(x + bias)\n",
+        .after = "# device \"cuda\": leave out the backend\n"
+                 "@torch.compile(backend=\"eager\")\n"
+                 "def mlp(x):\n"
+                 "    bias = torch.ones(x.shape[-1], device=x.device)\n"
+                 "    return x + F.gelu(x + bias)\n",
+    },
     .base = "model=balanced batch=64 launch=eager",
     .knob = "elementwise",
     .before = "unfused",
     .after = "fused",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* 130 per step, then 116, with two blocks. The products are among them, and stay. */
-            { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 1.05, .exact = true },
-            { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.1, .exact = true }, /* 1.22 */
-            { METRIC_STEP_TIME, SHRINKS, .where = WHERE_CUDA },
-        },
+    .expect = {
+        /* 130 per step, then 116, with two blocks. The products are among them, and stay. */
+        { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 1.05, .exact = true },
+        { METRIC_OP_BYTES_PER_STEP, SHRINKS, .at_least = 1.1, .exact = true }, /* 1.22 */
+        { METRIC_STEP_TIME, SHRINKS, .where = WHERE_CUDA },
+    },
     .accept = { { "unfused_ops", WHERE_CUDA } },
 };

@@ -16,37 +16,33 @@ const struct scenario scenario_unfused_optimizer = {
     .fix = "update all tensors in one kernel (AdamW(fused=True), or foreach=True)",
     .look = "a long row of short kernels after backward, the same six for each tensor",
     .cost = "none; gains little where forward and backward take far longer than the update",
-    .pytorch =
-        {
-            .before =
-                "optimizer = torch.optim.AdamW(model.parameters(),\n"
-                "                              foreach=False)\n"
-                "for inputs, labels in loader:\n"
-                "    loss_fn(model(inputs), labels).backward()\n"
-                "    optimizer.step()\n"
-                "    optimizer.zero_grad()\n",
-            .after =
-                "optimizer = torch.optim.AdamW(model.parameters(),\n"
-                "                              fused=True)\n"
-                "for inputs, labels in loader:\n"
-                "    loss_fn(model(inputs), labels).backward()\n"
-                "    optimizer.step()\n"
-                "    optimizer.zero_grad()\n",
-        },
+    .pytorch = {
+        .before = "optimizer = torch.optim.AdamW(model.parameters(),\n"
+                  "                              foreach=False)\n"
+                  "for inputs, labels in loader:\n"
+                  "    loss_fn(model(inputs), labels).backward()\n"
+                  "    optimizer.step()\n"
+                  "    optimizer.zero_grad()\n",
+        .after = "optimizer = torch.optim.AdamW(model.parameters(),\n"
+                 "                              fused=True)\n"
+                 "for inputs, labels in loader:\n"
+                 "    loss_fn(model(inputs), labels).backward()\n"
+                 "    optimizer.step()\n"
+                 "    optimizer.zero_grad()\n",
+    },
     .base = "model=balanced batch=1 width=256 blocks=1 launch=eager",
     .knob = "optimizer",
     .before = "unfused",
     .after = "multi_tensor",
     .loss = LOSS_ORDER,
-    .expect =
-        {
-            /* 202 per step, then 71. */
-            { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 2, .exact = true },
-            /* Quick runs on two busy cores of an EPYC: 2.1 to 3.0. */
-            { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 1.5 },
-            /* The same: 1.6 to 2.0. */
-            { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 1.3 },
-        },
+    .expect = {
+        /* 202 per step, then 71. */
+        { METRIC_LAUNCHES_PER_STEP, SHRINKS, .at_least = 2, .exact = true },
+        /* Quick runs on two busy cores of an EPYC: 2.1 to 3.0. */
+        { METRIC_OPTIMIZER_TIME, SHRINKS, .at_least = 1.5 },
+        /* The same: 1.6 to 2.0. */
+        { METRIC_OPTIMIZER_SHARE, SHRINKS, .at_least = 1.3 },
+    },
     .accept = { { "optimizer_overhead", ANYWHERE }, { "launch_bound", WHERE_CUDA } },
     /* So small a model cannot fill a GPU, whatever its optimizer does; with one sample per step, a
      * fused optimizer still takes up to a third of the step on a CPU. */

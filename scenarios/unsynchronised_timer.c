@@ -19,32 +19,30 @@ const struct scenario scenario_unsynchronised_timer = {
     .cost = "each wait drains the queue: wait once before and once after many steps, and not at "
             "all where nobody looks; readings over many steps that end with loss.item() are right "
             "anyway",
-    .pytorch =
-        {
-            .before = "for inputs, labels in loader:\n"
-                      "    start = time.perf_counter()\n"
-                      "    train_step(inputs, labels)\n"
-                      "    print(time.perf_counter() - start)  # to queue it\n",
-            .after = "for inputs, labels in loader:\n"
-                     "    start = time.perf_counter()\n"
-                     "    train_step(inputs, labels)\n"
-                     "    torch.cuda.synchronize()\n"
-                     "    print(time.perf_counter() - start)\n",
-        },
+    .pytorch = {
+        .before = "for inputs, labels in loader:\n"
+                  "    start = time.perf_counter()\n"
+                  "    train_step(inputs, labels)\n"
+                  "    print(time.perf_counter() - start)  # to queue it\n",
+        .after = "for inputs, labels in loader:\n"
+                 "    start = time.perf_counter()\n"
+                 "    train_step(inputs, labels)\n"
+                 "    torch.cuda.synchronize()\n"
+                 "    print(time.perf_counter() - start)\n",
+    },
     .base = "model=balanced input=resident launch=graph",
     .knob = "timer",
     .before = "queue",
     .after = "end",
     .is_other_work = true,
     .loss = LOSS_IDENTICAL,
-    .expect =
-        {
-            /* Queueing a graph takes some us on the host, however long it runs. On two very busy
-             * cores of an EPYC: 75 to 1466. A window of many steps may fill a GPU's queue, and then
-             * queueing waits. */
-            { METRIC_REPORTED_OVER_TRUE, GROWS, .at_least = 5, .after_below = 1.1 },
-            { METRIC_REPORTED_STEP_TIME, GROWS, .at_least = 5 },
-        },
+    .expect = {
+        /* Queueing a graph takes some us on the host, however long it runs. On two very busy cores
+         * of an EPYC: 75 to 1466. A window of many steps may fill a GPU's queue, and then queueing
+         * waits. */
+        { METRIC_REPORTED_OVER_TRUE, GROWS, .at_least = 5, .after_below = 1.1 },
+        { METRIC_REPORTED_STEP_TIME, GROWS, .at_least = 5 },
+    },
     /* Nothing is wrong with the step before: no finding is accepted. */
     .tolerated_after = { { "host_sync", ANYWHERE }, { "device_wait", WHERE_CPU_DEVICE } },
 };

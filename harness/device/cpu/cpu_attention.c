@@ -101,8 +101,8 @@ static size_t lay_out(struct workspace *space, const struct attention_plan *plan
     return bytes;
 }
 
-static struct attention_plan *find(struct cpu_attentions *attentions,
-                                   const struct attention_shape *shape)
+static struct attention_plan *find_plan(struct cpu_attentions *attentions,
+                                        const struct attention_shape *shape)
 {
     struct attention_plan *plan;
 
@@ -139,7 +139,7 @@ enum status cpu_attention_plan(struct device *base, const struct attention_shape
                                size_t *workspace_bytes)
 {
     struct cpu_attentions *attentions = ((struct cpu_device *)base)->attentions;
-    struct attention_plan *plan = find(attentions, shape);
+    struct attention_plan *plan = find_plan(attentions, shape);
     struct workspace unused;
 
     TRY(capture_forbids_thread("device_attention_plan"));
@@ -218,61 +218,60 @@ static char *result(const struct head *head, struct vectors of, int token)
     return (char *)(uintptr_t)vector(head, of, token);
 }
 
+/* A product with the vectors of `b` from `token` on; sizes are still to be set. */
+static struct gemm block_gemm(const struct head *head, float *c, const void *a, struct vectors b,
+                              int token)
+{
+    return (struct gemm){ .c = c,
+                          .a = a,
+                          .b = vector(head, b, token),
+                          .batch = 1,
+                          .ldb = b.ld,
+                          .dtype_ab = head->dtype,
+                          .dtype_c = DTYPE_F32 };
+}
+
 /* c [queries, keys] = x [queries, width] y' [width, keys]: scores, or their gradients. */
 static enum status outer(const struct head *head, float *c, struct vectors x, struct vectors y)
 {
-    return gemm_compute(head->scratch, &(struct gemm){ .c = c,
-                                                       .a = vector(head, x, head->query),
-                                                       .b = vector(head, y, head->key),
-                                                       .m = head->block.rows,
-                                                       .n = head->block.keys,
-                                                       .k = head->width,
-                                                       .batch = 1,
-                                                       .lda = x.ld,
-                                                       .ldb = y.ld,
-                                                       .ldc = head->block.stride,
-                                                       .transpose_b = true,
-                                                       .dtype_ab = head->dtype,
-                                                       .dtype_c = DTYPE_F32 });
+    struct gemm gemm = block_gemm(head, c, vector(head, x, head->query), y, head->key);
+
+    gemm.m = head->block.rows;
+    gemm.n = head->block.keys;
+    gemm.k = head->width;
+    gemm.lda = x.ld;
+    gemm.ldc = head->block.stride;
+    gemm.transpose_b = true;
+    return gemm_compute(head->scratch, &gemm);
 }
 
 /* c [queries, width] += p [queries, keys] x [keys, width]; the first keys define it. */
 static enum status inner(const struct head *head, float *c, const void *p, struct vectors x)
 {
-    return gemm_compute(head->scratch, &(struct gemm){ .c = c,
-                                                       .a = p,
-                                                       .b = vector(head, x, head->key),
-                                                       .m = head->block.rows,
-                                                       .n = head->width,
-                                                       .k = head->block.keys,
-                                                       .batch = 1,
-                                                       .lda = head->block.stride,
-                                                       .ldb = x.ld,
-                                                       .ldc = head->width,
-                                                       .accumulate = head->key > 0,
-                                                       .dtype_ab = head->dtype,
-                                                       .dtype_c = DTYPE_F32 });
+    struct gemm gemm = block_gemm(head, c, p, x, head->key);
+
+    gemm.m = head->block.rows;
+    gemm.n = gemm.ldc = head->width;
+    gemm.k = head->block.keys;
+    gemm.lda = head->block.stride;
+    gemm.accumulate = head->key > 0;
+    return gemm_compute(head->scratch, &gemm);
 }
 
 /* The keys' rows of c [tokens, width] += p' [keys, queries] x [queries, width]; the first queries
  * define them. */
 static enum status add_up(const struct head *head, float *c, const void *p, struct vectors x)
 {
-    return gemm_compute(head->scratch,
-                        &(struct gemm){ .c = c + (size_t)head->key * (size_t)head->width,
-                                        .a = p,
-                                        .b = vector(head, x, head->query),
-                                        .m = head->block.keys,
-                                        .n = head->width,
-                                        .k = head->block.rows,
-                                        .batch = 1,
-                                        .lda = head->block.stride,
-                                        .ldb = x.ld,
-                                        .ldc = head->width,
-                                        .transpose_a = true,
-                                        .accumulate = head->query > 0,
-                                        .dtype_ab = head->dtype,
-                                        .dtype_c = DTYPE_F32 });
+    struct gemm gemm =
+        block_gemm(head, c + (size_t)head->key * (size_t)head->width, p, x, head->query);
+
+    gemm.m = head->block.keys;
+    gemm.n = gemm.ldc = head->width;
+    gemm.k = head->block.rows;
+    gemm.lda = head->block.stride;
+    gemm.transpose_a = true;
+    gemm.accumulate = head->query > 0;
+    return gemm_compute(head->scratch, &gemm);
 }
 
 static enum status forward_block(const struct head *head)
@@ -432,7 +431,7 @@ enum status cpu_attention(struct stream *base, const struct fused_attention *att
     struct cpu_stream *stream = (struct cpu_stream *)base;
     struct cpu_device *device = (struct cpu_device *)base->device;
     struct call call = call_begin(device);
-    const struct attention_plan *plan = find(device->attentions, &attention->shape);
+    const struct attention_plan *plan = find_plan(device->attentions, &attention->shape);
     struct item *item;
 
     if (plan == NULL)
