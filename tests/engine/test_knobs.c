@@ -175,109 +175,63 @@ static void words_stand_for_the_enumerators_of_the_same_name(void **state)
     assert_int_equal(config.allocator.mode, ALLOCATION_STREAM_ORDERED);
 }
 
+/* `prints`: NULL if the value is to be refused. */
+static void check_value(const char *name, const char *value, const char *prints)
+{
+    struct training_config config = configured(""), before = config;
+    enum status status = knob_set(&config, name, value);
+
+    if (status != (prints != NULL ? STATUS_OK : STATUS_BAD_USAGE))
+        fail_msg("%s=%s was %s", name, value, status == STATUS_OK ? "taken" : "not taken");
+    if (prints != NULL)
+        assert_prints(&config, name, prints);
+    else
+        assert_memory_equal(&config, &before, sizeof config);
+}
+
 static void numbers_are_taken_as_written_or_not_at_all(void **state)
 {
+    /* Values between ';'. One that is taken prints itself, or what follows a '>'. */
     static const struct {
-        const char *name, *value, *prints; /* NULL: refused */
+        const char *name, *taken, *refused;
     } cases[] = {
-        { "batch", "65536", "65536" },
-        { "batch", "65537", NULL },
-        { "batch", "auto", "auto" },
-        { "batch", "0", NULL }, /* the word is auto; so below */
-        { "tokens", "0", NULL },
-        { "width", "0", NULL },
-        { "blocks", "0", NULL },
-        { "patch", "0", NULL },
-        { "jpeg_pixels", "0", NULL },
-        { "save_every", "0", NULL },
-        { "batch", "-1", NULL },
-        { "batch", "+1", NULL },
-        { "batch", " 1", NULL },
-        { "batch", "1 ", NULL },
-        { "batch", "1.0", NULL },
-        { "batch", "1e2", NULL },
-        { "batch", "0x10", NULL },
-        { "batch", "", NULL },
-        { "batch", "99999999999999999999", NULL },
-        { "batch", "4294967297", NULL }, /* 1 in 32 bits */
-        { "accumulate", "0", NULL },
-        { "accumulate", "auto", NULL },
-        { "accumulate", "4096", "4096" },
-        { "loss_every", "0", NULL },
-        { "checkpointing", "block", "block" },
-        { "checkpointing", "2", "2" },
-        { "checkpointing", "256", "256" },
-        { "checkpointing", "257", NULL },
-        { "checkpointing", "1", NULL }, /* the word is block */
-        { "checkpointing", "0", NULL },
-        { "batch", "block", NULL },
-        { "workers", "0", "0" },
-        { "workers", "4096", "4096" },
-        { "workers", "4097", NULL },
-        { "workers", "4294967296", NULL },
-        { "workers", "cores", "cores" },
-        { "workers", "1xcores", "cores" },
-        { "workers", "64xcores", "64xcores" },
-        { "workers", "65xcores", NULL },
-        { "workers", "0xcores", NULL },
-        { "workers", "xcores", NULL },
-        { "workers", "-2", NULL },
-        { "memory_budget", "1", "1" },
-        { "memory_budget", "1536MiB", "1536MiB" },
-        { "memory_budget", "1024KiB", "1MiB" },
-        { "memory_budget", "1073741824", "1GiB" },
-        { "memory_budget", "1025", "1025" },
-        { "memory_budget", "device", "device" },
-        { "memory_budget", "0", NULL },
-        { "memory_budget", "2G", "2GiB" }, /* as --device-memory takes it */
-        { "memory_budget", "1.5GiB", "1536MiB" },
-        { "memory_budget", "1GB", "1GiB" },
-        { "memory_budget", "9007199254740993", "9007199254740993" }, /* 2^53 + 1 */
-        { "memory_budget", "+1", NULL },
-        { "memory_budget", "0x10", NULL },
-        { "memory_budget", "1e3", NULL },
-        { "memory_budget", "1..5G", NULL },
-        { "memory_budget", "GiB", NULL },
-        { "memory_budget", "1 GiB", NULL },
-        { "memory_budget", "8589934592GiB", NULL }, /* 2^63 */
-        { "uncached_rank", "none", "none" },
-        { "uncached_rank", "0", "0" },
-        { "uncached_rank", "1023", "1023" },
-        { "uncached_rank", "1024", NULL },
-        { "uncached_rank", "-1", NULL },
-        { "uncached_rank", "1 ", NULL },
-        { "rate", "0.1", "0.1" },
-        { "rate", "1e-3", "0.001" },
-        { "rate", "3.0e-4", "0.0003" },
-        { "rate", "1e-8", "1e-08" },
-        { "rate", "1e-12", "1e-12" },
-        { "rate", "0", NULL },
-        { "rate", "2", NULL },
-        { "rate", "nan", NULL },
-        { "rate", "inf", NULL },
-        { "rate", "-0.1", NULL },
-        { "rate", "0x1p-3", NULL },
-        { "rate", "1e-3x", NULL },
-        { "rate", "", NULL },
-        { "seed", "0", "0" },
-        { "seed", "18446744073709551615", "18446744073709551615" },
-        { "seed", "18446744073709551616", NULL },
-        { "seed", "-1", NULL },
+        /* The word for 0 is auto; 4294967297 is 1 in 32 bits. */
+        { "batch", "65536;auto",
+          "65537;0;-1;+1; 1;1 ;1.0;1e2;0x10;;99999999999999999999;4294967297;block" },
+        { "tokens", "auto", "0" },
+        { "width", "auto", "0" },
+        { "blocks", "auto", "0" },
+        { "patch", "auto", "0" },
+        { "jpeg_pixels", "auto", "0" },
+        { "save_every", "never", "0" },
+        { "accumulate", "4096", "0;auto" },
+        { "loss_every", "1", "0" },
+        { "checkpointing", "block;2;256", "257;1;0" }, /* the word for 1 is block */
+        { "workers", "0;4096;cores;1xcores>cores;64xcores",
+          "4097;4294967296;65xcores;0xcores;xcores;-2" },
+        /* 2G as --device-memory takes it; 9007199254740993 is 2^53 + 1, 8589934592GiB is 2^63. */
+        { "memory_budget",
+          "1;1536MiB;1024KiB>1MiB;1073741824>1GiB;1025;device;2G>2GiB;1.5GiB>1536MiB;1GB>1GiB;"
+          "9007199254740993",
+          "0;+1;0x10;1e3;1..5G;GiB;1 GiB;8589934592GiB" },
+        { "uncached_rank", "none;0;1023", "1024;-1;1 " },
+        { "rate", "0.1;1e-3>0.001;3.0e-4>0.0003;1e-8>1e-08;1e-12",
+          "0;2;nan;inf;-0.1;0x1p-3;1e-3x;" },
+        { "seed", "0;18446744073709551615", "18446744073709551616;-1" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct training_config config = configured(""), before = config;
-        enum status status = knob_set(&config, cases[i].name, cases[i].value);
+        char taken[160], refused[160], *rest = taken, *value;
 
-        if (cases[i].prints != NULL) {
-            if (status != STATUS_OK)
-                fail_msg("%s=%s was not taken", cases[i].name, cases[i].value);
-            assert_prints(&config, cases[i].name, cases[i].prints);
-            continue;
+        snprintf(taken, sizeof taken, "%s", cases[i].taken);
+        snprintf(refused, sizeof refused, "%s", cases[i].refused);
+        while ((value = strsep(&rest, ";")) != NULL) {
+            char *prints = value;
+            value = strsep(&prints, ">");
+            check_value(cases[i].name, value, prints != NULL ? prints : value);
         }
-        if (status != STATUS_BAD_USAGE)
-            fail_msg("%s=%s was taken", cases[i].name, cases[i].value);
-        assert_memory_equal(&config, &before, sizeof config);
+        for (rest = refused; (value = strsep(&rest, ";")) != NULL;)
+            check_value(cases[i].name, value, NULL);
     }
     assert_int_equal(configured("memory_budget=3MiB").allocator.budget, 3 << 20);
 }

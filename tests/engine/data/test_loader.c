@@ -2,6 +2,7 @@
 #include "harness/engine/data/loader.h"
 
 #include "harness/base/clock.h"
+#include "harness/base/hash.h"
 #include "tests/engine/data/image_files.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
@@ -100,16 +101,6 @@ static const struct batch *next(struct bench *bench)
     return batch;
 }
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash(const void *memory, size_t bytes)
-{
-    const unsigned char *byte = memory;
-    uint64_t value = 0xcbf29ce484222325u;
-
-    while (bytes-- > 0) value = (value ^ *byte++) * 0x100000001b3u;
-    return value;
-}
-
 /* Hashes of the next `count` batches, whole. */
 static void take_hashes(struct bench *bench, uint64_t *hashes, int count)
 {
@@ -117,7 +108,7 @@ static void take_hashes(struct bench *bench, uint64_t *hashes, int count)
         const struct batch *batch = next(bench);
 
         assert_int_equal(batch->index, i);
-        hashes[i] = hash(batch->memory, bench->layout.bytes);
+        hashes[i] = hash_add(HASH_EMPTY, batch->memory, bench->layout.bytes);
         loader_return(bench->loader, batch);
     }
 }
@@ -402,12 +393,13 @@ static void batches_stay_as_they_are_while_the_caller_has_them(void **state)
         int place = i % HELD;
 
         if (held[place] != NULL) {
-            assert_true(hash(held[place]->memory, bench.layout.bytes) == hashes[place]);
+            assert_true(hash_add(HASH_EMPTY, held[place]->memory, bench.layout.bytes) ==
+                        hashes[place]);
             loader_return(bench.loader, held[place]);
         }
         held[place] = next(&bench);
         assert_int_equal(held[place]->index, i);
-        hashes[place] = hash(held[place]->memory, bench.layout.bytes);
+        hashes[place] = hash_add(HASH_EMPTY, held[place]->memory, bench.layout.bytes);
     }
     bench_close(&bench);
 }
@@ -506,7 +498,7 @@ static void paused_workers_load_nothing_until_a_batch_is_wanted(void **state)
         const struct batch *batch = next(&bench);
         int64_t load_ns;
 
-        assert_true(hash(batch->memory, bench.layout.bytes) == plain[i]);
+        assert_true(hash_add(HASH_EMPTY, batch->memory, bench.layout.bytes) == plain[i]);
         loader_return(bench.loader, batch); /* room that the workers would fill */
         if (i % 4 != 3)
             continue;
@@ -687,7 +679,7 @@ static void a_worker_that_starves_no_longer_gives_way(void **state)
         for (int b = 0; b < STARVED_BATCHES; b++) {
             const struct batch *batch = next(&bench);
             assert_int_equal(batch->index, b); /* The order goes on as if nothing was. */
-            assert_true(hash(batch->memory, bench.layout.bytes) == expected[b]);
+            assert_true(hash_add(HASH_EMPTY, batch->memory, bench.layout.bytes) == expected[b]);
             loader_return(bench.loader, batch);
         }
         assert_int_equal(class_of("loader\n"), cases[i].class);
