@@ -22,8 +22,8 @@ struct parse {
     bool helped;
 };
 
-static const struct option_row *find(const struct option_row *rows, const char *name, size_t length,
-                                     int *prefixed)
+static const struct option_row *find_option(const struct option_row *rows, const char *name,
+                                            size_t length, int *prefixed)
 {
     const struct option_row *found = NULL;
 
@@ -94,7 +94,7 @@ static enum status explain_bad_option(const struct command *command, const char 
     int prefixed;
 
     snprintf(bare, sizeof bare, "%.*s", (int)length, name);
-    row = find(command->options, name, length, &prefixed);
+    row = find_option(command->options, name, length, &prefixed);
     if (row != NULL && row->value != NULL)
         FAIL(STATUS_BAD_USAGE, "--%s needs a value: --%s=%s", row->name, row->name, row->value);
     if (row != NULL)
@@ -122,15 +122,16 @@ static enum status take_single_dashes(const struct command *command, int argc, c
             continue;
         if (strcmp(word, "-h") == 0) {
             argv[i] = help;
-        } else if (strcmp(word, "-o") == 0 && find(command->options, "out", 3, &prefixed) != NULL) {
+        } else if (strcmp(word, "-o") == 0 &&
+                   find_option(command->options, "out", 3, &prefixed) != NULL) {
             argv[i++] = out_option;
         } else if (word[1] != '-') {
             snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "="), word + 1);
-            row = find(command->options, name, strlen(name), &prefixed);
+            row = find_option(command->options, name, strlen(name), &prefixed);
             TRY(no_such_option(command, word, row != NULL ? row->name : name,
                                ": options begin with two dashes"));
         } else if (strchr(word, '=') == NULL) {
-            row = find(command->options, word + 2, strlen(word + 2), &prefixed);
+            row = find_option(command->options, word + 2, strlen(word + 2), &prefixed);
             i += row != NULL && row->value != NULL && !row->optional;
         }
     }

@@ -233,6 +233,20 @@ static enum status raise_errors(const struct train_report *report)
     return STATUS_OK;
 }
 
+/* An interrupt may have come only while the trace was recorded. */
+static enum status raise_interrupt(const struct train_report *report)
+{
+    if (interrupt_signal() != 0)
+        FAIL(STATUS_INTERRUPTED,
+             report->measurement.interrupted
+                 ? "stopped by %s; the figures are of the first %lld steps%s"
+                 : "stopped by %s after all %lld steps were measured%s",
+             interrupt_name(), (long long)report->measurement.steps,
+             report->trace != NULL && !report->is_traced ? "; no trace was written" : "");
+
+    return STATUS_OK;
+}
+
 /* The device is closed before the trace is recorded, which opens it anew. */
 static enum status train_one(struct train *train, struct device **device, struct page *page)
 {
@@ -273,13 +287,7 @@ static enum status train_one(struct train *train, struct device **device, struct
     TRY_OUT(raise_errors(&report));
     if (!is_json)
         train_print_trace(page, &report);
-    if (interrupt_signal() != 0) /* maybe only while the trace was recorded */
-        FAIL_OUT(STATUS_INTERRUPTED,
-                 report.measurement.interrupted
-                     ? "stopped by %s; the figures are of the first %lld steps%s"
-                     : "stopped by %s after all %lld steps were measured%s",
-                 interrupt_name(), (long long)report.measurement.steps,
-                 train->trace != NULL && !report.is_traced ? "; no trace was written" : "");
+    TRY_OUT(raise_interrupt(&report));
 
 out:
     dataset_close(dataset);

@@ -308,7 +308,7 @@ static void conclude_not_met(struct scenario_result *result)
         return;
     result->verdict = VERDICT_UNDECIDED;
     if (!cpu_loss_is_large(&result->cpu_loss))
-        return; /* the quota, which conclude() names */
+        return; /* the quota, which conclude_verdict() names */
     cpu_loss_print(taken, sizeof taken, &result->cpu_loss);
     text_append(result->reason, sizeof result->reason,
                 "; but %s meanwhile, which can hide it: use a quieter machine", taken);
@@ -371,7 +371,7 @@ static void conclude_sameness(struct scenario_result *result)
         explain_difference(result, &interval, least);
 }
 
-static void conclude(struct scenario_result *result)
+static void conclude_verdict(struct scenario_result *result)
 {
     size_t room = sizeof result->reason;
 
@@ -424,7 +424,7 @@ enum status verdict_give(struct scenario_result *result)
         if (after[i].damaged_samples > result->damaged_samples)
             result->damaged_samples = after[i].damaged_samples;
     }
-    conclude(result);
+    conclude_verdict(result);
 
     return STATUS_OK;
 }

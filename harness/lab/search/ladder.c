@@ -428,8 +428,8 @@ out:
 
 /* --- Climbing --- */
 
-static enum status diagnose(struct ladder *ladder, const struct ladder_probe *probe,
-                            struct findings *findings)
+static enum status diagnose_settings(struct ladder *ladder, const struct ladder_probe *probe,
+                                     struct findings *findings)
 {
     struct training_config resolved = ladder->config;
     struct own_scenario own;
@@ -497,7 +497,7 @@ enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe
         ladder->end = LADDER_STOPPED;
         findings_release(&findings);
         findings = (struct findings){ .count = 0 };
-        TRY_OUT(diagnose(ladder, probe, &findings));
+        TRY_OUT(diagnose_settings(ladder, probe, &findings));
         longest = fmax(longest, probe->seconds(probe->context) - begin);
         ladder->left[0] = '\0';
         for (int64_t i = 0; i < findings.count; i++)

@@ -29,8 +29,8 @@ enum status ladder_children_open(struct ladder_children *children)
     return STATUS_OK;
 }
 
-static enum status diagnose(void *context, const struct scenario *now, struct findings *findings,
-                            double *step_time_us)
+static enum status diagnose_now(void *context, const struct scenario *now,
+                                struct findings *findings, double *step_time_us)
 {
     enum status status = STATUS_OK;
     struct ladder_children *children = context;
@@ -65,8 +65,8 @@ out:
     return status;
 }
 
-static enum status compare(void *context, const struct scenario *rung, bool is_block, double left,
-                           struct scenario_result *result)
+static enum status compare_rung(void *context, const struct scenario *rung, bool is_block,
+                                double left, struct scenario_result *result)
 {
     struct ladder_children *children = context;
     struct protocol protocol = children->protocol;
@@ -91,7 +91,7 @@ static double seconds(void *context)
 
 struct ladder_probe ladder_children_probe(struct ladder_children *children)
 {
-    return (struct ladder_probe){ diagnose, compare, seconds, children, NULL, NULL };
+    return (struct ladder_probe){ diagnose_now, compare_rung, seconds, children, NULL, NULL };
 }
 
 void ladder_children_close(struct ladder_children *children)

@@ -108,8 +108,9 @@ static enum status time_parts(struct balance_result *result, struct training *tr
  * the first read of small files takes several times as long as the later ones. A short measurement
  * gives the number of steps of a good one. It is good enough where the ratio is far off and another
  * size can be tried. */
-static enum status measure(struct balance_result *result, struct device *device,
-                           const struct balance *balance, const struct training_config *config)
+static enum status measure_parts(struct balance_result *result, struct device *device,
+                                 const struct balance *balance,
+                                 const struct training_config *config)
 {
     struct training *training = NULL;
     struct status_error error;
@@ -278,7 +279,7 @@ static void learn_slope(struct search *search, double last_decode_ns, double las
 /* Keeps the last measurement of its size. With one before it that agrees, the mean is kept: a
  * device that shares its cores with other programs takes half as long again now and then. If they
  * disagree more than that, the first was disturbed, and the size is measured once more. */
-static void keep(struct search *search, int size)
+static void keep_measured(struct search *search, int size)
 {
     struct balance_result *kept = &search->measured[size];
     double apart = kept->measured ? fabs(log(search->now.ratio / kept->ratio)) : INFINITY;
@@ -300,9 +301,9 @@ static enum status try_size(struct search *search, struct device *device,
 
     config->data.jpeg_pixels = pixels_of(size);
     TRY(decode_time(search, size, &search->now_decode_ns));
-    TRY(measure(&search->now, device, search->balance, config));
+    TRY(measure_parts(&search->now, device, search->balance, config));
     search->attempts++;
-    keep(search, size);
+    keep_measured(search, size);
     learn_slope(search, decode_ns, host_ns, (double)config->model.batch);
 
     return STATUS_OK;
@@ -420,7 +421,7 @@ enum status balance_choose(struct balance_result *result, struct device *device,
     if (can_choose(config))
         TRY(approach(result, device, balance, config));
     else
-        TRY(measure(result, device, balance, config));
+        TRY(measure_parts(result, device, balance, config));
 
     return STATUS_OK;
 }

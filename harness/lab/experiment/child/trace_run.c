@@ -73,7 +73,7 @@ static enum status open_run(const struct trace_run *run, struct device *device,
 }
 
 /* The largest minus the smallest, over the median. */
-static double spread(const double *values, int count)
+static double spread_of(const double *values, int count)
 {
     return count > 1 ? (stats_percentile(values, count, 100) - stats_percentile(values, count, 0)) /
                            stats_median(values, count)
@@ -151,9 +151,9 @@ static enum status write_trace(struct trace_run *run, const struct cpu_times *fi
         .traced_step_time_us = stats_median(run->traced_us, run->plan.windows),
     };
 
-    about.spread = spread(run->traced_us, run->plan.windows);
+    about.spread = spread_of(run->traced_us, run->plan.windows);
     if (!(run->step_time_us > 0))
-        about.spread = fmax(about.spread, spread(run->wait_us, run->plan.windows));
+        about.spread = fmax(about.spread, spread_of(run->wait_us, run->plan.windows));
     cpu_times_read(&last, "/");
     about.other_cores = cpu_loss_between(first, &last).others;
     TRY(knobs_print(run->config, settings, sizeof settings));

@@ -187,8 +187,8 @@ out:
 /* Opens a run, warms it up and pauses it. The losses of its first LOSS_STEPS steps are the ones
  * that are compared. If steps are long, those steps already contain quarters of a window, and
  * these count as warm-up. */
-static enum status prepare(struct window_run *run, struct device *device,
-                           const struct window_plan *plan)
+static enum status prepare_run(struct window_run *run, struct device *device,
+                               const struct window_plan *plan)
 {
     struct repetition *repetition = run->repetition;
     struct warm_up warm_up = { .quarter = (plan->steps * plan->slices + 3) / 4 };
@@ -275,7 +275,8 @@ enum status window_pair(struct window_run *runs, int count, struct device *devic
     struct device_vitals vitals[2];
     enum status status = STATUS_OK;
 
-    for (*failed = 0; *failed < count; ++*failed) TRY_OUT(prepare(&runs[*failed], device, plan));
+    for (*failed = 0; *failed < count; ++*failed)
+        TRY_OUT(prepare_run(&runs[*failed], device, plan));
     *failed = -1;
     TRY_OUT(clocks_raise(device));
     vitals[0] = device_vitals(device);

@@ -72,8 +72,8 @@ static double share_of_pairs(const struct scenario_result *result)
 }
 
 /* `done`: of all pairs, or before each trace of all traces, 0 to 1. */
-static void report(const struct collector *collector, const char *part, int number, int total,
-                   double done)
+static void report_progress(const struct collector *collector, const char *part, int number,
+                            int total, double done)
 {
     double pairs = share_of_pairs(collector->result);
     bool is_trace = strcmp(part, "trace") == 0;
@@ -92,8 +92,8 @@ static void report_pairs(const struct collector *collector)
 {
     int total = pairs_expected(collector);
 
-    report(collector, "pair", 1 + complete_pairs(collector), total,
-           (double)collector->done / (VARIANT_COUNT * total));
+    report_progress(collector, "pair", 1 + complete_pairs(collector), total,
+                    (double)collector->done / (VARIANT_COUNT * total));
 }
 
 static void take_scenario(struct collector *collector)
@@ -195,7 +195,7 @@ static void describe_failure(const struct collector *collector, const struct pro
              report->last_words[0] != '\0' ? "; its last words: " : "", report->last_words);
 }
 
-static enum status conclude(struct collector *collector, const struct process_report *report)
+static enum status conclude_child(struct collector *collector, const struct process_report *report)
 {
     struct scenario_result *result = collector->result;
 
@@ -228,7 +228,7 @@ static enum status make_traces(const struct collector *collector, const char *pr
                                const volatile sig_atomic_t *stop)
 {
     for (int v = 0; v < VARIANT_COUNT; v++) {
-        report(collector, "trace", 1 + v, VARIANT_COUNT, (double)v / VARIANT_COUNT);
+        report_progress(collector, "trace", 1 + v, VARIANT_COUNT, (double)v / VARIANT_COUNT);
         TRY(variant_trace_make(collector->result, (enum variant)v, program, stop));
     }
 
@@ -327,7 +327,7 @@ enum status experiment_run(struct scenario_result *result, const char *program,
         FAIL_OUT(STATUS_INTERRUPTED, "%s was interrupted after %d of %d pairs", scenario->name,
                  complete_pairs(&collector), pairs_expected(&collector));
     keep_pairs(&collector);
-    TRY_OUT(conclude(&collector, &report));
+    TRY_OUT(conclude_child(&collector, &report));
     if (protocol->traces != NULL && result->verdict != VERDICT_SKIPPED &&
         result->verdict != VERDICT_FAILED)
         TRY_OUT(make_traces(&collector, program, stop));
