@@ -1,3 +1,5 @@
+/* A program's words: the command that is asked for, its help, and the exit code that a status
+ * becomes. Whatever a command prints is flushed before it counts as done. */
 #include "harness/cli/line/command_set.h"
 
 #include "harness/base/rows.h"

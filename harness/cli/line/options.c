@@ -1,3 +1,6 @@
+/* argp reads the words; the table of a command is its list of options. Two things are done beside
+ * it: words with a single dash are rewritten first, and a word that argp refuses is explained, with
+ * the nearest option that there is. */
 #include "harness/cli/line/options.h"
 
 #include "harness/base/sort.h"

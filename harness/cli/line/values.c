@@ -1,3 +1,5 @@
+/* Each function checks a text and stores it in the member that its row names, or says what is
+ * allowed. */
 #include "harness/cli/line/values.h"
 
 #include "harness/base/figures/number.h"

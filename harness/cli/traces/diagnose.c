@@ -119,8 +119,8 @@ static enum status find_rank(int *only, const struct diagnose *options,
 }
 
 /* As a check, whose lines follow the page; beside JSON they go to standard error. */
-static void check(const struct diagnose *options, const struct diagnosis *diagnosis,
-                  const struct snapshots *snapshots, int only, int *exit_code)
+static void check_findings(const struct diagnose *options, const struct diagnosis *diagnosis,
+                           const struct snapshots *snapshots, int only, int *exit_code)
 {
     struct page page = options->flags.format == FORMAT_JSON
                            ? page_console(stderr, options->flags.color)
@@ -170,7 +170,7 @@ static enum status print(const struct diagnose *options, const struct diagnosis 
     } else {
         TRY_OUT(print_pages(options, diagnosis, &view));
     }
-    check(options, diagnosis, snapshots, view.only, exit_code);
+    check_findings(options, diagnosis, snapshots, view.only, exit_code);
 
 out:
     free(text);

@@ -71,7 +71,7 @@ static enum status append(struct written *written, const char *bytes, size_t cou
 }
 
 /* If a digest is too large, it gets half as many collectives. */
-static enum status add(struct written *written, struct making *making)
+static enum status add_digest(struct written *written, struct making *making)
 {
     enum status status = STATUS_OK;
     char *line = NULL, *bytes = NULL;
@@ -112,7 +112,7 @@ static enum status write_digests(const struct digest_command *command,
     for (making.which = 0; making.which < diagnosis->count; making.which++) {
         if (diagnosis->traces[making.which]->digest != NULL)
             FAIL_OUT(STATUS_BAD_USAGE, "%s is a digest already", diagnosis->paths[making.which]);
-        TRY_OUT(add(&written, &making));
+        TRY_OUT(add_digest(&written, &making));
     }
     TRY_OUT(atomic_file_write(command->flags.out, written.bytes, (size_t)written.count));
     printf("%d digest%s, %lld bytes: %s\n", diagnosis->count, diagnosis->count == 1 ? "" : "s",
@@ -154,7 +154,7 @@ out:
     return status;
 }
 
-static void prepare(void *context)
+static void prepare_digest(void *context)
 {
     struct flags *flags = context;
 
@@ -190,6 +190,6 @@ const struct command command_digest = {
         "others are written all the same.",
     .options = options,
     .context_size = sizeof(struct digest_command),
-    .prepare = prepare,
+    .prepare = prepare_digest,
     .run = run_digest,
 };

@@ -1,3 +1,4 @@
+/* Scripts are looked up beside the program, and Python then takes the place of this process. */
 #include "harness/cli/traces/program_file.h"
 
 #include "harness/base/rows.h"

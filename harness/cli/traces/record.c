@@ -51,7 +51,7 @@ static const char *isolating(const char *const *words)
     return NULL;
 }
 
-static enum status set(const char *name, const char *value)
+static enum status set_variable(const char *name, const char *value)
 {
     if (setenv(name, value, 1) != 0)
         FAIL(STATUS_OUT_OF_MEMORY, "out of memory for the environment");
@@ -63,7 +63,7 @@ static enum status set_number(const char *name, int value)
     char text[16];
 
     snprintf(text, sizeof text, "%d", value);
-    return set(name, text);
+    return set_variable(name, text);
 }
 
 /* The variables by which the recorder gets into Python and knows what to do. */
@@ -77,7 +77,7 @@ static enum status set_environment(const struct record_options *options)
     *strrchr(file, '/') = '\0';
     if (realpath(options->traces, folder) == NULL)
         FAIL(STATUS_IO, "the folder %s cannot be read: %s", options->traces, strerror(errno));
-    TRY(set("CHOKEPOINT_RECORD", folder));
+    TRY(set_variable("CHOKEPOINT_RECORD", folder));
     TRY(set_number("CHOKEPOINT_RECORD_PID", (int)getpid()));
     TRY(set_number("CHOKEPOINT_RECORD_WAIT", options->wait));
     TRY(set_number("CHOKEPOINT_RECORD_STEPS", options->steps));
@@ -86,11 +86,11 @@ static enum status set_environment(const struct record_options *options)
     TRY(set_number("CHOKEPOINT_RECORD_FORWARD", options->step == BY_FORWARD));
     /* Kineto would print lines of its own among those of the program. */
     if (getenv("KINETO_LOG_LEVEL") == NULL)
-        TRY(set("KINETO_LOG_LEVEL", "99"));
+        TRY(set_variable("KINETO_LOG_LEVEL", "99"));
     if (before == NULL || before[0] == '\0')
-        return set("PYTHONPATH", file);
+        return set_variable("PYTHONPATH", file);
     TRY(text_make(&path, "%s:%s", file, before));
-    status = set("PYTHONPATH", path);
+    status = set_variable("PYTHONPATH", path);
     free(path);
     return status;
 }
@@ -177,7 +177,7 @@ static enum status run_self(const char *const *words)
     return wait_for(pid, &wait_status);
 }
 
-static enum status show(const struct record_options *options)
+static enum status show_diagnosis(const struct record_options *options)
 {
     static const char *const colors[] = { [COLOR_AUTO] = "--color=auto",
                                           [COLOR_ALWAYS] = "--color=always",
@@ -206,7 +206,7 @@ static void conclude(const struct record_options *options, int lock,
     enum status status = record_folder_end(options->traces, lock, command, stderr, &traces);
 
     if (status == STATUS_OK && traces > 0)
-        status = show(options);
+        status = show_diagnosis(options);
     if (status == STATUS_OK)
         return;
     status_context("record");
@@ -250,7 +250,7 @@ out:
     return status;
 }
 
-static void prepare(void *context)
+static void prepare_record(void *context)
 {
     struct record_options *options = context;
 
@@ -317,6 +317,6 @@ const struct command command_record = {
         "started.",
     .options = options,
     .context_size = sizeof(struct record_options),
-    .prepare = prepare,
+    .prepare = prepare_record,
     .run = run_record,
 };

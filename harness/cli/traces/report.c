@@ -49,7 +49,7 @@ out:
     return status;
 }
 
-static void prepare(void *context)
+static void prepare_report(void *context)
 {
     struct flags *flags = context;
 
@@ -87,6 +87,6 @@ const struct command command_report = {
         "not be read; the page then has the others.",
     .options = options,
     .context_size = sizeof(struct flags),
-    .prepare = prepare,
+    .prepare = prepare_report,
     .run = run_report,
 };

@@ -1,3 +1,5 @@
+/* Snapshots are told from traces by their first bytes, and taken out of the list of paths, so that
+ * the rest of it is traces. */
 #include "harness/cli/traces/snapshots.h"
 
 #include "harness/base/rows.h"

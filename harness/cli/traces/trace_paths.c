@@ -1,3 +1,5 @@
+/* A folder stands for the traces in it, sorted by name with numbers as numbers, or for those of the
+ * run that it is of. */
 #include "harness/cli/traces/trace_paths.h"
 
 #include "harness/base/rows.h"
@@ -20,7 +22,7 @@
 
 static const char RESULT[] = "result.json";
 
-static enum status add(struct trace_paths *paths, const char *path)
+static enum status add_path(struct trace_paths *paths, const char *path)
 {
     char *copy;
 
@@ -98,7 +100,7 @@ static enum status add_files(struct trace_paths *paths, const char *folder)
     for (int i = 0; i < count; i++) {
         TRY_OUT(join(path, folder, entries[i]->d_name));
         if (is_wanted(paths, path))
-            TRY_OUT(add(paths, path));
+            TRY_OUT(add_path(paths, path));
     }
     formats_endings(endings, trace_formats);
     if (paths->count == before)
@@ -138,19 +140,19 @@ static enum status add_file(struct trace_paths *paths, const char *path)
     char folder[PATH_MAX], below[PATH_MAX], moved[PATH_MAX], traces[RESULT_TRACES_NAME];
 
     if (slash == NULL || access(path, F_OK) == 0)
-        return add(paths, path);
+        return add_path(paths, path);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     slash = strrchr(folder, '/');
     if (strcmp(slash != NULL ? slash + 1 : folder, RESULT_TRACES) != 0)
-        return add(paths, path);
+        return add_path(paths, path);
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - folder) + 1 : 2,
              slash != NULL ? path : "./");
     result_traces_in(traces, folder);
     if (traces[0] == '\0')
-        return add(paths, path);
+        return add_path(paths, path);
     TRY(join(below, folder, traces));
     TRY(join(moved, below, name));
-    TRY(add(paths, access(moved, F_OK) == 0 ? moved : path));
+    TRY(add_path(paths, access(moved, F_OK) == 0 ? moved : path));
 
     return STATUS_OK;
 }
@@ -161,7 +163,7 @@ static enum status add_argument(struct trace_paths *paths, const char *argument)
     char folder[PATH_MAX];
 
     if (strcmp(argument, "-") == 0)
-        return add(paths, "/dev/stdin");
+        return add_path(paths, "/dev/stdin");
     if (is_folder(argument))
         return add_folder(paths, argument);
     snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - argument) : 1,

@@ -1,3 +1,5 @@
+/* The host and the tables need the timeline, the steps and the captures, and nothing of each other:
+ * two threads find them. */
 #include "harness/desk/analysis/summary.h"
 
 #include "harness/desk/analysis/timeline/unmarked_steps.h"

@@ -1,3 +1,5 @@
+/* Kinds of work take their time in the order of their priority, each without what those before it
+ * took. Gaps between work are split by idle.h. */
 #include "harness/desk/analysis/time_parts.h"
 
 #include "harness/base/bisect.h"

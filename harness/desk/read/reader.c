@@ -1,3 +1,4 @@
+/* The first window of the text tells the format, whose reader then fills the rows. */
 #include "harness/desk/read/reader.h"
 
 #include "harness/desk/read/formats.h"

@@ -398,7 +398,7 @@ static enum status read_rest(struct unpickler *machine)
     return STATUS_OK;
 }
 
-static enum status run(struct unpickler *machine)
+static enum status run_machine(struct unpickler *machine)
 {
     for (;;) {
         unsigned char operation;
@@ -431,7 +431,7 @@ enum status pickle_read(struct pickle *pickle, const char *path, const char *con
     TRY_OUT(pickle_begin(pickle, words, word_count, members));
     TRY_OUT(rows_grow(&machine.stack, 1, &machine.stack_room)); /* operations point into it */
     TRY_OUT(read_ahead_open(&machine.input, path));
-    TRY_OUT(run(&machine));
+    TRY_OUT(run_machine(&machine));
 
 out:
     read_ahead_close(machine.input);

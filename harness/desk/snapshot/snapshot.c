@@ -1,3 +1,5 @@
+/* The totals of each device, from the blocks of its segments; other files of this folder read the
+ * history. */
 #include "harness/desk/snapshot/snapshot.h"
 
 #include "harness/desk/snapshot/snapshot_parts.h"

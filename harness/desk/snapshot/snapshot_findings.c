@@ -1,3 +1,4 @@
+/* Each finding is a function that looks at a device's totals and writes its evidence. */
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/snapshot/snapshot_parts.h"
 
@@ -11,8 +12,8 @@
 #define GROWN_LEAST    0.01
 enum { GROWN_BYTES = 1 << 20 };
 
-static struct snapshot_finding *add(struct snapshot_device *device, const char *id,
-                                    const char *advice)
+static struct snapshot_finding *add_finding(struct snapshot_device *device, const char *id,
+                                            const char *advice)
 {
     struct snapshot_finding *finding = &device->findings[device->finding_count++];
 
@@ -42,9 +43,10 @@ static void judge_growth(const struct snapshot *snapshot, struct snapshot_device
     if (pairs < 3 || device->grown < GROWN_BYTES || 5 * device->grows < 4 * pairs ||
         (double)device->grown < GROWN_LEAST * (double)device->live_peak)
         return;
-    finding = add(device, "memory_growth",
-                  "find what is kept alive at that line: a loss with its graph, a list of outputs; "
-                  "detach it, or keep numbers");
+    finding = add_finding(
+        device, "memory_growth",
+        "find what is kept alive at that line: a loss with its graph, a list of outputs; "
+        "detach it, or keep numbers");
     finding->is_critical = device->oom_count > 0;
     snprintf(finding->evidence, sizeof finding->evidence,
              "live memory grows by %s over %lld %s, %s each%s%.120s",
@@ -64,12 +66,13 @@ static void judge_fragmentation(const struct snapshot *snapshot, struct snapshot
     if (device->free_pieces == 0 || (double)device->free_pieces < PIECES_LEAST * reserved ||
         (double)device->reserved < RESERVED_LEAST * (double)device->live_end)
         return;
-    finding = add(device, "fragmentation",
-                  snapshot->expandable
-                      ? "use few sizes, or round them (PYTORCH_CUDA_ALLOC_CONF="
-                        "roundup_power2_divisions:8), and release large buffers before others"
-                      : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; or round sizes "
-                        "(roundup_power2_divisions:8)");
+    finding =
+        add_finding(device, "fragmentation",
+                    snapshot->expandable
+                        ? "use few sizes, or round them (PYTORCH_CUDA_ALLOC_CONF="
+                          "roundup_power2_divisions:8), and release large buffers before others"
+                        : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; or round sizes "
+                          "(roundup_power2_divisions:8)");
     finding->is_critical = device->oom_count > 0;
     snprintf(finding->evidence, sizeof finding->evidence,
              "%s are reserved for %s that are live; %s lie free in pieces of segments that are in "
@@ -89,12 +92,12 @@ static void judge_churn(struct snapshot_device *device)
 
     if (!repeats)
         return;
-    finding =
-        add(device, "allocation_churn",
-            device->segment_free_count > 0
-                ? "do not call torch.cuda.empty_cache() in the loop; if memory is short, that "
-                  "is what calls it: lower the peak"
-                : "allocate what steps need once, before the loop, in the largest size");
+    finding = add_finding(
+        device, "allocation_churn",
+        device->segment_free_count > 0
+            ? "do not call torch.cuda.empty_cache() in the loop; if memory is short, that "
+              "is what calls it: lower the peak"
+            : "allocate what steps need once, before the loop, in the largest size");
     snprintf(finding->evidence, sizeof finding->evidence,
              "the allocator took %lld segment%s from the driver and gave %lld back (cudaMalloc, "
              "cudaFree), each of which waits for the device",
@@ -109,10 +112,10 @@ static void judge_oom(struct snapshot_device *device)
 
     if (device->oom_count == 0)
         return;
-    finding =
-        add(device, "activation_memory",
-            "lower the peak: a smaller batch, torch.utils.checkpoint, a 16-bit type, or states "
-            "of the optimizer that are sharded; the table shows who holds it");
+    finding = add_finding(
+        device, "activation_memory",
+        "lower the peak: a smaller batch, torch.utils.checkpoint, a 16-bit type, or states "
+        "of the optimizer that are sharded; the table shows who holds it");
     finding->is_critical = true;
     snprintf(finding->evidence, sizeof finding->evidence,
              "memory ran out %lld time%s: %s were asked for, and the device had %s free; %s were "

@@ -1,3 +1,5 @@
+/* A stack is named after the best of its frames: a line of the program's own, else one of Python,
+ * else a function of C++. */
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/names/frame_name.h"

@@ -1,3 +1,4 @@
+/* Release of a trace, its split into one per process, and questions about names and devices. */
 #include "harness/desk/trace/trace_file.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,5 @@
+/* Tables grow by doubling. A track is looked up in a hash table, but mostly is the one of the event
+ * before. */
 #include "harness/desk/trace/trace_rows.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,6 @@
+/* The tree of calls divides the cost among functions and lines (call_tree.h). The search begins
+ * with the place that has most of it, and goes on into that function while one place in it has
+ * CALL_SITE_MOST of the cost. */
 #include "harness/desk/analysis/host/call_sites.h"
 
 #include "harness/base/sort.h"

@@ -154,7 +154,7 @@ struct call_pass {
     void *context;
 };
 
-static void show(struct call_pass *pass, int64_t until_ns, uint32_t before)
+static void show_segment(struct call_pass *pass, int64_t until_ns, uint32_t before)
 {
     const struct open_call *top = &pass->stack[pass->depth - 1];
     struct call_segment segment = { pass->cursor_ns, until_ns, top->node, top->after, before };
@@ -171,7 +171,7 @@ static void close_calls(struct call_pass *pass, int64_t at_ns)
 {
     while (pass->depth > 0 && pass->stack[pass->depth - 1].end_ns <= at_ns) {
         struct open_call *top = &pass->stack[pass->depth - 1];
-        show(pass, top->end_ns, 0);
+        show_segment(pass, top->end_ns, 0);
         if (--pass->depth > 0)
             pass->stack[pass->depth - 1].after = top->from;
     }
@@ -184,7 +184,7 @@ static void open_call(struct call_pass *pass, const struct any_call *call, uint3
     int64_t end_ns = call->end_ns;
 
     if (top != NULL) {
-        show(pass, call->start_ns, call->from);
+        show_segment(pass, call->start_ns, call->from);
         end_ns = interval_earlier(end_ns, top->end_ns);
     }
     pass->cursor_ns = interval_later(pass->cursor_ns, call->start_ns);
@@ -233,7 +233,7 @@ void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment
         call = call_at(tree, i);
         close_calls(&pass, call.start_ns);
         if (pass.depth > 0)
-            show(&pass, call.start_ns, call.from);
+            show_segment(&pass, call.start_ns, call.from);
         if (call.end_ns <= pass.from_ns)
             next = find_from(tree, next, pass_over(&pass, &call));
         else

@@ -106,7 +106,7 @@ static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
     return step >= 0 ? &sweep->idle->steps[step] : NULL;
 }
 
-static void add(struct idle_time *sum, const struct idle_time *more)
+static void add_times(struct idle_time *sum, const struct idle_time *more)
 {
     sum->idle_ns += more->idle_ns;
     sum->queued_ns += more->queued_ns;
@@ -174,7 +174,7 @@ static void take_queued(struct sweep *sweep, struct idle_time *time, const struc
 
 /* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued,
  * else the host's. */
-static struct idle_time split(struct sweep *sweep, const struct gap *gap)
+static struct idle_time split_gap(struct sweep *sweep, const struct gap *gap)
 {
     struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
 
@@ -188,7 +188,7 @@ static struct idle_time split(struct sweep *sweep, const struct gap *gap)
     return time;
 }
 
-static void show(const struct sweep *sweep, const struct gap *gap, const struct idle_time *time)
+static void show_gap(const struct sweep *sweep, const struct gap *gap, const struct idle_time *time)
 {
     struct idle_gap shown = { gap->start_ns, gap->end_ns, gap->before, gap->work, *time };
 
@@ -197,16 +197,16 @@ static void show(const struct sweep *sweep, const struct gap *gap, const struct 
 }
 
 /* The sums are wanted once; whoever visits the gaps looks at each. */
-static void take(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
+static void count_gap(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
     struct idle_time *step;
 
     if (sweep->visit != NULL)
         return;
     step = step_of(sweep, gap->start_ns);
-    add(&sweep->idle->all, time);
+    add_times(&sweep->idle->all, time);
     if (step != NULL)
-        add(step, time);
+        add_times(step, time);
 }
 
 /* True if the host waits after the last step only. It then waits because the recording ends, which
@@ -230,31 +230,31 @@ static void take_ends(struct sweep *sweep, const struct work *first, const struc
     struct gap tail = { end_ns, interval_later(idle->end_ns, end_ns), NULL, last };
     struct gap head = { idle->start_ns, interval_later(first->event->start_ns, idle->start_ns),
                         first, NULL };
-    struct idle_time both = split(sweep, &tail), more = split(sweep, &head);
+    struct idle_time both = split_gap(sweep, &tail), more = split_gap(sweep, &head);
 
     if (ends_by_itself(sweep, end_ns)) {
         idle->start_ns = head.end_ns;
         idle->end_ns = end_ns;
         return;
     }
-    show(sweep, &tail, &both);
-    show(sweep, &head, &more);
+    show_gap(sweep, &tail, &both);
+    show_gap(sweep, &head, &more);
     if (both.drained_count > 0)
         for (int i = 0; i < HOST_KIND_COUNT; i++) {
             more.drained_ns[i] += more.free_ns[i];
             more.free_ns[i] = 0;
         }
-    add(&both, &more);
-    take(sweep, &both, &tail);
+    add_times(&both, &more);
+    count_gap(sweep, &both, &tail);
 }
 
 static void take_whole(struct sweep *sweep, int64_t start_ns, int64_t end_ns)
 {
     struct gap gap = { start_ns, end_ns, NULL, NULL };
-    struct idle_time time = split(sweep, &gap);
+    struct idle_time time = split_gap(sweep, &gap);
 
-    show(sweep, &gap, &time);
-    take(sweep, &time, &gap);
+    show_gap(sweep, &gap, &time);
+    count_gap(sweep, &time, &gap);
 }
 
 /* A host that computes itself has no device that could be idle: each step is one gap. */
@@ -335,9 +335,9 @@ static void sweep_over(struct sweep *sweep)
             end_ns = interval_later(work->event->start_ns, sweep->idle->start_ns);
         } else if (work->event->start_ns > end_ns) {
             struct gap gap = { end_ns, work->event->start_ns, work, last };
-            struct idle_time time = split(sweep, &gap);
-            show(sweep, &gap, &time);
-            take(sweep, &time, &gap);
+            struct idle_time time = split_gap(sweep, &gap);
+            show_gap(sweep, &gap, &time);
+            count_gap(sweep, &time, &gap);
             end_ns = work->event->start_ns;
         }
         if (work->event->end_ns > end_ns) {

@@ -1,9 +1,10 @@
+/* A stack: events of a thread nest, so the innermost is the first to end. */
 #include "harness/desk/analysis/host/open_events.h"
 
 #include <stddef.h>
 
-static void show(struct open_events *open, int64_t until_ns, open_events_visit *visit,
-                 void *context)
+static void show_innermost(struct open_events *open, int64_t until_ns, open_events_visit *visit,
+                           void *context)
 {
     int64_t start_ns = open->cursor_ns;
 
@@ -20,10 +21,10 @@ void open_events_advance(struct open_events *open, const struct trace_event *nex
     while (open->depth > 0) {
         const struct trace_event *top = open->items[open->depth - 1];
         if (next != NULL && next->track == top->track && next->start_ns < top->end_ns) {
-            show(open, next->start_ns, visit, context);
+            show_innermost(open, next->start_ns, visit, context);
             return;
         }
-        show(open, top->end_ns, visit, context);
+        show_innermost(open, top->end_ns, visit, context);
         open->depth--;
     }
     if (next != NULL)

@@ -35,7 +35,7 @@ static bool is_launch(const struct search *search, const struct trace_event *eve
             search->launches_by_name[event->name]);
 }
 
-static void collect(struct search *search)
+static void collect_launches(struct search *search)
 {
     const struct timeline *timeline = search->timeline;
     struct open_events *operators = &search->operators;
@@ -86,15 +86,15 @@ static int64_t unexplained_ns(const struct search *search, uint32_t track, int64
 }
 
 /* Adds a time if it is longer than `border_ns`. */
-static void take(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
-                 int64_t border_ns)
+static void add_if_pause(struct search *search, uint32_t track, int64_t start_ns, int64_t end_ns,
+                         int64_t border_ns)
 {
     if (end_ns - start_ns > border_ns &&
         unexplained_ns(search, track, start_ns, end_ns) > border_ns)
         intervals_add(&search->pauses, start_ns, end_ns);
 }
 
-static void find(struct search *search, const struct steps *steps)
+static void find_pauses(struct search *search, const struct steps *steps)
 {
     const struct trace_event *last = NULL;
     int64_t end_ns =
@@ -103,18 +103,18 @@ static void find(struct search *search, const struct steps *steps)
     for (int64_t i = 0; i < search->count; i++) {
         const struct launch *launch = &search->launches[i];
         int64_t begins_ns = interval_later(end_ns, launch->begins_ns);
-        take(search, launch->track, end_ns, begins_ns, search->host->pause_ns);
-        take(search, launch->track, begins_ns, launch->start_ns, PAUSE_SURE_NS);
+        add_if_pause(search, launch->track, end_ns, begins_ns, search->host->pause_ns);
+        add_if_pause(search, launch->track, begins_ns, launch->start_ns, PAUSE_SURE_NS);
         end_ns = interval_later(end_ns, launch->end_ns);
     }
     if (steps->count > 0) {
         last = steps->items[steps->count - 1].event;
-        take(search, last->track, end_ns, last->end_ns, search->host->pause_ns);
+        add_if_pause(search, last->track, end_ns, last->end_ns, search->host->pause_ns);
     }
 }
 
 /* First uses, captures and messages stay what they are. */
-static void keep(struct search *search)
+static void keep_unexplained(struct search *search)
 {
     struct intervals rest = { .arena = search->pauses.arena },
                      left = { .arena = search->pauses.arena };
@@ -143,11 +143,11 @@ void pauses_find(struct host_activity *host, struct arena *arena, const struct t
     for (int64_t i = 0; i < timeline->work_count; i++)
         if (timeline->work[i].call != NULL)
             search.has_work[timeline->work[i].call - trace->events] = true;
-    collect(&search);
+    collect_launches(&search);
     if (search.count > 0) {
         find_border(&search, scratch);
-        find(&search, steps);
-        keep(&search);
+        find_pauses(&search, steps);
+        keep_unexplained(&search);
     }
     arena_close(scratch);
 }

@@ -1,3 +1,5 @@
+/* A path tells whether a function is the program's own: everything is that is neither in a folder
+ * of packages nor in one of the libraries and modules that are listed here. */
 #include "harness/desk/analysis/names/frame_name.h"
 
 #include "harness/base/status.h"

@@ -96,7 +96,7 @@ static bool is_in_iteration(const struct trace_graph *graph, const struct work *
            (work->call == NULL || work->call->start_ns < graph->end_ns);
 }
 
-static void collect(struct making *making, struct arena *scratch)
+static void collect_launches(struct making *making, struct arena *scratch)
 {
     const struct timeline *timeline = making->timeline;
     const struct trace_graph *graph = making->graph;
@@ -209,7 +209,7 @@ static int32_t latest_by(const struct making *making, int64_t at_ns, int16_t wit
     return latest;
 }
 
-static struct graph_node *add(struct making *making, struct graph_node node)
+static struct graph_node *add_node(struct making *making, struct graph_node node)
 {
     struct trace_graph *graph = making->graph;
 
@@ -220,13 +220,13 @@ static struct graph_node *add(struct making *making, struct graph_node node)
 static struct graph_node *add_host(struct making *making, enum host_kind activity,
                                    int64_t duration_ns)
 {
-    struct graph_node *node = add(making, (struct graph_node){ .at_ns = making->cursor_ns,
-                                                               .duration_ns = duration_ns,
-                                                               .after = GRAPH_NONE,
-                                                               .call = GRAPH_NONE,
-                                                               .event = GRAPH_NONE,
-                                                               .stream = GRAPH_NONE,
-                                                               .kind = (uint8_t)activity });
+    struct graph_node *node = add_node(making, (struct graph_node){ .at_ns = making->cursor_ns,
+                                                                    .duration_ns = duration_ns,
+                                                                    .after = GRAPH_NONE,
+                                                                    .call = GRAPH_NONE,
+                                                                    .event = GRAPH_NONE,
+                                                                    .stream = GRAPH_NONE,
+                                                                    .kind = (uint8_t)activity });
 
     making->cursor_ns += duration_ns;
     return node;
@@ -361,7 +361,7 @@ static int32_t add_work(struct making *making, const struct work *work, int32_t 
     const struct trace_event *event = work->event;
     int32_t before = stream->count > 0 ? stream->nodes[stream->count - 1] : GRAPH_NONE;
     int32_t at = (int32_t)making->graph->count;
-    struct graph_node *node = add(
+    struct graph_node *node = add_node(
         making, (struct graph_node){
                     .at_ns = event->start_ns,
                     .duration_ns = event->end_ns - event->start_ns,
@@ -511,7 +511,7 @@ struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline
     making.load = GRAPH_NONE;
     making.awaited_load_ns = awaited_load_ns(timeline->trace, steps);
     find_window(&graph, timeline, steps, idle);
-    collect(&making, scratch);
+    collect_launches(&making, scratch);
     find_delays(&making, scratch);
     find_streams(&making, scratch);
     /* Most of this room is never touched, so it costs no memory. */

@@ -41,8 +41,8 @@ struct graph_node {
     int16_t stream;          /* work: in 0 to stream_count - 1; GRAPH_NONE: it is of the host */
     uint8_t kind;            /* enum work_kind, or of the host enum host_kind */
     bool is_call;            /* a piece of the host that is a call */
-    bool is_first_iteration; /* work that was launched before the first node: a iteration of the
-                           loop has it as its predecessor's */
+    bool is_first_iteration; /* work that was launched before the first node: an iteration of
+                           the loop has it as its predecessor's */
 };
 
 /* The host does this in no time, if that is what the piece is. */

@@ -1,3 +1,5 @@
+/* Nodes are in an order in which each comes after all that it waits for, so an iteration is one
+ * pass over them. The second one starts from where the first left every stream. */
 #include "harness/desk/analysis/replay/replay.h"
 
 #include <math.h>

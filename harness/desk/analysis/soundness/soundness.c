@@ -1,3 +1,5 @@
+/* The order of the checks matters: rows that are no events go first, then times of device work,
+ * then steps. The timeline is made again whenever a check has changed times. */
 #include "harness/desk/analysis/soundness/soundness.h"
 
 #include "harness/base/figures/quantity.h"

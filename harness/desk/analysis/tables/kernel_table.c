@@ -45,8 +45,8 @@ static double blocks_per_sm(const struct trace_file *trace, const struct trace_e
     return NAN;
 }
 
-static void take(struct kernel_row *row, struct means *means, const struct trace_file *trace,
-                 const struct work *work)
+static void add_kernel(struct kernel_row *row, struct means *means, const struct trace_file *trace,
+                       const struct work *work)
 {
     const struct trace_event *event = work->event;
     int64_t ns = event->end_ns - event->start_ns;
@@ -125,7 +125,7 @@ struct kernels kernels_of(struct arena *arena, const struct timeline *timeline)
     for (int64_t i = 0; i < timeline->work_count; i++) {
         uint32_t name = timeline->work[i].event->name;
         if (timeline_counts(timeline, timeline->work[i].event))
-            take(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
+            add_kernel(&rows[name], &means[name], timeline->trace, &timeline->work[i]);
     }
     take_small(rows, timeline);
     for (uint32_t i = 0; i < names; i++) {

@@ -1,3 +1,5 @@
+/* A capture lasts from the call that begins it to the one that ends it on the same thread; calls
+ * are told by their names. */
 #include "harness/desk/analysis/timeline/captures.h"
 
 #include "harness/base/bisect.h"
@@ -47,7 +49,7 @@ static const struct trace_event *operator_around(const struct timeline *timeline
 }
 
 /* All of the operator around it goes by with the capture. */
-static void take(struct search *search, int64_t number, int64_t start_ns)
+static void add_capture(struct search *search, int64_t number, int64_t start_ns)
 {
     const struct trace_event *last = search->timeline->host[number];
     const struct trace_event *around = operator_around(search->timeline, number, start_ns);
@@ -84,7 +86,7 @@ static void take_call(struct search *search, int64_t number)
     case DOES_END:
         if (search->begun != NULL) {
             intervals_add(&captures->times, search->begun->start_ns, event->end_ns);
-            take(search, number, search->begun->start_ns);
+            add_capture(search, number, search->begun->start_ns);
             captures->count++;
             search->ended = true;
         }
@@ -93,7 +95,7 @@ static void take_call(struct search *search, int64_t number)
     case DOES_INSTANTIATE:
         if (!search->ended)
             take_unseen(search, number);
-        take(search, number, event->start_ns);
+        add_capture(search, number, event->start_ns);
         captures->instantiated++;
         search->ended = false;
         break;
@@ -102,7 +104,7 @@ static void take_call(struct search *search, int64_t number)
     }
 }
 
-static void find(struct search *search)
+static void find_captures(struct search *search)
 {
     const struct timeline *timeline = search->timeline;
 
@@ -157,7 +159,7 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
     struct search search = { .captures = &captures, .timeline = timeline, .does = does };
 
     for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(timeline->trace, i));
-    find(&search);
+    find_captures(&search);
     captures.again = come_again(&captures, steps);
     captures.idle = timeline_idle_within(arena, timeline, &captures.taken);
     arena_close(scratch);

@@ -55,8 +55,8 @@ static int64_t begin_of(const struct timeline *timeline, const struct trace_even
 }
 
 /* Adds a time, and remembers what took the longest. */
-static void take(struct first_uses *uses, int64_t start_ns, const struct trace_event *event,
-                 const struct trace_event *kernel)
+static void add_first_use(struct first_uses *uses, int64_t start_ns,
+                          const struct trace_event *event, const struct trace_event *kernel)
 {
     intervals_add(&uses->times, start_ns, event->end_ns);
     if (uses->longest == NULL || duration_ns(event) > duration_ns(uses->longest)) {
@@ -76,7 +76,7 @@ static void find_launches(struct search *search)
         search->seen[work->event->name] = true;
         if (work->call == NULL || duration_ns(work->call) < FIRST_USE_LONG_NS)
             continue;
-        take(search->uses, begin_of(timeline, work->call), work->call, work->event);
+        add_first_use(search->uses, begin_of(timeline, work->call), work->call, work->event);
         search->uses->launches++;
     }
 }
@@ -91,14 +91,14 @@ static void find_by_name(struct search *search)
         const struct trace_event *event = timeline->host[i];
         enum first first = search->firsts[event->name];
         if (first == FIRST_LOAD && trace_event_is_call(event)) {
-            take(search->uses, begin_of(timeline, event), event, NULL);
+            add_first_use(search->uses, begin_of(timeline, event), event, NULL);
             search->uses->loads++;
         }
         if (first != FIRST_COMPILATION || trace_event_is_call(event) ||
             (outer != NULL && outer->track == event->track && event->end_ns <= outer->end_ns))
             continue;
         outer = event;
-        take(search->uses, event->start_ns, event, NULL);
+        add_first_use(search->uses, event->start_ns, event, NULL);
         search->uses->compilations++;
     }
 }

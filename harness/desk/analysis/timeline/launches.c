@@ -57,7 +57,7 @@ static void find_deepest(struct launches *launches, struct arena *scratch,
     }
 }
 
-static void take(struct launches *launches, const struct work *work)
+static void count_launch(struct launches *launches, const struct work *work)
 {
     int64_t call_ns = work->call->end_ns - work->call->start_ns;
     int64_t delay_ns = work->event->start_ns - work->call->end_ns;
@@ -169,7 +169,7 @@ struct launches launches_of(struct arena *arena, const struct timeline *timeline
         if (seen[work->call - trace->events])
             continue;
         seen[work->call - trace->events] = true;
-        take(&launches, work);
+        count_launch(&launches, work);
         call_ns = work->call->end_ns - work->call->start_ns;
         calls[launches.count - 1] = call_ns;
         if (call_ns > LAUNCH_LONG_CALL_NS)

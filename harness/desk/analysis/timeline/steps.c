@@ -53,8 +53,8 @@ static bool is_region(const struct steps *steps, const struct trace_event *event
     return at >= 0 && steps->items[at].event == event;
 }
 
-static void collect(struct intervals *parts, struct arena *scratch, const struct timeline *timeline,
-                    const struct steps *steps)
+static void collect_parts(struct intervals *parts, struct arena *scratch,
+                          const struct timeline *timeline, const struct steps *steps)
 {
     const enum step_part *of_name = parts_by_name(scratch, timeline);
     static const enum step_part of_work[WORK_KIND_COUNT] = {
@@ -193,7 +193,7 @@ static void reach(struct steps *steps, const struct trace_file *trace, const str
 }
 
 /* All but which the steps are. */
-static void measure(struct steps *steps, struct arena *arena, const struct timeline *timeline)
+static void measure_steps(struct steps *steps, struct arena *arena, const struct timeline *timeline)
 {
     struct intervals parts[STEP_OTHER] = { 0 };
     struct arena *scratch = arena_scratch(arena);
@@ -201,7 +201,7 @@ static void measure(struct steps *steps, struct arena *arena, const struct timel
     summarise(steps, scratch);
     for (int part = 0; part < STEP_OTHER; part++) parts[part].arena = scratch;
     if (steps->count > 0)
-        collect(parts, scratch, timeline, steps);
+        collect_parts(parts, scratch, timeline, steps);
     for (int64_t i = 0; i < steps->count; i++) {
         break_down(&steps->items[i], parts);
         steps->items[i].busy_ns = timeline->host_alone ? 0 : busy_of(&steps->items[i]);
@@ -217,7 +217,7 @@ struct steps steps_of(struct arena *arena, const struct timeline *timeline)
     struct steps steps = { .count = 0 };
 
     find_steps(&steps, arena, timeline->trace);
-    measure(&steps, arena, timeline);
+    measure_steps(&steps, arena, timeline);
     return steps;
 }
 
@@ -232,6 +232,6 @@ struct steps steps_of_regions(struct arena *arena, const struct timeline *timeli
         steps.items[i] = (struct step){ .number = i,
                                         .event = regions[i],
                                         .duration_ns = regions[i]->end_ns - regions[i]->start_ns };
-    measure(&steps, arena, timeline);
+    measure_steps(&steps, arena, timeline);
     return steps;
 }

@@ -250,7 +250,7 @@ static const char *find_needed(const struct timeline *timeline)
     return ranks != NULL && strstr(ranks, "\"nccl\"") != NULL ? "backend nccl" : NULL;
 }
 
-static void collect(struct timeline *timeline, struct arena *arena)
+static void collect_events(struct timeline *timeline, struct arena *arena)
 {
     const struct trace_file *trace = timeline->trace;
     struct arena *scratch = arena_scratch(arena);
@@ -337,7 +337,7 @@ static struct place find_place(const struct timeline *timeline, struct measuring
                            &measuring[timeline->stream_count + (device - timeline->devices)] };
 }
 
-static void measure(struct timeline *timeline, struct arena *arena)
+static void measure_usages(struct timeline *timeline, struct arena *arena)
 {
     struct measuring all = { .usage = &timeline->all };
     int64_t tracks = timeline->trace->track_count;
@@ -406,9 +406,9 @@ struct timeline timeline_of(struct arena *arena, const struct trace_file *trace)
 {
     struct timeline timeline = { .trace = trace, .from_ns = INT64_MIN };
 
-    collect(&timeline, arena);
+    collect_events(&timeline, arena);
     find_streams(&timeline, arena);
-    measure(&timeline, arena);
+    measure_usages(&timeline, arena);
     return timeline;
 }
 

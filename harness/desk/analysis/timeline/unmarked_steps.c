@@ -62,7 +62,7 @@ static const struct named *names_of(struct arena *scratch, const struct trace_fi
     return named;
 }
 
-static void collect(struct search *search)
+static void collect_work(struct search *search)
 {
     const struct timeline *timeline = search->timeline;
 
@@ -244,7 +244,7 @@ struct steps repeated_work_of(struct arena *arena, const struct timeline *timeli
     uint32_t name;
 
     if (timeline->work_count > WORK_REPEATS_LEAST && !has_optimizer(&search)) {
-        collect(&search);
+        collect_work(&search);
         if (find_anchor(&search, &name))
             steps = steps_between(arena, &search, name);
     }

@@ -394,7 +394,8 @@ static const char *take_arguments(struct event_parser *parser, const char *at,
 
 /* Takes a member of an event itself, whose text is `text`. Returns why the event is none; NULL: it
  * may be. */
-static const char *take(struct event_fields *fields, struct event_text key, struct event_text text)
+static const char *store_text(struct event_fields *fields, struct event_text key,
+                              struct event_text text)
 {
     switch (key.length) {
     case 2:
@@ -445,7 +446,7 @@ const char *event_parse(struct event_parser *parser, const char *bytes, size_t m
             at = take_arguments(parser, at, fields);
         } else {
             at = scalar(parser, at, EVENT_DEPTH, &text, &is_scalar);
-            reason = at != NULL && is_scalar ? take(fields, key, text) : NULL;
+            reason = at != NULL && is_scalar ? store_text(fields, key, text) : NULL;
             if (reason != NULL)
                 return reason;
         }

@@ -1,3 +1,4 @@
+/* Recursive descent without a stack of its own: values call each other, down to JSON_SCAN_DEPTH. */
 #include "harness/desk/read/kineto/json_scan.h"
 
 #include "harness/base/status.h"

@@ -117,7 +117,7 @@ static enum status on_metadata(void *context, const char *key, const char *bytes
 
 /* Decides, at the end of the text, whether it was a whole trace, a partial one (which is worth
  * reading all the same), or not a trace at all. */
-static enum status judge(struct kineto_reader *reader, const char *path, const char *damage)
+static enum status judge_file(struct kineto_reader *reader, const char *path, const char *damage)
 {
     struct trace_rows *rows = reader->rows;
     const struct splitter *splitter = &reader->splitter;
@@ -329,7 +329,7 @@ static enum status kineto_read(struct trace_rows *rows, struct read_ahead *text,
     if (event_parser_lacks_memory(reader.parser))
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the texts of %s", path);
     kineto_events_settle(&reader.events);
-    TRY_OUT(judge(&reader, path, read_ahead_damage(text)));
+    TRY_OUT(judge_file(&reader, path, read_ahead_damage(text)));
 
 out:
     if (next.worker != NULL)

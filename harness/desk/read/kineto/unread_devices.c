@@ -1,3 +1,4 @@
+/* Tables of what names a device, by the category of an event or by the name of its process. */
 #include "harness/desk/read/kineto/unread_devices.h"
 
 #include "harness/base/status.h"

@@ -1,3 +1,4 @@
+/* Small tables of an export: devices, the clock, the environment, and what nsys says of itself. */
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/read/nsys/nsys_reading.h"

@@ -221,7 +221,7 @@ int64_t database_bytes(const struct database *database)
 /* --- Queries --- */
 
 /* `text` is released here; NULL: there was no memory for it. */
-static enum status prepare(struct database *database, char *text, sqlite3_stmt **query)
+static enum status prepare_query(struct database *database, char *text, sqlite3_stmt **query)
 {
     int code = text != NULL ? SQLITE_OK : SQLITE_NOMEM;
 
@@ -248,7 +248,7 @@ enum status database_has(struct database *database, const char *pattern, bool *h
     enum status status = STATUS_OK;
     sqlite3_stmt *query = NULL;
 
-    TRY_OUT(prepare(database, sqlite3_mprintf(text, pattern), &query));
+    TRY_OUT(prepare_query(database, sqlite3_mprintf(text, pattern), &query));
     TRY_OUT(next_row(database, query, has));
 
 out:
@@ -266,7 +266,7 @@ static enum status find_columns(struct database *database, const char *table,
     bool more;
 
     *stored = 0;
-    TRY_OUT(prepare(database, sqlite3_mprintf("PRAGMA table_info(\"%w\")", table), &query));
+    TRY_OUT(prepare_query(database, sqlite3_mprintf("PRAGMA table_info(\"%w\")", table), &query));
     for (;;) {
         TRY_OUT(next_row(database, query, &more));
         if (!more)
@@ -281,8 +281,8 @@ out:
     return status;
 }
 
-static enum status scan(struct database *database, const char *table, const char *const *columns,
-                        int count)
+static enum status scan_table(struct database *database, const char *table,
+                              const char *const *columns, int count)
 {
     enum status status = STATUS_OK;
     sqlite3_stmt *query = NULL;
@@ -296,7 +296,7 @@ static enum status scan(struct database *database, const char *table, const char
     for (int i = 0; i < count; i++)
         sqlite3_str_appendf(text, (stored >> i & 1) != 0 ? "\"%w\", " : "NULL, ", columns[i]);
     sqlite3_str_appendf(text, "rowid) FROM \"%w\" NOT INDEXED", table);
-    TRY_OUT(prepare(database, sqlite3_str_finish(text), &query));
+    TRY_OUT(prepare_query(database, sqlite3_str_finish(text), &query));
     code = sqlite3_step(query);
     TRY_OUT(database->status);
     if (code != SQLITE_ROW)
@@ -319,7 +319,7 @@ enum status database_scan(struct database *database, const char *table, const ch
     database->status = STATUS_OK;
     TRY_OUT(database_has(database, table, &has));
     if (has)
-        TRY_OUT(scan(database, table, columns, count));
+        TRY_OUT(scan_table(database, table, columns, count));
 
 out:
     if (status != STATUS_OK)

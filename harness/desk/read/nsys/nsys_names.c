@@ -1,3 +1,4 @@
+/* Strings are kept by id, and each is respelt once for each use that somebody makes of it. */
 #include "harness/desk/read/nsys/nsys_names.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,5 @@
+/* PyTorch appends what it knows of an operator to the range's text; words that begin such parts are
+ * searched for, and the name ends at the first of them. */
 #include "harness/desk/read/nsys/nsys_range_name.h"
 
 #include "harness/base/status.h"

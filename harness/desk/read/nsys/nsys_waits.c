@@ -35,7 +35,7 @@ struct waiting {
 
 COMPARATOR(by_place, struct timed_call, ASCENDING(track) ?: ASCENDING(start_ns))
 
-static void settle(struct timed_calls *calls)
+static void settle_calls(struct timed_calls *calls)
 {
     sort_items(calls->items, calls->count, sizeof *calls->items, by_place);
     for (int64_t i = 1; i < calls->count; i++) {
@@ -45,7 +45,7 @@ static void settle(struct timed_calls *calls)
     }
 }
 
-static enum status add(struct timed_calls *calls, const struct trace_event *event)
+static enum status add_call(struct timed_calls *calls, const struct trace_event *event)
 {
     TRY(rows_grow(&calls->items, calls->count + 1, &calls->room));
     calls->items[calls->count++] =
@@ -62,12 +62,12 @@ static enum status find_calls(struct waiting *waiting)
         const struct trace_event *event = &file->events[i];
         if (!trace_event_is_call(event))
             continue;
-        TRY(add(&waiting->calls, event));
+        TRY(add_call(&waiting->calls, event));
         if (name_is_launch(trace_file_name(file, event->name)))
-            TRY(add(&waiting->launches, event));
+            TRY(add_call(&waiting->launches, event));
     }
-    settle(&waiting->calls);
-    settle(&waiting->launches);
+    settle_calls(&waiting->calls);
+    settle_calls(&waiting->launches);
 
     return STATUS_OK;
 }

@@ -1,3 +1,4 @@
+/* Tables of device work, one function for a row of each. */
 #include "harness/desk/read/nsys/nsys_reading.h"
 
 #include <math.h>
