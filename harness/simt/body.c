@@ -636,6 +636,34 @@ static enum status control(struct reader *reader, const struct statement *statem
     return emit(reader, &row);
 }
 
+/* "bar.red.or.pred %p1, 0, %p2": a vote, a barrier, and what came of the vote. */
+static enum status barrier_of_votes(struct reader *reader, const struct statement *statement)
+{
+    static const char *const modes[] = { "and", "or", "popc" };
+    struct instruction vote = blank(reader, statement), result = vote;
+    int mode = which(statement, modes, (int)ARRAY_SIZE(modes));
+
+    TRY(check_parts(reader, statement, " red and or popc pred u32 aligned "));
+    if (mode < 0 || has(statement, "pred") == (mode == BARRIER_COUNT))
+        READER_FAIL(reader, "unknown instruction %s", statement->name);
+    TRY(destination(reader, statement, mode == BARRIER_COUNT ? 'w' : 'p', &result.d[0]));
+    if (result.d[0] < 0)
+        READER_FAIL(reader, "%s wants a register", statement->name);
+    TRY(reader_want(reader, ","));
+    if (!reader_accept(reader, "0"))
+        READER_FAIL(reader, "%s of part of a block, which is unknown", statement->name);
+    TRY(reader_want(reader, ","));
+    TRY(source(reader, statement, 'p', &vote.s[0]));
+    vote.run = lanes_barrier_vote;
+    result.run = lanes_barrier_result;
+    result.mode = (uint8_t)mode;
+    vote.helper = result.helper = true;
+    TRY(emit(reader, &vote));
+    reader->kernel->barriers = true;
+    TRY(control(reader, statement, BARRIER));
+    return emit(reader, &result);
+}
+
 /* Barriers of a whole block only. */
 static enum status barrier(struct reader *reader, const struct statement *statement)
 {
@@ -647,6 +675,8 @@ static enum status barrier(struct reader *reader, const struct statement *statem
         TRY(source(reader, statement, 'w', &row.s[0]));
         return emit(reader, &row);
     }
+    if (has(statement, "red"))
+        return barrier_of_votes(reader, statement);
     TRY(check_parts(reader, statement, " sync aligned "));
     number = reader_take(reader);
     if (!word_is(number, "0") || !word_is(reader_peek(reader), ";"))

@@ -339,6 +339,7 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
         if (ended < launch->warps)
             launch->kernel->barrier_counts[group->opener].passed++;
         group->phase++;
+        group->said_yes[group->phase % 2] = group->said_no[group->phase % 2] = 0;
     }
 }
 
@@ -355,6 +356,8 @@ static void run_blocks(struct grid_launch *launch, struct warp_group *group, str
         group->number[2] = (uint32_t)(block / blocks[0] / blocks[1]);
         group->place = (uint32_t)block + 1;
         group->phase = group->needed = 0;
+        memset(group->said_yes, 0, sizeof group->said_yes);
+        memset(group->said_no, 0, sizeof group->said_no);
         if (group->shared_bytes > 0) {
             memset(group->written, 0, words);
             memset(group->writer, 0, words * sizeof *group->writer);

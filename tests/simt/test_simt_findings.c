@@ -431,6 +431,30 @@ static void atomic_operations_count_up_and_down(void **state)
                     1, 64, counted);
 }
 
+/* Of 96 threads those below 70 say yes at one barrier, all at the next, none at the last. */
+static uint32_t voted(uint32_t thread)
+{
+    return 70 + 1000 * (96 + 1 + 2) + thread;
+}
+
+static void threads_vote_at_barriers(void **state)
+{
+    (void)state;
+
+    run_and_compare("",
+                    START "setp.lt.u32 %p1, %r1, 70; setp.ge.u32 %p2, %r1, 0;\n"
+                          "bar.red.popc.u32 %r2, 0, %p1; bar.red.popc.u32 %r3, 0, %p2;\n"
+                          "bar.red.and.pred %p3, 0, %p1; bar.red.and.pred %p4, 0, %p2;\n"
+                          "bar.red.or.pred %p5, 0, %p1; bar.red.or.pred %p6, 0, !%p2;\n"
+                          "selp.u32 %r4, 5, 0, %p3; add.u32 %r3, %r3, %r4;\n"
+                          "selp.u32 %r4, 1, 0, %p4; add.u32 %r3, %r3, %r4;\n"
+                          "selp.u32 %r4, 2, 0, %p5; add.u32 %r3, %r3, %r4;\n"
+                          "selp.u32 %r4, 7, 0, %p6; add.u32 %r3, %r3, %r4;\n"
+                          "mad.lo.u32 %r2, %r3, 1000, %r2; add.u32 %r2, %r2, %r1;\n"
+                          "st.global.u32 [%rd2], %r2;",
+                    1, 96, voted);
+}
+
 static uint32_t reversed(uint32_t thread)
 {
     return thread / 128 * 1000 + 127 - thread % 128;
@@ -557,6 +581,7 @@ int main(void)
         cmocka_unit_test(shuffles_add_up_the_lanes),
         cmocka_unit_test(lanes_exchange_numbers),
         cmocka_unit_test(lanes_reduce_their_numbers),
+        cmocka_unit_test(threads_vote_at_barriers),
         cmocka_unit_test(atomic_operations_count_up_and_down),
         cmocka_unit_test(a_block_exchanges_by_shared_memory),
         cmocka_unit_test(atomic_operations_add_up),

@@ -15,11 +15,12 @@ struct warp_group {
     uint32_t *second; /* the last reader of another warp than `reader` */
     uint32_t *adder;  /* the last atomic operation */
     size_t shared_bytes;
-    uint32_t phase;     /* barriers passed */
-    uint32_t needed;    /* the last of them that ordered accesses */
-    int32_t opener;     /* the instruction of the last one */
-    uint32_t number[3]; /* in the grid */
-    uint32_t place;     /* among the blocks of the grid, from 1 on */
+    uint32_t phase;                   /* barriers passed */
+    uint32_t said_yes[2], said_no[2]; /* threads' votes at barriers, of this phase and the other */
+    uint32_t needed;                  /* the last of them that ordered accesses */
+    int32_t opener;                   /* the instruction of the last one */
+    uint32_t number[3];               /* in the grid */
+    uint32_t place;                   /* among the blocks of the grid, from 1 on */
 };
 
 struct grid_launch {

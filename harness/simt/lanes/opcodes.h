@@ -29,10 +29,12 @@ extern const struct opcode_table opcodes_integer, opcodes_compare, opcodes_real,
 /* Instructions that the reader takes apart itself. */
 simt_operation lanes_pack16, lanes_unpack16, lanes_pack32, lanes_unpack32;
 simt_operation lanes_shuffle, lanes_vote, lanes_ballot, lanes_reduce, lanes_active, lanes_together;
+simt_operation lanes_barrier_vote, lanes_barrier_result; /* before and after a barrier */
 simt_operation lanes_parameter, lanes_load, lanes_store, lanes_atomic;
 
 enum shuffle_mode { SHUFFLE_BFLY, SHUFFLE_DOWN, SHUFFLE_UP, SHUFFLE_IDX };
 enum vote_mode { VOTE_ANY, VOTE_ALL, VOTE_UNI };
+enum barrier_mode { BARRIER_AND, BARRIER_OR, BARRIER_COUNT };
 enum reduce_mode {
     REDUCE_ADD,
     REDUCE_MIN,

@@ -183,6 +183,28 @@ void lanes_reduce(struct warp *warp, const struct instruction *instruction)
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = result)
 }
 
+/* Each thread votes before the barrier, and learns what came of it after. Votes of the next barrier
+ * are counted apart, since warps come to that before others have read these. */
+void lanes_barrier_vote(struct warp *warp, const struct instruction *instruction)
+{
+    uint32_t bits = bits_of(REGISTER(uint32_t, instruction->s[0])) & warp->exec;
+
+    warp->group->said_yes[warp->group->phase % 2] += (uint32_t)__builtin_popcount(bits);
+    warp->group->said_no[warp->group->phase % 2] +=
+        (uint32_t)__builtin_popcount(warp->exec & ~bits);
+}
+
+void lanes_barrier_result(struct warp *warp, const struct instruction *instruction)
+{
+    uint32_t passed = (warp->group->phase + 1) % 2, yes = warp->group->said_yes[passed];
+    bool all = warp->group->said_no[passed] == 0;
+    uint32_t result = instruction->mode == BARRIER_COUNT ? yes
+                      : instruction->mode == BARRIER_OR  ? 0u - (yes > 0)
+                                                         : 0u - all;
+
+    LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = result)
+}
+
 void lanes_active(struct warp *warp, const struct instruction *instruction)
 {
     LANES(uint32_t, REGISTER(uint32_t, instruction->d[0]), v = warp->exec)
