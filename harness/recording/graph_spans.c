@@ -1,3 +1,4 @@
+/* A capture must not fail because of its notes, so a lack of memory only loses a span. */
 #include "harness/recording/graph_spans.h"
 
 #include "harness/base/rows.h"

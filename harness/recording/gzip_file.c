@@ -1,3 +1,5 @@
+/* The file is written beside its name and renamed at the end, so whoever looks finds a whole trace
+ * or none. zlib compresses as it is written. */
 #include "harness/recording/gzip_file.h"
 
 #include "harness/base/rows.h"

@@ -1,3 +1,4 @@
+/* Numbers are written digit by digit: times need three decimals and nothing else of printf(). */
 #include "harness/recording/json_stream.h"
 
 #include "harness/base/words/utf8.h"

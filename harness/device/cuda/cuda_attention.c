@@ -235,7 +235,7 @@ static enum status failure_of(enum status status)
     return status_raise(&error);
 }
 
-static struct plan *find(struct attentions *attentions, const struct attention_shape *shape)
+static struct plan *plan_find(struct attentions *attentions, const struct attention_shape *shape)
 {
     struct plan *plan = attentions->plans;
 
@@ -255,7 +255,7 @@ enum status cuda_attention_plan(struct device *base, const struct attention_shap
     TRY_OUT(cuda_enter(device));
     TRY_OUT(capture_forbids_thread("device_attention_plan"));
     pthread_mutex_lock(&attentions->lock);
-    plan = find(attentions, shape);
+    plan = plan_find(attentions, shape);
     if (plan == NULL) {
         status = make_handle(attentions);
         if (status == STATUS_OK)
@@ -325,8 +325,8 @@ static struct variant_pack pack_of(const struct fused_attention *attention, cons
 }
 
 /* Under the lock. */
-static enum status execute(struct attentions *attentions, const struct plan *plan,
-                           const struct fused_attention *attention, cudaStream_t stream)
+static enum status plan_execute(struct attentions *attentions, const struct plan *plan,
+                                const struct fused_attention *attention, cudaStream_t stream)
 {
     enum status status = STATUS_OK;
     const struct cudnn *cudnn = attentions->cudnn;
@@ -373,9 +373,9 @@ enum status cuda_attention(struct stream *base, const struct fused_attention *at
     TRY_OUT(cuda_enter(device));
     TRY_OUT(capture_allows(&stream->capture, stream->id));
     pthread_mutex_lock(&attentions->lock);
-    plan = find(attentions, &attention->shape);
+    plan = plan_find(attentions, &attention->shape);
     if (plan != NULL)
-        status = execute(attentions, plan, attention, stream->handle);
+        status = plan_execute(attentions, plan, attention, stream->handle);
     pthread_mutex_unlock(&attentions->lock);
     TRY_OUT(status);
     if (plan == NULL)

@@ -40,7 +40,7 @@ static struct ranks_place place;
 static double patience = PATIENCE_SECONDS;
 static char segment[256]; /* unlink_segment()'s; "": there is none */
 
-static enum status check(int code, const char *call)
+static enum status mpi_check(int code, const char *call)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length;
@@ -129,9 +129,9 @@ static enum status open_channel(struct channel *channel)
 
     channel->place = place;
     pthread_mutex_init(&channel->lock, NULL);
-    TRY(check(MPI_Comm_dup(MPI_COMM_WORLD, &channel->communicator), "MPI_Comm_dup"));
-    TRY(check(MPI_Comm_set_errhandler(channel->communicator, MPI_ERRORS_RETURN),
-              "MPI_Comm_set_errhandler"));
+    TRY(mpi_check(MPI_Comm_dup(MPI_COMM_WORLD, &channel->communicator), "MPI_Comm_dup"));
+    TRY(mpi_check(MPI_Comm_set_errhandler(channel->communicator, MPI_ERRORS_RETURN),
+                  "MPI_Comm_set_errhandler"));
     channel->requests = calloc(2 * count, sizeof *channel->requests);
     channel->peers = calloc(2 * count, sizeof *channel->peers);
     channel->received = malloc(count * ROUND_FLOATS * sizeof *channel->received);
@@ -147,13 +147,14 @@ static enum status find_place(void)
 {
     MPI_Comm local;
 
-    TRY(check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
-    TRY(check(MPI_Comm_size(MPI_COMM_WORLD, &place.count), "MPI_Comm_size"));
-    TRY(check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
-              "MPI_Comm_split_type"));
-    TRY(check(MPI_Comm_rank(local, &place.local_rank), "MPI_Comm_rank"));
-    TRY(check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
-    TRY(check(MPI_Comm_free(&local), "MPI_Comm_free"));
+    TRY(mpi_check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
+    TRY(mpi_check(MPI_Comm_size(MPI_COMM_WORLD, &place.count), "MPI_Comm_size"));
+    TRY(mpi_check(
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+        "MPI_Comm_split_type"));
+    TRY(mpi_check(MPI_Comm_rank(local, &place.local_rank), "MPI_Comm_rank"));
+    TRY(mpi_check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
+    TRY(mpi_check(MPI_Comm_free(&local), "MPI_Comm_free"));
 
     return STATUS_OK;
 }
@@ -208,13 +209,13 @@ static enum status join_all(void)
 {
     int provided = MPI_THREAD_SINGLE;
 
-    TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
+    TRY(mpi_check(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread"));
     if (provided < MPI_THREAD_MULTIPLE)
         FAIL(STATUS_NO_LIBRARY,
              "this MPI takes calls from one thread only; install one with MPI_THREAD_MULTIPLE");
     TRY(find_place());
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
-    TRY(check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
+    TRY(mpi_check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
 
     return STATUS_OK;
 }
@@ -275,7 +276,7 @@ static enum status give_up(struct channel *channel, int count)
     for (int i = 0; i < count; i++) {
         size_t length = strlen(late);
         int done = 0;
-        TRY(check(MPI_Test(&channel->requests[i], &done, MPI_STATUS_IGNORE), "MPI_Test"));
+        TRY(mpi_check(MPI_Test(&channel->requests[i], &done, MPI_STATUS_IGNORE), "MPI_Test"));
         if (!done && channel->peers[i] != last) {
             last = channel->peers[i];
             snprintf(late + length, sizeof late - length, "%s%d", length > 0 ? ", " : "", last);
@@ -296,8 +297,8 @@ static enum status await(struct channel *channel, int count)
 
     for (int tests = 0;; tests++) {
         int done = 0;
-        TRY(check(MPI_Testall(count, channel->requests, &done, MPI_STATUSES_IGNORE),
-                  "MPI_Testall"));
+        TRY(mpi_check(MPI_Testall(count, channel->requests, &done, MPI_STATUSES_IGNORE),
+                      "MPI_Testall"));
         if (done)
             break;
         if (tests >= TESTS_SPUN) {
@@ -320,15 +321,15 @@ enum status channel_exchange(struct channel *channel, message_fn *message, const
         struct message with = message(context, peer);
         if (with.receive_bytes > 0) {
             channel->peers[count] = peer;
-            TRY(check(MPI_Irecv(with.receive, (int)with.receive_bytes, MPI_BYTE, peer, TAG,
-                                channel->communicator, &channel->requests[count++]),
-                      "MPI_Irecv"));
+            TRY(mpi_check(MPI_Irecv(with.receive, (int)with.receive_bytes, MPI_BYTE, peer, TAG,
+                                    channel->communicator, &channel->requests[count++]),
+                          "MPI_Irecv"));
         }
         if (with.send_bytes > 0) {
             channel->peers[count] = peer;
-            TRY(check(MPI_Isend(with.send, (int)with.send_bytes, MPI_BYTE, peer, TAG,
-                                channel->communicator, &channel->requests[count++]),
-                      "MPI_Isend"));
+            TRY(mpi_check(MPI_Isend(with.send, (int)with.send_bytes, MPI_BYTE, peer, TAG,
+                                    channel->communicator, &channel->requests[count++]),
+                          "MPI_Isend"));
         }
     }
     TRY(await(channel, count));
@@ -336,7 +337,7 @@ enum status channel_exchange(struct channel *channel, message_fn *message, const
     return STATUS_OK;
 }
 
-static enum status run(enum ranks_channel which, const struct collective *collective)
+static enum status mpi_run(enum ranks_channel which, const struct collective *collective)
 {
     enum status status = STATUS_OK;
     struct channel *channel = &channels[which];
@@ -388,7 +389,7 @@ static const struct ranks_driver driver = {
     .join = join,
     .leave = leave,
     .abort = abort_all,
-    .run = run,
+    .run = mpi_run,
     .gather = gather,
 };
 

@@ -1,3 +1,6 @@
+/* A library is looked for in the linker's places first, then in a table of places where CUDA's are
+ * usually installed. The first copy that resolves decides, unless it is dated: then the search goes
+ * on for a newer one, and the dated one is kept in reserve. */
 #include "harness/device/plugin/library.h"
 
 #include <dlfcn.h>
@@ -33,13 +36,6 @@ static enum status resolve(const struct library *library)
             FAIL(STATUS_NO_LIBRARY, "cuda: %s has no %s; install %s or newer%s", library->file,
                  symbol->name, library->oldest, library->note != NULL ? library->note : "");
     }
-
-    return STATUS_OK;
-}
-
-static enum status prepare(const struct library *library)
-{
-    TRY(resolve(library));
     if (library->check != NULL)
         TRY(library->check());
 
@@ -53,13 +49,13 @@ static bool settles(struct library *library, void *handle, enum status *status)
     void *before = library->handle;
 
     library->handle = handle;
-    *status = prepare(library);
+    *status = resolve(library);
     if (*status == STATUS_OK && (library->is_dated == NULL || !library->is_dated()))
         return true;
     if (before == NULL)
         return *status != STATUS_OK;
     library->handle = before;
-    *status = prepare(library);
+    *status = resolve(library);
     return false;
 }
 

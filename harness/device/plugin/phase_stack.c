@@ -1,3 +1,4 @@
+/* The stack belongs to the thread, so it needs no lock; a phase is recorded when it ends. */
 #include "harness/device/plugin/phase_stack.h"
 
 #include "harness/base/clock.h"

@@ -1,3 +1,5 @@
+/* An array sorted by address under a lock for many readers: every copy looks up both of its sides,
+ * and only allocations write. */
 #include "harness/device/plugin/regions.h"
 
 #include "harness/base/bisect.h"

@@ -1,3 +1,4 @@
+/* Two counters, which a signal handler may read. */
 #include "harness/device/types/device_wait.h"
 
 #include <stdatomic.h>

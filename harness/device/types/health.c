@@ -1,3 +1,5 @@
+/* Unknown is NAN or -1, whatever the device; limits on the clocks are bits, with a name each for
+ * files and pages. */
 #include "harness/device/types/health.h"
 
 #include "harness/base/status.h"

@@ -51,13 +51,13 @@ descriptor attention_graph_own(struct attention_graph *graph, enum status *statu
     return made;
 }
 
-static descriptor make(struct builder *builder, cudnnBackendDescriptorType_t type)
+static descriptor descriptor_make(struct builder *builder, cudnnBackendDescriptorType_t type)
 {
     return attention_graph_own(builder->graph, &builder->status, type);
 }
 
-static void set(struct builder *builder, descriptor of, cudnnBackendAttributeName_t name,
-                cudnnBackendAttributeType_t type, int64_t count, const void *values)
+static void descriptor_set(struct builder *builder, descriptor of, cudnnBackendAttributeName_t name,
+                           cudnnBackendAttributeType_t type, int64_t count, const void *values)
 {
     const struct cudnn *cudnn = builder->graph->cudnn;
 
@@ -71,7 +71,7 @@ static void link_to(struct builder *builder, descriptor of, cudnnBackendAttribut
                     descriptor to)
 {
     if (to != NULL)
-        set(builder, of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &to);
+        descriptor_set(builder, of, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &to);
 }
 
 static void finalize(struct builder *builder, descriptor made, const char *what)
@@ -102,17 +102,18 @@ struct form {
 static descriptor tensor(struct builder *builder, struct form form, enum attention_tensor id,
                          bool on_host)
 {
-    descriptor made = make(builder, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    descriptor made = descriptor_make(builder, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     int64_t alignment = 16, unique = id != 0 ? (int64_t)id : builder->next_id++;
     bool virtual = id == 0;
 
-    set(builder, made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &form.type);
-    set(builder, made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, form.sizes);
-    set(builder, made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, form.strides);
-    set(builder, made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &unique);
-    set(builder, made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &alignment);
-    set(builder, made, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &virtual);
-    set(builder, made, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &on_host);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &form.type);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, form.sizes);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, form.strides);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &unique);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1,
+                   &alignment);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &virtual);
+    descriptor_set(builder, made, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &on_host);
     finalize(builder, made, "a tensor");
     return made;
 }
@@ -216,15 +217,17 @@ struct pointwise {
 
 static descriptor pointwise(struct builder *builder, struct pointwise form)
 {
-    descriptor what = make(builder, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    descriptor what = descriptor_make(builder, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
     descriptor operation;
 
-    set(builder, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &form.mode);
-    set(builder, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &form.precision);
+    descriptor_set(builder, what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1,
+                   &form.mode);
+    descriptor_set(builder, what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1,
+                   &form.precision);
     if (form.mode == CUDNN_POINTWISE_GEN_INDEX)
-        set(builder, what, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &form.axis);
+        descriptor_set(builder, what, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, 1, &form.axis);
     finalize(builder, what, "an elementwise function");
-    operation = make(builder, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation = descriptor_make(builder, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, form.x);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, form.b);
@@ -243,14 +246,16 @@ static descriptor floats(struct builder *builder, cudnnPointwiseMode_t mode, des
 static descriptor reduce(struct builder *builder, cudnnReduceTensorOp_t mode, descriptor x,
                          descriptor y)
 {
-    descriptor what = make(builder, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+    descriptor what = descriptor_make(builder, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
     descriptor operation;
     cudnnDataType_t precision = CUDNN_DATA_FLOAT;
 
-    set(builder, what, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &mode);
-    set(builder, what, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &precision);
+    descriptor_set(builder, what, CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE,
+                   1, &mode);
+    descriptor_set(builder, what, CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1,
+                   &precision);
     finalize(builder, what, "a reduction's function");
-    operation = make(builder, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+    operation = descriptor_make(builder, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_REDUCTION_DESC, what);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
@@ -263,13 +268,13 @@ static descriptor reduce(struct builder *builder, cudnnReduceTensorOp_t mode, de
 static descriptor multiply(struct builder *builder, descriptor a, descriptor b, descriptor m,
                            descriptor n, descriptor k, descriptor c)
 {
-    descriptor what = make(builder, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+    descriptor what = descriptor_make(builder, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
     descriptor operation;
     cudnnDataType_t precision = CUDNN_DATA_FLOAT;
 
-    set(builder, what, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &precision);
+    descriptor_set(builder, what, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &precision);
     finalize(builder, what, "a product's precision");
-    operation = make(builder, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+    operation = descriptor_make(builder, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_MATMUL_DESC, what);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
@@ -283,7 +288,7 @@ static descriptor multiply(struct builder *builder, descriptor a, descriptor b, 
 
 static descriptor reshape(struct builder *builder, descriptor x, descriptor y)
 {
-    descriptor operation = make(builder, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    descriptor operation = descriptor_make(builder, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
 
     link_to(builder, operation, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
     link_to(builder, operation, CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
@@ -453,11 +458,12 @@ enum status attention_graph_build(struct attention_graph *graph, const struct cu
         backward(&builder);
     else
         forward(&builder);
-    all = make(&builder, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set(&builder, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-        builder.operation_count, builder.operations);
+    all = descriptor_make(&builder, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    descriptor_set(&builder, all, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                   builder.operation_count, builder.operations);
     if (handle != NULL)
-        set(&builder, all, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+        descriptor_set(&builder, all, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1,
+                       &handle);
     finalize(&builder, all, is_backward ? "the backward graph" : "the forward graph");
     graph->operations = all;
     return builder.status;

@@ -1,3 +1,5 @@
+/* Loads CUPTI, refuses another major version, and turns CUPTI's results into sentences with advice:
+ * a table has one row for each result that users have met or may meet. */
 #include "harness/device/cuda/cupti/cupti.h"
 
 #include "harness/device/plugin/library.h"

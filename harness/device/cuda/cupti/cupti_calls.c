@@ -1,3 +1,6 @@
+/* Two lists say which calls a trace shows. CUPTI is asked for the name of each of its callback ids
+ * once, at the start of a recording; the name without its version and variant is looked up in the
+ * list. */
 #include "harness/device/cuda/cupti/cupti_calls.h"
 
 #include <ctype.h>
@@ -79,7 +82,7 @@ static size_t bare_length(const char *name)
     return length;
 }
 
-static const char *find(const char *const *names, size_t count, const char *name)
+static const char *name_listed(const char *const *names, size_t count, const char *name)
 {
     size_t length = bare_length(name);
 
@@ -94,12 +97,12 @@ const char *cupti_runtime_call(const char *callback_name)
 {
     if (strncmp(callback_name, "__", 2) == 0)
         callback_name += 2;
-    return find(runtime_names, ARRAY_SIZE(runtime_names), callback_name);
+    return name_listed(runtime_names, ARRAY_SIZE(runtime_names), callback_name);
 }
 
 const char *cupti_driver_call(const char *callback_name)
 {
-    return find(driver_names, ARRAY_SIZE(driver_names), callback_name);
+    return name_listed(driver_names, ARRAY_SIZE(driver_names), callback_name);
 }
 
 static const char *callback_name(const struct cupti *cupti, CUpti_CallbackDomain domain,

@@ -1,3 +1,6 @@
+/* A row of a table says which function translates which kind of record. The host's calls are noted
+ * in a first pass over all buffers and sorted by correlation, so that a second pass finds for each
+ * piece of device work the call that caused it, and the thread that made the call. */
 #include "harness/device/cuda/cupti/cupti_records.h"
 
 #include "harness/base/bisect.h"

@@ -1,3 +1,4 @@
+/* A block has a fixed number of threads; how much work it does depends on the kernel's shape. */
 #include "harness/device/cuda/kernels/geometry.h"
 
 static int64_t quotient_up(int64_t a, int64_t b)

@@ -1,3 +1,4 @@
+/* Only names change places: no data is moved. */
 #include "harness/device/cuda/libraries/gemm_swap.h"
 
 struct column_product gemm_swap(const struct gemm *gemm)

@@ -1,3 +1,6 @@
+/* First look, then judge: gpu_look() gathers facts without failing, gpu_verdict() turns them into
+ * OK or the one sentence that helps. So a test can judge any machine. The driver is opened by hand
+ * first: what the loader says of a missing one is part of the sentence. */
 #include "harness/device/cuda/libraries/gpu_found.h"
 
 #include "harness/device/cuda/libraries/errors.h"

@@ -1,3 +1,5 @@
+/* The library's functions come from one list of names (nccl.h), and nccl_check() turns NCCL's
+ * results into statuses. */
 #include "harness/device/cuda/libraries/nccl.h"
 
 #include "harness/device/plugin/library.h"

@@ -1,3 +1,10 @@
+/* Each reading is one call that may refuse. ASK() makes it: true if the library has the function
+ * and it answered; the first real trouble is kept for the user. One list, FUNCTIONS, has the
+ * prototypes and the symbols, with an older name for drivers that lack the newer one.
+ *
+ * The library is loaded here and not by plugin/library.c, which refuses a library that lacks a
+ * function and looks for it in toolkits: NVML belongs to the driver, and all but one of its
+ * functions may be missing. */
 #include "harness/device/cuda/libraries/nvml.h"
 
 #include "harness/base/status.h"

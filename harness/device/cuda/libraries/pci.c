@@ -1,3 +1,5 @@
+/* Reads the small files that Linux has for each slot and each NUMA node. A file that is missing is
+ * no error: the fact is unknown then. */
 #include "harness/device/cuda/libraries/pci.h"
 
 #include <limits.h>
