@@ -1,6 +1,7 @@
-/* Files are read side by side, those with several processes become several traces, and each trace
- * is summed up in a thread of its own. Traces that state different ranks of one world are a run:
- * their rules look at all of them. A file that fails is left out, with a sentence, or fails all. */
+/* Files are read on all cores, those with several processes become several traces, and traces are
+ * summed up and judged on all cores, each in its own memory. Traces that state different ranks of
+ * one world are a run: their rules look at all of them. A file that fails is left out, or fails all
+ * if nobody is told of it. */
 #include "harness/desk/diagnosis/diagnosis.h"
 
 #include "harness/base/bisect.h"

@@ -1,3 +1,5 @@
+/* The page of a run: doubts, a line per rank, the slow rank, and each finding once, with the ranks
+ * that have it. */
 #include "harness/desk/page/diagnosis_ranks.h"
 
 #include "harness/base/figures/quantity.h"
@@ -147,17 +149,6 @@ static void print_missing(const struct page *page, const struct diagnosis *diagn
     page_paragraph(page, INK_DOUBTFUL, "Missing: rank%s %s.", missing == 1 ? "" : "s", text);
 }
 
-/* Checks that cost trust, which the page of the rank shows with the others. */
-static void print_soundness(const struct page *page, const struct diagnosis *diagnosis, int which)
-{
-    const struct soundness *soundness = &diagnosis->summaries[which].soundness;
-
-    for (int i = SOUND_WHOLE + 1; i < SOUND_CHECK_COUNT; i++)
-        if (soundness->rows[i].trust != TRUST_WHOLE)
-            page_paragraph(page, INK_DOUBTFUL, "Rank %lld: %s.", rank_of(diagnosis, which),
-                           soundness->rows[i].found);
-}
-
 static void print_doubts(const struct page *page, const struct diagnosis *diagnosis)
 {
     const struct sound_row *processes = &diagnosis->summaries[0].soundness.rows[SOUND_PROCESSES];
@@ -168,7 +159,12 @@ static void print_doubts(const struct page *page, const struct diagnosis *diagno
     for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
          i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank)) {
         const struct trace_file *trace = diagnosis->traces[i];
-        print_soundness(page, diagnosis, i);
+        const struct sound_row *rows = diagnosis->summaries[i].soundness.rows;
+        /* Checks that cost trust; the page of the rank shows them with the others. */
+        for (int check = SOUND_WHOLE + 1; check < SOUND_CHECK_COUNT; check++)
+            if (rows[check].trust != TRUST_WHOLE)
+                page_paragraph(page, INK_DOUBTFUL, "Rank %lld: %s.", rank_of(diagnosis, i),
+                               rows[check].found);
         if (trace->partial)
             page_paragraph(page, INK_DOUBTFUL, "Rank %lld is partial and not compared: %s.",
                            rank_of(diagnosis, i), trace->partial_reason);

@@ -1,3 +1,5 @@
+/* The longest gaps are kept in order while all are visited. Their places in the code are found by
+ * two threads, since each is a search through all calls of the loop. */
 #include "harness/desk/page/longest_gaps.h"
 
 #include "harness/base/figures/quantity.h"
@@ -78,25 +80,12 @@ static void name_work(char *text, size_t size, const struct summary *summary,
              strlen(name) > NAME_COLUMNS ? "..." : "");
 }
 
-/* "Memcpy HtoD, then gemm; train.py:41 in log_loss". */
-static void describe(char *text, size_t size, const struct summary *summary,
-                     const struct idle_gap *gap, const struct call_place *place)
-{
-    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
-
-    name_work(before, sizeof before, summary, gap->before, "the start");
-    name_work(after, sizeof after, summary, gap->after, "the end");
-    if (place->kind != PLACE_UNKNOWN)
-        call_place_text(where, sizeof where, place);
-    snprintf(text, size, "after %s; before %s%s%s", before, after, where[0] != '\0' ? "; " : "",
-             where);
-}
-
 static void print_gap(const struct page *page, const struct summary *summary,
                       const struct idle_gap *gap, const struct call_place *place)
 {
     struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
     int64_t step = steps_find(&summary->steps, gap->start_ns);
+    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
     char number[24] = "-", from[CELL_SIZE], cause[64], text[640];
     const char *const cells[] = { idle.text, number, from, cause, text };
 
@@ -105,7 +94,12 @@ static void print_gap(const struct page *page, const struct summary *summary,
     cell_stamp(from, gap->start_ns);
     snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
              gap->time.drained_count > 0 ? ", after a wait" : "");
-    describe(text, sizeof text, summary, gap, place);
+    name_work(before, sizeof before, summary, gap->before, "the start");
+    name_work(after, sizeof after, summary, gap->after, "the end");
+    if (place->kind != PLACE_UNKNOWN)
+        call_place_text(where, sizeof where, place);
+    snprintf(text, sizeof text, "after %s; before %s%s%s", before, after,
+             where[0] != '\0' ? "; " : "", where);
     page_row(page, columns, ARRAY_SIZE(columns), cells);
 }
 

@@ -1,3 +1,6 @@
+/* A drawing in letters. Each column is FINE cells, painted by all bars of a row; its letter is the
+ * one that most cells have. A bar that stands for several short ones paints as many cells as these
+ * fill together. */
 #include "harness/desk/page/timeline_text.h"
 
 #include "harness/base/figures/quantity.h"
@@ -263,19 +266,6 @@ static void print_axis(const struct drawing *drawing)
     fputc('\n', stream);
 }
 
-static int print_lines(const struct drawing *drawing)
-{
-    int left_out = (int)drawing->excerpt.tracks_left_out;
-
-    for (int i = 0; i < drawing->line_count; i++)
-        if (is_shown(drawing, i))
-            fprintf(drawing->page->console.stream, "  %-*s |%s|\n", LABEL, drawing->lines[i].label,
-                    drawing->lines[i].text);
-        else
-            left_out++;
-    return left_out;
-}
-
 /* "# computation, L launching, ...": each letter once. */
 static void print_legend(const struct drawing *drawing)
 {
@@ -323,16 +313,21 @@ static void print_heading(const struct drawing *drawing)
                    quantity_time((double)(excerpt->end_ns - excerpt->start_ns)).text, from);
 }
 
-static void print(struct drawing *drawing)
+static void print_drawing(struct drawing *drawing)
 {
     FILE *stream = drawing->page->console.stream;
-    int left_out;
+    int left_out = (int)drawing->excerpt.tracks_left_out;
 
     print_heading(drawing);
     add_rows(drawing);
     fputs(drawing->page->markdown ? "\n```\n" : "", stream);
     print_axis(drawing);
-    left_out = print_lines(drawing);
+    for (int i = 0; i < drawing->line_count; i++)
+        if (is_shown(drawing, i))
+            fprintf(stream, "  %-*s |%s|\n", LABEL, drawing->lines[i].label,
+                    drawing->lines[i].text);
+        else
+            left_out++;
     fputs(drawing->page->markdown ? "```\n" : "", stream);
     if (left_out > 0)
         page_paragraph(drawing->page, INK_DIM, "%d threads and streams that do less are not shown.",
@@ -340,7 +335,7 @@ static void print(struct drawing *drawing)
     print_legend(drawing);
 }
 
-static void draw(struct arena *arena, void *context)
+static void find_excerpt(struct arena *arena, void *context)
 {
     struct drawing *drawing = context;
 
@@ -355,8 +350,8 @@ enum status timeline_text(const struct page *page, const struct summary *summary
                                .steps = steps,
                                .columns = columns > COLUMNS_MOST ? COLUMNS_MOST : columns };
 
-    TRY(arena_run(summary->arena, draw, &drawing));
-    print(&drawing);
+    TRY(arena_run(summary->arena, find_excerpt, &drawing));
+    print_drawing(&drawing);
 
     return STATUS_OK;
 }

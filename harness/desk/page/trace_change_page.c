@@ -1,3 +1,5 @@
+/* Two traces of the same work beside each other: why a step became longer or shorter, then its
+ * parts, its phases, the findings that are new or gone, and what else differs; the same as JSON. */
 #include "harness/desk/page/trace_change_page.h"
 
 #include "harness/base/figures/quantity.h"
@@ -36,11 +38,6 @@ static void cell_relative(char text[CELL_SIZE], int64_t base_ns, int64_t new_ns)
         snprintf(text, CELL_SIZE, "%+.1f%%", 100 * change);
 }
 
-static double longer_ns(const struct step_change *step)
-{
-    return fmax((double)step->step_ns[SIDE_BASE], (double)step->step_ns[SIDE_NEW]);
-}
-
 /* --- Why --- */
 
 static void print_step(const struct page *page, const struct trace_change *change)
@@ -69,8 +66,8 @@ static void print_step(const struct page *page, const struct trace_change *chang
 }
 
 /* "4.20 ms, and was 2.10 ms; 81% of the change; gemm_b, and was gemm_a". */
-static void describe(char *text, size_t size, const struct step_change *step,
-                     const struct part_change *part)
+static void describe_change(char *text, size_t size, const struct step_change *step,
+                            const struct part_change *part)
 {
     static char names[SIDES][NAME_SIZE];
 
@@ -128,23 +125,11 @@ static void print_nothing(const struct page *page, const struct trace_change *ch
                        100 * STEP_CHANGE_LEAST);
 }
 
-static void print_cause(const struct page *page, const struct trace_change *change,
-                        const struct finding *cause)
-{
-    bool longer = change->step.change_ns > 0;
-    char moved[QUANTITY_SIZE + 2], text[400];
-
-    cell_change(moved, (longer ? 1 : -1) * cause->lost_ns_per_step);
-    snprintf(text, sizeof text, "%s (a finding that is %s; no part stands out)", cause->title,
-             longer ? "new" : "gone");
-    page_item(page, 1, cause->id, text, INK_BOLD, moved);
-}
-
 static void print_why(const struct page *page, const struct trace_change *change)
 {
     const struct step_change *step = &change->step;
     const struct finding *cause = trace_change_cause(change);
-    bool pace = step->pace.stands_out;
+    bool pace = step->pace.stands_out, longer = step->change_ns > 0;
     int number = 0;
 
     page_heading(page, "Why");
@@ -159,13 +144,18 @@ static void print_why(const struct page *page, const struct trace_change *change
             continue;
         part_change_name(name, part);
         cell_change(moved, (double)part->change_ns);
-        describe(text, sizeof text, step, part);
+        describe_change(text, sizeof text, step, part);
         page_item(page, ++number, name, text, INK_BOLD, moved);
     }
-    if (number == 0 && cause != NULL)
-        print_cause(page, change, cause);
-    else if (number == 0)
+    if (number == 0 && cause != NULL) {
+        char moved[QUANTITY_SIZE + 2], text[400];
+        cell_change(moved, (longer ? 1 : -1) * cause->lost_ns_per_step);
+        snprintf(text, sizeof text, "%s (a finding that is %s; no part stands out)", cause->title,
+                 longer ? "new" : "gone");
+        page_item(page, 1, cause->id, text, INK_BOLD, moved);
+    } else if (number == 0) {
         print_nothing(page, change);
+    }
 }
 
 /* --- Parts --- */
@@ -208,6 +198,7 @@ static void add_part(struct page_rows *rows, const struct part_change *part)
 static void print_parts(const struct page *page, const struct step_change *step)
 {
     struct page_rows *rows = page_rows_open(part_columns, ARRAY_SIZE(part_columns));
+    double longer_ns = fmax((double)step->step_ns[SIDE_BASE], (double)step->step_ns[SIDE_NEW]);
     int64_t rest[SIDES] = { 0 }, left = 0;
     char name[48];
 
@@ -215,7 +206,7 @@ static void print_parts(const struct page *page, const struct step_change *step)
     for (int64_t i = 0; i < step->count; i++) {
         const struct part_change *part = &step->parts[i];
         if (part->stands_out ||
-            (i < ROWS_MOST && fabs((double)part->change_ns) >= ROW_LEAST * longer_ns(step))) {
+            (i < ROWS_MOST && fabs((double)part->change_ns) >= ROW_LEAST * longer_ns)) {
             add_part(rows, part);
             continue;
         }
@@ -389,8 +380,8 @@ static void phases_json(struct json *json, cJSON *to, const struct trace_change 
     }
 }
 
-static void findings_of(struct json *json, cJSON *to, const char *name,
-                        const struct trace_change *change, int side)
+static void change_findings_json(struct json *json, cJSON *to, const char *name,
+                                 const struct trace_change *change, int side)
 {
     cJSON *array = json_array(json, to, name);
 
@@ -440,7 +431,7 @@ void trace_change_json(struct json *json, cJSON *array, const struct trace_chang
     parts = json_array(json, object, "parts");
     for (int64_t i = 0; i < step->count; i++) part_json(json, parts, &step->parts[i]);
     phases_json(json, object, change);
-    findings_of(json, object, "findings_gone", change, SIDE_BASE);
-    findings_of(json, object, "findings_new", change, SIDE_NEW);
+    change_findings_json(json, object, "findings_gone", change, SIDE_BASE);
+    change_findings_json(json, object, "findings_new", change, SIDE_NEW);
     differences_json(json, object, change);
 }

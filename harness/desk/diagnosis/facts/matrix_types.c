@@ -1,3 +1,5 @@
+/* By what the trace states of the device, or else by its compute capability (CUDA) or name (AMD).
+ */
 #include "harness/desk/diagnosis/facts/matrix_types.h"
 
 #include "harness/base/status.h"

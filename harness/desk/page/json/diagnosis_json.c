@@ -48,15 +48,6 @@ void findings_json(struct json *json, cJSON *to, const char *name, const struct 
     for (int64_t i = 0; i < findings->count; i++) add_finding(json, array, &findings->items[i]);
 }
 
-static void add_device(struct json *json, cJSON *object, const struct facts *facts)
-{
-    const struct event_device *device = facts->device;
-    cJSON *to = json_object(json, object, "device");
-
-    json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
-    json_integer(json, to, "count", facts->summary->timeline.device_count);
-}
-
 static void add_devices(struct json *json, cJSON *object, const struct timeline *timeline)
 {
     cJSON *array = json_array(json, object, "devices");
@@ -88,21 +79,13 @@ static void add_window(struct json *json, cJSON *object, const struct idle *idle
     json_integer(json, to, "after_wait_ns", after_wait_ns);
 }
 
-static void add_durations(struct json *json, cJSON *to, struct arena *arena,
-                          const struct steps *steps)
-{
-    double *durations = ARENA_NEW(arena, double, steps->count);
-
-    for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
-    json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
-}
-
 static void add_steps(struct json *json, cJSON *object, struct arena *arena,
                       const struct summary *summary)
 {
     const struct steps *steps = &summary->steps;
     const struct trace_cost *cost = &summary->trace->cost;
     cJSON *to = json_object(json, object, "steps");
+    double *durations = ARENA_NEW(arena, double, steps->count);
     bool any = steps->count > 0;
 
     json_integer(json, to, "count", steps->count);
@@ -112,7 +95,8 @@ static void add_steps(struct json *json, cJSON *object, struct arena *arena,
     json_number(json, to, "median_ns", any ? steps->median_ns : NAN);
     json_number(json, to, "untraced_ns", cost->step_ns > 0 ? cost->step_ns : NAN);
     members_write(json, json_object(json, to, "parts"), step_parts_members, steps);
-    add_durations(json, to, arena, steps);
+    for (int64_t i = 0; i < steps->count; i++) durations[i] = (double)steps->items[i].duration_ns;
+    json_numbers(json, to, "duration_ns", durations, steps->count, DIGITS);
 }
 
 static void add_launches(struct json *json, cJSON *object, const struct launches *launches)
@@ -345,13 +329,16 @@ static void add_trace(struct arena *arena, void *context)
     const struct summary *summary = &diagnosis->summaries[which];
     const struct findings *findings = &diagnosis->findings[which];
     struct arena *scratch = arena_scratch(arena);
-    cJSON *object = json_object(json, writing->traces, NULL);
+    const struct event_device *device = diagnosis->facts[which].device;
+    cJSON *object = json_object(json, writing->traces, NULL), *to;
 
     json_text(json, object, "file", diagnosis->paths[which]);
     json_text(json, object, "lines_from", diagnosis->lines_from[which]);
     json_bool(json, object, "partial", diagnosis->traces[which]->partial);
     members_write(json, object, origin_members, summary->trace);
-    add_device(json, object, &diagnosis->facts[which]);
+    to = json_object(json, object, "device");
+    json_text(json, to, "name", device != NULL && device->name[0] != '\0' ? device->name : NULL);
+    json_integer(json, to, "count", summary->timeline.device_count);
     members_write(json, json_object(json, object, "soundness"), soundness_members,
                   &summary->soundness);
     members_write(json, object, usage_members, &summary->timeline.all);

@@ -1,3 +1,4 @@
+/* A curve is arrays of numbers, one for each member of its points. */
 #include "harness/desk/page/json/snapshot_json.h"
 
 #include "harness/desk/diagnosis/rules/rules.h"

@@ -1,3 +1,5 @@
+/* Bars are stored as columns, one array per member of a row, with names and categories by number: a
+ * timeline may have thousands of bars. */
 #include "harness/desk/page/json/timeline_json.h"
 
 #include "harness/desk/analysis/excerpt.h"

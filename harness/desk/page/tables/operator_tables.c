@@ -1,3 +1,4 @@
+/* Shares are of the device's time, or of the host's if there is no device work. */
 #include "harness/desk/page/tables/operator_tables.h"
 
 #include "harness/base/figures/quantity.h"
@@ -77,11 +78,6 @@ static struct whole whole_of(const struct summary *summary, bool phases)
     return whole;
 }
 
-static void cell_flops(char text[QUANTITY_SIZE], int64_t flops)
-{
-    quantity_print(text, flops > 0 ? (double)flops : NAN, "FLOP");
-}
-
 static void add_span(struct page_rows *rows, const struct trace_file *trace,
                      const struct span_row *row, const struct whole *whole)
 {
@@ -103,7 +99,7 @@ static void add_span(struct page_rows *rows, const struct trace_file *trace,
 
     cell_percent(percent, share);
     cell_count(calls, row->count);
-    cell_flops(flops, row->flops);
+    quantity_print(flops, row->flops > 0 ? (double)row->flops : NAN, "FLOP");
     cell_name(name, trace_file_name(trace, row->name));
     page_rows_add(rows, cells, NULL);
 }

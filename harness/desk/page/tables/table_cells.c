@@ -1,3 +1,4 @@
+/* Cells and headings that several tables have. */
 #include "harness/desk/page/tables/table_cells.h"
 
 #include <math.h>
