@@ -49,8 +49,6 @@ def panel(label, facts, missing):
 
 
 def data(options):
-    if len(options.inputs) > 2:
-        raise read.InputError("memory: give one trace or two, or a result")
     title, found = traces.panels(options)
     made = {"title": title, "panels": [panel(*one) for one in found]}
     if all(one["missing"] for one in made["panels"]):

@@ -69,8 +69,6 @@ def panel(label, facts, missing):
 
 
 def data(options):
-    if len(options.inputs) > 2:
-        raise read.InputError("timeline: give one trace or two, or a result")
     title, found = traces.panels(options)
     made = {"title": title, "panels": [panel(*one) for one in found]}
     if not any(lane["bars"] for one in made["panels"] for lane in one.get("lanes", [])):

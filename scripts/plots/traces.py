@@ -60,6 +60,8 @@ def of_result(options):
 
 def panels(options):
     """Title, and for each trace its label and its facts, or what is missing."""
+    if len(options.inputs) > 2:
+        raise read.InputError(f"{options.kind}: give one trace or two, or a result")
     if len(options.inputs) == 1 and (options.scenario or pathlib.Path(options.inputs[0]).is_dir()
                                      or pathlib.Path(options.inputs[0]).name == "result.json"):
         title, found = of_result(options)

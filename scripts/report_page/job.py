@@ -5,9 +5,6 @@ import base64
 import math
 import zlib
 
-import markupsafe
-
-from common import colours
 from report_page import page
 
 MALFORMED = page.MALFORMED
@@ -60,10 +57,7 @@ def farthest_nodes(found):
 
 
 def render(found, _):
-    script = "\n".join((page.FOLDER / name).read_text() for name in SCRIPTS)
-    style = "".join((page.FOLDER / name).read_text() for name in STYLES) + colours.style_sheet()
     numbers, values = packed_map(found)
-    return page.environment().get_template("job.html").render(
-        job=found, clocks=farthest_nodes(found), numbers=numbers, values=values, names=NAMES,
-        layers=[(layer["name"], NAMES.get(layer["name"], layer["name"])) for layer in found["map"]["layers"]],
-        style=markupsafe.Markup(style), script=markupsafe.Markup(script), script_digest=page.digest_of(script))
+    return page.filled(
+        "job.html", SCRIPTS, STYLES, job=found, clocks=farthest_nodes(found), numbers=numbers, values=values, names=NAMES,
+        layers=[(layer["name"], NAMES.get(layer["name"], layer["name"])) for layer in found["map"]["layers"]])

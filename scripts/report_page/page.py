@@ -16,6 +16,7 @@ from report_page.sources import VARIANTS, kernels_of, scenarios_of
 
 FOLDER = pathlib.Path(__file__).parent
 SCRIPTS = ("theme.js", "packed.js", "charts.js", "canvas.js", "timeline.js", "flame.js", "page.js")
+STYLES = ("style.css", "kernel.css")
 ROWS_SHOWN = 10
 GAPS_SHOWN = 8
 STEPS_DRAWN = 200  # the first ones, a bar each
@@ -343,13 +344,13 @@ def environment():
     return made
 
 
-def digest_of(script):
-    """By which the page's own policy lets this script run, and no other."""
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def script_text():
-    return "\n".join((FOLDER / name).read_text() for name in SCRIPTS)
+def filled(template, scripts, styles, **content):
+    """A page that needs no other file. By the script's digest its own policy lets that script run, and no other."""
+    script = "\n".join((FOLDER / name).read_text() for name in scripts)
+    style = "".join((FOLDER / name).read_text() for name in styles) + colours.style_sheet()
+    return environment().get_template(template).render(
+        **content, style=markupsafe.Markup(style), script=markupsafe.Markup(script),
+        script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode())
 
 
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, jinja2.TemplateError)
@@ -384,8 +385,8 @@ def page_of(gathered, scenarios):
     least, most = effect_scale(scenarios)
     context = (gathered.result or {}).get("context")
     context = context if isinstance(context, dict) else {}
-    script = script_text()
-    return environment().get_template("page.html").render(
+    return filled(
+        "page.html", SCRIPTS, STYLES,
         gathered=gathered, opened=opened, scenarios=scenarios, files=files, kernels=view_pairs(gathered),
         snapshots=[view_snapshot(one) for one in gathered.snapshots], variants=VARIANTS, context=context,
         facts=[(name, context[name]) for name in ENVIRONMENT if context.get(name) not in (None, "", "unknown")],
@@ -393,7 +394,4 @@ def page_of(gathered, scenarios):
         marks=scale_marks(least, most), causes=CAUSES,
         packed_files=[packed({"trace": drawn_trace(one), "steps": one["steps"]["duration_ns"][:STEPS_DRAWN],
                               "samples": {"trace": drawn_times(one["steps"]["duration_ns"])}})
-                      for one in gathered.files], run=view_run(gathered.run),
-        style=markupsafe.Markup((FOLDER / "style.css").read_text() + (FOLDER / "kernel.css").read_text()
-                              + colours.style_sheet()), script=markupsafe.Markup(script),
-        script_digest=digest_of(script))
+                      for one in gathered.files], run=view_run(gathered.run))

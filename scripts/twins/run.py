@@ -26,7 +26,7 @@ NONE = "-"
 # --- In a process of its own ---
 
 
-def step_ms(settings, device, timed=TIMED):
+def step_ms(settings, device):
     """The mean time per step of a training, in ms."""
     import torch  # pylint: disable=import-outside-toplevel
     from loop import run  # pylint: disable=import-outside-toplevel
@@ -40,8 +40,8 @@ def step_ms(settings, device, timed=TIMED):
         times.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder:
-        run(settings, WARM + timed, device, folder, note)
-    return 1e3 * (times[-1] - times[WARM - 1]) / timed
+        run(settings, WARM + TIMED, device, folder, note)
+    return 1e3 * (times[-1] - times[WARM - 1]) / TIMED
 
 
 def record(settings, device, trace):
@@ -69,16 +69,13 @@ def measure(name, variant, device, trace):
         print(step_ms(settings, device))
 
 
-def output_of(command, what):
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{what}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
-    return done.stdout
-
-
 def child(name, variant, device, trace=""):
-    return output_of([str(HERE / "run.py"), name, "--measure", variant, "--device", device, "--trace", trace],
-                     f"run.py: {name}, {variant}")
+    """What measure() prints in a process of its own."""
+    done = subprocess.run([sys.executable, str(HERE / "run.py"), name, "--measure", variant, "--device", device,
+                           "--trace", trace], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"run.py: {name}, {variant}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
+    return done.stdout
 
 
 # --- Both worlds ---
