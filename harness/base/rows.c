@@ -7,7 +7,7 @@
 
 enum { ROOM_LEAST = 8 };
 
-static bool fits(int64_t count, size_t row_bytes)
+static bool rows_fit(int64_t count, size_t row_bytes)
 {
     size_t bytes;
 
@@ -34,7 +34,7 @@ enum status rows_grow_bytes(void *rows, int64_t count, int64_t *room, size_t row
     if (more < count)
         more = count;
     memcpy(&old, rows, sizeof old);
-    grown = fits(more, row_bytes) ? realloc(old, (size_t)more * row_bytes) : NULL;
+    grown = rows_fit(more, row_bytes) ? realloc(old, (size_t)more * row_bytes) : NULL;
     if (grown == NULL)
         return no_memory(more, row_bytes);
     memcpy(rows, &grown, sizeof grown);
@@ -44,7 +44,8 @@ enum status rows_grow_bytes(void *rows, int64_t count, int64_t *room, size_t row
 
 enum status rows_make_bytes(void *rows, int64_t count, size_t row_bytes)
 {
-    void *made = fits(count, row_bytes) ? calloc(count > 0 ? (size_t)count : 1, row_bytes) : NULL;
+    void *made =
+        rows_fit(count, row_bytes) ? calloc(count > 0 ? (size_t)count : 1, row_bytes) : NULL;
 
     memcpy(rows, &made, sizeof made);
     return made != NULL ? STATUS_OK : no_memory(count, row_bytes);

@@ -75,7 +75,7 @@ static int levels_here(const char *levels[3])
     return count;
 }
 
-static bool is_in(char *path, size_t size, const char *folder, const char *file)
+static bool is_in_folder(char *path, size_t size, const char *folder, const char *file)
 {
     const char *levels[3];
     int count = levels_here(levels);
@@ -94,7 +94,7 @@ static enum status find_plugin(char *path, size_t size, const struct plugin_titl
 
     TRY(plugin_folders(list));
     for (int i = 0; i < FOLDERS && list[i][0] != '\0'; i++)
-        if (is_in(path, size, list[i], title->file))
+        if (is_in_folder(path, size, list[i], title->file))
             return STATUS_OK;
     FAIL(STATUS_NO_LIBRARY,
          "%s has no plugin here: libchokepoint_%s.so is not in %s%s%s; %s, or set "

@@ -71,7 +71,7 @@ static bool own_group(const struct walk *walk, bool second, char group[PATH_MAX]
 
 /* The group's path below the mount: all of it, without the part that is not mounted. "": the mount
  * begins elsewhere. */
-static const char *below(const char *group, const char *top)
+static const char *below_mount(const char *group, const char *top)
 {
     size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);
 
@@ -88,7 +88,7 @@ static void look_up(const struct walk *walk, const struct mount *mount)
 
     if (!own_group(walk, mount->second, group))
         group[0] = '\0';
-    snprintf(own, sizeof own, "%s", below(group, mount->top));
+    snprintf(own, sizeof own, "%s", below_mount(group, mount->top));
     do {
         snprintf(folder, sizeof folder, "%s%s", mount->point, own);
         walk->look(walk->context, walk->root, folder);
@@ -132,8 +132,8 @@ static void walk_groups(const struct walk *walk)
 
 /* --- Processors --- */
 
-static bool read_file(const char *root, const char *folder, const char *name, char *line,
-                      size_t size)
+static bool read_group_file(const char *root, const char *folder, const char *name, char *line,
+                            size_t size)
 {
     char path[2 * PATH_MAX + 64];
 
@@ -147,13 +147,13 @@ static void look_at_quota(void *context, const char *root, const char *folder)
     long long quota = -1, period = -1;
     char line[64];
 
-    if (read_file(root, folder, "cpu.max", line, sizeof line)) {
+    if (read_group_file(root, folder, "cpu.max", line, sizeof line)) {
         if (sscanf(line, "%lld %lld", &quota, &period) != 2)
             return; /* "max 100000" */
     } else {
-        if (read_file(root, folder, "cpu.cfs_quota_us", line, sizeof line))
+        if (read_group_file(root, folder, "cpu.cfs_quota_us", line, sizeof line))
             quota = atoll(line);
-        if (read_file(root, folder, "cpu.cfs_period_us", line, sizeof line))
+        if (read_group_file(root, folder, "cpu.cfs_period_us", line, sizeof line))
             period = atoll(line);
     }
     if (quota > 0 && period > 0 && (double)quota / (double)period < tightest->cores)
@@ -181,8 +181,9 @@ static void look_at_memory(void *context, const char *root, const char *folder)
 
     snprintf(path, sizeof path, "%s/memory.stat", folder);
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-        if (!read_file(root, folder, files[i][0], limit, sizeof limit) ||
-            !read_file(root, folder, files[i][1], used, sizeof used) || strcmp(limit, "max") == 0)
+        if (!read_group_file(root, folder, files[i][0], limit, sizeof limit) ||
+            !read_group_file(root, folder, files[i][1], used, sizeof used) ||
+            strcmp(limit, "max") == 0)
             continue;
         left = strtoll(limit, NULL, 10) - strtoll(used, NULL, 10);
         if (system_file_key(root, path, files[i][2], unused, sizeof unused))

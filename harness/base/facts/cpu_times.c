@@ -21,7 +21,7 @@ static double seconds(struct timeval time)
 }
 
 /* "cpu3 user nice system idle iowait irq softirq steal ...", in ticks, onto *times. */
-static bool add_line(struct cpu_times *times, const char *line)
+static bool add_processor(struct cpu_times *times, const char *line)
 {
     double user, nice, system, idle, wait, interrupt, soft, steal;
 
@@ -57,7 +57,7 @@ void cpu_times_read(struct cpu_times *times, const char *root)
     while (file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "intr", 4) != 0)
         if (sscanf(line, "cpu%d", &number) == 1 && number < CPU_SETSIZE &&
             CPU_ISSET((size_t)number, &set))
-            count += add_line(times, line);
+            count += add_processor(times, line);
     if (file != NULL)
         fclose(file);
     times->busy = count > 0 ? times->busy * tick : NAN;

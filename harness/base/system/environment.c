@@ -66,7 +66,7 @@ static const struct row {
 };
 
 /* The first row of a variable, or ARRAY_SIZE(rows). */
-static size_t row_of(const char *variable, size_t length)
+static size_t environment_row(const char *variable, size_t length)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         size_t own = strlen(rows[i].name);
@@ -89,7 +89,8 @@ void environment_find(char *const *variables, environment_found *found, void *co
         for (char *const *at = variables; *at != NULL; at++) {
             const char *equals = strchr(*at, '=');
             struct environment_variable variable;
-            if (equals == NULL || equals[1] == '\0' || row_of(*at, (size_t)(equals - *at)) != i)
+            if (equals == NULL || equals[1] == '\0' ||
+                environment_row(*at, (size_t)(equals - *at)) != i)
                 continue;
             variable = (struct environment_variable){ .name = *at,
                                                       .name_length = (int)(equals - *at),

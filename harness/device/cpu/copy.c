@@ -71,8 +71,8 @@ static void show_copy(const struct cpu_stream *stream, const struct item *item,
 
 static const struct cpu_work copy_work = { .run = run_copy, .show = show_copy };
 
-static enum status put(struct cpu_stream *stream, const struct copy_item *copy,
-                       const struct call *call, uint64_t *ticket)
+static enum status put_copy(struct cpu_stream *stream, const struct copy_item *copy,
+                            const struct call *call, uint64_t *ticket)
 {
     struct item *item;
 
@@ -134,8 +134,8 @@ static enum status put_chunk(const struct staged *staged, size_t chunk)
         part.from = slot;
         part.to = (unsigned char *)copy->to + offset;
     }
-    TRY(put(staged->stream, &part, staged->call,
-            &staged->stream->staging_tickets[chunk % STAGING_SLOTS]));
+    TRY(put_copy(staged->stream, &part, staged->call,
+                 &staged->stream->staging_tickets[chunk % STAGING_SLOTS]));
 
     return STATUS_OK;
 }
@@ -211,7 +211,7 @@ enum status cpu_copy(struct stream *base, enum copy_kind kind, bool asynchronous
             queue_wait(stream->queue, queue_submitted(stream->queue));
         TRY_OUT(copy_staged(stream, &copy, &call));
     } else {
-        TRY_OUT(put(stream, &copy, &call, &ticket));
+        TRY_OUT(put_copy(stream, &copy, &call, &ticket));
         if (*waited)
             queue_wait(stream->queue, ticket);
     }

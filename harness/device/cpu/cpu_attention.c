@@ -114,7 +114,7 @@ static struct attention_plan *find_plan(struct cpu_attentions *attentions,
 }
 
 /* Parts of `tokens`, about equal and about `wanted` long. */
-static int part_of(int tokens, int wanted)
+static int part_length(int tokens, int wanted)
 {
     int count = (tokens + wanted / 2) / wanted;
 
@@ -127,8 +127,8 @@ static void fill_plan(struct attention_plan *plan, const struct attention_shape 
     static const char *const passes[2] = { "forward", "backward" };
 
     plan->shape = *shape;
-    plan->queries = part_of(shape->tokens, QUERIES);
-    plan->keys = part_of(shape->tokens, KEYS);
+    plan->queries = part_length(shape->tokens, QUERIES);
+    plan->keys = part_length(shape->tokens, KEYS);
     plan->stride = (plan->keys + ROW_MULTIPLE - 1) / ROW_MULTIPLE * ROW_MULTIPLE + ROW_MULTIPLE;
     for (int i = 0; i < 2; i++)
         snprintf(plan->names[i], sizeof plan->names[i], "fused_attention_%s_%s", passes[i],

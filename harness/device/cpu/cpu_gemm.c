@@ -38,9 +38,9 @@ struct cpu_operand {
 };
 
 #if DNNL_VERSION_MAJOR >= 3
-static dnnl_status_t describe(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
-                              const struct cpu_operand operands[3],
-                              dnnl_primitive_attr_t attributes)
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
+                                      const struct cpu_operand operands[3],
+                                      dnnl_primitive_attr_t attributes)
 {
     dnnl_memory_desc_t descs[3] = { NULL, NULL, NULL };
     dnnl_status_t error = dnnl_success;
@@ -62,9 +62,9 @@ static dnnl_status_t append_sum(dnnl_post_ops_t operations)
     return dnnl_post_ops_append_sum(operations, 1, 0, dnnl_data_type_undef);
 }
 #else
-static dnnl_status_t describe(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
-                              const struct cpu_operand operands[3],
-                              dnnl_primitive_attr_t attributes)
+static dnnl_status_t describe_product(dnnl_primitive_desc_t *result, dnnl_engine_t engine, int rank,
+                                      const struct cpu_operand operands[3],
+                                      dnnl_primitive_attr_t attributes)
 {
     dnnl_memory_desc_t descs[3];
     dnnl_matmul_desc_t matmul;
@@ -197,7 +197,7 @@ static void shape_of(struct shape *shape, const struct gemm *gemm)
 }
 
 /* FNV-1a's scheme, a 64-bit word at a time. */
-static size_t bucket_of(const struct shape *shape)
+static size_t plan_bucket(const struct shape *shape)
 {
     uint64_t words[sizeof *shape / 8 + 1] = { 0 }, hash = 0xcbf29ce484222325u;
 
@@ -209,7 +209,8 @@ static size_t bucket_of(const struct shape *shape)
     return hash % BUCKETS;
 }
 
-static struct gemm_plan *find(struct cpu_gemms *gemms, const struct shape *shape, size_t bucket)
+static struct gemm_plan *find_plan(struct cpu_gemms *gemms, const struct shape *shape,
+                                   size_t bucket)
 {
     struct gemm_plan *plan = gemms->buckets[bucket];
 
@@ -341,7 +342,7 @@ static enum status make_primitive(struct gemm_plan *plan, dnnl_engine_t engine)
         TRY_OUT(
             dnnl_check(dnnl_primitive_attr_set_post_ops(attributes, operations), "a matmul's sum"));
     }
-    TRY_OUT(dnnl_check(describe(&plan->desc, engine, batched ? 3 : 2, operands, attributes),
+    TRY_OUT(dnnl_check(describe_product(&plan->desc, engine, batched ? 3 : 2, operands, attributes),
                        plan->name));
     TRY_OUT(dnnl_check(dnnl_primitive_create(&plan->primitive, plan->desc), plan->name));
     plan->scratch_bytes =
@@ -387,15 +388,15 @@ static enum status plan_for(struct cpu_gemms *gemms, const struct gemm *gemm,
     size_t bucket;
 
     shape_of(&shape, gemm);
-    bucket = bucket_of(&shape);
+    bucket = plan_bucket(&shape);
     pthread_rwlock_rdlock(&gemms->lock);
-    *result = find(gemms, &shape, bucket);
+    *result = find_plan(gemms, &shape, bucket);
     pthread_rwlock_unlock(&gemms->lock);
     if (*result != NULL)
         return STATUS_OK;
 
     pthread_rwlock_wrlock(&gemms->lock);
-    *result = find(gemms, &shape, bucket);
+    *result = find_plan(gemms, &shape, bucket);
     if (*result == NULL) {
         TRY_OUT(plan_create(gemms, &shape, result));
         (*result)->next = gemms->buckets[bucket];

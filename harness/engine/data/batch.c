@@ -7,7 +7,7 @@
 
 #define ALIGNMENT 256 /* of offsets in a batch */
 
-static size_t aligned(size_t bytes)
+static size_t align_offset(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -16,12 +16,12 @@ struct batch_layout batch_layout(const struct dataset *dataset,
                                  const struct batching_config *batching, int samples)
 {
     struct batch_layout layout = { .samples = samples };
-    size_t column = aligned((size_t)samples * sizeof(int32_t));
+    size_t column = align_offset((size_t)samples * sizeof(int32_t));
 
     layout.sample_bytes =
         dataset_sample_bytes(dataset) * (batching->wide_pixels ? sizeof(float) : 1);
     layout.wide_pixels = batching->wide_pixels;
-    layout.labels_offset = aligned((size_t)samples * layout.sample_bytes);
+    layout.labels_offset = align_offset((size_t)samples * layout.sample_bytes);
     layout.lengths_offset = layout.labels_offset + column;
     layout.bytes = layout.lengths_offset + column;
     if (batching->padding == PADDING_LONGEST && dataset_has_lengths(dataset)) {

@@ -235,7 +235,7 @@ static enum status reserve_file(struct sample_reader *reader, size_t bytes, cons
 }
 
 /* Reads the whole file into reader->file. */
-static enum status read_file(struct sample_reader *reader, const char *path, size_t *bytes)
+static enum status read_sample_file(struct sample_reader *reader, const char *path, size_t *bytes)
 {
     enum status status = STATUS_OK;
     struct stat info;
@@ -271,7 +271,7 @@ static enum status load_image(struct sample_reader *reader, const char *path, in
 {
     size_t bytes;
 
-    TRY(read_file(reader, path, &bytes));
+    TRY(read_sample_file(reader, path, &bytes));
     TRY(jpeg_decode_square(reader->decoder, reader->file, bytes, path, size,
                            reader->dataset->config.scales, input));
 
@@ -307,7 +307,7 @@ enum status sample_read(struct sample_reader *reader, enum split split, uint32_t
 
     if (dataset->config.kind == DATA_SEQUENCES)
         return STATUS_OK;
-    return read_file(reader, dataset->folder.splits[split].files[index].path, &bytes);
+    return read_sample_file(reader, dataset->folder.splits[split].files[index].path, &bytes);
 }
 
 struct dataset_damage dataset_damage(const struct dataset *dataset)
@@ -337,7 +337,7 @@ enum status dataset_read_files(const struct dataset_config *config)
     for (int split = SPLIT_TRAIN; split <= SPLIT_HELD_OUT; split++)
         for (uint32_t i = 0; i < dataset->folder.splits[split].count; i++) {
             size_t bytes;
-            status = read_file(reader, dataset->folder.splits[split].files[i].path, &bytes);
+            status = read_sample_file(reader, dataset->folder.splits[split].files[i].path, &bytes);
             if (status != STATUS_BAD_INPUT) /* whoever loads the sample will say so */
                 TRY_OUT(status);
         }

@@ -66,8 +66,8 @@ static void cache_free(struct sample_cache *cache)
 }
 
 /* Padding may differ between equal settings: then the samples are loaded once more. */
-static bool is_of(const struct sample_cache *cache, const struct dataset_config *config,
-                  const struct dataset_identity *identity)
+static bool is_cache_of(const struct sample_cache *cache, const struct dataset_config *config,
+                        const struct dataset_identity *identity)
 {
     return !atomic_load(&cache->has_damage) && cache->identity.samples == identity->samples &&
            cache->identity.files == identity->files &&
@@ -123,7 +123,8 @@ enum status sample_cache_open(struct sample_cache **cache, const struct dataset 
 
     pthread_mutex_lock(&open_caches.mutex);
     found = open_caches.first;
-    while (found != NULL && !is_of(found, dataset_config(dataset), &identity)) found = found->next;
+    while (found != NULL && !is_cache_of(found, dataset_config(dataset), &identity))
+        found = found->next;
     if (found == NULL)
         TRY_OUT(add_cache(&found, dataset, &identity));
     found->users++;

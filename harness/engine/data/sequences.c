@@ -20,12 +20,12 @@ static uint32_t draw_rank(struct random *random, uint32_t ranks)
     return first - 1 + random_below(random, first);
 }
 
-static uint32_t number_of(enum split split, uint32_t index)
+static uint32_t sequence_number(enum split split, uint32_t index)
 {
     return split == SPLIT_TRAIN ? index : SEQUENCES_TRAIN + index;
 }
 
-static struct random random_of(const struct dataset_config *config, uint32_t number)
+static struct random sequence_random(const struct dataset_config *config, uint32_t number)
 {
     return random_seed(config->seed, SEQUENCE_STREAM + number);
 }
@@ -41,7 +41,7 @@ static uint32_t draw_length(const struct dataset_config *config, struct random *
 
 int32_t sequence_length(const struct dataset_config *config, enum split split, uint32_t index)
 {
-    struct random random = random_of(config, number_of(split, index));
+    struct random random = sequence_random(config, sequence_number(split, index));
 
     return (int32_t)draw_length(config, &random);
 }
@@ -49,9 +49,9 @@ int32_t sequence_length(const struct dataset_config *config, enum split split, u
 void sequence_draw(const struct dataset_config *config, enum split split, uint32_t index,
                    int32_t *ids, int32_t *label, int32_t *length)
 {
-    uint32_t number = number_of(split, index);
+    uint32_t number = sequence_number(split, index);
     uint32_t ranks = (uint32_t)config->vocabulary - 1, longest = (uint32_t)config->tokens;
-    struct random random = random_of(config, number);
+    struct random random = sequence_random(config, number);
     uint32_t class = number % SEQUENCE_CLASSES, drawn = draw_length(config, &random);
 
     memset(ids, 0, longest * sizeof *ids);

@@ -164,7 +164,7 @@ out:
 }
 
 /* Gives back to the device a block that is in no list and is all of one device allocation. */
-static enum status give_back(struct allocator *allocator, struct block *block)
+static enum status give_segment_back(struct allocator *allocator, struct block *block)
 {
     void *address = block->address;
 
@@ -180,7 +180,7 @@ enum status allocator_trim(struct allocator *allocator)
     struct block *block;
 
     while (!allocator->keep && (block = block_take_segment(&allocator->blocks)) != NULL)
-        TRY(give_back(allocator, block));
+        TRY(give_segment_back(allocator, block));
 
     return STATUS_OK;
 }
@@ -339,7 +339,7 @@ enum status allocator_free(struct allocator *allocator, void *address)
     if (allocator->config.mode == ALLOCATION_CACHING)
         block_free(&allocator->blocks, block);
     else
-        TRY(give_back(allocator, block));
+        TRY(give_segment_back(allocator, block));
 
     return STATUS_OK;
 }
@@ -374,7 +374,8 @@ void allocator_close(struct allocator *allocator)
     stream_synchronize(allocator->stream);
     while ((block = block_any(&allocator->blocks)) != NULL)
         allocator_free(allocator, block->address);
-    while ((block = block_take_segment(&allocator->blocks)) != NULL) give_back(allocator, block);
+    while ((block = block_take_segment(&allocator->blocks)) != NULL)
+        give_segment_back(allocator, block);
     blocks_release(&allocator->blocks);
     free(allocator);
 }

@@ -46,7 +46,7 @@ static int chunks_of(const struct tensor *tensor)
     return (int)((tensor->elements + CHUNK - 1) / CHUNK);
 }
 
-static struct optimizer_piece piece_of(const struct optimizer *optimizer, int index)
+static struct optimizer_piece own_piece(const struct optimizer *optimizer, int index)
 {
     const struct parameter *p = &optimizer->parameters[index];
 
@@ -71,7 +71,7 @@ static enum status alloc_floats(struct optimizer *optimizer, enum allocator_cate
 static enum status allocate_moments(struct optimizer *optimizer, int index)
 {
     struct moments *moments = &optimizer->moments[index];
-    int64_t count = piece_of(optimizer, index).count;
+    int64_t count = own_piece(optimizer, index).count;
     size_t bytes = (size_t)count * sizeof(float);
 
     if (count == 0)
@@ -114,7 +114,7 @@ static enum status allocate_state(struct optimizer *optimizer)
 static struct tensor_chunk chunk_at(const struct optimizer *optimizer, int index, int64_t at)
 {
     const struct parameter *p = &optimizer->parameters[index];
-    struct optimizer_piece piece = piece_of(optimizer, index);
+    struct optimizer_piece piece = own_piece(optimizer, index);
     size_t offset = (size_t)at * dtype_bytes(p->value->dtype);
     int64_t left = p->value->elements - at;
     float *values;
@@ -228,7 +228,7 @@ int64_t optimizer_state_bytes(const struct optimizer *optimizer)
 
     for (int i = 0; i < optimizer->count; i++) {
         const struct parameter *p = &optimizer->parameters[i];
-        floats += 2 * piece_of(optimizer, i).count;
+        floats += 2 * own_piece(optimizer, i).count;
         if (p->master != p->value->data)
             floats += p->value->elements;
     }
@@ -394,7 +394,7 @@ static enum status sum_parameter(const struct optimizer *optimizer, int index, c
     const struct parameter *p = &optimizer->parameters[index];
     const struct moments *moments = &optimizer->moments[index];
     size_t bytes = (size_t)p->value->elements * sizeof(float);
-    size_t own_bytes = (size_t)piece_of(optimizer, index).count * sizeof(float);
+    size_t own_bytes = (size_t)own_piece(optimizer, index).count * sizeof(float);
 
     TRY(tensor_sums_add(sums, after, false, p->value));
     if (p->master != p->value->data)

@@ -57,7 +57,7 @@ static double input(const struct training_config *config)
     return batch * (1 + fmax(kept, 1));
 }
 
-static double peak_of(const struct training_config *config, int segment)
+static double peak_bytes(const struct training_config *config, int segment)
 {
     bool narrow =
         config->model.precision == PRECISION_BF16 || config->model.precision == PRECISION_FP16;
@@ -70,7 +70,7 @@ static double peak_of(const struct training_config *config, int segment)
 
 double step_memory_peak(const struct training_config *config)
 {
-    return peak_of(config, 0);
+    return peak_bytes(config, 0);
 }
 
 int64_t step_memory_budget(const struct training_config *config)
@@ -90,7 +90,7 @@ int step_memory_micro_batches(const struct training_config *config,
     for (int count = 1; count < tried.model.batch; count++) {
         tried.launch.accumulate = count;
         if (tried.model.batch % count == 0 &&
-            (int64_t)(BUDGET_OVER_PEAK * peak_of(&tried, config->model.checkpointing)) <= budget)
+            (int64_t)(BUDGET_OVER_PEAK * peak_bytes(&tried, config->model.checkpointing)) <= budget)
             return count;
     }
     return tried.model.batch > 0 ? tried.model.batch : 1;

@@ -11,22 +11,22 @@ static const struct metric_row {
 
 static const struct metric_row unknown = { "unknown", "", "unknown" };
 
-static const struct metric_row *row_of(enum metric metric)
+static const struct metric_row *metric_row_of(enum metric metric)
 {
     return metric >= METRIC_FIRST && metric < METRIC_COUNT ? &metrics[metric] : &unknown;
 }
 
 const char *metric_name(enum metric metric)
 {
-    return row_of(metric)->name;
+    return metric_row_of(metric)->name;
 }
 
 const char *metric_unit(enum metric metric)
 {
-    return row_of(metric)->unit;
+    return metric_row_of(metric)->unit;
 }
 
 const char *metric_text(enum metric metric)
 {
-    return row_of(metric)->text;
+    return metric_row_of(metric)->text;
 }

@@ -125,7 +125,8 @@ void state_seal(char *state, size_t bytes, const char *settings,
 /* --- Loading --- */
 
 /* As much of the file as there is, `bytes` at most. */
-static enum status read_all(int file, const char *path, void *to, size_t bytes, size_t *count)
+static enum status read_state_bytes(int file, const char *path, void *to, size_t bytes,
+                                    size_t *count)
 {
     ssize_t got;
 
@@ -175,12 +176,12 @@ static enum status read_state(char **state, size_t *bytes, const char *path)
         FAIL_OUT(STATUS_IO, "there is no saved state %s; leave out --resume to begin anew", path);
     if (file < 0)
         FAIL_OUT(STATUS_IO, "cannot read %s: %s", path, strerror(errno));
-    TRY_OUT(read_all(file, path, &header, sizeof header, &count));
+    TRY_OUT(read_state_bytes(file, path, &header, sizeof header, &count));
     TRY_OUT(check_header(&header, count, file, path));
     *bytes = header.bytes;
     TRY_OUT(rows_make(state, *bytes));
     memcpy(*state, &header, sizeof header);
-    TRY_OUT(read_all(file, path, *state + STATE_HEADER, *bytes - STATE_HEADER, &count));
+    TRY_OUT(read_state_bytes(file, path, *state + STATE_HEADER, *bytes - STATE_HEADER, &count));
     if (count < *bytes - STATE_HEADER || checksum_of(*state, *bytes) != header.checksum)
         FAIL_OUT(STATUS_BAD_INPUT, "%s is damaged: its checksum does not match", path);
 

@@ -76,9 +76,9 @@ void mixture_close(struct mixture *mixture)
 }
 
 /* y [m, n] (+)= a b, by the rows of each: [m, k] and [k, n], or turned. */
-static enum status multiply(const struct op_context *context, const struct op *op,
-                            const struct tensor *y, const struct tensor *a, bool turn_a,
-                            const struct tensor *b, bool turn_b, bool accumulate)
+static enum status multiply_rows(const struct op_context *context, const struct op *op,
+                                 const struct tensor *y, const struct tensor *a, bool turn_a,
+                                 const struct tensor *b, bool turn_b, bool accumulate)
 {
     int rows_a = (int)(a->elements / a->width), width_a = (int)a->width;
     struct gemm gemm = op_gemm(op, y, a, b);
@@ -202,7 +202,7 @@ static enum status route_forward(const struct op *op, const struct op_context *c
     const struct tensor *x = reads[0], *logits = writes[0], *routes = writes[1];
     struct mixture *mixture = op->mixture;
 
-    TRY(multiply(context, op, logits, x, false, reads[1], false, false));
+    TRY(multiply_rows(context, op, logits, x, false, reads[1], false, false));
     TRY(LAUNCH(context->stream, x->dtype, route_tokens, op->rows, .expert = experts_of(routes),
                .gate = writes[2]->data, .logits = logits->data, .bias = reads[2]->data,
                .width = op->out, .experts = mixture->options.experts));
@@ -235,8 +235,8 @@ static enum status route_backward(const struct op *op, const struct op_context *
                .expert = experts_of(routes), .width = op->out, .experts = options->experts));
     TRY(LAUNCH(context->stream, logits->dtype, combine_tokens, op->rows, .y = writes[2]->data,
                .x = reads[0]->data, .place = places_of(routes), .gate = NULL, .width = op->in));
-    TRY(multiply(context, op, writes[0], reads[4], true, dlogits, false, context->accumulate));
-    TRY(multiply(context, op, writes[2], dlogits, false, reads[5], true, true));
+    TRY(multiply_rows(context, op, writes[0], reads[4], true, dlogits, false, context->accumulate));
+    TRY(multiply_rows(context, op, writes[2], dlogits, false, reads[5], true, true));
     if (options->balances)
         TRY(LAUNCH(context->stream, DTYPE_F32, balance_experts, 1, .bias = writes[3]->data,
                    .counts = reads[6]->data, .rate = BALANCE_RATE, .experts = options->experts,
@@ -348,8 +348,8 @@ static struct tensor rows_of(const struct tensor *tensor, int64_t first, int64_t
 }
 
 /* Part `index` of a parameter of which each expert here has an equal one. */
-static struct tensor part_of(const struct mixture *mixture, const struct tensor *parameter,
-                             int index)
+static struct tensor expert_part_of(const struct mixture *mixture, const struct tensor *parameter,
+                                    int index)
 {
     int64_t rows = parameter->elements / parameter->width / mixture->own;
 
@@ -365,15 +365,15 @@ static enum status compute_expert(const struct op *op, const struct op_context *
     struct tensor x = rows_of(t->received, first, rows), y = rows_of(t->computed, first, rows);
     struct tensor expanded = rows_of(t->expanded, first, rows),
                   gelu = rows_of(t->gelu, first, rows);
-    struct tensor expand = part_of(mixture, t->expand_weight, index);
-    struct tensor expand_bias = part_of(mixture, t->expand_bias, index);
-    struct tensor contract = part_of(mixture, t->contract_weight, index);
-    struct tensor contract_bias = part_of(mixture, t->contract_bias, index);
+    struct tensor expand = expert_part_of(mixture, t->expand_weight, index);
+    struct tensor expand_bias = expert_part_of(mixture, t->expand_bias, index);
+    struct tensor contract = expert_part_of(mixture, t->contract_weight, index);
+    struct tensor contract_bias = expert_part_of(mixture, t->contract_bias, index);
 
-    TRY(multiply(context, op, &expanded, &x, false, &expand, false, false));
+    TRY(multiply_rows(context, op, &expanded, &x, false, &expand, false, false));
     TRY(LAUNCH(context->stream, x.dtype, bias_gelu_forward, rows, .y = gelu.data,
                .x = expanded.data, .bias = expand_bias.data, .width = op->out));
-    TRY(multiply(context, op, &y, &gelu, false, &contract, false, false));
+    TRY(multiply_rows(context, op, &y, &gelu, false, &contract, false, false));
     TRY(LAUNCH(context->stream, x.dtype, bias_add, rows, .y = y.data, .x = y.data,
                .bias = contract_bias.data, .width = op->in));
 
@@ -404,22 +404,22 @@ static enum status differentiate_expert(const struct op *op, const struct op_con
     struct tensor dy = rows_of(t->computed->gradient, first, rows);
     struct tensor dgelu = rows_of(t->gelu->gradient, first, rows);
     struct tensor dx = rows_of(t->received->gradient, first, rows);
-    struct tensor expand = part_of(mixture, t->expand_weight, index);
-    struct tensor expand_bias = part_of(mixture, t->expand_bias, index);
-    struct tensor contract = part_of(mixture, t->contract_weight, index);
-    struct tensor dexpand = part_of(mixture, t->expand_weight->gradient, index);
-    struct tensor dexpand_bias = part_of(mixture, t->expand_bias->gradient, index);
-    struct tensor dcontract = part_of(mixture, t->contract_weight->gradient, index);
-    struct tensor dcontract_bias = part_of(mixture, t->contract_bias->gradient, index);
+    struct tensor expand = expert_part_of(mixture, t->expand_weight, index);
+    struct tensor expand_bias = expert_part_of(mixture, t->expand_bias, index);
+    struct tensor contract = expert_part_of(mixture, t->contract_weight, index);
+    struct tensor dexpand = expert_part_of(mixture, t->expand_weight->gradient, index);
+    struct tensor dexpand_bias = expert_part_of(mixture, t->expand_bias->gradient, index);
+    struct tensor dcontract = expert_part_of(mixture, t->contract_weight->gradient, index);
+    struct tensor dcontract_bias = expert_part_of(mixture, t->contract_bias->gradient, index);
 
     TRY(column_sums(op->shape, context, &dcontract_bias, &dy, t->partial, rows, op->in));
-    TRY(multiply(context, op, &dcontract, &gelu, true, &dy, false, context->accumulate));
-    TRY(multiply(context, op, &dgelu, &dy, false, &contract, true, false));
+    TRY(multiply_rows(context, op, &dcontract, &gelu, true, &dy, false, context->accumulate));
+    TRY(multiply_rows(context, op, &dgelu, &dy, false, &contract, true, false));
     TRY(LAUNCH(context->stream, x.dtype, bias_gelu_backward, rows, .dx = dgelu.data,
                .dy = dgelu.data, .x = expanded.data, .bias = expand_bias.data, .width = op->out));
     TRY(column_sums(op->shape, context, &dexpand_bias, &dgelu, t->partial, rows, op->out));
-    TRY(multiply(context, op, &dexpand, &x, true, &dgelu, false, context->accumulate));
-    TRY(multiply(context, op, &dx, &dgelu, false, &expand, true, false));
+    TRY(multiply_rows(context, op, &dexpand, &x, true, &dgelu, false, context->accumulate));
+    TRY(multiply_rows(context, op, &dx, &dgelu, false, &expand, true, false));
 
     return STATUS_OK;
 }
@@ -439,7 +439,7 @@ static enum status experts_backward(const struct op *op, const struct op_context
         if (mixture->rows[i] > 0 || context->accumulate)
             continue;
         for (size_t p = 0; p < ARRAY_SIZE(parameters); p++) { /* without tokens, gradients are 0 */
-            struct tensor part = part_of(mixture, parameters[p]->gradient, i);
+            struct tensor part = expert_part_of(mixture, parameters[p]->gradient, i);
             TRY(device_memset(context->stream, part.data, 0, tensor_bytes(&part)));
         }
     }

@@ -26,16 +26,16 @@ struct gradient_buckets {
     struct pass_listener listener;
 };
 
-static size_t bytes_of(const struct gradient_buckets *buckets, int64_t elements)
+static size_t gradient_bytes(const struct gradient_buckets *buckets, int64_t elements)
 {
     return (size_t)elements * dtype_bytes(buckets->dtype);
 }
 
 /* The member's part of its bucket. */
-static void *part_of(const struct gradient_buckets *buckets, const struct bucket *bucket,
-                     const struct bucket_member *member)
+static void *bucket_part(const struct gradient_buckets *buckets, const struct bucket *bucket,
+                         const struct bucket_member *member)
 {
-    return bucket->data + bytes_of(buckets, member->offset);
+    return bucket->data + gradient_bytes(buckets, member->offset);
 }
 
 /* --- Opening --- */
@@ -70,7 +70,8 @@ static bool shards_parameters(const struct gradient_buckets *buckets)
 
 static void fill_buckets(struct gradient_buckets *buckets)
 {
-    int64_t most = (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)bytes_of(buckets, 1);
+    int64_t most =
+        (int64_t)buckets->config.bucket_mb * (1 << 20) / (int64_t)gradient_bytes(buckets, 1);
 
     for (int i = 0; i < buckets->member_count; i++) {
         struct bucket_member *member = &buckets->members[i];
@@ -115,7 +116,8 @@ static int64_t place_members(struct gradient_buckets *buckets, const struct buck
 }
 
 /* The piece of a member that `rank` updates, whose bucket has parts of so many elements. */
-static struct optimizer_piece piece_of(const struct bucket_member *member, int64_t part, int rank)
+static struct optimizer_piece member_piece(const struct bucket_member *member, int64_t part,
+                                           int rank)
 {
     int64_t end = member->offset + member->gradient->elements;
     int64_t first = rank * part > member->offset ? rank * part : member->offset;
@@ -138,7 +140,7 @@ static enum status divide_buckets(struct gradient_buckets *buckets)
         bucket->elements = ranks * part;
         for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
             const struct bucket_member *member = &buckets->members[i];
-            buckets->pieces[member->number] = piece_of(member, part, ranks_rank());
+            buckets->pieces[member->number] = member_piece(member, part, ranks_rank());
         }
     }
 
@@ -166,14 +168,14 @@ static enum status move_parameters(struct gradient_buckets *buckets, struct buck
 static enum status open_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
     TRY(event_create(stream_device(buckets->compute), false, &bucket->ready));
-    TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS, bytes_of(buckets, bucket->elements),
-                        (void **)&bucket->data));
+    TRY(allocator_alloc(buckets->allocator, MEMORY_GRADIENTS,
+                        gradient_bytes(buckets, bucket->elements), (void **)&bucket->data));
     /* The gradients give up memory of their own for their part of the bucket. */
     for (int i = bucket->first; buckets->config.bucket_view && i < bucket->first + bucket->count;
          i++) {
         struct bucket_member *member = &buckets->members[i];
         void *own = member->gradient->data;
-        member->gradient->data = part_of(buckets, bucket, member);
+        member->gradient->data = bucket_part(buckets, bucket, member);
         TRY(allocator_free(buckets->allocator, own));
     }
     if (buckets->config.shards_state && !shards_parameters(buckets))
@@ -244,7 +246,7 @@ static void forget_views(const struct gradient_buckets *buckets, const struct bu
 {
     struct tensor *value = member->parameter->value;
 
-    if (bucket->data != NULL && member->gradient->data == part_of(buckets, bucket, member))
+    if (bucket->data != NULL && member->gradient->data == bucket_part(buckets, bucket, member))
         member->gradient->data = NULL;
     if (bucket->parameters != NULL && value->data == bucket->parameters + member->offset)
         value->data = member->parameter->master = NULL;
@@ -303,7 +305,7 @@ static enum status copy_members(const struct gradient_buckets *buckets, const st
 {
     for (int i = bucket->first; i < bucket->first + bucket->count; i++) {
         const struct bucket_member *member = &buckets->members[i];
-        void *gradient = member->gradient->data, *part = part_of(buckets, bucket, member);
+        void *gradient = member->gradient->data, *part = bucket_part(buckets, bucket, member);
         TRY(device_copy_async(buckets->compute, COPY_DEVICE_TO_DEVICE, back ? gradient : part,
                               back ? part : gradient, tensor_bytes(member->gradient)));
     }
@@ -362,7 +364,7 @@ int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets)
         const struct bucket *bucket = &buckets->buckets[i];
         if (buckets->config.allreduce != ALLREDUCE_OVERLAP ||
             bucket->ready_at >= buckets->last_entry)
-            bytes += (int64_t)bytes_of(buckets, bucket->elements);
+            bytes += (int64_t)gradient_bytes(buckets, bucket->elements);
     }
     return bytes;
 }

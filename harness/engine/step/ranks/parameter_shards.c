@@ -45,7 +45,7 @@ int parameter_unit(const struct encoder *encoder, const struct op *op)
     return op < first ? 0 : encoder->shape.blocks + 1;
 }
 
-static int64_t part_of(const struct unit *unit)
+static int64_t shard_elements(const struct unit *unit)
 {
     return unit->bucket->elements / ranks_count();
 }
@@ -57,7 +57,7 @@ static int64_t part_of(const struct unit *unit)
 static enum status gather_unit(struct parameter_shards *shards, struct unit *unit)
 {
     struct stream *communication = shards->streams.communication;
-    size_t part_bytes = (size_t)part_of(unit) * sizeof(float);
+    size_t part_bytes = (size_t)shard_elements(unit) * sizeof(float);
     struct collective all_gather = { .kind = COLLECTIVE_ALL_GATHER,
                                      .count = unit->bucket->elements,
                                      .dtype = DTYPE_F32 };
@@ -69,7 +69,8 @@ static enum status gather_unit(struct parameter_shards *shards, struct unit *uni
     TRY(event_record(unit->has_room, shards->streams.compute));
     TRY(stream_wait_event(communication, unit->has_room));
     TRY(device_copy_async(communication, COPY_DEVICE_TO_DEVICE,
-                          unit->whole + ranks_rank() * part_of(unit), unit->shard, part_bytes));
+                          unit->whole + ranks_rank() * shard_elements(unit), unit->shard,
+                          part_bytes));
     all_gather.data = unit->whole;
     TRY(device_collective(communication, &all_gather));
     TRY(event_record(unit->gathered, communication));
@@ -79,7 +80,7 @@ static enum status gather_unit(struct parameter_shards *shards, struct unit *uni
     return STATUS_OK;
 }
 
-static enum status let_go(struct parameter_shards *shards, struct unit *unit)
+static enum status free_unit(struct parameter_shards *shards, struct unit *unit)
 {
     float *whole = unit->whole;
 
@@ -118,7 +119,7 @@ static enum status end_pass(void *context, int entry)
         return STATUS_OK;
     if (schedule->now + 1 < schedule->count)
         schedule->now++;
-    return let_go(schedule->shards, &schedule->shards->units[stay->unit]);
+    return free_unit(schedule->shards, &schedule->shards->units[stay->unit]);
 }
 
 const struct pass_listener *parameter_shards_listener(struct parameter_shards *shards,
@@ -165,7 +166,7 @@ static enum status take_piece(struct parameter_shards *shards, const struct unit
     float *whole = parameter->value->data;
 
     if (piece->count > 0) {
-        int64_t at = member->offset + piece->first - ranks_rank() * part_of(unit);
+        int64_t at = member->offset + piece->first - ranks_rank() * shard_elements(unit);
         piece->values = unit->shard + at;
         TRY(device_copy(shards->streams.compute, COPY_DEVICE_TO_DEVICE, piece->values,
                         whole + piece->first, (size_t)piece->count * sizeof(float)));
@@ -183,7 +184,7 @@ static enum status open_unit(struct parameter_shards *shards, struct unit *unit,
 
     unit->bucket = bucket;
     unit->members = members + bucket->first;
-    bytes = (size_t)part_of(unit) * sizeof(float);
+    bytes = (size_t)shard_elements(unit) * sizeof(float);
     TRY(event_create(stream_device(compute), false, &unit->has_room));
     TRY(event_create(stream_device(compute), false, &unit->gathered));
     TRY(allocator_alloc(shards->streams.allocator, MEMORY_PARAMETERS, bytes,
@@ -233,7 +234,7 @@ void parameter_shards_close(struct parameter_shards *shards)
     for (int i = 0; shards->units != NULL && i < shards->unit_count; i++) {
         struct unit *unit = &shards->units[i];
         if (unit->whole != NULL)
-            let_go(shards, unit);
+            free_unit(shards, unit);
         allocator_free(shards->streams.allocator, unit->shard);
         event_destroy(unit->has_room);
         event_destroy(unit->gathered);
