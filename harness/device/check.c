@@ -73,6 +73,8 @@ enum status check_launch(enum kernel kernel, enum dtype dtype, long count, const
     return STATUS_OK;
 }
 
+/* Pieces that are received are the others' business; here the pieces must add up to what is
+ * sent. */
 static enum status check_pieces(const struct collective *collective, int ranks)
 {
     int64_t sent = 0;

@@ -258,6 +258,7 @@ enum status event_elapsed(struct event *from, struct event *to, double *elapsed_
 
 /* --- Work --- */
 
+/* A copy that waits counts as a synchronisation, too. */
 static enum status copy_counted(struct stream *stream, enum copy_kind kind, bool asynchronous,
                                 void *to, const void *from, size_t bytes)
 {

@@ -187,6 +187,8 @@ struct output {
     size_t bytes;
 };
 
+/* The first member of every kernel's arguments points to what it writes; how much that is
+ * depends on the kernel. */
 static enum status find_output(struct output *output, struct stream *stream, enum kernel kernel,
                                enum dtype dtype, long count, const void *arguments)
 {

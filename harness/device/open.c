@@ -38,6 +38,7 @@ static enum status open_kind(struct device **device, const struct kind *kind, in
     return STATUS_OK;
 }
 
+/* "cpu", "cuda" or "cuda:1"; NULL for any other name. */
 static const struct kind *parse_name(const char *name, int *index)
 {
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -92,6 +93,8 @@ const char *device_fallback(void)
     return fallback;
 }
 
+/* "auto" takes the first kind that opens. If a GPU is in sight and does not open,
+ * device_fallback() says why. */
 static enum status open_named(struct device **device, const char *name,
                               const struct device_options *options)
 {

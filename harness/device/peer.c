@@ -59,6 +59,7 @@ enum status device_peer_free(struct device *device, int peer, void *memory)
     return STATUS_OK;
 }
 
+/* It counts as a copy within the device, and fails as one. */
 static enum status copy_between(struct stream *stream, int peer, bool back, void *to,
                                 const void *from, size_t bytes)
 {

@@ -88,6 +88,7 @@ static bool is_in_folder(char *path, size_t size, const char *folder, const char
     return false;
 }
 
+/* The failure lists every folder that was searched. */
 static enum status find_plugin(char *path, size_t size, const struct plugin_title *title)
 {
     char list[FOLDERS][PATH_MAX];

@@ -111,6 +111,8 @@ static bool parse_mount(struct mount *mount, const char *line, const char *contr
     return mount->second || (strcmp(type, "cgroup") == 0 && has_word(options, controller));
 }
 
+/* Looks at the process's groups in every mount of the controller, or in the usual places if
+ * mountinfo lists none. */
 static void walk_groups(const struct walk *walk)
 {
     FILE *file = system_file_open(walk->root, "/proc/self/mountinfo");
@@ -141,6 +143,7 @@ static bool read_group_file(const char *root, const char *folder, const char *na
     return system_file_line(root, path, line, size) && line[0] != '\0';
 }
 
+/* Version 2 has quota and period in one file, version 1 in two. */
 static void look_at_quota(void *context, const char *root, const char *folder)
 {
     struct cpu_quota *tightest = context;
@@ -170,6 +173,8 @@ struct cpu_quota control_groups_cpu(const char *root)
 
 /* --- Memory --- */
 
+/* The memory left is the limit less the use. Pages of files that were not used lately count as
+ * left, since the kernel drops them first. */
 static void look_at_memory(void *context, const char *root, const char *folder)
 {
     static const char *const files[][3] = {

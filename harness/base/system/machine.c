@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The model is that of /proc/cpuinfo, or the architecture if that names none. */
 static void read_names(struct machine *machine, const char *root)
 {
     struct utsname system;
@@ -147,6 +148,8 @@ static bool read_cache_file(const char *root, int index, const char *name, char 
     return system_file_line(root, path, line, size);
 }
 
+/* Level by level, as Linux numbers them for the first core. A cache with a fact missing is left
+ * out. */
 static void read_caches(struct machine *machine, const char *root)
 {
     char size[32], type[16], level[16], map[1024];

@@ -51,6 +51,8 @@ static int lock_folder(const char *path)
     return -1;
 }
 
+/* Only folders with a name of ours, mkdtemp()'s letters included, are touched, and only if
+ * nobody has them locked. */
 static void remove_left_folders(const char *parent, const char *name)
 {
     size_t length = strlen(name);

@@ -119,6 +119,7 @@ static void take_output(struct side_program *program)
     program->text[program->length] = '\0';
 }
 
+/* Keeps the end of what was written there: the last lines say why a program ended. */
 static void take_errors(struct side_program *program)
 {
     char piece[sizeof program->said];
@@ -156,6 +157,7 @@ static void enforce_time(struct side_program *program, int64_t now_ns)
     }
 }
 
+/* The pipes are read to their ends only now, when nobody can write to them any more. */
 static void collect_ended(struct side_program *program)
 {
     int wait_status;

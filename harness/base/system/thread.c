@@ -73,6 +73,7 @@ struct worker {
     bool is_closed;
 };
 
+/* The mutex is free while the work is done, so that its owner can wait or go on. */
 static void *work_when_asked(void *argument)
 {
     struct worker *worker = argument;

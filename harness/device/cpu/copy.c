@@ -116,6 +116,8 @@ static void empty_slot(const struct staged *staged, size_t chunk)
                chunk_bytes(staged, chunk));
 }
 
+/* To the device the host fills the buffer now; to the host the worker fills it, and empty_slot()
+ * takes the bytes later. */
 static enum status put_chunk(const struct staged *staged, size_t chunk)
 {
     const struct copy_item *copy = staged->copy;
@@ -140,6 +142,8 @@ static enum status put_chunk(const struct staged *staged, size_t chunk)
     return STATUS_OK;
 }
 
+/* A copy from or to pageable memory goes through a few staging buffers, as drivers do it: the
+ * caller's memory is not touched once this returns. */
 static enum status copy_staged(struct cpu_stream *stream, const struct copy_item *copy,
                                const struct call *call)
 {

@@ -285,6 +285,8 @@ static enum status forward_block(const struct head *head)
     return STATUS_OK;
 }
 
+/* Scores are computed again rather than kept; from them and dy come the gradients of all three
+ * inputs. */
 static enum status backward_block(const struct head *head)
 {
     const struct workspace *space = &head->space;
@@ -391,6 +393,8 @@ static struct head head_of(struct cpu_stream *stream, const struct item *item, i
     return head;
 }
 
+/* Heads one after the other, each by blocks of queries, so that a block's scores stay in the
+ * cache. */
 static enum status run_attention(struct cpu_stream *stream, const struct item *item)
 {
     const struct attention_plan *plan = item->attention.plan;

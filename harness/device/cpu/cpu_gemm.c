@@ -174,6 +174,8 @@ struct cpu_gemms {
     struct gemm_plan *buckets[BUCKETS];
 };
 
+/* All that a plan depends on, with gaps cleared and strides of a single product left out: equal
+ * products have equal bytes. */
 static void shape_of(struct shape *shape, const struct gemm *gemm)
 {
     bool batched = gemm->batch > 1;
@@ -256,6 +258,8 @@ static struct stored stored_as(long rows, long columns, bool transposed, long ld
     return stored;
 }
 
+/* Operands that are widened have a place in the worker's scratch memory, the library's own
+ * scratchpad behind them. */
 static void lay_out(struct gemm_plan *plan, bool bf16_is_native)
 {
     const struct shape *s = &plan->shape;
@@ -317,6 +321,8 @@ static void plan_destroy(struct gemm_plan *plan)
     free(plan);
 }
 
+/* oneDNN plans for one thread, the stream's worker, and takes its scratchpad from us, so that
+ * running allocates nothing. */
 static enum status make_primitive(struct gemm_plan *plan, dnnl_engine_t engine)
 {
     enum status status = STATUS_OK;
@@ -380,6 +386,8 @@ out:
     return status;
 }
 
+/* Plans are made once per shape and stay. Most calls only read, so readers share the lock; a
+ * writer looks once more. */
 static enum status plan_for(struct cpu_gemms *gemms, const struct gemm *gemm,
                             struct gemm_plan **result)
 {
@@ -511,6 +519,8 @@ static enum status scratch_reserve(struct gemm_scratch *scratch, const struct ge
     return STATUS_OK;
 }
 
+/* Each stream has memory objects of its own for a plan, as their addresses change from call to
+ * call. */
 static enum status make_memories(struct gemm_scratch *scratch, const struct gemm_plan *plan,
                                  dnnl_memory_t memories[MEMORIES])
 {

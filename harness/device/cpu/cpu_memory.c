@@ -209,6 +209,8 @@ static void join_after(struct cpu_block *block)
     free(gone);
 }
 
+/* Free neighbours become one block at once, if both wait for work of the same stream or for none.
+ */
 static void pool_put(struct cpu_memory *memory, struct cpu_block *block)
 {
     bin_put(memory, block);
@@ -246,6 +248,7 @@ static void join_all(struct cpu_memory *memory)
         }
 }
 
+/* More is mapped than was asked for, so that the next allocations find room. */
 static enum status add_segment(struct cpu_memory *memory, size_t bytes, struct cpu_block **block)
 {
     enum status status = STATUS_OK;
@@ -320,6 +323,7 @@ static enum status out_of_memory(const struct cpu_memory *memory, size_t asked)
                        (long long)(memory->mapped - memory->used));
 }
 
+/* Idle segments of the pool are given back before an allocation fails. */
 static enum status alloc_direct(struct cpu_memory *memory, size_t bytes, struct cpu_block **result)
 {
     enum status status = STATUS_OK;

@@ -30,6 +30,8 @@ static void release_event(struct cpu_event *event)
     free(event);
 }
 
+/* Time and number change together under the lock, so that a reader never gets the time of
+ * another record. */
 static enum status run_record(struct cpu_stream *stream, const struct item *item)
 {
     struct cpu_event *event = item->event.event;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first failure stays: later ones follow from it. */
 static void fail_for_good(struct cpu_device *device)
 {
     pthread_mutex_lock(&device->failure_lock);

@@ -41,6 +41,7 @@ struct sample_reader {
     size_t capacity;
 };
 
+/* Knobs have ranges of their own; these are what the code can make and decode. */
 static enum status check_config(const struct dataset_config *config)
 {
     if (config->kind == DATA_SEQUENCES) {

@@ -69,6 +69,7 @@ static bool is_other_image(const char *folder, const struct dirent *entry)
     return false;
 }
 
+/* Names that begin with a dot are skipped. An error of readdir() is told from its end by errno. */
 static enum status names_read(struct names *names, const char *folder,
                               bool (*filter)(const char *folder, const struct dirent *entry))
 {

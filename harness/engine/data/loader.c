@@ -282,6 +282,7 @@ static int64_t next_claim_end(const struct loader *loader)
     return loader->config.persistent_workers ? INT64_MAX : (epochs + 1) * loader->batches_per_epoch;
 }
 
+/* A worker loads batch after batch until the loader closes or no more are to be claimed. */
 static void *work(void *argument)
 {
     struct loader *loader = argument;
@@ -336,6 +337,7 @@ static void join_threads(struct loader *loader)
 
 /* --- The caller's side --- */
 
+/* The slot is filled in before it counts: workers look at counted slots only. */
 static enum status add_slot(struct loader *loader)
 {
     enum status status = STATUS_OK;
@@ -378,6 +380,7 @@ static enum status top_up(struct loader *loader)
     return STATUS_OK;
 }
 
+/* The caller must be able to hold a batch while the workers fill all that they may load ahead. */
 static enum status check_batches(const struct dataset *dataset, const struct loader_config *config,
                                  int samples, int batches_max)
 {

@@ -45,6 +45,7 @@ struct own_set {
 
 COMPARATOR(by_class_and_name, struct own_image, ASCENDING(label) ?: strcmp(a->path, b->path))
 
+/* Every class keeps its first image, so that no class is lost in a large folder. */
 static enum status choose_images(struct own_set *set)
 {
     uint32_t count = 0, kept = 0;
@@ -148,6 +149,7 @@ static void class_path(char path[PATH_MAX], const struct own_set *set, int label
     snprintf(path, PATH_MAX, "%s/%s", folder, dataset_class_name(set->dataset, label));
 }
 
+/* A file that cannot be decoded is counted and left out; any other failure ends the set. */
 static enum status write_image(void *opened, uint32_t number, const char *folder)
 {
     enum status status;
@@ -245,6 +247,7 @@ static bool read_about(struct own_images *about, const char *folder)
     return is_read;
 }
 
+/* Counts the files, since a cleaner of temporary folders may have taken some. */
 static bool has_all_files(void *context, const char *folder)
 {
     struct own_set *set = context;

@@ -182,6 +182,7 @@ bool sample_cache_get(const struct sample_cache *cache, uint32_t index, void *in
     return true;
 }
 
+/* A sample may be there already, from whoever had the cache before. */
 static enum status fill_one(struct sample_cache *cache, struct sample_reader *reader,
                             const struct dataset *dataset, uint32_t index, void *input)
 {

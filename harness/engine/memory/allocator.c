@@ -107,6 +107,7 @@ void allocator_trace(struct allocator *allocator, struct trace *trace)
         record_change(allocator, NULL, 0, (enum allocator_category)i);
 }
 
+/* Totals and peaks change before the trace gets its row, which has them. */
 static void use_begin(struct allocator *allocator, struct block *block, int64_t requested,
                       enum allocator_category category)
 {

@@ -116,6 +116,7 @@ static struct tensor *activation_sharing(struct builder *builder, const char *na
     return tensor;
 }
 
+/* A shorter encoder has none of its own: it takes the longer one's in the same order. */
 static struct tensor *parameter(struct builder *builder, const char *name, int64_t rows,
                                 int64_t width, bool decays, struct initial initial)
 {
@@ -192,6 +193,7 @@ static struct norm_tensors norm_tensors(struct builder *builder, const char *nam
     return norm;
 }
 
+/* From the input to the first tokens: patches of images or ids of sequences, with positions. */
 static struct tensor *add_front(struct builder *builder, const struct training_config *config)
 {
     const struct model_shape *shape = &builder->encoder->shape;
@@ -286,6 +288,7 @@ static struct tensor *add_attention(struct builder *builder, struct tensor *n,
     return projected;
 }
 
+/* The hidden activations share one gradient: GELU's backward works in place. */
 static struct tensor *add_mlp(struct builder *builder, struct tensor *n, struct tensor **out_bias)
 {
     const struct model_shape *shape = &builder->encoder->shape;
@@ -378,6 +381,7 @@ static void add_expert_activations(struct builder *builder, struct expert_tensor
     t->partial = builder->partial;
 }
 
+/* A mixture of experts in place of the block's MLP. */
 static struct tensor *add_experts(struct builder *builder, struct tensor *x)
 {
     struct expert_tensors tensors = { .x = x };
@@ -547,6 +551,8 @@ static void keep_borders(struct encoder *encoder)
     encoder->stream->persistent = encoder->input != NULL || encoder->output != NULL;
 }
 
+/* All ops of the whole model, whatever part of it this rank runs: the first and last op of the
+ * part are noted on the way. */
 static void build_ops(struct builder *builder, const struct training_config *config)
 {
     struct encoder *encoder = builder->encoder;
@@ -583,6 +589,7 @@ static void build_ops(struct builder *builder, const struct training_config *con
     }
 }
 
+/* One mixture for each block; all of them share the counts of routed tokens. */
 static enum status open_mixtures(struct encoder *encoder, const struct model_config *model,
                                  struct device *device)
 {
@@ -600,6 +607,7 @@ static enum status open_mixtures(struct encoder *encoder, const struct model_con
     return STATUS_OK;
 }
 
+/* Arrays are made large enough at once, since ops point into them. */
 static enum status build_all(struct builder *builder, const struct training_config *config,
                              struct device *device)
 {

@@ -311,6 +311,7 @@ static enum status update_tensor(struct optimizer *optimizer, int index)
                   .state = optimizer->state, .decay = decay_of(optimizer, index));
 }
 
+/* The steps of AdamW as separate kernels, each over the whole tensor. */
 static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
 {
     const struct parameter *p = &optimizer->parameters[index];
@@ -388,6 +389,7 @@ enum status optimizer_sum_state(const struct optimizer *optimizer, struct tensor
                                   sizeof *optimizer->state);
 }
 
+/* Moments are of this rank's piece only. */
 static enum status sum_parameter(const struct optimizer *optimizer, int index, const char *after,
                                  struct tensor_sums *sums)
 {

@@ -133,6 +133,8 @@ static bool is_forward(const struct entry *entry)
     return !entry->what.backward && !entry->what.recomputed;
 }
 
+/* A tensor is allocated where it is defined and released after its last use before the next
+ * definition. */
 static void find_lives(struct program *program)
 {
     for (int i = 0; i < program->length; i++) {
@@ -200,6 +202,7 @@ static void name_pass(char name[PASS_NAME], const struct program_entry *what)
                                 : "");
 }
 
+/* For a trace: the shapes and types of what the pass reads. */
 static void describe_pass(struct trace_operation *operation, const struct entry *entry,
                           const struct op *first)
 {

@@ -288,6 +288,7 @@ static bool same_name(const char *knob, const char *name)
     return *knob == '\0' && *name == '\0';
 }
 
+/* A name that no knob has is answered with the nearest one. */
 static enum status knob_find(const char *name, const struct knob **found)
 {
     const char *names[ARRAY_SIZE(knobs)];

@@ -34,6 +34,8 @@ static int square_root(int number)
     return root * root == number ? root : 0;
 }
 
+/* Sizes that were left open are the role's; precision=auto needs matrix units and products that
+ * gain by them. */
 static void fill_model(struct training_config *config, const struct role_sizes *sizes,
                        const struct device_properties *device)
 {
@@ -78,6 +80,8 @@ static void fill_data(struct training_config *config, const struct role_sizes *s
     }
 }
 
+/* The order matters: sizes come before the budget that is made for them, and the budget before
+ * the micro-batches that must fit it. */
 static void fill(struct training_config *config, const struct device_properties *device)
 {
     const struct role_sizes *sizes = role_sizes(config->model.role, device);
@@ -329,6 +333,7 @@ static const char *refused_experts(const struct training_config *config)
     return NULL;
 }
 
+/* The first refusal that applies is the one that is told. */
 static const char *refused(const struct training_config *config,
                            const struct device_properties *device)
 {
@@ -377,6 +382,7 @@ static void expand(const char *word, const struct training_config *config,
         text_append(text, size, "{%s}", word);
 }
 
+/* Copies the sentence and replaces each word in braces. */
 static void write_reason(const char *reason, const struct training_config *config,
                          const struct device_properties *device, char *text, size_t size)
 {

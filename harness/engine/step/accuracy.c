@@ -15,6 +15,7 @@ struct accuracy {
     int64_t right; /* counted on the host */
 };
 
+/* Room on the host for the logits and labels of a step, if it counts. */
 static enum status open_accuracy(struct training *training)
 {
     const struct encoder *encoder = training->encoder;

@@ -71,6 +71,7 @@ out:
     return status;
 }
 
+/* Copies that filled the batch up are not counted. */
 static void count_right(const struct training *training, const float *logits, const int32_t *labels,
                         int count, struct score *score)
 {

@@ -75,6 +75,7 @@ static enum status queue_passes(struct training *training, struct phase_times *t
     return STATUS_OK;
 }
 
+/* The optimizer is a phase and, in a graph, a span of nodes. */
 static enum status queue_update(struct training *training, struct phase_times *times)
 {
     enum status status;

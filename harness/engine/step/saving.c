@@ -87,6 +87,8 @@ static enum status write_state(const struct saving *saving, int64_t steps)
 
 /* --- The writer thread --- */
 
+/* The buffer belongs to this thread from the moment it is told to write until it says that it
+ * has. */
 static void *write_states(void *argument)
 {
     struct saving *saving = argument;
@@ -151,6 +153,8 @@ static void signal_writer(struct saving *saving, bool *flag)
 
 /* --- The row --- */
 
+/* Without a folder and without save_every there is nothing to open, and every other function
+ * finds NULL. */
 static enum status open_saving(struct training *training)
 {
     const struct saving_config *config = &training->config.saving;

@@ -164,6 +164,8 @@ static enum status check_header(const struct header *header, size_t count, int f
     return STATUS_OK;
 }
 
+/* The header decides how much memory the rest takes, so it is checked against the file's size
+ * before anything is allocated. */
 static enum status read_state(char **state, size_t *bytes, const char *path)
 {
     enum status status = STATUS_OK;

@@ -30,6 +30,7 @@ static bool is_kept(const struct training *training)
     return input == INPUT_RESIDENT || input == INPUT_LOADED;
 }
 
+/* The loader has a batch for every worker's prefetch, for each copy in flight, and two to spare. */
 static enum status open_loader(struct training *training)
 {
     const struct training_config *config = &training->config;
@@ -78,6 +79,8 @@ static enum status open_input(struct training *training)
     return STATUS_OK;
 }
 
+/* Buckets move the memory of parameters and gradients, so they come before everything that keeps
+ * addresses; a saved state is loaded once all of that is in place. */
 static enum status open_model(struct training *training)
 {
     const struct training_config *config = &training->config;

@@ -25,6 +25,7 @@ struct queue {
     pthread_t worker;
 };
 
+/* The worker: an item without work ends it. */
 static void *work(void *argument)
 {
     struct queue *queue = argument;

@@ -52,6 +52,7 @@ enum status cache_folder_path(char path[PATH_MAX])
     return STATUS_OK;
 }
 
+/* One that is there already is fine, but a file in its place is not. */
 static enum status make_folder(const char *path)
 {
     struct stat info;
@@ -153,6 +154,7 @@ static int64_t bytes_in(int parent, const char *name)
     return bytes;
 }
 
+/* The last file of an entry, so that one without it is not whole. */
 static enum status note_bytes(const char *folder)
 {
     char path[PATH_MAX];

@@ -135,6 +135,8 @@ static void paint_clouds(struct image_painter *painter, struct random *random)
     }
 }
 
+/* The class decides the angle and the number of stripes; the tint follows it, too; everything
+ * else is drawn. */
 static struct scene draw_scene(struct random *random, int label)
 {
     float jitter =
@@ -256,6 +258,7 @@ out:
     return status;
 }
 
+/* Numbers run through the classes in order. */
 static enum status write_image(void *worker, uint32_t number, const char *folder)
 {
     struct set_writer *writer = worker;
@@ -277,6 +280,7 @@ static enum status write_image(void *worker, uint32_t number, const char *folder
     return STATUS_OK;
 }
 
+/* A folder for each class, then all images on all cores. */
 static enum status write_set(void *context, const char *folder)
 {
     struct image_set set = {

@@ -147,6 +147,8 @@ static enum status norm_parameter_gradients(const struct op *op, const struct op
     return STATUS_OK;
 }
 
+/* Fused, one kernel adds to the residual stream's gradient; unfused, the result goes to scratch
+ * and is added by another. */
 static enum status norm_backward_pass(const struct op *op, const struct op_context *context)
 {
     const struct tensor *dy = op->backward.reads[0], *x = op->backward.reads[1];

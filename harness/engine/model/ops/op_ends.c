@@ -2,6 +2,7 @@
  * loss. */
 #include "harness/engine/model/ops/op_build.h"
 
+/* Cuts the middle out of each image and into patches, and normalises their colours. */
 static enum status image_patches_forward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
@@ -59,6 +60,7 @@ static enum status positions_gradient(const struct op *op, const struct op_conte
     return STATUS_OK;
 }
 
+/* The class token has no patch, so its row takes part in the positions' gradient alone. */
 static enum status patch_backward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
@@ -147,6 +149,7 @@ static enum status select_samples(const struct op *op, const struct op_context *
     return STATUS_OK;
 }
 
+/* The mean goes to the ring of losses, where the host may read it later. */
 static enum status loss_forward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;
@@ -164,6 +167,7 @@ static enum status loss_forward(const struct op *op, const struct op_context *co
     return STATUS_OK;
 }
 
+/* Samples that were not selected keep a gradient of 0. */
 static enum status loss_backward(const struct op *op, const struct op_context *context)
 {
     const struct model_shape *shape = op->shape;

@@ -150,6 +150,7 @@ static void size_received(struct mixture *mixture)
         sized[i]->elements = (rows > 0 ? rows : 1) * sized[i]->width;
 }
 
+/* How uneven the routers' choices are: tokens of the busiest rank, and of all. */
 static void add_tokens(const struct mixture *mixture)
 {
     const struct mixture_options *options = &mixture->options;
@@ -196,6 +197,8 @@ static enum status read_counts(const struct op *op, const struct op_context *con
     return STATUS_OK;
 }
 
+/* Chooses, sends the tokens' vectors into the order of experts, and plans both exchanges from
+ * the counts of all ranks. */
 static enum status route_forward(const struct op *op, const struct op_context *context)
 {
     struct tensor *const *reads = op->forward.reads, *const *writes = op->forward.writes;
@@ -394,6 +397,7 @@ static enum status experts_forward(const struct op *op, const struct op_context 
     return STATUS_OK;
 }
 
+/* Backward of compute_expert(), in reverse. */
 static enum status differentiate_expert(const struct op *op, const struct op_context *context,
                                         int index, int64_t first, int rows)
 {
@@ -424,6 +428,7 @@ static enum status differentiate_expert(const struct op *op, const struct op_con
     return STATUS_OK;
 }
 
+/* Gradients of the experts here, one after the other. */
 static enum status experts_backward(const struct op *op, const struct op_context *context)
 {
     const struct mixture *mixture = op->mixture;

@@ -18,6 +18,8 @@ static enum status tiled_forward(const struct op *op, const struct op_context *c
                   .heads = shape->heads, .tokens = shape->tokens);
 }
 
+/* Two kernels: one by tiles of queries, which also makes delta, and one by tiles of keys, which
+ * reads it. */
 static enum status tiled_backward(const struct op *op, const struct op_context *context)
 {
     struct tensor *const *reads = op->backward.reads, *const *writes = op->backward.writes;

@@ -76,6 +76,7 @@ void tensor_sums_step_end(struct tensor_sums *sums)
         sums->step++;
 }
 
+/* In the first run there is no room yet: it only counts the words that are needed. */
 static enum status add_sum(struct tensor_sums *sums, struct sum sum, const void *memory,
                            size_t bytes)
 {

@@ -36,6 +36,7 @@ struct line_log {
     struct status_error error; /* with it the log has ended */
 };
 
+/* All lines in one write, and one fsync(). */
 static enum status write_lines(struct line_log *log, const struct line *lines, int count)
 {
     char text[LOG_LINES * LINE_BYTES];

@@ -45,6 +45,7 @@ static size_t read_message(int served, char message[LOG_MESSAGE_BYTES + 1])
     return bytes - 1;
 }
 
+/* One message after the other, each answered with 0 or an errno, until the client leaves. */
 static void *serve(void *argument)
 {
     struct log_server *server = argument;

@@ -26,6 +26,7 @@ struct transfer {
     int64_t sent, returned;                  /* batches, in order */
 };
 
+/* A second input and a stream for copies. */
 static enum status open_overlap(struct transfer *transfer)
 {
     struct device *device = stream_device(transfer->compute);

@@ -68,6 +68,8 @@ static bool shards_parameters(const struct gradient_buckets *buckets)
     return buckets->config.parameters != PARAMETERS_WHOLE;
 }
 
+/* A bucket is as large as bucket_mb allows; with sharded parameters it is what belongs to one
+ * unit. */
 static void fill_buckets(struct gradient_buckets *buckets)
 {
     int64_t most =
@@ -313,6 +315,8 @@ static enum status copy_members(const struct gradient_buckets *buckets, const st
     return STATUS_OK;
 }
 
+/* The communication stream waits for what is queued so far, the members' gradients among it, and
+ * not for what follows. */
 static enum status queue_bucket(struct gradient_buckets *buckets, struct bucket *bucket)
 {
     const struct collective sum = { buckets->config.shards_state ? COLLECTIVE_REDUCE_SCATTER

@@ -142,6 +142,7 @@ int64_t parameter_shards_late_bytes(const struct parameter_shards *shards)
 
 /* --- Opening --- */
 
+/* Consecutive entries of one unit are one stay. */
 static enum status plan_stays(struct schedule *schedule, struct parameter_shards *shards,
                               const struct encoder *encoder, const struct program *program)
 {
@@ -175,6 +176,7 @@ static enum status take_piece(struct parameter_shards *shards, const struct unit
     return allocator_free(shards->streams.allocator, whole);
 }
 
+/* The shard is cleared first, since its padding is sent along. */
 static enum status open_unit(struct parameter_shards *shards, struct unit *unit,
                              const struct bucket *bucket, const struct bucket_member *members,
                              struct optimizer_piece *pieces)
