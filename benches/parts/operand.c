@@ -36,9 +36,9 @@ void operands_rotate(struct bench_work *work, int64_t bytes)
 
 int64_t operands_next(struct bench_work *work)
 {
-    int64_t copy = work->turn;
+    int64_t copy = work->next_copy;
 
-    work->turn = copy + 1 < work->copies ? copy + 1 : 0;
+    work->next_copy = copy + 1 < work->copies ? copy + 1 : 0;
     return copy;
 }
 

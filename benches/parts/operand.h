@@ -5,7 +5,7 @@
  * its fraction resolves (1/128 in bf16, 1/1024 in fp16).
  *
  * In a cold row an operand exists `copies` times on the device and each iteration takes the next.
- * All copies together are four times the cache before the memory, so when a copy's turn comes again
+ * All copies together are four times the cache before the memory, so when a copy is used again
  * it has been replaced by the others. Nothing has to be flushed between iterations, so only the
  * kernel is timed, and launches are queued without waiting as in a warm row. */
 #ifndef BENCHES_PARTS_OPERAND_H
@@ -27,8 +27,7 @@ void operands_rotate(struct bench_work *work, int64_t bytes);
 
 /* Sets as many copies as fill `span` bytes, but no more than a cold row would take. */
 void operands_span(struct bench_work *work, int64_t bytes, int64_t span);
-int64_t
-operands_next(struct bench_work *work); /* the copy whose turn it is: 0, 1, 2 ... 0, 1, ... */
+int64_t operands_next(struct bench_work *work); /* the next copy: 0, 1, 2 ... 0, 1, ... */
 
 /* Allocates (bench_alloc), fills and copies. */
 enum status operand_open(struct operand *operand, struct bench_work *work, enum dtype dtype,

@@ -37,7 +37,7 @@ struct bench_work {
 
     /* Cold rows: the data exists this often, and each iteration takes the next. */
     int copies;
-    int64_t turn;
+    int64_t next_copy;
 
     /* Per iteration, set by `set_up`; 0: the rate means nothing. Bytes are those that are read and
      * those that are written. */

@@ -29,7 +29,7 @@ struct soak_part {
     int64_t room;
 };
 
-/* Of a GPU over all readings under load: clocks, temperature, power, throttling, errors of its
+/* A GPU over all readings under load: clocks, temperature, power, throttling, errors of its
  * memory; unknown as in health.h. */
 struct soak_readings {
     int count;

@@ -1,5 +1,5 @@
-/* What a soak found, as rows of doctor: the time, each precision's bits and speed, and what the GPU
- * said of itself meanwhile, from readings once a second. */
+/* The result of a soak as rows of doctor: the time, each precision's bits and speed, and what the
+ * GPU said of itself meanwhile, from readings once a second. */
 #include "harness/base/figures/quantity.h"
 #include "harness/fleet/devices/soak.h"
 

@@ -1,4 +1,4 @@
-/* What was found in a job: a page that begins with the causes, since these are to be mended, and
+/* The findings of a job: a page that begins with the causes, since these are to be mended, and
  * the same facts for programs. */
 #include "harness/fleet/job/job_output.h"
 

@@ -1,5 +1,5 @@
-/* A capability is a bench and a bound that other facts give. What is too low while others use the
- * cores is measured once more, and is then no fault of the machine. */
+/* A capability is a bench and a bound that other facts give. A figure that is too low while others
+ * use the cores is measured once more, and is then no fault of the machine. */
 #include "harness/lab/doctor/performance.h"
 
 #include "benches/benches.h"

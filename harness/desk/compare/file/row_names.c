@@ -15,7 +15,7 @@
 struct identity {
     uint32_t plain; /* the name's number */
     long long family, instance;
-    int turn; /* among those of equal family and instance */
+    int occurrence; /* among those of equal family and instance */
     int row;
 };
 
@@ -70,8 +70,8 @@ static long long known(double number)
 
 /* How often this part of the benchmark came before: the second time, it is of a second benchmark.
  * Repetitions without a number are counted off by as many as the benchmark has. */
-static enum status turn_of(struct row_names *names, uint32_t plain, const struct row_key *key,
-                           int *turn)
+static enum status occurrence_of(struct row_names *names, uint32_t plain, const struct row_key *key,
+                                 int *occurrence)
 {
     char text[160];
     uint32_t part;
@@ -82,9 +82,9 @@ static enum status turn_of(struct row_names *names, uint32_t plain, const struct
     TRY(intern_add(names->parts, text, strlen(text), &part));
     TRY(rows_grow(&names->seen, (int64_t)part + 1, &names->seen_room));
     while (names->part_count <= (int)part) names->seen[names->part_count++] = 0;
-    *turn = names->seen[part]++;
+    *occurrence = names->seen[part]++;
     if (is_counted)
-        *turn = key->repetitions >= 1 ? (int)(*turn / fmin(key->repetitions, 1e9)) : 0;
+        *occurrence = key->repetitions >= 1 ? (int)(*occurrence / fmin(key->repetitions, 1e9)) : 0;
 
     return STATUS_OK;
 }
@@ -93,26 +93,26 @@ enum status row_names_take(struct row_names *names, const struct row_key *key, i
 {
     char text[160];
     uint32_t plain, number;
-    int turn;
+    int occurrence;
 
     TRY(intern_add(names->plain, key->name, key->length, &plain));
-    TRY(turn_of(names, plain, key, &turn));
+    TRY(occurrence_of(names, plain, key, &occurrence));
     snprintf(text, sizeof text, "%u %lld %lld %d", plain, known(key->family), known(key->instance),
-             turn);
+             occurrence);
     TRY(intern_add(names->identities, text, strlen(text), &number));
     *row = (int)number;
     if (*row < names->count)
         return STATUS_OK;
     TRY(rows_grow(&names->rows, names->count + 1, &names->room));
-    names->rows[names->count] =
-        (struct identity){ plain, known(key->family), known(key->instance), turn, names->count };
+    names->rows[names->count] = (struct identity){ plain, known(key->family), known(key->instance),
+                                                   occurrence, names->count };
     names->count++;
 
     return STATUS_OK;
 }
 
 COMPARATOR(by_family, struct identity,
-           ASCENDING(plain) ?: ASCENDING(family) ?: ASCENDING(instance) ?: ASCENDING(turn))
+           ASCENDING(plain) ?: ASCENDING(family) ?: ASCENDING(instance) ?: ASCENDING(occurrence))
 
 /* The rows of one name are numbered in the order of by_family(); *texts are theirs, by their
  * rows. */

@@ -133,8 +133,8 @@ struct entry_set {
     size_t size; /* a power of 2 */
 };
 
-/* What makes two entries the same. Texts are compared by their pointers, which are those of one
- * file. */
+/* The members by which two entries are the same. Texts are compared by their pointers, which are
+ * those of one file. */
 enum { ENTRY_KEYS = 6 };
 static void keys_of(const void *keys[ENTRY_KEYS], const struct history_entry *entry)
 {

@@ -1,5 +1,5 @@
-/* What others took while figures were measured: processors, by two readings of /proc/stat, and
- * waits for disks and memory, by two of /proc/pressure. */
+/* The time that others took while figures were measured: processors, by two readings of /proc/stat,
+ * and waits for disks and memory, by two of /proc/pressure. */
 #include "harness/lab/doctor/host/host.h"
 
 #include "harness/base/clock.h"
