@@ -119,19 +119,15 @@ double ceiling_share(double rate, double ceiling)
     return ceiling > 0 ? rate / ceiling : NAN;
 }
 
-/* A rank reads what it sends and writes what it receives: a copy counts both. */
-static double memory_bytes(const struct bench_result *result)
-{
-    return (double)result->bytes * (result->bus_factor > 0 ? 2 * result->bus_factor : 1);
-}
-
 void roofs_apply(const struct roofs *roofs, const struct bench *bench, struct bench_result *result)
 {
     double peak = roofs->flops_per_second[peak_of(bench)];
+    /* A rank reads what it sends and writes what it receives: a copy counts both. */
+    double bytes = (double)result->bytes * (result->bus_factor > 0 ? 2 * result->bus_factor : 1);
 
     result->roof_ns = 0;
     if (bench->roof != ROOF_NONE && roofs->bytes_per_second > 0)
-        result->roof_ns = memory_bytes(result) * 1e9 / roofs->bytes_per_second;
+        result->roof_ns = bytes * 1e9 / roofs->bytes_per_second;
     if (bench->roof == ROOF_PRODUCTS && peak > 0)
         result->roof_ns = fmax(result->roof_ns, (double)result->flops * 1e9 / peak);
 }

@@ -141,20 +141,6 @@ int bench_visits(const struct bench_settings *settings)
     return (settings->repetitions + settings->visit - 1) / settings->visit;
 }
 
-static enum status repeat(struct bench_result *result, struct bench_work *work)
-{
-    struct lap lap;
-
-    TRY(time_lap(&lap, work, result->iterations));
-    if (*work->stop) /* It may have been cut. */
-        return STATUS_OK;
-    result->real_ns[result->count] = (double)lap.real_ns / (double)result->iterations;
-    result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
-    result->count++;
-
-    return STATUS_OK;
-}
-
 /* Choosing the iterations warms up, too. If they are given, each one counts. */
 static enum status warm_up(struct bench_result *result, struct bench_work *work,
                            const struct bench_settings *settings)
@@ -171,16 +157,23 @@ static enum status warm_up(struct bench_result *result, struct bench_work *work,
 }
 
 static enum status repeat_until_done(struct bench_result *result, struct bench_work *work,
-                                     const struct bench_settings *settings, int most)
+                                     const struct bench_settings *settings, int most,
+                                     const volatile sig_atomic_t *stop)
 {
     double before = result->seconds;
     int64_t start = clock_ns();
+    struct lap lap;
 
     TRY(work->bench->set_up(work));
-    work->stop = interrupt_flag(); /* A set-up checks what it ran, so none of it is left out. */
+    work->stop = stop; /* A set-up checks what it ran, so none of it is left out. */
     TRY(warm_up(result, work, settings));
-    for (int i = 0; i < most && !*work->stop && !bench_is_done(result, settings); i++) {
-        TRY(repeat(result, work));
+    for (int i = 0; i < most && !bench_is_done(result, settings); i++) {
+        TRY(time_lap(&lap, work, result->iterations));
+        if (*work->stop) /* It may have been cut. */
+            break;
+        result->real_ns[result->count] = (double)lap.real_ns / (double)result->iterations;
+        result->cpu_ns[result->count] = (double)lap.cpu_ns / (double)result->iterations;
+        result->count++;
         result->seconds = before + (double)(clock_ns() - start) * 1e-9;
         TRY(ranks_take_first(&result->seconds, sizeof result->seconds));
     }
@@ -188,10 +181,12 @@ static enum status repeat_until_done(struct bench_result *result, struct bench_w
     return STATUS_OK;
 }
 
+static const volatile sig_atomic_t never;
+
 static enum status visit(struct bench_result *result, const struct bench *bench, int64_t argument,
-                         struct device *device, const struct bench_settings *settings, int most)
+                         struct device *device, const struct bench_settings *settings, int most,
+                         const volatile sig_atomic_t *stop)
 {
-    static const volatile sig_atomic_t never;
     enum status status = STATUS_OK;
     struct bench_work work = {
         .bench = bench, .device = device, .argument = argument, .copies = 1, .stop = &never
@@ -202,7 +197,7 @@ static enum status visit(struct bench_result *result, const struct bench *bench,
     work.random = random_seed(settings->seed, (uint64_t)argument);
     TRY_OUT(rows_make_bytes(&work.own, (int64_t)bench->own_bytes, 1));
     TRY_OUT(stream_create(device, &work.stream));
-    TRY_OUT(repeat_until_done(result, &work, settings, most));
+    TRY_OUT(repeat_until_done(result, &work, settings, most, stop));
     result->bytes = work.bytes;
     result->flops = work.flops;
     result->items = work.items;
@@ -226,12 +221,12 @@ enum status bench_measure(struct bench_result *result, const struct bench *bench
                           struct device *device, const struct bench_settings *settings)
 {
     *result = (struct bench_result){ .count = 0 };
-    return visit(result, bench, argument, device, settings, BENCH_REPETITIONS_MAX);
+    return visit(result, bench, argument, device, settings, BENCH_REPETITIONS_MAX, &never);
 }
 
 enum status bench_visit(struct bench_result *result, const struct bench *bench, int64_t argument,
                         struct device *device, const struct bench_settings *settings)
 {
     return visit(result, bench, argument, device, settings,
-                 settings->visit > 0 ? settings->visit : BENCH_REPETITIONS_MAX);
+                 settings->visit > 0 ? settings->visit : BENCH_REPETITIONS_MAX, interrupt_flag());
 }

@@ -52,14 +52,14 @@ const int64_t *bench_arguments(const struct bench *bench, const struct device_pr
  * end is Google Benchmark's word for a bench that times itself. */
 void bench_name(char *name, size_t size, const struct bench *bench, int64_t argument);
 
-/* Sets up, which checks the result, measures and tears down. On failure nothing is measured. Once a
- * signal came (interrupt.h), a repetition is cut after its iteration and does not count: on a busy
- * machine it may take a thousand times as long as when its iterations were chosen. */
+/* Sets up, which checks the result, measures and tears down. On failure nothing is measured. */
 enum status bench_measure(struct bench_result *result, const struct bench *bench, int64_t argument,
                           struct device *device, const struct bench_settings *settings);
 
 /* The same in visits: each sets up, adds `visit` repetitions to the result, or as many as it still
- * takes, and tears down. The result is all zero before the first, but for its name. */
+ * takes, and tears down. The result is all zero before the first, but for its name. Once a signal
+ * came (interrupt.h), a repetition is cut after its iteration and does not count: on a busy machine
+ * it may take a thousand times as long as when its iterations were chosen. */
 enum status bench_visit(struct bench_result *result, const struct bench *bench, int64_t argument,
                         struct device *device, const struct bench_settings *settings);
 bool bench_is_done(const struct bench_result *result, const struct bench_settings *settings);

@@ -28,8 +28,7 @@ struct machine_ranks {
 };
 
 /* `fleet` has the others; `kind` is as node.h has it: "device; processor". OUT_OF_MEMORY. Release
- * in every
- * case. */
+ * in every case. */
 enum status machine_ranks_make(struct machine_ranks *standings, const struct own_figure *figures,
                                int count, const struct fleet *fleet, const char *kind);
 void machine_ranks_release(struct machine_ranks *standings);

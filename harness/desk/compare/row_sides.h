@@ -1,5 +1,5 @@
-/* The runs of one row, side against side: where they are, how much they vary,
- * whether they are apart.
+/* The runs of one row, side against side: where they are, how much they vary, whether they are
+ * apart.
  *
  * The unit of observation is a run, that is a file: what the machine does between two runs (its
  * clock, its neighbours, the addresses of its memory) moves all repetitions of a run alike, so ten

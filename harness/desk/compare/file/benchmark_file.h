@@ -1,11 +1,10 @@
 /* A file of benchmark results as Google Benchmark and this program write them, or one of another
  * tool (other_tools.h), read for one metric.
  *
- * Rows are benchmarks (row_names.h), each with one value per repetition. Where a file has only
- * aggregates
- * (--benchmark_report_aggregates_only), a row has no values but the median that the file states, or
- * the mean. A repetition that failed or was skipped, took no time, or has no such number gives no
- * value. */
+ * Rows are benchmarks (row_names.h), each with one value per repetition. If a file has aggregates
+ * only (--benchmark_report_aggregates_only), a row has no values but the median that the file
+ * states, or the mean. A repetition that failed or was skipped, took no time, or has no such number
+ * gives no value. */
 #ifndef HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
 #define HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
 
