@@ -168,14 +168,6 @@ static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
            access(path, R_OK) == 0;
 }
 
-static bool find_first(char path[PATH_MAX], const char *const *results, int count, const char *row)
-{
-    for (int i = 0; i < count; i++)
-        if (find_trace(path, results[i], row))
-            return true;
-    return false;
-}
-
 void compare_find_causes(struct comparison *comparison, const char *const *const paths[SIDES],
                          const int counts[SIDES])
 {
@@ -185,8 +177,11 @@ void compare_find_causes(struct comparison *comparison, const char *const *const
         struct compared_row *row = &comparison->rows[i];
         struct trace_change change;
         bool both = row->verdict == COMPARE_SLOWER;
-        for (int side = 0; side < SIDES && both; side++)
-            both = find_first(found[side], paths[side], counts[side], row->name);
+        for (int side = 0; side < SIDES && both; side++) {
+            both = false;
+            for (int j = 0; j < counts[side] && !both; j++)
+                both = find_trace(found[side], paths[side][j], row->name);
+        }
         if (!both)
             continue;
         if (trace_change_make(&change, (const char *const[SIDES]){ found[SIDE_BASE],

@@ -3,9 +3,7 @@
 #include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
-#include "harness/fleet/job/job_clocks.h"
 #include "harness/fleet/job/job_late.h"
-#include "harness/fleet/job/job_replay.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef HARNESS_FLEET_JOB_JOB_CAUSES_H
 #define HARNESS_FLEET_JOB_JOB_CAUSES_H
 
-#include "harness/fleet/job/job.h"
+#include "harness/fleet/job/job_replay.h"
 
 enum job_cause_kind {
     JOB_LATE_RANK,
@@ -55,6 +55,16 @@ struct job_causes {
 
 /* Also sets late_ns of the ranks, the clocks of the nodes and replayed_ns. Within arena_run(). */
 struct job_causes job_causes_of(struct arena *arena, struct job *job);
+
+/* For job_causes_of(), in job_clocks.c: sets offset and drift of each node's clock: the line
+ * through the ends of its first rank's collectives, over those of the replay, which has one clock;
+ * beyond the median of all nodes. */
+void job_clocks_find(struct arena *arena, struct job *job, const struct job_course *course);
+
+/* Follows each step back from its last collective, from the rank that came last to the collective
+ * before. The rank with the most time beyond the others' on that path is the critical one. */
+void job_critical_find(struct arena *arena, const struct job *job, const struct job_course *course,
+                       struct job_causes *causes);
 
 const char *job_cause_name(enum job_cause_kind kind); /* "late_rank" */
 

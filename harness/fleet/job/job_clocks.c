@@ -1,6 +1,6 @@
 /* A clock is a line through the ends of collectives, which are the same moment on all ranks. The
  * critical rank of a step is found by following the latest entries back through the replay. */
-#include "harness/fleet/job/job_clocks.h"
+#include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
 
