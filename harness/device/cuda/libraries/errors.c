@@ -101,7 +101,7 @@ static const struct row other = { cudaErrorUnknown, STATUS_DEVICE_ERROR, false, 
 
 static atomic_bool injected;
 
-static const struct row *row_of(cudaError_t error)
+static const struct row *error_row(cudaError_t error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         if (rows[i].error == error)
@@ -111,17 +111,17 @@ static const struct row *row_of(cudaError_t error)
 
 enum status errors_status(cudaError_t error)
 {
-    return row_of(error)->status;
+    return error_row(error)->status;
 }
 
 const char *errors_advice(cudaError_t error)
 {
-    return row_of(error)->advice;
+    return error_row(error)->advice;
 }
 
 bool errors_is_sticky(cudaError_t error)
 {
-    return row_of(error)->sticky;
+    return error_row(error)->sticky;
 }
 
 void errors_note_injected(void)
@@ -131,7 +131,7 @@ void errors_note_injected(void)
 
 enum status errors_check(cudaError_t error, const char *call, const char *file, int line)
 {
-    const struct row *row = row_of(error);
+    const struct row *row = error_row(error);
     const char *origin =
         row->sticky && atomic_load(&injected) ? "; it was injected by CHOKEPOINT_FAIL=kernel" : "";
 
