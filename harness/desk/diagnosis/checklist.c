@@ -1,5 +1,5 @@
-/* Each question looks first for a finding that says no. Without one, its look() says what the trace
- * shows, so that a yes has a figure too. */
+/* Each question looks first for a finding that says no. Without one, its look() says what the
+ * trace shows, so that a yes has a figure too. */
 #include "harness/desk/diagnosis/checklist.h"
 
 #include <stdarg.h>
@@ -229,20 +229,13 @@ static bool names(const struct checklist_question *question, const char *id)
     return false;
 }
 
-static bool any_names(const char *id)
-{
-    for (int i = 0; i < CHECKLIST_COUNT; i++)
-        if (names(&checklist_questions[i], id))
-            return true;
-    return false;
-}
-
 /* A rule belongs to the question that names it, or else to that of its bottleneck. Rules that only
  * name the one that sets the pace find nothing wrong. */
 bool checklist_asks(const struct checklist_question *question, const struct rule *rule)
 {
-    if (any_names(rule->id))
-        return names(question, rule->id);
+    for (int i = 0; i < CHECKLIST_COUNT; i++)
+        if (names(&checklist_questions[i], rule->id))
+            return question == &checklist_questions[i];
     if (rule->bottleneck == BOTTLENECK_NONE ||
         (bottleneck_computes(rule->bottleneck) && rule->costs_no_time))
         return false;
@@ -277,8 +270,8 @@ static const struct finding *decides(const struct checklist_question *question,
     return possible;
 }
 
-static enum answer look(struct checklist_row *row, const struct checklist_question *question,
-                        const struct findings *findings, const struct facts *facts)
+static enum answer answer_of(struct checklist_row *row, const struct checklist_question *question,
+                             const struct findings *findings, const struct facts *facts)
 {
     const struct summary *summary = facts->summary;
 
@@ -307,7 +300,7 @@ struct checklist checklist_of(const struct findings *findings, const struct find
         }
         for (int rank = 0; rank < count; rank++) {
             struct checklist_row own = { .finding = NULL };
-            own.answer = look(&own, question, &ranks[rank], &facts[rank]);
+            own.answer = answer_of(&own, question, &ranks[rank], &facts[rank]);
             if (rank == 0 || own.answer > row->answer)
                 *row = own;
         }

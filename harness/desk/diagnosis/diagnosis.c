@@ -224,12 +224,12 @@ static void find_findings(struct arena *arena, void *context)
                                                               : findings_of(facts);
 }
 
-static enum status judge(void *context, int number)
+static enum status judge_trace(void *context, int number)
 {
     return run_task(context, number, find_findings);
 }
 
-static void gather(struct arena *arena, void *context)
+static void gather_ranks(struct arena *arena, void *context)
 {
     struct diagnosis *diagnosis = context;
 
@@ -249,8 +249,8 @@ static enum status judge_all(struct making *making)
         diagnosis->run_count = !diagnosis->is_for_digests && is_run(diagnosis, ranks) ? ranks : 0;
         before = diagnosis->count;
         if (diagnosis->run_count > 0)
-            TRY(arena_run(diagnosis->arena, gather, diagnosis));
-        TRY(for_all(making, judge));
+            TRY(arena_run(diagnosis->arena, gather_ranks, diagnosis));
+        TRY(for_all(making, judge_trace));
     } while (diagnosis->count < before);
 
     return STATUS_OK;
@@ -332,7 +332,7 @@ static enum status make_more_room(struct making *making, int more)
     return STATUS_OK;
 }
 
-static enum status split(const struct splitting *splitting)
+static enum status split_parts(const struct splitting *splitting)
 {
     const struct processes *processes = &splitting->processes;
 
@@ -359,7 +359,7 @@ static enum status split_file(struct making *making, int which, int *more)
         goto out;
     TRY_OUT(make_more_room(making, (int)processes->count - 1));
     TRY_OUT(arena_run(diagnosis->arena, name_parts, &splitting));
-    TRY_OUT(split(&splitting));
+    TRY_OUT(split_parts(&splitting));
     *more = (int)processes->count - 1;
     memmove(diagnosis->traces + which + 1 + *more, diagnosis->traces + which + 1,
             (size_t)(diagnosis->count - which - 1) * sizeof *diagnosis->traces);
@@ -432,7 +432,7 @@ struct joining {
     int64_t count;
 };
 
-static void join(struct arena *arena, void *context)
+static void join_findings(struct arena *arena, void *context)
 {
     const struct joining *joining = context;
     (void)arena;
@@ -446,7 +446,7 @@ enum status diagnosis_join(struct diagnosis *diagnosis, int which, const struct 
 {
     struct joining joining = { diagnosis, which, others, count };
 
-    return arena_run(diagnosis->arenas[which], join, &joining);
+    return arena_run(diagnosis->arenas[which], join_findings, &joining);
 }
 
 /* --- Lines from another trace --- */

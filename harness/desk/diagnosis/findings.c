@@ -121,8 +121,8 @@ const struct finding *findings_limit(const struct findings *findings, const stru
 }
 
 /* Keeps the order; equals stay in the order of their tables. */
-static void insert(struct findings *findings, const struct finding *finding,
-                   const struct facts *facts)
+static void insert_finding(struct findings *findings, const struct finding *finding,
+                           const struct facts *facts)
 {
     int64_t at = findings->count++;
 
@@ -286,7 +286,7 @@ static void insert_judged(struct findings *findings, struct finding *finding,
     untrace(finding, facts);
     doubt(finding, facts);
     moderate(finding);
-    insert(findings, finding, facts);
+    insert_finding(findings, finding, facts);
 }
 
 /* Asks rule number `number`, and notes its threshold. */
@@ -329,14 +329,14 @@ static bool takes_idle_time(const struct finding *finding)
 }
 
 /* Sets all in order anew. */
-static void order(struct findings *findings, const struct facts *facts)
+static void order_findings(struct findings *findings, const struct facts *facts)
 {
     int64_t count = findings->count;
     struct finding *again = ARENA_NEW(facts->summary->arena, struct finding, count);
 
     memcpy(again, findings->items, (size_t)count * sizeof *again);
     findings->count = 0;
-    for (int64_t i = 0; i < count; i++) insert(findings, &again[i], facts);
+    for (int64_t i = 0; i < count; i++) insert_finding(findings, &again[i], facts);
 }
 
 /* The first finding owns its idle time. A later one does if the idle time is enough for both, and a
@@ -371,7 +371,7 @@ static void share_idle_time(struct findings *findings, const struct facts *facts
         finding->severity = SEVERITY_MINOR;
         finding_says(finding, "; another finding has this time, too, or some of it");
     }
-    order(findings, facts);
+    order_findings(findings, facts);
 }
 
 /* --- Findings that another one hides --- */
@@ -479,7 +479,7 @@ struct findings findings_judged(const struct facts *facts)
 }
 
 /* Adds the doubts, the headline and the next fix that follow from all findings together. */
-static void conclude(struct findings *findings, const struct facts *facts)
+static void conclude_findings(struct findings *findings, const struct facts *facts)
 {
     const struct finding *first;
 
@@ -496,7 +496,7 @@ struct findings findings_of(const struct facts *facts)
 {
     struct findings findings = findings_judged(facts);
 
-    conclude(&findings, facts);
+    conclude_findings(&findings, facts);
     return findings;
 }
 
@@ -521,7 +521,7 @@ static void judge_beside_ranks(struct findings *findings, const struct findings 
     id = first->id;
     for (int64_t i = 0; i < alone->count; i++)
         if (alone->items[i].once_fixed != NULL && !rule_find(alone->items[i].id)->asks_ranks)
-            insert(findings, &alone->items[i], facts);
+            insert_finding(findings, &alone->items[i], facts);
     for (int i = 0; (rule = rule_at(i)) != NULL; i++)
         if (rule->asks_ranks)
             judge_hidden(findings, rule, id, &left, facts);
@@ -542,13 +542,13 @@ struct findings findings_of_digest(const struct findings *alone, const struct fa
     }
     if (!is_alone)
         judge_beside_ranks(&findings, alone, facts);
-    conclude(&findings, facts);
+    conclude_findings(&findings, facts);
     return findings;
 }
 
 /* --- Findings of another file --- */
 
-static void merge(struct finding *finding, const struct finding *other)
+static void merge_finding(struct finding *finding, const struct finding *other)
 {
     if (!isnan(finding->lost_ns_per_step)) {
         finding_says(finding, "; %s", other->evidence);
@@ -567,11 +567,11 @@ void findings_join(struct findings *findings, const struct finding *others, int6
         int64_t at = 0;
         while (at < findings->count && findings->items[at].id != others[i].id) at++;
         if (at < findings->count)
-            merge(&findings->items[at], &others[i]);
+            merge_finding(&findings->items[at], &others[i]);
         else
             findings->items[findings->count++] = others[i];
     }
-    order(findings, facts);
+    order_findings(findings, facts);
     if (any_costs(findings))
         findings->healthy[0] = '\0';
     findings->headline = headline_of(findings_limit(findings, facts), facts);

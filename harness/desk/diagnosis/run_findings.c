@@ -10,8 +10,8 @@
 
 /* A finding of rank `first`, which no rank before it has, over all ranks. *mean has the mean cost,
  * ranks without the finding included. */
-static struct finding_spread gather(const struct findings *ranks, int64_t count, int64_t first,
-                                    const char *id, struct finding *mean)
+static struct finding_spread spread_of(const struct findings *ranks, int64_t count, int64_t first,
+                                       const char *id, struct finding *mean)
 {
     const struct finding *some = findings_find(&ranks[first], id), *worst = some;
     struct finding_spread spread = { first, 0, NAN, NAN, false };
@@ -40,8 +40,8 @@ static struct finding_spread gather(const struct findings *ranks, int64_t count,
 }
 
 /* Keeps the order by the mean cost. */
-static void insert(struct run_findings *run, const struct finding *mean,
-                   const struct finding_spread *spread, const struct facts *facts)
+static void insert_mean(struct run_findings *run, const struct finding *mean,
+                        const struct finding_spread *spread, const struct facts *facts)
 {
     int64_t at = run->findings.count++;
 
@@ -70,8 +70,8 @@ struct run_findings run_findings_of(struct arena *arena, const struct findings *
             struct finding_spread spread;
             if (findings_find(&run.findings, id) != NULL)
                 continue;
-            spread = gather(ranks, count, i, id, &mean);
-            insert(&run, &mean, &spread, &facts[0]);
+            spread = spread_of(ranks, count, i, id, &mean);
+            insert_mean(&run, &mean, &spread, &facts[0]);
         }
     for (int64_t i = 0; i < run.findings.count; i++)
         run.findings.items[i] =
