@@ -47,11 +47,11 @@ def diagnose(*traces: Union[Path, bytes], timeline: int = 0) -> Dict[str, Any]:
     timeline: that many steps of each trace as a picture needs them; 0: none.
     """
     options = ["diagnose", "--format=json"] + ([f"--timeline={timeline}"] if timeline else [])
-    held = [trace for trace in traces if isinstance(trace, bytes)]
-    if held and len(traces) > 1:
+    texts = [trace for trace in traces if isinstance(trace, bytes)]
+    if texts and len(traces) > 1:
         raise TypeError("bytes stand alone: give one trace as bytes, or files")
-    names = ["-"] if held else [os.fspath(trace) for trace in traces if not isinstance(trace, bytes)]
-    result: Dict[str, Any] = json.loads(call([*options, "--", *names], held[0] if held else b""))
+    names = ["-"] if texts else [os.fspath(trace) for trace in traces if not isinstance(trace, bytes)]
+    result: Dict[str, Any] = json.loads(call([*options, "--", *names], texts[0] if texts else b""))
     return result
 
 

@@ -6,7 +6,7 @@ const NOT_PARTS = ["late", "waits"];
 
 function partsOf(data) { return data.layers.filter((layer) => !NOT_PARTS.includes(layer.name)); }
 
-const DOINGS = ["own time", "waits for others", "transfer"]; // the first word of each is its class
+const ACTIVITIES = ["own time", "waits for others", "transfer"]; // the first word of each is its class
 
 // A rank's first steps as a timeline of diagnose: what it did one after the other. Bytes know two digits, so lengths of steps
 // are near what they were. null: there are no collectives.
@@ -17,18 +17,18 @@ function timelineOf(data, row) {
   for (let step = 0; step < steps; step++) {
     const begin = now;
     for (const end = at + 3 * counts[row * steps + step]; at < end; at++) {
-      const ns = (levels[at] / 127) ** 2 * most_ns, doing = (at - first[row]) % 3;
+      const ns = (levels[at] / 127) ** 2 * most_ns, activity = (at - first[row]) % 3;
       if (ns > 0)
-        for (const [key, value] of [["start_ns", now], ["duration_ns", ns], ["name", doing], ["category", doing]]) done[key].push(value);
+        for (const [key, value] of [["start_ns", now], ["duration_ns", ns], ["name", activity], ["category", activity]]) done[key].push(value);
       now += ns;
     }
     for (const [key, value] of [["start_ns", begin], ["duration_ns", now - begin], ["name", 3 + step]]) marks[key].push(value);
   }
   if (done.name.length === 0) return null;
-  const names = [...DOINGS, ...data.steps.slice(0, steps).map((number) => `step ${number}`)];
+  const names = [...ACTIVITIES, ...data.steps.slice(0, steps).map((number) => `step ${number}`)];
   return { start_ns: null, span_ns: now, steps: data.steps.slice(0, steps), tracks_left_out: 0, names, rows: [
     { kind: "steps", thread: 0, depth: 0, categories: [], category: marks.name, ...marks },
-    { kind: "rank", thread: data.ranks[row], depth: 0, categories: DOINGS, ...done }] };
+    { kind: "rank", thread: data.ranks[row], depth: 0, categories: ACTIVITIES, ...done }] };
 }
 
 class RankSteps {

@@ -27,6 +27,7 @@ static void print_language(const struct page *page, const char *heading, const c
     lesson_lines_print(page, language, comment, "after", lines->after);
 }
 
+/* Whether one row of values is true of all architectures. */
 static bool is_same_everywhere(const struct prediction *prediction)
 {
     for (int arch = 1; arch < ARCH_COUNT; arch++)
@@ -60,6 +61,7 @@ static void print_values(char *text, size_t size, const struct kernel_lesson *le
         text_append(text, size, ", within %.0f%%", 100 * prediction->within);
 }
 
+/* A count with its meaning, its values, and the metric of Nsight Compute that has it. */
 static void print_prediction(const struct page *page, const struct kernel_lesson *lesson,
                              const struct prediction *prediction)
 {
@@ -72,6 +74,7 @@ static void print_prediction(const struct page *page, const struct kernel_lesson
     page_note(page, count->name, sentence);
 }
 
+/* NULL: the earlier run has not counted this lesson. */
 static const cJSON *find_measured(const struct benchmark_file *measured, const char *name)
 {
     const cJSON *ours = cJSON_GetObjectItemCaseSensitive(measured->root, "chokepoint");
@@ -106,6 +109,7 @@ static void print_measured(const struct page *page, const struct kernel_lesson *
     }
 }
 
+/* The launches before and after, and the one between if the lesson has three steps. */
 static void print_difference(const struct page *page, const struct kernel_lesson *lesson)
 {
     const struct lesson_launch *launches = lesson->launches;

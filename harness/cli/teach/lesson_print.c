@@ -58,6 +58,7 @@ void lesson_part(const struct page *page, const char *heading)
     fputs(page->markdown ? "\n" : "", page->console.stream);
 }
 
+/* What must change by how much, and what that metric is. */
 static void print_expectation(const struct page *page, const struct expectation *expectation)
 {
     const struct console *console = &page->console;

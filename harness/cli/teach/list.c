@@ -37,6 +37,7 @@ static void print_scenario(const struct console *console, const struct scenario 
     fputs(console->plain, stdout);
 }
 
+/* A group of which nothing is in the list has no heading. */
 static void print_group(const struct console *console, enum group group,
                         const struct device_properties *device)
 {
@@ -55,6 +56,7 @@ static void print_group(const struct console *console, enum group group,
         fputc('\n', stdout);
 }
 
+/* Pairs of kernels need no device, so all can be shown anywhere. */
 static void print_lessons(const struct console *console)
 {
     printf("%s%s%s: %s\n", console->bold, scenario_groups[GROUP_GPU_KERNELS].name, console->plain,

@@ -31,6 +31,7 @@ struct quiz {
 
 /* --- The page --- */
 
+/* Without what would be the answer: the findings of a trace, and all names. */
 static enum status print_set(const struct page *page, const struct quiz_set *set)
 {
     enum status status = STATUS_OK;
@@ -72,6 +73,7 @@ static void print_question(const struct page *page, const struct quiz_set *set,
 
 /* --- One trace, answered here --- */
 
+/* Removes white space at both ends. */
 static void trim(char *text)
 {
     size_t start = strspn(text, " \t\r\n"), length = strlen(text + start);
@@ -120,6 +122,7 @@ static enum status split_answers(char answers[QUIZ_QUESTIONS][ANSWER_SIZE], cons
     return STATUS_OK;
 }
 
+/* A mark per question with its reason; only then what it was. */
 static void print_marks(const struct page *page, const struct quiz_set *set,
                         char answers[QUIZ_QUESTIONS][ANSWER_SIZE])
 {
@@ -139,6 +142,7 @@ static void print_marks(const struct page *page, const struct quiz_set *set,
                    variant_name(set->variant));
 }
 
+/* All questions are answered before the first is marked, since a mark tells the next answer. */
 static enum status ask(const struct quiz *quiz, const struct quiz_set *set)
 {
     struct page page = flags_page(&quiz->flags);
@@ -184,6 +188,7 @@ static void page_name(char name[16], int number)
     snprintf(name, 16, "%02d.md", number + 1);
 }
 
+/* A page with the questions; the answers are in the key. */
 static enum status write_set(const struct quiz *quiz, int number)
 {
     enum status status = STATUS_OK;
@@ -212,6 +217,7 @@ out:
     return status;
 }
 
+/* The right answers of a page, and the measured effect that they come from. */
 static void add_key(struct json *json, cJSON *to, const struct quiz_set *set, int number)
 {
     cJSON *object = json_object(json, to, NULL), *answers, *interval;
@@ -256,6 +262,7 @@ out:
     return status;
 }
 
+/* The same for people: a row per page. */
 static enum status write_key(const struct quiz *quiz, int count)
 {
     static const struct column columns[] = {
@@ -297,6 +304,7 @@ out:
     return status;
 }
 
+/* Fewer pages than were asked for are no error: the result may not have more. */
 static enum status write_sheet(const struct quiz *quiz)
 {
     int count = quiz->sheet < quiz->sets.count ? quiz->sheet : quiz->sets.count;

@@ -63,6 +63,7 @@ void quiz_answer_right(char *text, size_t size, const struct quiz_set *set,
         snprintf(text, size, "%c", 'a' + set->right[question]);
 }
 
+/* After the fix the factor is 1, for which there is no measured interval. */
 static double points_of_factor(const struct quiz_set *set, double factor)
 {
     double off = fabs(factor / quiz_factor(set) - 1);

@@ -45,6 +45,7 @@ static double effect_of(const struct lesson_result *result)
     return most;
 }
 
+/* After the fix the lesson's own fault is gone, and thus a wrong choice. */
 static void draw_choices(struct quiz_set *set, struct random random)
 {
     struct quiz_pool causes = { .count = 0 }, places = { .count = 0 };

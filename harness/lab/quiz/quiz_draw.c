@@ -33,6 +33,7 @@ void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random 
             choices[order[i]] = right;
             continue;
         }
+        /* The choice leaves the pool, so that it does not come twice. */
         choices[order[i]] = pool->items[which];
         pool->items[which] = pool->items[--pool->count];
     }
@@ -40,6 +41,7 @@ void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random 
     set->right[question] = right != NULL ? (int)order[0] : NOTHING;
 }
 
+/* After Fisher and Yates: every order is as likely. */
 static void shuffle(struct quiz_sets *sets, uint64_t seed)
 {
     struct random random = random_seed(seed, QUIZ_ORDER_STREAM);

@@ -126,6 +126,8 @@ static bool find_trace(char trace[PATH_MAX], const char *path, const char *name)
     return result_trace_is_beside(trace, folder, name) && access(trace, R_OK) == 0;
 }
 
+/* The right answer is the first finding that the scenario accepts; after the fix, none is. False:
+ * the trace before the fix has no such finding. */
 static bool take_cause(struct quiz_set *set, const cJSON *findings)
 {
     const cJSON *finding;
@@ -144,6 +146,8 @@ static bool take_cause(struct quiz_set *set, const cJSON *findings)
     return false;
 }
 
+/* False: it cannot be asked about. Each scenario and variant has random numbers of its own, so its
+ * choices do not depend on what else is in the result. */
 static bool fill_set(struct quiz_set *set, const cJSON *entry, const char *path, uint64_t seed)
 {
     const char *name = variant_name(set->variant);
