@@ -81,7 +81,8 @@ class Check:
         if os.path.exists(self.path("table.txt")):
             with open(self.path("table.txt"), encoding="utf-8") as file:
                 for line in file.readlines()[1:]:
-                    name, *self.table[name] = (word.strip() for word in line.split("\t"))
+                    name, *row = line.split("\t")
+                    self.table[name.rstrip()] = [word.strip() for word in row]
 
     def path(self, *names):
         return os.path.join(self.o.folder, *names)

@@ -94,7 +94,9 @@ def call(*words, code=0, says="", **environment):
 
 def table(folder):
     lines = pathlib.Path(folder, "table.txt").read_text().splitlines()[1:]
-    return {line.split("\t")[0].strip(): [word.strip() for word in line.split("\t")[1:]] for line in lines}
+    rows = {line.split("\t")[0].strip(): [word.strip() for word in line.split("\t")[1:]] for line in lines}
+    check(len(rows) == len(lines), "a line of the table is there twice", *lines)
+    return rows
 
 
 def try_usage(place):
