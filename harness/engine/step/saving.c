@@ -116,20 +116,6 @@ static void *write_states(void *argument)
     return NULL;
 }
 
-static enum status start_writer(struct saving *saving)
-{
-    int error = thread_start(&saving->writer, "saving", write_states, saving);
-
-    if (error != 0)
-        FAIL(STATUS_REFUSED,
-             "the thread that writes the training state cannot be started: %s; "
-             "set save_mode=blocking or save_every=never",
-             strerror(error));
-    saving->has_writer = true;
-
-    return STATUS_OK;
-}
-
 /* Waits until the last state is written. Returns the writer's error, and again on every later
  * call. */
 static enum status wait_for_writer(struct saving *saving)
@@ -159,6 +145,7 @@ static enum status open_saving(struct training *training)
 {
     const struct saving_config *config = &training->config.saving;
     struct saving *saving;
+    int error;
 
     if (config->save_every == 0 && config->folder[0] == '\0')
         return STATUS_OK;
@@ -179,7 +166,13 @@ static enum status open_saving(struct training *training)
         TRY(scratch_file_open(&saving->file, "the training state", "save_every=never"));
     if (saving->asynchronous) {
         TRY(event_create(training->device, false, &saving->copied));
-        TRY(start_writer(saving));
+        error = thread_start(&saving->writer, "saving", write_states, saving);
+        if (error != 0)
+            FAIL(STATUS_REFUSED,
+                 "the thread that writes the training state cannot be started: %s; "
+                 "set save_mode=blocking or save_every=never",
+                 strerror(error));
+        saving->has_writer = true;
     }
 
     return STATUS_OK;

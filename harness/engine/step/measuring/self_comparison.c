@@ -12,15 +12,6 @@ enum {
 
 #define CALL_LEAST 1.01
 
-/* The ratio of a pair; in every other one the second side came first. */
-static double ratio_of(const double *pair_ns, bool turned)
-{
-    double ratio;
-
-    stats_paired_factors(&pair_ns[turned], &pair_ns[!turned], 1, &ratio);
-    return ratio;
-}
-
 static bool is_called(const double *ratios, int pairs)
 {
     struct confidence_interval interval = { ratios[0], ratios[0], 1 };
@@ -41,7 +32,11 @@ double self_comparison_false_calls(enum self_comparison how, const double *step_
     if (how == SELF_COMPARISON_NONE)
         return NAN;
     for (int c = 0; c < comparisons; c++, step_ns += 2 * pairs) {
-        for (int i = 0; i < pairs; i++) ratios[i] = ratio_of(step_ns + 2 * i, (c + i) % 2 == 1);
+        for (int i = 0; i < pairs; i++) {
+            const double *pair_ns = step_ns + 2 * i;
+            bool turned = (c + i) % 2 == 1; /* in every other pair the second side came first */
+            stats_paired_factors(&pair_ns[turned], &pair_ns[!turned], 1, &ratios[i]);
+        }
         called += is_called(ratios, pairs);
     }
     return comparisons > 0 ? (double)called / comparisons : NAN;
