@@ -17,9 +17,9 @@ copy()
 
 mkdir "$work/tree"
 copy CMakeLists.txt scripts \
-    harness/base harness/text harness/desk harness/fleet \
+    harness/base harness/text harness/checks harness/desk harness/fleet \
     harness/cli/CMakeLists.txt harness/cli/desk_main.c harness/cli/line harness/cli/traces harness/cli/gate harness/cli/fleet \
-    tests/CMakeLists.txt tests/base tests/text tests/desk tests/fleet tests/fixtures tests/fuzz \
+    tests/CMakeLists.txt tests/base tests/text tests/checks tests/desk tests/fleet tests/fixtures tests/fuzz \
     tests/cli/CMakeLists.txt tests/cli/traces tests/cli/gate tests/cli/fleet
 rm -r "$work/tree/tests/fixtures/lab"
 
