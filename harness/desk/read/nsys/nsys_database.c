@@ -29,6 +29,7 @@ struct database {
     sqlite3 *sql;
     int64_t bytes;
     int64_t pieces; /* of work, in the query under way */
+    bool scans;     /* it reads a table; a schema takes PIECES_LEAST at most */
 
     /* The scan under way: */
     database_visit *visit;
@@ -122,7 +123,8 @@ static int count_piece(void *context)
 {
     struct database *database = context;
 
-    return ++database->pieces > PIECES_LEAST + database->bytes / BYTES_PER_PIECE;
+    return ++database->pieces >
+           PIECES_LEAST + (database->scans ? database->bytes / BYTES_PER_PIECE : 0);
 }
 
 static enum status take_row(struct database *database, int64_t number, sqlite3_value **values)
@@ -297,7 +299,9 @@ static enum status scan_table(struct database *database, const char *table,
         sqlite3_str_appendf(text, (stored >> i & 1) != 0 ? "\"%w\", " : "NULL, ", columns[i]);
     sqlite3_str_appendf(text, "rowid) FROM \"%w\" NOT INDEXED", table);
     TRY_OUT(prepare_query(database, sqlite3_str_finish(text), &query));
+    database->scans = true;
     code = sqlite3_step(query);
+    database->scans = false;
     TRY_OUT(database->status);
     if (code != SQLITE_ROW)
         TRY_OUT(failed(database, code));
