@@ -1,8 +1,7 @@
 /* The device's own limits, measured in the same run as what they bound: how fast it copies within
  * its memory, and how fast it multiplies matrices of each type (Williams, Waterman, Patterson:
  * "Roofline: an insightful visual performance model for multicore architectures", 2009). */
-#ifndef BENCHES_ROOFS_H
-#define BENCHES_ROOFS_H
+#pragma once
 
 #include "harness/bench/bench_measure.h"
 
@@ -40,5 +39,3 @@ double ceiling_share(double rate, double ceiling);
 /* Least time of one iteration of `result` on these roofs, into roof_ns. It may be more than what
  * was measured: data that stays in a cache is faster than memory. */
 void roofs_apply(const struct roofs *roofs, const struct bench *bench, struct bench_result *result);
-
-#endif

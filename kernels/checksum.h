@@ -1,7 +1,6 @@
 /* Checksums of memory, so that two runs can be compared bit for bit without moving their tensors.
  * They are sums of integers, which are the same in any order. */
-#ifndef KERNELS_CHECKSUM_H
-#define KERNELS_CHECKSUM_H
+#pragma once
 
 /* sums[row] = sum of word * (2 * place + 1) modulo 2^32 over the words [row * width, (row + 1) *
  * width) of x, as far as `count` goes, where place counts from the row's beginning. A factor is
@@ -14,5 +13,3 @@ struct checksum {
     int64_t count;
     int width;
 };
-
-#endif

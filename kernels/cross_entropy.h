@@ -3,8 +3,7 @@
  *
  * A row is a sample; `width` is `classes` rounded up to ROW_MULTIPLE, and columns from `classes` on
  * do not count (they may hold anything, NaN too). */
-#ifndef KERNELS_CROSS_ENTROPY_H
-#define KERNELS_CROSS_ENTROPY_H
+#pragma once
 
 struct step_state; /* optimizer.h */
 
@@ -60,5 +59,3 @@ struct count_right {
     const int32_t *labels; /* [rows] */
     int width, classes;
 };
-
-#endif

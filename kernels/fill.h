@@ -1,6 +1,5 @@
 /* Fills, casts, and the triad, which measures memory bandwidth. */
-#ifndef KERNELS_FILL_H
-#define KERNELS_FILL_H
+#pragma once
 
 struct fill {
     real *y;
@@ -23,5 +22,3 @@ struct triad {
     const real *a, *b;
     float scale;
 };
-
-#endif

@@ -5,8 +5,7 @@
  * columns, channels in that order. The patches need not cover the image: those of a window may be
  * cut out. mean and deviation are ImageNet's (0.485, 0.456, 0.406; 0.229, 0.224, 0.225), as
  * torchvision's models use them. */
-#ifndef KERNELS_IMAGE_H
-#define KERNELS_IMAGE_H
+#pragma once
 
 /* A row is a patch: samples * across^2 rows. */
 struct image_patches {
@@ -23,5 +22,3 @@ struct image_patches_of_floats {
     const float *images;
     int size, patch, across, width;
 };
-
-#endif

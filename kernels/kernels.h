@@ -8,8 +8,7 @@
  * `real` is the storage type, fp32, bf16 or fp16; arithmetic is in fp32. The host sees tensors as
  * void, so that one struct serves every storage type. Everything here is deterministic: no
  * atomics. */
-#ifndef KERNELS_KERNELS_H
-#define KERNELS_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -115,5 +114,3 @@ enum kernel {
 #undef KERNEL_ID
         KERNEL_COUNT
 };
-
-#endif

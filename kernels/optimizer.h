@@ -8,8 +8,7 @@
  *
  * with correction_i = 1 - beta_i^t. w is the fp32 master; the parameter is w narrowed to `real`.
  * For fp32 storage the master is the parameter: both pointers are equal and it is written once. */
-#ifndef KERNELS_OPTIMIZER_H
-#define KERNELS_OPTIMIZER_H
+#pragma once
 
 #define ADAMW_BETA1   0.9f
 #define ADAMW_BETA2   0.999f
@@ -145,5 +144,3 @@ struct adamw_update { /* master -= rate / correction1 * m / work; parameter = ma
     const float *m, *work;
     const struct step_state *state;
 };
-
-#endif

@@ -1,9 +1,6 @@
 /* Scenarios and settings, for the pages of the desk (catalogue.h). */
-#ifndef SCENARIOS_LAB_CATALOGUE_H
-#define SCENARIOS_LAB_CATALOGUE_H
+#pragma once
 
 #include "harness/text/catalogue.h"
 
 extern const struct catalogue lab_catalogue;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Both variants are the same training step with the same base settings; exactly one knob differs.
  * The file of a scenario holds its lesson and one const row; list.c registers it. */
-#ifndef SCENARIOS_SCENARIO_H
-#define SCENARIOS_SCENARIO_H
+#pragma once
 
 #include "harness/base/words/nearest.h"
 #include "harness/device/device.h"
@@ -227,5 +226,3 @@ enum status scenario_set_each(struct training_config *config, const char *names,
 enum variant variant_find(const char *name); /* VARIANT_COUNT: none */
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config);
-
-#endif

@@ -1,6 +1,5 @@
 /* The bytes and flops of a kernel's launch, by its row in kernels/kernels.h. */
-#ifndef BENCHES_PARTS_KERNEL_WORK_H
-#define BENCHES_PARTS_KERNEL_WORK_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -14,5 +13,3 @@ struct kernel_extent {
 int64_t kernel_bytes(enum kernel kernel, enum dtype dtype, struct kernel_extent extent);
 
 int64_t kernel_flops(enum kernel kernel, int64_t elements);
-
-#endif

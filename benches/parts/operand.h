@@ -8,8 +8,7 @@
  * All copies together are four times the cache before the memory, so when a copy is used again
  * it has been replaced by the others. Nothing has to be flushed between iterations, so only the
  * kernel is timed, and launches are queued without waiting as in a warm row. */
-#ifndef BENCHES_PARTS_OPERAND_H
-#define BENCHES_PARTS_OPERAND_H
+#pragma once
 
 #include "harness/bench/bench.h"
 
@@ -65,5 +64,3 @@ enum status value_check(const char *what, int64_t index, double value, double ex
 #define BENCH_COLD(name_, ...)                                                                     \
     BENCH_TYPED(name_##_fp32_cold, DTYPE_F32, true, __VA_ARGS__);                                  \
     BENCH_TYPED(name_##_bf16_cold, DTYPE_BF16, true, __VA_ARGS__)
-
-#endif

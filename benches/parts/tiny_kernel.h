@@ -1,8 +1,7 @@
 /* A kernel that adds few numbers, so that everything else takes the time: the call, the driver, the
  * queue, the start on the device. Each launch adds the same terms to the same sums, so that the
  * sums tell how often it has run. */
-#ifndef BENCHES_PARTS_TINY_KERNEL_H
-#define BENCHES_PARTS_TINY_KERNEL_H
+#pragma once
 
 #include "benches/parts/operand.h"
 
@@ -18,5 +17,3 @@ enum status tiny_kernel_launch(const struct tiny_kernel *kernel, struct bench_wo
 /* Waits; INTERNAL unless it has run exactly `launches` times since it was opened. */
 enum status tiny_kernel_check(struct tiny_kernel *kernel, struct bench_work *work,
                               int64_t launches);
-
-#endif

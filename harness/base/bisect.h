@@ -1,6 +1,5 @@
 /* Binary search. */
-#ifndef HARNESS_BASE_BISECT_H
-#define HARNESS_BASE_BISECT_H
+#pragma once
 
 /* Among the numbers from `low` to before `high`, two variables of one type, those for which
  * `is_before` holds come first: it is an expression of the number `at`, a name that the caller
@@ -35,5 +34,3 @@
         }                                                                                          \
         BISECT(low, high, at, is_before);                                                          \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* The host's clocks, in nanoseconds. */
-#ifndef HARNESS_BASE_CLOCK_H
-#define HARNESS_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ int64_t clock_real_ns(void);
  * ns. */
 int64_t clock_process_cpu_ns(void);
 int64_t clock_thread_cpu_ns(void);
-
-#endif

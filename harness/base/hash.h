@@ -1,6 +1,5 @@
 /* FNV-1a, 64 bits (Fowler, Noll, Vo): tells data apart that nobody makes alike on purpose. */
-#ifndef HARNESS_BASE_HASH_H
-#define HARNESS_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ static inline uint64_t hash_add(uint64_t hash, const void *bytes, size_t count)
     for (size_t i = 0; i < count; i++) hash = (hash ^ byte[i]) * 0x100000001b3;
     return hash;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014):
  * 64 bits of state, any seed is good, and streams of different seeds are independent enough for
  * initial weights, sample order and the order of repetitions. Not for secrets. */
-#ifndef HARNESS_BASE_RANDOM_H
-#define HARNESS_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ float random_normal(struct random *random);                   /* mean 0, varianc
 
 /* Shuffles `count` indices (Fisher-Yates). */
 void random_shuffle(struct random *random, uint32_t *items, uint32_t count);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The one failure is OUT_OF_MEMORY, for sizes that overflow too, with one sentence for all arrays;
  * the expression that TRY() notes says which one it was. */
-#ifndef HARNESS_BASE_ROWS_H
-#define HARNESS_BASE_ROWS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -20,5 +19,3 @@ enum status rows_grow_bytes(void *rows, int64_t count, int64_t *room, size_t row
 /* A new array of `count` rows, all zero, in *rows; not NULL even if count is 0. NULL on failure. */
 #define rows_make(rows, count) rows_make_bytes((rows), (int64_t)(count), sizeof **(rows))
 enum status rows_make_bytes(void *rows, int64_t count, size_t row_bytes);
-
-#endif

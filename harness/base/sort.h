@@ -1,7 +1,6 @@
 /* Sorting: numbers, and records that are nearly always in order, as profilers write events of a
  * thread or stream as they come. */
-#ifndef HARNESS_BASE_SORT_H
-#define HARNESS_BASE_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void sort_items(void *items, int64_t count, size_t size,
 
 /* The least first. */
 void sort_int64(int64_t *values, int64_t count);
-
-#endif

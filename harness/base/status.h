@@ -7,8 +7,7 @@
  *
  * The last error belongs to the thread that met it. A worker thread hands its error over by value:
  * *status_last() there, status_raise() here. */
-#ifndef HARNESS_BASE_STATUS_H
-#define HARNESS_BASE_STATUS_H
+#pragma once
 
 /* name, the program's exit code when it ends a command, text */
 #define STATUSES(X)                                                                                \
@@ -109,5 +108,3 @@ enum status status_fetch(void);
     } while (0)
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(array)[0])
-
-#endif

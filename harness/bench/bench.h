@@ -4,8 +4,7 @@
  * The loop that is timed is the bench's own: `run` repeats its body `iterations` times and returns
  * when all of that work is done. So an iteration costs the body and a loop counter, and two
  * readings of the clock are shared by all of them. */
-#ifndef HARNESS_BENCH_BENCH_H
-#define HARNESS_BENCH_BENCH_H
+#pragma once
 
 #include "harness/base/random.h"
 #include "harness/device/device.h"
@@ -91,5 +90,3 @@ struct bench {
 enum status bench_alloc(struct bench_work *work, enum bench_memory where, size_t bytes,
                         void **memory);
 void bench_free(struct bench_work *work); /* all of it */
-
-#endif

@@ -1,7 +1,6 @@
 /* Rows of benches for people, as they come, in the columns of Google Benchmark's console: name,
  * time, CPU time, iterations, counters. */
-#ifndef HARNESS_BENCH_BENCH_CONSOLE_H
-#define HARNESS_BENCH_BENCH_CONSOLE_H
+#pragma once
 
 #include "harness/bench/counters.h"
 #include "harness/text/page.h"
@@ -21,5 +20,3 @@ void bench_console_row(struct bench_console *console, const struct bench_result 
 /* A row without a result, and why. */
 void bench_console_failure(struct bench_console *console, const char *name, const char *why);
 void bench_console_skip(struct bench_console *console, const char *name, const char *why);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * A visit lasts from a set-up to its tear-down. All repetitions of a row are one visit, or it is
  * visited again and again (rounds.h). */
-#ifndef HARNESS_BENCH_BENCH_MEASURE_H
-#define HARNESS_BENCH_BENCH_MEASURE_H
+#pragma once
 
 #include "harness/bench/bench.h"
 
@@ -69,5 +68,3 @@ double bench_fastest_ns(const struct bench_result *result);
 
 /* How many visits a row takes at most. */
 int bench_visits(const struct bench_settings *settings);
-
-#endif

@@ -1,6 +1,5 @@
 /* The figures of a row besides its times: counters, as Google Benchmark calls them. */
-#ifndef HARNESS_BENCH_COUNTERS_H
-#define HARNESS_BENCH_COUNTERS_H
+#pragma once
 
 #include "harness/bench/bench_measure.h"
 #include "harness/text/benchmark_rows.h"
@@ -28,5 +27,3 @@ void bench_counter_values(const struct bench_counter *counter, const struct benc
  * `instance` a bench's rows. */
 void bench_rows_add(struct json *json, cJSON *benchmarks, const struct bench_result *result,
                     int family, int instance);
-
-#endif

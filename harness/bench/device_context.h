@@ -1,6 +1,5 @@
 /* The device that results were measured on, in the `context` of a result file. */
-#ifndef HARNESS_BENCH_DEVICE_CONTEXT_H
-#define HARNESS_BENCH_DEVICE_CONTEXT_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/text/json.h"
@@ -10,5 +9,3 @@
  * is "unknown". */
 void device_context(struct json *json, cJSON *context, const struct device_properties *device,
                     const struct device_health *health);
-
-#endif

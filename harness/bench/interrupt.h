@@ -1,8 +1,7 @@
 /* Ctrl-C and requests to terminate, for commands that keep what they measured: such a command asks
  * between two pieces of work whether it shall stop, prints what it has, and returns INTERRUPTED.
  * main then ends with 128 + the signal's number. */
-#ifndef HARNESS_BENCH_INTERRUPT_H
-#define HARNESS_BENCH_INTERRUPT_H
+#pragma once
 
 #include <signal.h>
 
@@ -21,5 +20,3 @@ int interrupt_signal(void);
 
 /* "an interrupt", "a request to terminate", "the end of its terminal". */
 const char *interrupt_name(void);
-
-#endif

@@ -7,8 +7,7 @@
  * visit sets its row up again: one row at a time holds memory, and the address of that memory,
  * which can decide the speed of a whole run, is drawn again too (Kalibera and Jones, "Rigorous
  * benchmarking in reasonable time", ISMM 2013: repeat at the level that varies). */
-#ifndef HARNESS_BENCH_ROUNDS_H
-#define HARNESS_BENCH_ROUNDS_H
+#pragma once
 
 #include "harness/bench/bench_measure.h"
 
@@ -33,5 +32,3 @@ typedef enum status bench_rounds_progress(void *context, double share, bool roun
 enum status bench_rounds(struct bench_row *rows, int count, struct device *device,
                          const struct bench_settings *settings, bench_rounds_progress *progress,
                          void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* The rows of `doctor`: each is one thing that must be right for figures to mean something. */
-#ifndef HARNESS_CHECKS_CHECKS_H
-#define HARNESS_CHECKS_CHECKS_H
+#pragma once
 
 #include "harness/text/members.h"
 
@@ -75,5 +74,3 @@ const struct check *checks_find(const struct checks *checks, const char *name);
  * "no" where one fails. `names` gets the rows in question, at most CHECKS_NAMED of them. */
 enum { CHECKS_NAMED = 6 };
 const char *checks_fitness(const struct checks *checks, char *names, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The rows of `doctor`, for people and for programs. */
-#ifndef HARNESS_CHECKS_CHECKS_OUTPUT_H
-#define HARNESS_CHECKS_CHECKS_OUTPUT_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/checks/checks.h"
@@ -24,5 +23,3 @@ void checks_print_end(struct checks_printer *printer);
 
 /* Adds "fit": "yes" | "with care" | "no", and "checks": an array of check_members(). */
 void checks_json(struct json *json, cJSON *root, const struct checks *checks);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tells a scheduler what to do with a machine: whether a fault is its own, or comes from others who
  * use it. */
-#ifndef HARNESS_CHECKS_PROLOG_VERDICT_H
-#define HARNESS_CHECKS_PROLOG_VERDICT_H
+#pragma once
 
 #include "harness/checks/checks.h"
 
@@ -30,5 +29,3 @@ void prolog_line(char *text, size_t size, enum prolog_verdict verdict, const cha
 /* Prints that line after the host's name, as all there is on standard output, and returns the exit
  * code. */
 int prolog_print(enum prolog_verdict verdict, const char *names, bool strict);
-
-#endif

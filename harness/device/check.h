@@ -1,6 +1,5 @@
 /* Checks of the arguments of the device functions. BAD_USAGE says which argument is wrong. */
-#ifndef HARNESS_DEVICE_CHECK_H
-#define HARNESS_DEVICE_CHECK_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -18,5 +17,3 @@ enum status check_collective(const struct collective *collective, int ranks, int
 
 enum status check_gemm(const struct gemm *gemm);
 enum status check_copy(enum copy_kind kind, const void *to, const void *from, size_t bytes);
-
-#endif

@@ -8,8 +8,7 @@
  * The functions check their arguments, count (struct device_counters) and hand over to the driver:
  * one const row of functions that a plugin exports (driver.h). All may be called from several
  * threads, but a stream is captured and an object destroyed by one thread only. */
-#ifndef HARNESS_DEVICE_DEVICE_H
-#define HARNESS_DEVICE_DEVICE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/device/types/activity.h"
@@ -342,5 +341,3 @@ void range_pop(struct device *device);
  * is still running are lost, so synchronise first. NO_LIBRARY, DEVICE_ERROR: recording has
  * failed. */
 enum status device_activity_flush(struct device *device);
-
-#endif

@@ -7,8 +7,7 @@
  * The public functions of device.h have checked arguments and applied the fault hook before a
  * driver's function is called, and count the call when it succeeded. Each function's contract is
  * that of its namesake. */
-#ifndef HARNESS_DEVICE_DRIVER_H
-#define HARNESS_DEVICE_DRIVER_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/device/peer.h"
@@ -125,5 +124,3 @@ struct device_driver {
 /* The one exported symbol of a plugin. */
 typedef const struct device_driver *device_driver_fn(void);
 #define DEVICE_DRIVER_SYMBOL "chokepoint_device_driver"
-
-#endif

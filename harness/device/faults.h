@@ -2,8 +2,7 @@
  * error path can be walked. CHOKEPOINT_FAIL=flip:gelu_backward:17 fails nothing: it flips a bit of
  * what the 17th launch of that kernel computed, so that what must find such bits can be
  * tried. Several may be given, separated by commas. */
-#ifndef HARNESS_DEVICE_FAULTS_H
-#define HARNESS_DEVICE_FAULTS_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -90,5 +89,3 @@ struct device_ledger {
 enum status flip_kernel(struct stream *stream, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments);
 enum status flip_gemm(struct stream *stream, const struct gemm *gemm);
-
-#endif

@@ -5,8 +5,7 @@
  * behind a plugin (ranks_driver.h), so the program starts where MPI is missing. A process that
  * joined no job is rank 0 of 1, and the functions below then have nothing to do. One thread calls
  * them, in the same order on every rank. */
-#ifndef HARNESS_DEVICE_MANY_RANKS_H
-#define HARNESS_DEVICE_MANY_RANKS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -52,5 +51,3 @@ enum status ranks_take_first(void *memory, size_t bytes);
 
 /* Sums over all ranks, added in the order of ranks. */
 enum status ranks_sum(double *values, int count);
-
-#endif

@@ -1,8 +1,7 @@
 /* Copies between devices of a kind, and how these are connected. Only this device is open: `peer`
  * is the index of the other one, which is not this one's. A device with none beside it has
  * properties.peers 0, and the functions say UNSUPPORTED. */
-#ifndef HARNESS_DEVICE_PEER_H
-#define HARNESS_DEVICE_PEER_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -34,5 +33,3 @@ enum status device_copy_to_peer(struct stream *stream, int peer, void *to, const
                                 size_t bytes);
 enum status device_copy_from_peer(struct stream *stream, int peer, void *to, const void *from,
                                   size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finding and loading plugins: those of devices, and the one that connects ranks. */
-#ifndef HARNESS_DEVICE_PLUGIN_H
-#define HARNESS_DEVICE_PLUGIN_H
+#pragma once
 
 #include "harness/device/driver.h"
 
@@ -21,5 +20,3 @@ enum status plugin_symbol(void **symbol, const struct plugin_title *title);
 
 /* Whether the plugin was built from the program's headers. */
 enum status plugin_check_build(const char *build_id, const char *file);
-
-#endif

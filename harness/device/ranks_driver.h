@@ -1,7 +1,6 @@
 /* The functions of the plugin that connects ranks, libchokepoint_mpi.so: one const row, found and
  * checked as a device's is (driver.h). */
-#ifndef HARNESS_DEVICE_RANKS_DRIVER_H
-#define HARNESS_DEVICE_RANKS_DRIVER_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/device/types/collective.h"
@@ -33,5 +32,3 @@ struct ranks_driver {
 
 typedef const struct ranks_driver *ranks_driver_fn(void);
 #define RANKS_DRIVER_SYMBOL "chokepoint_ranks_driver"
-
-#endif

@@ -10,8 +10,7 @@
  *
  * A figure that was taken while others used the machine is no verdict: the machine is to be
  * measured again. */
-#ifndef HARNESS_FLEET_FLEET_H
-#define HARNESS_FLEET_FLEET_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/fleet/node.h"
@@ -96,5 +95,3 @@ bool fleet_tells(const struct fleet *fleet);
 /* Compares the machines that are in `nodes`, one or more; fleet_make() does so once they are
  * read. */
 enum status fleet_compare(struct fleet *fleet);
-
-#endif

@@ -16,8 +16,7 @@
  * degrees of freedom from 2 to 1,000. The bound is the deviation that one more healthy machine goes
  * beyond with the given probability, by these weights together: heavy tails count as much as they
  * are still likely. No figure has more degrees of freedom than its machines give it. */
-#ifndef HARNESS_FLEET_FLEET_NOISE_H
-#define HARNESS_FLEET_FLEET_NOISE_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 
@@ -55,5 +54,3 @@ void fleet_noise_find(struct arena *arena, struct fleet_noise *noise, bool *out,
 /* By how many standard deviations of the others a machine is slower, its own stated noise taken
  * into account. */
 double fleet_noise_deviations(const struct fleet_noise *noise, double slow, double stated);
-
-#endif

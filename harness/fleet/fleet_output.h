@@ -1,6 +1,5 @@
 /* The output of `fleet`, for people and for programs. */
-#ifndef HARNESS_FLEET_FLEET_OUTPUT_H
-#define HARNESS_FLEET_FLEET_OUTPUT_H
+#pragma once
 
 #include "harness/fleet/fleet.h"
 #include "harness/text/json.h"
@@ -21,5 +20,3 @@ void fleet_json(struct json *json, cJSON *root, const struct fleet *fleet,
 
 /* Why the machine `node` is out: "gemm_fp32 20% less, numerics_gemm". */
 void fleet_why(char *text, size_t size, const struct fleet *fleet, int node);
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether a machine's figures are normal: each beside those of other machines with the same device
  * and processor. */
-#ifndef HARNESS_FLEET_MACHINE_RANK_H
-#define HARNESS_FLEET_MACHINE_RANK_H
+#pragma once
 
 #include "harness/fleet/fleet.h"
 #include "harness/text/json.h"
@@ -41,5 +40,3 @@ void machine_ranks_page(const struct page *page, const struct machine_ranks *sta
  * figure is of: "check". */
 void machine_ranks_json(struct json *json, cJSON *root, const char *key,
                         const struct machine_ranks *standings);
-
-#endif

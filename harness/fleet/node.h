@@ -7,8 +7,7 @@
  *
  * For `bench`, a figure is the median of a row's repetitions: its time, and its bytes and flops per
  * second where it has them. So a row has up to three figures of its name, one per unit. */
-#ifndef HARNESS_FLEET_NODE_H
-#define HARNESS_FLEET_NODE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -75,5 +74,3 @@ void figure_print(char *text, double value, const char *unit);
 
 /* Two machines are alike by this text: "CPU device (AMD EPYC, 2 cores); AMD EPYC". */
 void node_kind(char *text, size_t size, const char *device_name, const char *cpu_model);
-
-#endif

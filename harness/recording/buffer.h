@@ -7,8 +7,7 @@
  *
  * Names and operations are kept as pointers. They live at least as long as the device and the
  * training that recorded them: write the trace before closing either. */
-#ifndef HARNESS_RECORDING_BUFFER_H
-#define HARNESS_RECORDING_BUFFER_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/device/types/activity.h"
@@ -128,5 +127,3 @@ struct trace_cursor {
     bool started;
 };
 const struct trace_row *trace_next(const struct trace *trace, struct trace_cursor *cursor);
-
-#endif

@@ -1,8 +1,7 @@
 /* The operators and phases that a captured graph is made of, by their nodes: what a launch of the
  * graph runs, though the host calls none of them any more. Noted at the capture, whether somebody
  * records or not. */
-#ifndef HARNESS_RECORDING_GRAPH_SPANS_H
-#define HARNESS_RECORDING_GRAPH_SPANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void graph_spans_release(struct graph_spans *spans);
 /* Leaves out what has no node, or where the device does not say (first < 0); so does a lack of
  * memory. `spans` NULL: nothing is captured. */
 void graph_spans_add(struct graph_spans *spans, const char *name, int first, int end);
-
-#endif

@@ -1,8 +1,7 @@
 /* A file written as a stream that is there as a whole or not at all, compressed where its name ends
  * in
  * ".gz". It grows under another name in the same folder and is renamed when it is done. */
-#ifndef HARNESS_RECORDING_GZIP_FILE_H
-#define HARNESS_RECORDING_GZIP_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -21,5 +20,3 @@ enum status gzip_file_finish(struct gzip_file *file);
 
 /* Removes what was written. NULL is allowed. */
 void gzip_file_abandon(struct gzip_file *file);
-
-#endif

@@ -5,8 +5,7 @@
  * A host span is an operator, a phase or a step. Its external id is its place among them, from 1
  * on, as PyTorch's profiler numbers them. Host spans of a thread nest properly; a call belongs to
  * the innermost one that it starts in. */
-#ifndef HARNESS_RECORDING_JOINS_H
-#define HARNESS_RECORDING_JOINS_H
+#pragma once
 
 #include "harness/recording/buffer.h"
 
@@ -51,5 +50,3 @@ void joins_release(struct joins *joins);
 
 /* The call with that correlation; NULL: none was recorded, or `correlation` is 0. */
 const struct call_join *joins_call(const struct joins *joins, uint32_t correlation);
-
-#endif

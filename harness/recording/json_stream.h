@@ -1,8 +1,7 @@
 /* JSON text as a stream: pieces go to a buffer and from there to the file. Nothing is checked for
  * being well-formed; that is the caller's. The first error stays and everything after it is
  * ignored. */
-#ifndef HARNESS_RECORDING_JSON_STREAM_H
-#define HARNESS_RECORDING_JSON_STREAM_H
+#pragma once
 
 #include "harness/recording/gzip_file.h"
 
@@ -33,5 +32,3 @@ void json_put_string(struct json_stream *json, const char *text);
 
 /* Hands what is buffered to the file. */
 void json_flush(struct json_stream *json);
-
-#endif

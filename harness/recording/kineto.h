@@ -23,8 +23,7 @@
  *
  * "External id" is an operator's or annotation's number, and on a call and its work that of the
  * innermost one in which the call was made. */
-#ifndef HARNESS_RECORDING_KINETO_H
-#define HARNESS_RECORDING_KINETO_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/recording/buffer.h"
@@ -56,5 +55,3 @@ struct kineto_about {
  * the recording. `droppedRecords` is there, and not 0, when records were dropped. IO,
  * OUT_OF_MEMORY. */
 enum status kineto_write(const char *path, struct trace *trace, const struct kineto_about *about);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the two halves of the reader: reader.c reads a module, body.c the instructions of a
  * kernel. */
-#ifndef HARNESS_SIMT_PTX_READER_H
-#define HARNESS_SIMT_PTX_READER_H
+#pragma once
 
 #include "harness/simt/code/code.h"
 #include "harness/simt/words.h"
@@ -81,5 +80,3 @@ enum status reader_register(struct reader *reader, struct simt_register row, int
 
 /* body.c: the statements from '{' to its '}'. */
 enum status reader_body(struct reader *reader);
-
-#endif

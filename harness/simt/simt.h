@@ -11,8 +11,7 @@
  * SIMT_FINDINGS lists the kinds. The first one ends the launch.
  *
  * All functions may be called from several threads: one at a time is served. */
-#ifndef HARNESS_SIMT_SIMT_H
-#define HARNESS_SIMT_SIMT_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/simt/code/simt_types.h"
@@ -114,5 +113,3 @@ struct simt_shape simt_shape_of(const struct simt_kernel *kernel);
 
 /* A row for each kernel that ran, and one for all. */
 void simt_counts_print(struct simt *simt, FILE *to);
-
-#endif

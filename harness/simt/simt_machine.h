@@ -1,6 +1,5 @@
 /* The machine itself, as its files share it. Under the machine's lock. */
-#ifndef HARNESS_SIMT_SIMT_MACHINE_H
-#define HARNESS_SIMT_SIMT_MACHINE_H
+#pragma once
 
 #include "harness/simt/lanes/lanes.h"
 #include "harness/simt/simt.h"
@@ -40,5 +39,3 @@ const char *file_name(const struct module *module, int file);
 void instruction_text(const struct instruction *instruction, char *text, size_t size);
 void launch_find(struct grid_launch *launch, enum simt_finding_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

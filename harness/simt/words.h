@@ -1,6 +1,5 @@
 /* PTX as words: names, numbers and strings whole, everything else a character at a time. */
-#ifndef HARNESS_SIMT_WORDS_H
-#define HARNESS_SIMT_WORDS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -24,5 +23,3 @@ void word_copy(struct ptx_word word, char *to, size_t size);
 /* A number as PTX writes them: decimal, 0x, and 0f or 0d with the bits of a float or double.
  * Whether it is one. */
 bool word_number(struct ptx_word word, uint64_t *value);
-
-#endif

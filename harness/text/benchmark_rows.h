@@ -1,7 +1,6 @@
 /* Rows of Google Benchmark's `benchmarks`: what `run` and `bench` measured, as its tools read
  * it. */
-#ifndef HARNESS_TEXT_BENCHMARK_ROWS_H
-#define HARNESS_TEXT_BENCHMARK_ROWS_H
+#pragma once
 
 #include "harness/text/json.h"
 
@@ -40,5 +39,3 @@ void benchmark_rows_add(struct json *json, cJSON *benchmarks, const struct bench
 /* The scenarios that `run` writes beside the rows, of a whole file; NULL: it is not one of
  * `run`. */
 const cJSON *benchmark_scenarios(const cJSON *root);
-
-#endif

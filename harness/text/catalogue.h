@@ -1,8 +1,7 @@
 /* Facts of the lab that pages of the desk mention: the scenarios that show a finding, and the
  * healthy values of settings. The program that has a lab hands both over; without it pages name no
  * scenario, and a setting that a file does not state is taken for equal. */
-#ifndef HARNESS_TEXT_CATALOGUE_H
-#define HARNESS_TEXT_CATALOGUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void catalogue_use(const struct catalogue *catalogue);
 bool catalogue_known(void);
 const char *catalogue_scenario(const char *finding, int number);   /* NULL: none */
 const char *catalogue_healthy(const char *setting, size_t length); /* NULL: not known */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Memory that runs out is remembered instead of returned by every call: build the document, then
  * ask json_print(). A NULL object, the sign of an earlier failure, is allowed everywhere. */
-#ifndef HARNESS_TEXT_JSON_H
-#define HARNESS_TEXT_JSON_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -55,5 +54,3 @@ enum status json_print(const struct json *json, const cJSON *root, char **text);
 
 /* The same, to standard output. */
 enum status json_to_stdout(const struct json *json, const cJSON *root);
-
-#endif

@@ -1,6 +1,5 @@
 /* The machine in the `context` of a result file. */
-#ifndef HARNESS_TEXT_MACHINE_CONTEXT_H
-#define HARNESS_TEXT_MACHINE_CONTEXT_H
+#pragma once
 
 #include "harness/base/system/machine.h"
 #include "harness/text/json.h"
@@ -9,5 +8,3 @@
  * `environment` are this process's variables that change how fast a device works
  * (environment.h). */
 void machine_context(const struct machine *machine, struct json *json, cJSON *context);
-
-#endif

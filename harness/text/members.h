@@ -18,8 +18,7 @@
  * its value stays as it was. The first fault is kept. If the reading is lenient, there are no
  * faults either, and a number that is missing becomes NAN. Strings and rows that are read lie in
  * the arena. */
-#ifndef HARNESS_TEXT_MEMBERS_H
-#define HARNESS_TEXT_MEMBERS_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/text/json.h"
@@ -131,5 +130,3 @@ void *member_rows(struct members *members, const char *name, const void *rows, i
 
 /* Whether there is a member to go through; true when writing. For members that older files lack. */
 bool member_is_there(const struct members *members, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * Text may hold anything, even names from a broken file: control characters, which a terminal would
  * obey or which reorder text (utf8.h), are printed as "?", and characters that mean something to
  * Markdown are escaped. */
-#ifndef HARNESS_TEXT_PAGE_H
-#define HARNESS_TEXT_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,5 +114,3 @@ void page_row_inked(const struct page *page, const struct column *columns, int c
 /* A bar for a cell: `share` of `full` characters, rounded, at least one for what is not nothing. */
 enum { BAR_SIZE = 64 };
 void page_bar(char text[BAR_SIZE], double share, int full);
-
-#endif

@@ -6,8 +6,7 @@
  * left out by their `drop`; then names (PAGE_CUT, in any place) are cut to what is left, but two
  * different names are not cut to the same text; columns that still do not fit stand on a line
  * below. In a file, a pipe and Markdown there is room for everything. */
-#ifndef HARNESS_TEXT_PAGE_ROWS_H
-#define HARNESS_TEXT_PAGE_ROWS_H
+#pragma once
 
 #include "harness/text/page.h"
 
@@ -29,5 +28,3 @@ void page_rows_range(const struct page *page, const struct page_rows *rows, int 
 
 /* Fits, prints the heading and all rows, and closes. */
 void page_rows_print(const struct page *page, struct page_rows *rows);
-
-#endif

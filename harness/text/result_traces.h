@@ -1,6 +1,5 @@
 /* The folder of traces beside a result.json of `run`, and the traces that the file names. */
-#ifndef HARNESS_TEXT_RESULT_TRACES_H
-#define HARNESS_TEXT_RESULT_TRACES_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <limits.h>
@@ -29,5 +28,3 @@ void result_traces_name(char name[RESULT_TRACES_NAME], const cJSON *scenarios);
 
 /* The same for result.json in the folder `path`; "" as well if it is no result of a run. */
 void result_traces_in(char name[RESULT_TRACES_NAME], const char *path);
-
-#endif

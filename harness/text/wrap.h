@@ -1,6 +1,5 @@
 /* Text in lines that fit. */
-#ifndef HARNESS_TEXT_WRAP_H
-#define HARNESS_TEXT_WRAP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -38,5 +37,3 @@ void wrap_quote(char *to, size_t size, const char *word);
  * broken between words by backslashes, so that a shell takes it all the same. Words are quoted by
  * wrap_quote(). */
 void wrap_command(FILE *stream, int indent, int width, const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* fp16 (IEEE 754 binary16) to fp32 and back, in C: integer arithmetic on the bits throughout,
  * without branches, so that compilers vectorise it. Exact to widen; to narrow, to nearest with ties
  * to even: numbers below 2^-14 become subnormal, from 65520 on infinite, and a NaN stays one. */
-#ifndef KERNELS_DIALECT_HALF_H
-#define KERNELS_DIALECT_HALF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -47,5 +46,3 @@ static inline __attribute__((always_inline)) uint16_t half_narrow(float f)
     half = magnitude >= 0x477ff000u ? special : half; /* 65520: what rounds to infinity */
     return (uint16_t)(half | sign);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Each kernel becomes void NAME_f32(const void *arguments, long first, long last), which works on
  * rows or elements [first, last). The arguments are copied first, so that gcc knows that no store
  * to a tensor changes them. */
-#ifndef KERNELS_DIALECT_KERNEL_CPU_H
-#define KERNELS_DIALECT_KERNEL_CPU_H
+#pragma once
 
 #if (defined REAL_BF16 && defined __AVX512BF16__) || (defined REAL_F16 && defined __F16C__)
 #include <immintrin.h>
@@ -305,5 +304,3 @@ KERNEL_INLINE struct spread spread_near(long i)
         name##_spread(k, spread_near(i), value);                                                   \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
-
-#endif

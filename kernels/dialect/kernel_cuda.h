@@ -3,8 +3,7 @@
  * Each kernel becomes __global__ void NAME_f32(struct NAME arguments, long count): one thread per
  * pack, or one warp per row or pack of columns, in blocks of whole warps; only the launcher knows
  * the grid. */
-#ifndef KERNELS_DIALECT_KERNEL_CUDA_H
-#define KERNELS_DIALECT_KERNEL_CUDA_H
+#pragma once
 
 KERNEL_INLINE float widen(float x)
 {
@@ -428,5 +427,3 @@ enum { KERNEL_BLOCK = 256 }; /* the launcher's */
             name##_spread(k, spread_near(index), expression);                                      \
     }                                                                                              \
     KERNEL_INLINE void name##_spread(const struct name *k, struct spread at, type value)
-
-#endif

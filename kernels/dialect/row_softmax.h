@@ -1,6 +1,5 @@
 /* The softmax of a short row, of which only some values are wanted: exp(x - max) / sum. */
-#ifndef KERNELS_DIALECT_ROW_SOFTMAX_H
-#define KERNELS_DIALECT_ROW_SOFTMAX_H
+#pragma once
 
 #include "kernels/dialect/kernel.h"
 
@@ -26,5 +25,3 @@ KERNEL_INLINE struct softmax row_softmax(const real *logits, int count)
     softmax.sum = row_sum(sum);
     return softmax;
 }
-
-#endif

@@ -20,8 +20,7 @@
  * one does. own_sum() adds up what the lanes of one vector hold.
  *
  * Widths are multiples of 32, up to TILE_WIDTH_MOST, on CUDA powers of two. */
-#ifndef KERNELS_DIALECT_TILE_H
-#define KERNELS_DIALECT_TILE_H
+#pragma once
 
 #include "kernels/dialect/kernel.h"
 
@@ -39,5 +38,3 @@ KERNEL_INLINE struct own own_of(float value)
     OWNED(i) own.v[i] = value;
     return own;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Products of tiles on the CPU, part of tile.h: every vector of a tile at once, each a lane of
  * vector registers. A block of sums stays in registers while one operand is broadcast from the
  * first-level cache: 90 of the 110 GFLOP/s that a core of an EPYC (Zen 4) has, in fp32. */
-#ifndef KERNELS_DIALECT_TILE_CPU_H
-#define KERNELS_DIALECT_TILE_CPU_H
+#pragma once
 
 /* AT_ONCE sums of 32 floats: 16 of 32 registers with AVX-512. Four are 1.4 times faster than two
  * with AVX2, though they take all of its registers. */
@@ -115,5 +114,3 @@ KERNEL_INLINE void own_store(float *to, struct own own, struct tile tile)
 {
     for (int i = 0; i < OWN && tile.first + i < tile.count; i++) to[tile.first + i] = own.v[i];
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The products are fp32 multiply-adds. Matrix units are not used, in bf16 neither: on GPUs that
  * have them, libraries are many times faster. */
-#ifndef KERNELS_DIALECT_TILE_CUDA_H
-#define KERNELS_DIALECT_TILE_CUDA_H
+#pragma once
 
 enum { OWN = 1, TAKEN = 4, TILE_PART = 16 };
 
@@ -133,5 +132,3 @@ KERNEL_INLINE void own_store(float *to, struct own own, struct tile tile)
     if (tile.vector < tile.count && tile.offset == 0)
         to[tile.vector] = own.v[0];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernels that attention needs besides its three GEMMs (scores = q k', y = p v): the order of
  * the heads, and the softmax. One head has width / heads elements, a multiple of ROW_MULTIPLE. */
-#ifndef KERNELS_MODEL_ATTENTION_H
-#define KERNELS_MODEL_ATTENTION_H
+#pragma once
 
 /* q, k, v from the one product qkv (+ bias). A row is a token: samples * tokens rows. */
 struct split_heads_forward {
@@ -49,5 +48,3 @@ struct softmax_backward {
     float scale;
     int width, heads, tokens;
 };
-
-#endif

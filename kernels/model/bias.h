@@ -1,6 +1,5 @@
 /* Bias of a linear layer, and the column sums that are its gradient. */
-#ifndef KERNELS_MODEL_BIAS_H
-#define KERNELS_MODEL_BIAS_H
+#pragma once
 
 /* y = x + bias on every row. y may be x. */
 struct bias_add {
@@ -26,5 +25,3 @@ struct columns_finish {
     const float *partial; /* [parts, width] */
     int width, parts, accumulate;
 };
-
-#endif

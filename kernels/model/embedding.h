@@ -2,8 +2,7 @@
  *
  * Token 0 of every sample stands for the whole sample (the class token); its learnt values are
  * positions[0]. */
-#ifndef KERNELS_MODEL_EMBEDDING_H
-#define KERNELS_MODEL_EMBEDDING_H
+#pragma once
 
 /* y[row] = table[ids[row]] + positions[row % tokens]; a row is a token. */
 struct token_embedding_forward {
@@ -48,5 +47,3 @@ struct positions_backward {
     long elements;
     int samples, accumulate;
 };
-
-#endif

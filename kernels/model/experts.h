@@ -3,8 +3,7 @@
  *
  * A token has one expert and goes there with those of the same expert, in their order: place[token]
  * is its row among all, sorted by expert. No expert has a capacity, so none is dropped. */
-#ifndef KERNELS_MODEL_EXPERTS_H
-#define KERNELS_MODEL_EXPERTS_H
+#pragma once
 
 /* p = softmax(logits), expert = the first with the largest p + bias, gate = p of that expert,
  * without bias (Wang et al.: "Auxiliary-loss-free load balancing strategy for mixture-of-experts",
@@ -71,5 +70,3 @@ struct balance_experts {
     int experts, ranks;
     int width; /* ROW_MULTIPLE */
 };
-
-#endif

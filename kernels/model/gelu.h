@@ -1,7 +1,6 @@
 /* GELU, the tanh form: gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
  * (Hendrycks, Gimpel: "Gaussian error linear units", 2016; PyTorch's approximate="tanh"). */
-#ifndef KERNELS_MODEL_GELU_H
-#define KERNELS_MODEL_GELU_H
+#pragma once
 
 struct gelu_forward {
     real *y;
@@ -29,5 +28,3 @@ struct bias_gelu_backward {
     const real *bias;   /* [width] */
     int width;
 };
-
-#endif

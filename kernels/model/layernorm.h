@@ -1,8 +1,7 @@
 /* Layer normalisation over the last dimension: y = (x - mean) / sqrt(variance + 1e-5) * weight +
  * bias (Ba, Kiros, Hinton: "Layer normalization", 2016). Variance is the biased one, as in
  * PyTorch. */
-#ifndef KERNELS_MODEL_LAYERNORM_H
-#define KERNELS_MODEL_LAYERNORM_H
+#pragma once
 
 struct layernorm_forward {
     real *y;                   /* [rows, width] */
@@ -51,5 +50,3 @@ struct residual_layernorm_backward {
     const float *mean, *rstd;
     int width;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Residual connection: y = a + b. y may be a or b. */
-#ifndef KERNELS_MODEL_RESIDUAL_H
-#define KERNELS_MODEL_RESIDUAL_H
+#pragma once
 
 struct residual_add {
     real *y;
@@ -14,5 +13,3 @@ struct bias_residual {
     const real *bias;  /* [width] */
     int width;
 };
-
-#endif

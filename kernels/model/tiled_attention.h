@@ -7,8 +7,7 @@
  * [samples, heads, tokens]. Keys count up to lengths[sample] (`tokens` if lengths is NULL),
  * queries all do. A row is a tile of ATTENTION_TILE queries, or keys, of one head:
  * attention_tiles() rows. */
-#ifndef KERNELS_MODEL_TILED_ATTENTION_H
-#define KERNELS_MODEL_TILED_ATTENTION_H
+#pragma once
 
 enum { ATTENTION_TILE = 32, ATTENTION_WIDTH_MOST = 128 };
 
@@ -46,5 +45,3 @@ struct tiled_attention_backward_key {
     float scale;
     int width, heads, tokens;
 };
-
-#endif

@@ -67,7 +67,6 @@ static enum status take_too_much(struct bench_work *work)
 
 static int forget(void **state)
 {
-    (void)state;
     calls = (struct calls){ 0 };
     fails_to_set_up = false;
     fails_in_run = 0;
@@ -337,7 +336,6 @@ static void cold_rows_leave_out_what_is_small_and_other_devices_have_their_own(v
     const struct device_properties cpu = { .kind = "cpu" }, gpu = { .is_large = true };
     struct bench bench = { .name = "x", .arguments = { 1, 2, 3 }, .arguments_large = { 10, 20 } };
     int count;
-    (void)state;
 
     assert_int_equal(bench_arguments(&bench, &cpu, &count)[0], 1);
     assert_int_equal(count, 3);

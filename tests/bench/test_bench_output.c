@@ -37,7 +37,6 @@ static void rows_are_those_of_google_benchmark(void **state)
     };
     struct json json = { false };
     cJSON *rows = json_array(&json, NULL, NULL);
-    (void)state;
 
     for (int i = 0; i < result.count; i++) {
         result.real_ns[i] = cases[i].real;
@@ -84,7 +83,6 @@ static void the_console_has_the_columns_of_google_benchmark(void **state)
 {
     struct bench_result result = { .name = "x/8", .iterations = 100, .count = 3, .bytes = 1000 };
     const char *text;
-    (void)state;
 
     for (int i = 0; i < 3; i++) result.real_ns[i] = result.cpu_ns[i] = 10 + i;
     text = printed(&result, false);

@@ -23,7 +23,6 @@ static void a_roof_is_what_takes_longer_bytes_or_flops(void **state)
         { ROOF_PRODUCTS, 1000, 1000, 0, 100 }, { ROOF_PRODUCTS, 1000, 5000, 0, 250 },
     };
     const struct roofs roofs = { 1e10, { 2e10, 0, 0, 0 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct bench bench = { .roof = cases[i].roof, .dtype = DTYPE_F32 };
@@ -54,7 +53,6 @@ static void limits_are_measured_once_and_only_where_they_bound(void **state)
 static void a_share_of_an_unknown_ceiling_is_unknown(void **state)
 {
     const struct roofs roofs = { 1e10, { 2e10, 0, 3e10, -1 } };
-    (void)state;
 
     assert_int_equal(roof_peak_find("bf16"), 2);
     assert_int_equal(roof_peak_find("fp64"), ROOF_PEAKS);
@@ -281,8 +279,6 @@ static void whatever_call_fails_a_bench_says_so_and_gives_all_back(void **state)
 
 static void names_are_different_and_those_of_cold_rows_say_so(void **state)
 {
-    (void)state;
-
     for (int i = 0; i < bench_count; i++) {
         assert_true((strstr(benches[i]->name, "_cold") != NULL) == benches[i]->cold);
         for (int j = 0; j < i; j++) assert_string_not_equal(benches[i]->name, benches[j]->name);
@@ -293,7 +289,6 @@ static void a_check_lets_neither_a_wrong_value_nor_nan_pass(void **state)
 {
     uint16_t bf16[] = { 0x3f80, 0x3f81 }; /* 1 and what comes next */
     const struct operand operand = { .dtype = DTYPE_BF16, .count = 2, .host = bf16 };
-    (void)state;
 
     assert_int_equal(value_check("x", 3, 1.05, 1, 0.1), STATUS_OK);
     assert_int_equal(value_check("x", 3, 1.2, 1, 0.1), STATUS_INTERNAL);

@@ -49,7 +49,6 @@ static void others_make_a_machine_busy_and_its_own_faults_unfit(void **state)
         { "soak_fp32_bits fail", PROLOG_UNFIT, "soak_fp32_bits: v", false },
         { "gpu_ecc fail", PROLOG_UNFIT, "gpu_ecc: v", false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = look_of(cases[i].rows);
@@ -74,7 +73,6 @@ static void a_fault_counts_if_both_looks_have_it(void **state)
         { "gemm_fp32 fail FLOP/s", "gemm_fp32 fail FLOP/s,load low", PROLOG_BUSY, "gemm_fp32: v" },
         { "gemm_fp32 fail FLOP/s", "gpu_link fail", PROLOG_CARE, "gpu_link: v" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks first = look_of(cases[i].first), second = look_of(cases[i].second);
@@ -88,7 +86,6 @@ static void a_fault_counts_if_both_looks_have_it(void **state)
 static void the_line_says_it_in_words(void **state)
 {
     char text[128];
-    (void)state;
 
     prolog_line(text, sizeof text, PROLOG_BUSY, "load: 8 over a minute");
     assert_string_equal(text, "Fit to measure: busy (load: 8 over a minute)");

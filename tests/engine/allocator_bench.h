@@ -1,7 +1,6 @@
 /* Shared by the tests of the step's allocator: one on the CPU device, and calls that must
  * succeed. */
-#ifndef TESTS_ALLOCATOR_BENCH_H
-#define TESTS_ALLOCATOR_BENCH_H
+#pragma once
 
 #include "harness/engine/memory/allocator.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -32,5 +31,3 @@ void give(const struct bench *bench, void *block);
 
 int64_t device_used(const struct bench *bench);  /* bytes */
 int64_t device_calls(const struct bench *bench); /* allocations and frees so far */
-
-#endif

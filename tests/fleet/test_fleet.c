@@ -114,8 +114,6 @@ static void add_status(struct fleet *fleet, int node, const char *name, const ch
 
 static void a_figure_that_is_a_tenth_low_is_named(void **state)
 {
-    (void)state;
-
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct random random = random_seed(seed, 2);
         int node = (int)random_below(&random, 64), figure = (int)random_below(&random, FIGURES);
@@ -191,7 +189,6 @@ static void of_healthy_fleets_one_in_a_hundred_is_flagged_at_most(void **state)
         { 64, 0.02, HEAVIEST, 40 }, { 16, 0.02, HEAVY, 200 },   { 64, 0.003, HEAVY, 40 },
         { 300, 0.02, HEAVIEST, 3 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int named, rounds = cases[i].count < 300 ? rounds_of(cases[i].rounds) : cases[i].rounds;
@@ -214,7 +211,6 @@ static void the_bound_of_many_machines_is_that_of_normal_noise(void **state)
     enum { MACHINES = 1000, TESTS = MACHINES * (FIGURES + 1) };
     double least = student_critical(2 * 0.375 * 0.01 / TESTS, INFINITY);
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, MACHINES, 0.03, NORMAL, 8);
     compare(&fleet);
@@ -240,7 +236,6 @@ static void a_slow_machine_is_named(void **state)
         { 5, 0.5, false, 100, 95 }, { 8, 0.3, false, 100, 95 }, { 16, 0.1, false, 100, 78 },
         { 16, 0.1, true, 100, 95 }, { 64, 0.1, false, 40, 95 }, { 64, 0.05, true, 40, 95 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int named, rounds = rounds_of(cases[i].rounds);
@@ -258,7 +253,6 @@ static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **
 {
     static const int counts[] = { 5, 8, 16, 64 };
     int wrong = 0;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
         int named = 0, rounds = rounds_of(counts[i] < 64 ? 150 : 60);
@@ -292,8 +286,6 @@ static void the_smallest_difference_that_is_stated_shows_in_four_of_five(void **
 /* The noise that a file states of itself counts too. */
 static void a_figure_that_its_file_calls_noisy_is_not_out(void **state)
 {
-    (void)state;
-
     for (int noisy = 0; noisy < 2; noisy++) {
         struct fleet fleet;
         made_healthy(&fleet, 16, 0.003, NORMAL, 12);
@@ -308,7 +300,6 @@ static void a_figure_that_its_file_calls_noisy_is_not_out(void **state)
 static void four_machines_do_not_tell(void **state)
 {
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 4, 0.001, NORMAL, 1);
     fleet.nodes[2].figures[0].value /= 10;
@@ -324,7 +315,6 @@ static void equal_figures_have_no_noise_and_three_percent_is_the_least(void **st
         double factor;
         int out;
     } cases[] = { { 0.975, 0 }, { 0.96, 1 }, { 1.5, 0 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fleet fleet;
@@ -342,7 +332,6 @@ static void equal_figures_have_no_noise_and_three_percent_is_the_least(void **st
 static void many_slow_machines_do_not_hide_each_other(void **state)
 {
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 64, 0.01, NORMAL, 3);
     for (int i = 0; i < 20; i++) fleet.nodes[3 * i].figures[6].value *= 0.7;
@@ -354,7 +343,6 @@ static void many_slow_machines_do_not_hide_each_other(void **state)
 static void a_low_figure_of_a_used_machine_is_to_be_measured_again(void **state)
 {
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 64, 0.01, NORMAL, 4);
     fleet.nodes[7].figures[6].value *= 0.7;
@@ -369,7 +357,6 @@ static void a_low_figure_of_a_used_machine_is_to_be_measured_again(void **state)
 static void machines_of_another_kind_are_not_compared(void **state)
 {
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 24, 0.01, NORMAL, 5);
     for (int i = 0; i < 10; i++) {
@@ -389,7 +376,6 @@ static void settings_that_differ_are_listed_by_value(void **state)
 {
     struct fleet fleet;
     const struct fleet_kind *kind;
-    (void)state;
 
     made_healthy(&fleet, 6, 0.01, NORMAL, 6);
     for (int i = 0; i < 6; i++) {
@@ -418,7 +404,6 @@ static void a_row_that_fails_on_few_machines_makes_them_odd(void **state)
         int failing, out;
         const char *judged;
     } cases[] = { { 2, 2, "fail" }, { 3, 0, "fail" }, { 6, 0, "fail" }, { 2, 0, "low" } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fleet fleet;
@@ -436,7 +421,6 @@ static void a_row_that_fails_on_few_machines_makes_them_odd(void **state)
 static void machines_of_one_name_are_told_apart_by_their_files(void **state)
 {
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 3, 0.01, NORMAL, 8);
     strcpy(fleet.nodes[0].label, "localhost");
@@ -499,7 +483,6 @@ static void files_are_read_and_broken_ones_skipped(void **state)
     const char *list[ARRAY_SIZE(texts) + 1];
     const struct node *node;
     struct fleet fleet;
-    (void)state;
 
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -547,7 +530,6 @@ static void the_page_ends_with_who_is_out_and_why(void **state)
 {
     struct fleet fleet;
     char *text;
-    (void)state;
 
     made_healthy(&fleet, 64, 0.001, NORMAL, 9);
     fleet.nodes[17].figures[6].value = 0.9 * 102e9;
@@ -572,7 +554,6 @@ static void what_shows_is_explained_under_its_table(void **state)
     struct fleet fleet;
     const char *table;
     char *text;
-    (void)state;
 
     made_healthy(&fleet, 6, 0.001, NORMAL, 9);
     add_setting(&fleet, 0, "kernel", "6.2");
@@ -592,7 +573,6 @@ static void the_json_has_it_all(void **state)
     cJSON *root = json_object(&json, NULL, NULL);
     const cJSON *kind, *outlier;
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 6, 0, NORMAL, 10);
     fleet.nodes[2].figures[6].value *= 0.5;
@@ -624,7 +604,6 @@ static void a_machine_has_its_rank_among_others_of_its_kind(void **state)
     struct json json = { false };
     cJSON *root = json_object(&json, NULL, NULL);
     struct fleet fleet;
-    (void)state;
 
     made_healthy(&fleet, 6, 0, NORMAL, 1);
     for (int i = 0; i < 6; i++) {
@@ -689,7 +668,6 @@ static void a_row_of_bench_has_its_rank_and_more_is_better_only_of_rates(void **
     const char *list[FILES];
     struct machine_ranks standings;
     struct fleet fleet;
-    (void)state;
 
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
     assert_non_null(mkdtemp(folder));

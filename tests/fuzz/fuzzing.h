@@ -1,7 +1,6 @@
 /* A harness: libFuzzer, or seeds_main.c, calls LLVMFuzzerTestOneInput with any bytes, and whatever
  * they are, the promises of the headers hold. A broken one aborts. */
-#ifndef TESTS_FUZZ_FUZZING_H
-#define TESTS_FUZZ_FUZZING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int fuzz_parts(struct part *parts, int most, const uint8_t *bytes, size_t size);
 
 /* Where pages and JSON are printed to: nobody reads them. */
 FILE *fuzz_nowhere(void);
-
-#endif

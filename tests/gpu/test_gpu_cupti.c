@@ -187,7 +187,6 @@ static void a_device_just_opened_has_recorded_nothing(void **state)
     };
     struct device *device;
 
-    (void)state;
     cpu_device_options.sink = (struct activity_sink){ .record = record, .dropped = count_dropped };
     recorded.count = 0;
     OK(test_device_open(&device, &cpu_device_options));

@@ -79,7 +79,6 @@ static void a_step_stays_within_each_tensor(void **state)
         "model=balanced precision=bf16 input=resident checkpointing=block accumulate=2",
         "model=balanced precision=fp32 input=decoded transfer=blocking",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
         char all[256];
@@ -98,7 +97,6 @@ static void a_launch_that_is_longer_than_a_tensor_is_found(void **state)
     struct allocator *allocator;
     struct stream *stream;
     void *a, *b;
-    (void)state;
 
     OK(stream_create(device, &stream));
     OK(allocator_open(&allocator, stream, &config.allocator));

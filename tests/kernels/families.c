@@ -25,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     workbench_release(&bench);
     return 0;
 }

@@ -1,6 +1,5 @@
 /* The kernel tests by family, and the one function that runs them all. */
-#ifndef TESTS_KERNELS_FAMILIES_H
-#define TESTS_KERNELS_FAMILIES_H
+#pragma once
 
 #include "tests/kernels/workbench.h"
 
@@ -23,5 +22,3 @@ extern const struct kernel_family layernorm_family, optimizer_family, residual_f
  * CHOKEPOINT_TEST_SEED; it is printed. CHOKEPOINT_TEST_TYPE, fp32 for example, chooses one storage
  * type. */
 int kernel_families_run(const struct kernel_runner *runner, int *pieces);
-
-#endif

@@ -2,8 +2,7 @@
  * written from the contracts in kernels/ alone. Shapes and names of the arguments are those of the
  * kernels' structs; `rows` is the count that the kernel is launched with, `count` a number of
  * elements. An optional tensor may be NULL as the kernel's may. */
-#ifndef TESTS_KERNELS_REFERENCES_H
-#define TESTS_KERNELS_REFERENCES_H
+#pragma once
 
 #include "harness/base/random.h"
 
@@ -97,5 +96,3 @@ double reference_slope_error(double *input, const double *gradient, long count,
 
 /* sum(a * b): with dy for b it makes a loss of an output. */
 double reference_dot(const double *a, const double *b, long count);
-
-#endif

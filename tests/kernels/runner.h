@@ -1,7 +1,6 @@
 /* Who runs the kernels under test: the same cases run on the CPU's kernels called directly and,
  * behind the same five functions, on any device. */
-#ifndef TESTS_KERNELS_RUNNER_H
-#define TESTS_KERNELS_RUNNER_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -27,5 +26,3 @@ struct kernel_runner {
 /* Calls the kernels that the CPU device is built from, each launch in `*pieces` ranges: the result
  * of a kernel may not depend on how its rows were divided. `pieces` must outlive the runner. */
 struct kernel_runner cpu_runner(int *pieces);
-
-#endif

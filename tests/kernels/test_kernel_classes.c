@@ -11,7 +11,6 @@ static void our_kernels_have_a_class_each(void **state)
         KERNELS(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (kernel_class_of(names[i]) == CLASS_OTHER)

@@ -5,8 +5,7 @@
  * RUN() launches; EXPECT() compares what was written with the reference; workbench_settle() checks
  * that nothing else was written (inputs, guard bands, outputs that no EXPECT() covered) and frees
  * the case's tensors. Everything starts as NaN: outputs, guard bands, and what a case masks out. */
-#ifndef TESTS_KERNELS_WORKBENCH_H
-#define TESTS_KERNELS_WORKBENCH_H
+#pragma once
 
 #include "harness/base/random.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -128,5 +127,3 @@ void workbench_same_bits(struct workbench *bench, struct tensor *a, struct tenso
     workbench_within(bench, what, error, limit, __FILE__, __LINE__)
 void workbench_within(struct workbench *bench, const char *what, double error, double limit,
                       const char *file, int line);
-
-#endif

@@ -96,7 +96,6 @@ static void a_kernel_has_all_that_readers_want(void **state)
     struct kineto_file file;
     struct trace_events events;
     const struct trace_event *kernel;
-    (void)state;
 
     add_call(trace, "cudaLaunchKernel", 7, 1000001, 1004000);
     add_kernel(trace, "gemm", 7, 12, 0, 1234567, 3000000004);
@@ -134,7 +133,6 @@ static void names_come_back_as_they_were(void **state)
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
     struct trace_events events;
-    (void)state;
 
     for (uint32_t i = 0; i < ARRAY_SIZE(names); i++) {
         add_call(trace, "cudaLaunchKernel", i + 1, 100 * i, 100 * i + 10);
@@ -151,7 +149,6 @@ static void a_graph_has_one_arrow_to_its_first_node(void **state)
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
     struct trace_events events;
-    (void)state;
 
     add_kernel(trace, "second", 9, 1, 4, 700, 900);
     add_kernel(trace, "first", 9, 1, 4, 500, 600);
@@ -175,7 +172,6 @@ static void a_graph_shows_what_was_captured(void **state)
     struct trace_events events;
     const struct trace_event *forward, *b;
     int64_t start_ns;
-    (void)state;
 
     graph_spans_add(&spans, "a", 0, 1);
     graph_spans_add(&spans, "b", 1, 3);
@@ -228,7 +224,6 @@ static void calls_out_of_order_still_join(void **state)
     struct trace *trace = begin_trace(0);
     struct kineto_file file;
     struct trace_events events;
-    (void)state;
 
     for (uint32_t i = 50; i > 0; i--) {
         add_call(trace, "cudaLaunchKernel", i, 1000 * i, 1000 * i + 10);
@@ -259,7 +254,6 @@ static void annotations_show_where_their_work_ran(void **state)
     struct kineto_file file;
     struct trace_events events;
     int backward = 0;
-    (void)state;
 
     add_call(trace, "cudaLaunchKernel", 1, 120, 130);
     add_phase(trace, "forward", 100, 200);
@@ -296,7 +290,6 @@ static void other_kinds_keep_their_figures(void **state)
     struct kineto_file file;
     struct trace_events events;
     const struct trace_event *event;
-    (void)state;
 
     add_call(trace, "cudaMemcpy", 1, 10, 5010);
     add(trace, (struct activity){ .kind = ACTIVITY_MEMCPY,
@@ -358,7 +351,6 @@ static void a_trace_that_lacks_records_says_so(void **state)
     struct kineto_file file;
     struct trace_events events;
     int64_t dropped;
-    (void)state;
 
     for (uint32_t i = 0; i < 2000; i++) add_phase(trace, "phase", 10 * i, 10 * i + 5);
     dropped = trace_dropped(trace);
@@ -384,7 +376,6 @@ static void the_head_tells_the_device_and_the_cost(void **state)
                                   .traced_step_time_us = 102.5 };
     struct kineto_file file;
     const cJSON *device, *ours;
-    (void)state;
 
     OK(kineto_write(trace_folder_path("head.json.gz"), trace, &about));
     trace_close(trace);
@@ -418,7 +409,6 @@ static void a_rank_says_whose_it_is_and_what_it_communicates(void **state)
     struct trace_events events;
     const struct trace_event *kernel;
     const cJSON *run;
-    (void)state;
 
     add_call(trace, "cudaLaunchKernelExC", 7, 1000, 2000);
     add(trace, (struct activity){ .kind = ACTIVITY_KERNEL,
@@ -461,7 +451,6 @@ static void a_disk_that_is_full_leaves_what_was_there(void **state)
     struct trace *trace = begin_trace(0);
     struct stat there;
     int files = trace_folder_files();
-    (void)state;
 
     OK(kineto_write(trace_folder_path("full.json"), trace, &about));
     assert_int_equal(stat(trace_folder_path("full.json"), &there), 0);
@@ -486,7 +475,6 @@ static void a_folder_that_is_missing_is_an_error_that_names_it(void **state)
 {
     struct trace *trace = begin_trace(0);
     const struct kineto_about about = { .name = "lost", .device = &gpu };
-    (void)state;
 
     assert_int_equal(kineto_write(trace_folder_path("none/x.json.gz"), trace, &about), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "none/x.json.gz: No such file or directory"));

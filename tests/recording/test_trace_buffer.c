@@ -85,7 +85,6 @@ static void threads_lose_and_mix_nothing(void **state)
 {
     struct trace *trace = open_trace(0);
     struct recorder recorders[THREADS];
-    (void)state;
 
     trace_begin(trace);
     start_recorders(recorders, trace, NULL);
@@ -101,7 +100,6 @@ static void what_finds_no_room_is_counted(void **state)
     struct trace *trace = open_trace(5 * CHUNK);
     struct recorder recorders[THREADS];
     int64_t kept;
-    (void)state;
 
     trace_begin(trace);
     start_recorders(recorders, trace, NULL);
@@ -123,7 +121,6 @@ static void only_what_begins_while_recording_is_kept(void **state)
     struct trace *trace = open_trace(0);
     struct activity_sink sink = trace_sink(trace);
     struct activity early = { .kind = ACTIVITY_KERNEL, .name = "kernel", .start_ns = clock_ns() };
-    (void)state;
 
     record(trace, 0, 0);
     assert_int_equal(trace_clock(trace), 0);
@@ -147,7 +144,6 @@ static void only_what_begins_while_recording_is_kept(void **state)
 static void traces_of_one_thread_stay_apart(void **state)
 {
     struct trace *first = open_trace(0), *second = open_trace(0);
-    (void)state;
 
     trace_begin(first);
     trace_begin(second);
@@ -168,7 +164,6 @@ static void without_a_trace_nothing_happens(void **state)
 {
     struct trace *trace = open_trace(0);
     const struct trace_operation operation = { .name = "op" };
-    (void)state;
 
     assert_int_equal(trace_clock(NULL), 0);
     trace_add_operator(NULL, &operation, 0);
@@ -193,7 +188,6 @@ static void recording_may_end_while_threads_record(void **state)
     struct recorder recorders[THREADS];
     atomic_bool stop = false;
     int64_t kept;
-    (void)state;
 
     trace_begin(trace);
     start_recorders(recorders, trace, &stop);
@@ -215,7 +209,6 @@ static void rows_of_the_step_say_when_and_where(void **state)
     struct trace_cursor cursor = { 0 };
     const struct trace_row *row;
     int64_t start_ns;
-    (void)state;
 
     trace_begin(trace);
     start_ns = trace_clock(trace);
@@ -244,7 +237,6 @@ static void what_the_device_lost_while_recording_counts_as_dropped(void **state)
 {
     struct trace *trace = open_trace(0);
     struct activity_sink sink = trace_sink(trace);
-    (void)state;
 
     sink.dropped(sink.context, 3); /* before: nobody missed them */
     trace_begin(trace);

@@ -91,7 +91,6 @@ static void rows_written_are_rows_read(void **state)
     struct trace *trace = NULL;
     struct trace_file *file = NULL;
     int64_t total_ns, read_ns = 0, kernels = 0, calls = 0;
-    (void)state;
 
     assert_int_equal(trace_open(&trace, 0), STATUS_OK);
     trace_begin(trace);
@@ -144,7 +143,6 @@ static void rows_written_are_rows_read(void **state)
 static int make_path(void **state)
 {
     int file = mkstemps(path, 8);
-    (void)state;
 
     if (file >= 0)
         close(file);
@@ -153,7 +151,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

@@ -13,7 +13,6 @@ enum { SNIPPET_COLUMNS = 58, SNIPPET_LINES = 15 };
 static void only_a_row_without_a_metric_ends_the_list(void **state)
 {
     const struct expectation end = { .metric = METRIC_NONE };
-    (void)state;
 
     assert_true(expectation_is_end(&end));
     for (int metric = METRIC_FIRST; metric < METRIC_COUNT; metric++)
@@ -28,7 +27,6 @@ static void only_a_row_without_a_metric_ends_the_list(void **state)
 static void rows_that_are_left_out_end_the_list(void **state)
 {
     const struct scenario scenario = { .expect = { { METRIC_STEP_TIME, SHRINKS, .at_least = 0 } } };
-    (void)state;
 
     assert_false(expectation_is_end(&scenario.expect[0]));
     assert_true(expectation_is_end(&scenario.expect[1]));
@@ -36,8 +34,6 @@ static void rows_that_are_left_out_end_the_list(void **state)
 
 static void every_scenario_expects_something_and_ends(void **state)
 {
-    (void)state;
-
     for (int i = 0; scenarios[i] != NULL; i++) {
         bool ended = false;
         assert_false(expectation_is_end(&scenarios[i]->expect[0]));
@@ -56,7 +52,6 @@ static void every_scenario_turns_a_knob_that_acts(void **state)
     const struct device_properties device = {
         .kind = "cpu", .host_cores = 4, .memory_bytes = (int64_t)64 << 30, .tf32 = true
     };
-    (void)state;
 
     for (int i = 0; scenarios[i] != NULL; i++)
         for (int variant = 0; variant < VARIANT_COUNT; variant++) {
@@ -89,8 +84,6 @@ static void assert_snippet(const char *name, const char *snippet)
 
 static void every_scenario_is_a_whole_lesson(void **state)
 {
-    (void)state;
-
     for (int i = 0; scenarios[i] != NULL; i++) {
         const struct scenario *scenario = scenarios[i];
         const char *points[] = { scenario->title, scenario->symptom, scenario->cause,
@@ -108,8 +101,6 @@ static void every_scenario_is_a_whole_lesson(void **state)
 /* So do all lists of them; `list` prints the core ones among the others. */
 static void scenarios_beyond_the_core_come_group_by_group(void **state)
 {
-    (void)state;
-
     for (int i = scenarios_core + 1; scenarios[i] != NULL; i++)
         if (scenarios[i]->group < scenarios[i - 1]->group)
             fail_msg("%s comes too late in list.c", scenarios[i]->name);
@@ -118,8 +109,6 @@ static void scenarios_beyond_the_core_come_group_by_group(void **state)
 /* `run memory` is a group. */
 static void no_group_is_named_like_a_scenario(void **state)
 {
-    (void)state;
-
     for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
         assert_null(scenario_find(scenario_groups[group].name));
         assert_int_equal(group_find(scenario_groups[group].name), group);
@@ -132,8 +121,6 @@ static void no_group_is_named_like_a_scenario(void **state)
  * there. */
 static void what_overlaps_host_and_device_needs_two_cores(void **state)
 {
-    (void)state;
-
     for (int i = 0; scenarios[i] != NULL; i++)
         if (scenarios[i]->balance.kind != BALANCE_NONE ||
             strstr(scenarios[i]->base, "input=decoded") != NULL ||
@@ -143,8 +130,6 @@ static void what_overlaps_host_and_device_needs_two_cores(void **state)
 
 static void no_metric_is_called_nothing(void **state)
 {
-    (void)state;
-
     assert_string_equal(metric_name(METRIC_NONE), "unknown");
     assert_string_equal(metric_name(METRIC_COUNT), "unknown");
     assert_string_equal(metric_unit(METRIC_NONE), "");
@@ -180,7 +165,6 @@ static void where_follows_the_device(void **state)
         { WHERE_TWO_CORES, true, true, true, true, "two_cores" },
         { WHERE_FOUR_CORES, false, true, true, true, "four_cores" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(where_holds(cases[i].where, &small), cases[i].small);
@@ -197,8 +181,6 @@ static void where_follows_the_device(void **state)
 
 static void names_are_those_of_the_result_files(void **state)
 {
-    (void)state;
-
     assert_string_equal(balances[BALANCE_NONE].name, "none");
     assert_string_equal(balances[BALANCE_HOST_OVER_DEVICE].name, "host_over_device");
     assert_string_equal(balances[BALANCE_DEVICE_OVER_HOST].name, "device_over_host");
@@ -224,7 +206,6 @@ static void a_change_may_be_of_several_knobs(void **state)
                                     .before = "1",
                                     .after = "20,none" };
     struct training_config config;
-    (void)state;
 
     assert_int_equal(scenario_config(&several, VARIANT_BEFORE, &config), STATUS_OK);
     assert_int_equal(config.logging.loss_every, 1);

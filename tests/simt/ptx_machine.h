@@ -1,6 +1,5 @@
 /* A machine for a test: kernels written in PTX, memory that the test owns. */
-#ifndef TESTS_SIMT_PTX_MACHINE_H
-#define TESTS_SIMT_PTX_MACHINE_H
+#pragma once
 
 #include "harness/simt/simt.h"
 #include "tests/fixtures/cmocka_prelude.h"
@@ -23,5 +22,3 @@ void ptx_machine_memory(struct ptx_machine *machine, void *memory, size_t bytes,
 /* Launches with the argument; whether there was no finding. */
 bool ptx_machine_run(struct ptx_machine *machine, unsigned blocks, unsigned threads,
                      const void *argument);
-
-#endif

@@ -43,7 +43,6 @@ static void bytes_and_shifted_sectors_are_counted(void **state)
                 "ld.global.u32 %r2, [%rd2+8];",
           128, 6, 4, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct simt_accesses loads = counts_of("", rows[i].body, 1, 32).global[SIMT_LOADS];
@@ -77,7 +76,6 @@ static void loads_that_wait_for_each_other_are_counted(void **state)
         /* a branch parts them */
         { START "ld.global.u32 %r2, [%rd2]; bra L; L: ld.global.u32 %r3, [%rd2+256];", 2, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct simt_counts counts = counts_of("", rows[i].body, 1, 32);
@@ -113,7 +111,6 @@ static void needed_barriers_are_told_from_others(void **state)
                     "bar.sync 0; ld.shared.u32 %r2, [%r8];",
           2, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct simt_counts counts = counts_of(".shared .align 16 .b8 s[256];", rows[i].body, 3, 64);
@@ -129,7 +126,6 @@ static void barriers_for_global_memory_are_needed(void **state)
 {
     struct simt_counts counts = counts_of(
         "", START "st.global.u32 [%rd2], %r1; bar.sync 0; ld.global.u32 %r2, [%rd2];", 1, 64);
-    (void)state;
 
     assert_int_equal(counts.needed, 1);
 }
@@ -140,7 +136,6 @@ static void conflicts_of_atomic_operations_are_counted(void **state)
     struct ptx_machine machine;
     struct simt_accesses atomics;
     struct simt_footprint footprint;
-    (void)state;
 
     ptx_machine_open(&machine, "",
                      START "and.b32 %r2, %r1, 3; mul.wide.u32 %rd4, %r2, 4; add.s64 %rd4, %rd1, "
@@ -167,7 +162,6 @@ static void local_memory_is_counted(void **state)
         "and.b32 %r3, %r1, 7; mul.wide.u32 %rd2, %r3, 4; add.s64 %rd3, %rd1, %rd2;"
         "st.local.u32 [%rd3], %r1;",
         1, 32);
-    (void)state;
 
     assert_int_equal(counts.local[SIMT_LOADS].touched, 4);
     assert_int_equal(counts.local[SIMT_STORES].requests, 2);
@@ -183,7 +177,6 @@ static void lines_and_samples_have_their_counts(void **state)
     struct simt_line *lines;
     struct simt_sample *samples;
     int count;
-    (void)state;
 
     ptx_machine_open(&machine, "",
                      ".loc 1 7 1\n" START ".loc 1 9 1\n ld.global.u32 %r2, [%rd2+4];"
@@ -216,7 +209,6 @@ static void instructions_of_one_lane_are_counted(void **state)
                                           "mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra "
                                           "L; mov.u32 %r2, 1; mov.u32 %r3, 1; L:",
                                           1, 32);
-    (void)state;
 
     assert_int_equal(counts.alone, 2);
 }
@@ -229,7 +221,6 @@ static void a_launch_without_end_is_stopped(void **state)
                               .most_instructions = 1000 };
     const void *none = NULL, *arguments[] = { &none };
     const size_t sizes[] = { sizeof none };
-    (void)state;
 
     ptx_machine_open(&machine, "", "L: mov.u32 %r1, %tid.x; bra L;");
     assert_int_not_equal(

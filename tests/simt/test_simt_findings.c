@@ -114,8 +114,6 @@ static const struct finding_case cases[] = {
 
 static void each_fault_is_found_and_its_twin_is_clean(void **state)
 {
-    (void)state;
-
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _Alignas(256) uint32_t memory[WORDS] = { 0 };
         struct ptx_machine machine;
@@ -145,7 +143,6 @@ static void a_wide_access_that_straddles_the_end_is_found(void **state)
         { "ld.global.v2.u32 {%r2, %r3}, [%rd2];", 8 },
         { "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2];", 16 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         for (unsigned n = 0; n < 2 * rows[i].bytes / 4; n++) {
@@ -176,7 +173,6 @@ static void lanes_part_as_often_as_there_are_lanes(void **state)
     struct ptx_machine machine;
     char body[8192] = START "mov.u32 %r2, 0;\n";
     size_t length = strlen(body);
-    (void)state;
 
     for (int lane = 0; lane < 31; lane++)
         length += (size_t)snprintf(body + length, sizeof body - length,
@@ -202,7 +198,6 @@ static void a_finding_says_where_and_may_be_allowed(void **state)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 };
     struct ptx_machine machine;
-    (void)state;
 
     ptx_machine_open(&machine, "", START "ld.global.u32 %r2, [%rd2+512];");
     ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory / 2);
@@ -249,7 +244,6 @@ static void work_of_streams_that_nothing_orders_is_found(void **state)
 {
     _Alignas(256) uint32_t memory[WORDS] = { 0 }, hosts[1] = { 0 };
     struct ptx_machine machine;
-    (void)state;
 
     ptx_machine_open(&machine, "", START "st.global.u32 [%rd2], %r1;");
     ptx_machine_memory(&machine, memory, sizeof memory, sizeof memory);
@@ -278,7 +272,6 @@ static void arguments_of_another_size_are_found(void **state)
     const void *arguments[] = { "12345678" };
     const size_t sizes[] = { 4 };
     struct ptx_machine machine;
-    (void)state;
 
     ptx_machine_open(&machine, "", "");
     assert_int_equal(
@@ -315,8 +308,6 @@ static uint32_t collatz(uint32_t thread)
 /* Each lane leaves the loop in its own time, and branches within it. */
 static void lanes_part_and_meet_again(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START "add.u32 %r2, %r1, 1; mov.u32 %r3, 0;\n"
                           "LOOP: setp.eq.u32 %p1, %r2, 1; @%p1 bra DONE;\n"
@@ -336,8 +327,6 @@ static uint32_t half_sum(uint32_t thread)
 /* A reduction by shuffles; lanes that return early take no part in what follows. */
 static void shuffles_add_up_the_lanes(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START "mov.u32 %r2, %r1;\n"
                           "shfl.sync.down.b32 %r3, %r2, 16, 31, -1; add.u32 %r2, %r2, %r3;\n"
@@ -361,8 +350,6 @@ static uint32_t exchanged(uint32_t thread)
 /* Shuffles up and by index within segments of 8 lanes, a ballot, and a vote. */
 static void lanes_exchange_numbers(void **state)
 {
-    (void)state;
-
     run_and_compare(
         "",
         START "and.b32 %r2, %r1, 31; setp.lt.u32 %p1, %r2, 16;\n"
@@ -398,8 +385,6 @@ static uint32_t reduced(uint32_t thread)
 
 static void lanes_reduce_their_numbers(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START "sub.u32 %r2, %r1, 40; redux.sync.add.s32 %r3, %r2, -1;\n"
                           "redux.sync.min.u32 %r4, %r2, -1; mad.lo.u32 %r3, %r4, 3, %r3;\n"
@@ -420,8 +405,6 @@ static uint32_t counted(uint32_t thread)
 
 static void atomic_operations_count_up_and_down(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START "atom.global.inc.u32 %r2, [%rd1+512], 9;\n"
                           "atom.global.dec.u32 %r3, [%rd1+516], 9; mad.lo.u32 %r2, %r3, 100, %r2;\n"
@@ -439,8 +422,6 @@ static uint32_t voted(uint32_t thread)
 
 static void threads_vote_at_barriers(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START "setp.lt.u32 %p1, %r1, 70; setp.ge.u32 %p2, %r1, 0;\n"
                           "bar.red.popc.u32 %r2, 0, %p1; bar.red.popc.u32 %r3, 0, %p2;\n"
@@ -463,8 +444,6 @@ static uint32_t reversed(uint32_t thread)
 /* Four warps of two blocks turn their numbers round by way of shared memory. */
 static void a_block_exchanges_by_shared_memory(void **state)
 {
-    (void)state;
-
     run_and_compare(
         SHARED,
         "ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, "
@@ -487,8 +466,6 @@ static uint32_t atomics(uint32_t thread)
 
 static void atomic_operations_add_up(void **state)
 {
-    (void)state;
-
     run_and_compare("",
                     START
                     "red.global.add.u32 [%rd1], %r1; atom.global.max.u32 %r2, [%rd1+4], %r1;\n"
@@ -515,7 +492,6 @@ static void sectors_are_counted(void **state)
           2, 64, 32 },
         { START "setp.lt.u32 %p1, %r1, 8; @%p1 ld.global.u32 %r2, [%rd2];", 1, 1, 1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _Alignas(256) uint32_t memory[WORDS] = { 0 };
@@ -543,7 +519,6 @@ static void passes_of_the_banks_and_lanes_are_counted(void **state)
     } rows[] = { { "shl.b32 %r9, %r1, 2;", 1 },
                  { "shl.b32 %r9, %r1, 7;", 32 },
                  { "mov.u32 %r9, 0;", 1 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         char body[512];

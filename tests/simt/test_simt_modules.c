@@ -56,7 +56,6 @@ static void dynamic_shared_memory_follows_the_kernels_own(void **state)
     _Alignas(256) uint32_t memory[THREADS];
     struct simt_shape shape;
     struct simt_counts counts;
-    (void)state;
 
     assert_int_equal(run_module(text, 4 * THREADS, memory, &shape, &counts), SIMT_NONE);
     for (uint32_t i = 0; i < THREADS; i++)
@@ -85,7 +84,6 @@ static void a_modules_shared_memory_is_of_the_kernels_that_use_it(void **state)
     _Alignas(256) uint32_t memory[THREADS];
     struct simt_shape shape;
     struct simt_counts counts;
-    (void)state;
 
     assert_int_equal(run_module(text, 0, memory, &shape, &counts), SIMT_NONE);
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(memory[i], 7 + 31);
@@ -116,7 +114,6 @@ static void constants_and_variables_have_their_values(void **state)
     _Alignas(256) uint32_t memory[THREADS];
     struct simt_shape shape;
     struct simt_counts counts;
-    (void)state;
 
     assert_int_equal(run_module(text, 0, memory, &shape, &counts), SIMT_NONE);
     for (uint32_t i = 0; i < THREADS; i++)
@@ -145,7 +142,6 @@ static void what_is_not_asked_for_is_passed_over(void **state)
     struct simt_counts counts;
     struct simt *simt;
     int count;
-    (void)state;
 
     assert_int_equal(run_module(text, 0, memory, &shape, &counts), SIMT_NONE);
     for (uint32_t i = 0; i < THREADS; i++) assert_int_equal(memory[i], i + 5);
@@ -171,7 +167,6 @@ static void a_module_that_is_cut_is_no_crash(void **state)
     static const char text[] =
         ODD ".shared .align 4 .b8 t[64];\n.const .u32 c[2] = {1, 2};\n" KERNEL(
             "k", "", "ld.const.u32 %r2, [c]; mov.u32 %r3, t; st.global.u32 [%rd3], %r2;");
-    (void)state;
 
     for (size_t length = 0; length < sizeof text; length++) {
         struct simt *simt;

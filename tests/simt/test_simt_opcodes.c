@@ -341,7 +341,6 @@ static void what_is_unknown_is_refused_with_its_line(void **state)
         "bra NOWHERE;",
         "bar.sync 1, 64;",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         char text[512];

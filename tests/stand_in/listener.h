@@ -1,7 +1,6 @@
 /* Calls from the stand-in for CUDA to a tool, as from a driver to CUPTI: tests/stand_in/cupti.c
  * listens. The numbers of kinds are CUPTI's. */
-#ifndef TESTS_STAND_IN_LISTENER_H
-#define TESTS_STAND_IN_LISTENER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ struct stand_in_listener {
 /* The stand-in's, exported as STAND_IN_LISTEN; NULL: nobody listens any more. */
 typedef void stand_in_listen_fn(const struct stand_in_listener *listener);
 #define STAND_IN_LISTEN "stand_in_listen"
-
-#endif

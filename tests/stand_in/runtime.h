@@ -3,8 +3,7 @@
  *
  * A call takes the lock, looks, and returns what stand_in_leave() makes of its error. Functions
  * here want the lock held unless they say otherwise. */
-#ifndef TESTS_STAND_IN_RUNTIME_H
-#define TESTS_STAND_IN_RUNTIME_H
+#pragma once
 
 #include "harness/simt/simt.h"
 #include "tests/stand_in/stand_in.h"
@@ -101,5 +100,3 @@ void stand_in_spoil(struct recording *recording); /* the capture will end as inv
 
 /* Adds a node; takes over `operation->owned`. */
 void stand_in_record(struct recording *recording, const struct operation *operation);
-
-#endif

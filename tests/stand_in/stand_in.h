@@ -6,8 +6,7 @@
  * CUDA's reference says of the calls that the device makes, as strictly as possible: unsafe calls
  * end a capture, pool memory is reused by its stream only, an error of a kernel stays. tests/gpu
  * checks that a real GPU behaves the same way. */
-#ifndef TESTS_STAND_IN_STAND_IN_H
-#define TESTS_STAND_IN_STAND_IN_H
+#pragma once
 
 #include "harness/simt/code/simt_types.h"
 #include "tests/stand_in/listener.h"
@@ -99,5 +98,3 @@ STAND_IN_EXPORT struct stand_in_call stand_in_begin(const char *name, bool drive
 STAND_IN_EXPORT void stand_in_end(struct stand_in_call *call);
 uint32_t stand_in_correlation(void);
 void stand_in_tell(const struct stand_in_work *work);
-
-#endif

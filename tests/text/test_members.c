@@ -131,7 +131,6 @@ static void a_document_has_the_numbers_of_cjson(void **state)
     struct json json = { .out_of_memory = false };
     cJSON *root = json_object(&json, NULL, NULL);
     char *other;
-    (void)state;
 
     assert_string_equal(text, AS_DOCUMENT);
     members_write(&json, json_object(&json, root, "whole"), whole_members, &example);
@@ -164,7 +163,6 @@ static void what_is_written_exactly_comes_back(void **state)
     char *text = written(true, &example), fault[120];
     struct arena *arena = arena_open();
     struct whole back = read_whole(arena, text, false, fault);
-    (void)state;
 
     assert_string_equal(fault, "");
     assert_true(back.is_on);
@@ -236,7 +234,6 @@ static void each_fault_is_named(void **state)
         { "{\"at\":9}", "[]", "its member inner is missing, or no object" },
     };
     char *text = written(true, &example), changed[1000], fault[120];
-    (void)state;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct arena *arena = arena_open();
@@ -257,7 +254,6 @@ static void lenient_reading_leaves_what_is_missing_as_it_was(void **state)
     struct whole whole =
         read_whole(arena, "{\"whole\":{\"count\":-1,\"string\":3,\"parts\":7}}", true, fault);
     struct part part = { 5 };
-    (void)state;
 
     assert_int_equal(whole.level, 1);
     assert_int_equal(whole.count, 0);

@@ -36,7 +36,6 @@ static void lines_are_broken_at_spaces(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    (void)state;
 
     assert_non_null(stream);
     wrap_print(stream, 4, 2, 14, "one two three na\xc3\xafve averyveryverylongword end");
@@ -51,7 +50,6 @@ static void a_command_can_be_pasted_at_any_width(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    (void)state;
 
     assert_non_null(stream);
     wrap_command(stream, 2, 2 + (int)strlen(command), command);
@@ -73,7 +71,6 @@ static void print_commands(const struct page *page)
 static void a_command_of_a_page_can_be_pasted_from_any_folder(void **state)
 {
     char *called = program_invocation_name;
-    (void)state;
 
     program_invocation_name = (char[]){ "build/choke" };
     check(print_commands, false,
@@ -99,7 +96,6 @@ static void a_command_is_not_broken_within_a_quoted_word(void **state)
     char word[64], *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    (void)state;
 
     assert_non_null(stream);
     wrap_quote(word, sizeof word, "--data=my \"best\" images/a~b");
@@ -140,7 +136,6 @@ static void print_checks(const struct page *page)
 
 static void columns_are_padded_wrapped_and_continued_below(void **state)
 {
-    (void)state;
     check(print_checks, false,
           "       name    value expected\n"
           "  ok   plain     1.5 2\n"
@@ -167,7 +162,6 @@ static void print_parts(const struct page *page)
 
 static void parts_have_headings_notes_and_totals(void **state)
 {
-    (void)state;
     check(print_parts, false,
           "\nitem_sync  loss_every 1 -> 20 reproduced\n"
           "\nNotes\n"
@@ -190,7 +184,6 @@ static void print_contents(const struct page *page)
 /* The anchor is what GitHub makes of the heading. */
 static void contents_link_to_titles(void **state)
 {
-    (void)state;
     check(print_contents, false,
           "  a_b: The loop's 2 Half-steps\n"
           "a_b: The loop's 2 Half-steps\n");
@@ -208,7 +201,6 @@ static void print_code(const struct page *page)
 
 static void code_stands_in_a_fence(void **state)
 {
-    (void)state;
     check(print_code, false, "echo *\n");
     check(print_code, true, "\n```sh\necho *\n```\n");
 }
@@ -224,7 +216,6 @@ static void print_names(const struct page *page)
 
 static void control_characters_are_not_obeyed_in_any_column(void **state)
 {
-    (void)state;
     check(print_names, false, "  a?[1mb c?d?gnp\n");
     check(print_names, true, "| a?\\[1mb | c?d?gnp |\n");
 }
@@ -239,7 +230,6 @@ static void print_markup(const struct page *page)
 
 static void markdown_of_any_kind_is_escaped_in_cells(void **state)
 {
-    (void)state;
     check(print_markup, true, "| a\\|b \\<i> \\[x](y) \\*z\\* \\`k\\` \\_u\\_ snake_case \\\\ |\n");
 }
 
@@ -290,7 +280,6 @@ static void print_kernels(const struct page *page)
  * alike at their ends are cut where they differ. */
 static void a_table_is_fitted_by_rule(void **state)
 {
-    (void)state;
     check_at(print_kernels, 0,
              "     total      max kernel\n"
              "      9 us     3 us elementwise_kernel<Functor_add<float>, 4>\n"
@@ -325,7 +314,6 @@ static void print_effects(const struct page *page)
 
 static void columns_that_must_stay_stand_on_a_line_below(void **state)
 {
-    (void)state;
     check_at(print_effects, 48,
              "               before effect       interval\n"
              "  step_time   2.79 ms 1.42x faster 1.37 to 1.45\n");
@@ -349,7 +337,6 @@ static void print_long_cells(const struct page *page)
 
 static void a_cell_too_long_for_its_line_is_wrapped_at_spaces(void **state)
 {
-    (void)state;
     check_at(print_long_cells, 40,
              "  load   a value that is longer than its\n"
              "         column is\n"
@@ -366,7 +353,6 @@ static void print_long_names(const struct page *page)
 
 static void long_names_in_sentences_lose_their_middle_and_paths_nothing(void **state)
 {
-    (void)state;
     check_at(print_long_names, 40,
              "  a/name/that/is/longer/than/half/a/...:\n"
              "    a note\n"
@@ -385,7 +371,6 @@ static void print_wide_parts(const struct page *page)
 
 static void texts_that_do_not_fit_beside_their_note_go_on_below(void **state)
 {
-    (void)state;
     check_at(print_wide_parts, 40,
              "a title of more than forty columns is\n"
              "  wrapped too\n"

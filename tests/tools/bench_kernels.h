@@ -1,7 +1,6 @@
 /* The kernels of bench_kernels, once more as anyone would write them for a CPU by hand: one plain
  * loop a pass over restrict pointers. Same arguments, same results to within rounding. */
-#ifndef TESTS_BENCH_KERNELS_H
-#define TESTS_BENCH_KERNELS_H
+#pragma once
 
 typedef void kernel_fn(const void *arguments, long first, long last);
 
@@ -22,5 +21,3 @@ typedef void kernel_fn(const void *arguments, long first, long last);
     kernel_fn name##_loop_f32, name##_loop_bf16; /* by hand */
 BENCH_KERNELS(BENCH_DECLARE)
 #undef BENCH_DECLARE
-
-#endif

@@ -1,6 +1,5 @@
 /* The bodies that both harnesses time: a given number of dependent steps. */
-#ifndef TESTS_BENCH_OVERHEAD_BODY_H
-#define TESTS_BENCH_OVERHEAD_BODY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,6 +23,4 @@ int bench_overhead_open(void);
 double bench_overhead_ours(long steps, double min_seconds);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -7,8 +7,7 @@
  * container a mount often begins at the container's group.
  *
  * `root` comes before /proc and /sys: "" is this machine, a test gives a folder. */
-#ifndef HARNESS_BASE_FACTS_CONTROL_GROUPS_H
-#define HARNESS_BASE_FACTS_CONTROL_GROUPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct cpu_quota control_groups_cpu(const char *root);
 /* Bytes that the tightest group leaves; -1: none has a limit. Pages of files that it would give up
  * first are left too (inactive_file of memory.stat). */
 int64_t control_groups_memory(const char *root);
-
-#endif

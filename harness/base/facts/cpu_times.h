@@ -1,7 +1,6 @@
 /* The kernel's account of processor time: what this process and its children used, and what was
  * taken away while something was measured. */
-#ifndef HARNESS_BASE_FACTS_CPU_TIMES_H
-#define HARNESS_BASE_FACTS_CPU_TIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool cpu_loss_is_large(const struct cpu_loss *loss);
 
 /* Says which of the two it was, and how much: "other programs used 0.25 of 2 cores". */
 void cpu_loss_print(char *text, size_t size, const struct cpu_loss *loss);
-
-#endif

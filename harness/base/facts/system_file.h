@@ -1,7 +1,6 @@
 /* Facts that the kernel states in small text files. `root` comes before /proc and /sys: "" is this
  * machine, a test gives a folder. A value that is too long for its buffer is cut. */
-#ifndef HARNESS_BASE_FACTS_SYSTEM_FILE_H
-#define HARNESS_BASE_FACTS_SYSTEM_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ bool system_file_line(const char *root, const char *path, char *line, size_t siz
 /* The value of the first "key : value" or "key value" line of a file; false, and "", when there is
  * none. */
 bool system_file_key(const char *root, const char *path, const char *key, char *value, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* A measured change in words, the same in every command: "1.42x faster" for a time, "down 20.0x"
  * for anything else, "no change" where the measurement tells none. */
-#ifndef HARNESS_BASE_FIGURES_CHANGE_TEXT_H
-#define HARNESS_BASE_FIGURES_CHANGE_TEXT_H
+#pragma once
 
 #include "harness/base/figures/quantity.h"
 
@@ -32,5 +31,3 @@ struct change_text change_text(const struct change_figures *change, bool is_time
  * goes before the factor; an empty factor leaves "faster", "down". */
 void change_words(char *text, size_t size, bool is_time, bool shrinks, const char *bound,
                   const char *factor);
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers as users type them. Each is BAD_USAGE with the option's name, the text and the accepted
  * form. */
-#ifndef HARNESS_BASE_FIGURES_NUMBER_H
-#define HARNESS_BASE_FIGURES_NUMBER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -22,5 +21,3 @@ enum status number_seconds(double *seconds, const char *option, const char *text
 
 /* "90s", "10m", "1.5h": above 0, at most `most` seconds. */
 enum status number_duration(double *seconds, const char *option, const char *text, double most);
-
-#endif

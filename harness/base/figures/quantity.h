@@ -1,6 +1,5 @@
 /* Quantities as people read them: 1420 us is "1.42 ms", 22544384 B is "21.5 MiB". */
-#ifndef HARNESS_BASE_FIGURES_QUANTITY_H
-#define HARNESS_BASE_FIGURES_QUANTITY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void quantity_duration(char text[QUANTITY_SIZE], double seconds);
 
 /* A factor: "1.39x", "20.0x", "1250x". */
 void quantity_factor(char text[QUANTITY_SIZE], double factor);
-
-#endif

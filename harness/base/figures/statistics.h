@@ -5,8 +5,7 @@
  * distribution. A sample that is NaN was not measured: every figure of such a series is NaN and
  * every question about it is undecided. Infinite samples (a factor whose smaller side is 0) are
  * samples like others. */
-#ifndef HARNESS_BASE_FIGURES_STATISTICS_H
-#define HARNESS_BASE_FIGURES_STATISTICS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -84,5 +83,3 @@ enum change { CHANGE_UNDECIDED, CHANGE_NONE, CHANGE_LARGER, CHANGE_SMALLER };
 enum change stats_change(const struct confidence_interval *interval, double least);
 
 enum { LEAST_EFFECT_PERCENT = 5 }; /* where nothing else is stated */
-
-#endif

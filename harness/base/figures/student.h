@@ -7,8 +7,7 @@
  * variance then is the mean of the prior's and its own, weighted by degrees of freedom, and those
  * add up (Smyth, "Linear models and empirical Bayes methods for assessing differential expression
  * in microarray experiments", Stat. Appl. Genet. Mol. Biol. 3, 2004: equations in section 6.2). */
-#ifndef HARNESS_BASE_FIGURES_STUDENT_H
-#define HARNESS_BASE_FIGURES_STUDENT_H
+#pragma once
 
 /* The probability that |t| is at least `t` by chance, with `freedom` > 0 degrees of freedom;
  * INFINITY is the normal distribution. NaN for a t that is NaN. */
@@ -45,5 +44,3 @@ double student_beta(double a, double b, double x, double rest);
 
 double student_digamma(double x);  /* of x > 0 */
 double student_trigamma(double x); /* of x > 0 */
-
-#endif

@@ -10,8 +10,7 @@
  * no lock, no malloc().
  *
  * An arena and its scratch arenas belong to one thread at a time. */
-#ifndef HARNESS_BASE_SYSTEM_ARENA_H
-#define HARNESS_BASE_SYSTEM_ARENA_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -57,5 +56,3 @@ void *arena_grow(struct arena *arena, void *items, int64_t *room, size_t size);
         if ((count) == (room))                                                                     \
             (array) = arena_grow(arena, array, &(room), sizeof *(array));                          \
     } while (0)
-
-#endif

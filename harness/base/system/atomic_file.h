@@ -1,6 +1,5 @@
 /* Files that are written whole or not at all: a reader never sees half of one. */
-#ifndef HARNESS_BASE_SYSTEM_ATOMIC_FILE_H
-#define HARNESS_BASE_SYSTEM_ATOMIC_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -42,5 +41,3 @@ const char *atomic_file_advice(int error);
 /* IO, with the place of the caller, who has a `status` and an `out:` as for FAIL_OUT(). */
 #define ATOMIC_FILE_FAIL(path, error)                                                              \
     FAIL_OUT(STATUS_IO, "cannot write %s: %s; %s", path, strerror(error), atomic_file_advice(error))
-
-#endif

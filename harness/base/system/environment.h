@@ -1,6 +1,5 @@
 /* Environment variables that change how fast a device works, or what is measured. */
-#ifndef HARNESS_BASE_SYSTEM_ENVIRONMENT_H
-#define HARNESS_BASE_SYSTEM_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void environment_find(char *const *variables, environment_found *found, void *co
 /* "CUDA_LAUNCH_BLOCKING=1 OMP_NUM_THREADS=2", or "none": so that two results can be compared. Cut
  * if need be. */
 void environment_print(char *const *variables, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files: opened without being led elsewhere where others may have put them there, and written
  * whole. */
-#ifndef HARNESS_BASE_SYSTEM_FILES_H
-#define HARNESS_BASE_SYSTEM_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool only_we_write(const char *path);
 
 /* Writes all bytes to a file or a pipe, in as many calls as it takes. False: errno says why. */
 bool write_all(int descriptor, const void *bytes, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* Facts of the machine that a result is measured on: those that Google Benchmark names, and what
  * else decides a training job's speed there. */
-#ifndef HARNESS_BASE_SYSTEM_MACHINE_H
-#define HARNESS_BASE_SYSTEM_MACHINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ double machine_quota(void);
 /* Memory of this process that is in the host's at this moment, as /proc/self/statm has it; NaN: not
  * known. */
 double machine_resident_bytes(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Folders for files that are not kept. A process that was killed leaves its own, which the next one
  * that makes a folder of this name removes: a process locks its folder until it ends. */
-#ifndef HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
-#define HARNESS_BASE_SYSTEM_SCRATCH_FOLDER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -22,5 +21,3 @@ enum status scratch_folder_make_in(struct scratch_folder *folder, const char *pa
 
 /* Removes it with all that is in it. All zeros are allowed. */
 void scratch_folder_remove(struct scratch_folder *folder);
-
-#endif

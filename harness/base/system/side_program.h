@@ -1,7 +1,6 @@
 /* Programs that run beside this one, and what they print: each with a limit on its time, so that
  * one that hangs costs its own result only. */
-#ifndef HARNESS_BASE_SYSTEM_SIDE_PROGRAM_H
-#define HARNESS_BASE_SYSTEM_SIDE_PROGRAM_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -54,5 +53,3 @@ void side_program_ending(char *text, size_t size, const struct side_program *pro
 
 /* All zeros are allowed. */
 void side_program_release(struct side_program *program);
-
-#endif

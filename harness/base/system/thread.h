@@ -1,6 +1,5 @@
 /* Threads: one with a name, tasks on all cores, and a worker beside its owner. */
-#ifndef HARNESS_BASE_SYSTEM_THREAD_H
-#define HARNESS_BASE_SYSTEM_THREAD_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -32,5 +31,3 @@ void worker_close(struct worker *worker);
  * the owner wrote before, and the owner sees all that the work wrote once it has waited. */
 void worker_begin(struct worker *worker, void (*work)(void *context), void *context);
 void worker_wait(struct worker *worker);
-
-#endif

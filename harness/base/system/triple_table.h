@@ -1,6 +1,5 @@
 /* Numbers triples in the order in which they come: 0, 1, 2, ... */
-#ifndef HARNESS_BASE_SYSTEM_TRIPLE_TABLE_H
-#define HARNESS_BASE_SYSTEM_TRIPLE_TABLE_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 
@@ -21,5 +20,3 @@ struct triple_table {
 
 /* The number of that triple; if it is `count` before the call, the triple is new. */
 uint32_t triple_table_add(struct triple_table *table, struct triple triple);
-
-#endif

@@ -1,7 +1,6 @@
 /* Texts, each stored once and known by a small number: 0 for the first that came, 1 for the
  * next. */
-#ifndef HARNESS_BASE_WORDS_INTERN_H
-#define HARNESS_BASE_WORDS_INTERN_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -24,5 +23,3 @@ int64_t intern_find(const struct intern *intern, const char *text);
 const char *intern_text(const struct intern *intern, uint32_t number);
 
 uint32_t intern_count(const struct intern *intern);
-
-#endif

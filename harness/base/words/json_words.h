@@ -1,7 +1,6 @@
 /* Python's json and C's printf write NaN, -nan(ind) and Infinity for floats that are not finite.
  * JSON has no such words. */
-#ifndef HARNESS_BASE_WORDS_JSON_WORDS_H
-#define HARNESS_BASE_WORDS_JSON_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ size_t json_words_length(const char *text);
  * than "NaN", so an empty array takes their place: it is not a number either. `text` ends in '\0'
  * at `length` or later. */
 size_t json_words_blank(char *text, size_t length);
-
-#endif

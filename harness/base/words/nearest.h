@@ -1,7 +1,6 @@
 /* The name that was probably meant: for messages about misspelt commands, options, knobs and
  * scenarios. */
-#ifndef HARNESS_BASE_WORDS_NEAREST_H
-#define HARNESS_BASE_WORDS_NEAREST_H
+#pragma once
 
 /* Insertions, deletions, changes and swaps of neighbours that turn `a` into `b` (the restricted
  * Damerau-Levenshtein distance: no piece is edited twice). Capitals count as small letters and '-'
@@ -21,5 +20,3 @@ enum { NEAREST_ADVICE = 256 };
  * most 16, "; there are item_sync, precision and small_batch". "" where neither helps. */
 void nearest_advice(char text[NEAREST_ADVICE], const char *name, const char *const *names,
                     int count);
-
-#endif

@@ -3,8 +3,7 @@
  * Nothing is written past the buffer, however long the parts are. A text that does not fit ends in
  * "..." after a whole character of UTF-8, and stays as it is from then on. No part may be stored in
  * the buffer itself. */
-#ifndef HARNESS_BASE_WORDS_TEXT_H
-#define HARNESS_BASE_WORDS_TEXT_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -29,5 +28,3 @@ enum status text_make_list(char **text, const char *format, va_list arguments)
 
 /* Whether `name` is something followed by `ending`. False if it is the ending alone. */
 bool ends_in(const char *name, const char *ending);
-
-#endif

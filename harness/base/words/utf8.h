@@ -1,7 +1,6 @@
 /* Text from elsewhere, such as a kernel's name or a path, may hold bytes that are not UTF-8. JSON
  * must not. */
-#ifndef HARNESS_BASE_WORDS_UTF8_H
-#define HARNESS_BASE_WORDS_UTF8_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void utf8_show(char *text);
 
 /* How much of `text` are at most `most` bytes without half of a character at their end. */
 size_t utf8_cut(const char *text, size_t most);
-
-#endif

@@ -1,8 +1,8 @@
 /* chokepoint job: the digests of thousands of ranks, and who holds the others up. */
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/traces/trace_paths.h"
 #include "harness/cli/traces/program_file.h"
+#include "harness/cli/traces/trace_paths.h"
 #include "harness/fleet/job/job_map.h"
 #include "harness/fleet/job/job_output.h"
 #include "harness/fleet/job/job_racks.h"

@@ -1,6 +1,5 @@
 /* The files of `doctor` or `bench` from many machines that arguments name. */
-#ifndef HARNESS_CLI_FLEET_MACHINE_FILES_H
-#define HARNESS_CLI_FLEET_MACHINE_FILES_H
+#pragma once
 
 #include "harness/fleet/fleet_output.h"
 
@@ -21,5 +20,3 @@ void machine_files_release(struct machine_files *files);
 
 /* Reads and compares them; those that cannot be read are kept in `skipped`. As fleet_make(). */
 enum status machine_files_read(struct machine_files *files, node_reader *read, struct fleet *fleet);
-
-#endif

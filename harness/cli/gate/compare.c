@@ -2,8 +2,8 @@
 #include "harness/base/rows.h"
 #include "harness/cli/gate/compare_explain.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/values.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/line/values.h"
 #include "harness/desk/compare/comparison_output.h"
 #include "harness/desk/compare/plan.h"
 

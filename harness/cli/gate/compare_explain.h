@@ -1,10 +1,9 @@
 /* compare --explain, and why a row of compare is slower, where its traces are beside the
  * results. */
-#ifndef HARNESS_CLI_GATE_COMPARE_EXPLAIN_H
-#define HARNESS_CLI_GATE_COMPARE_EXPLAIN_H
+#pragma once
 
-#include "harness/cli/line/values.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/line/values.h"
 #include "harness/desk/compare/comparison.h"
 
 /* Explains each trace of base by the one of the same file name in new; one trace against one,
@@ -19,5 +18,3 @@ enum status compare_explain(const struct flags *flags, const struct filter *filt
  * first of each counts. A trace that cannot be read explains nothing. */
 void compare_find_causes(struct comparison *comparison, const char *const *const paths[SIDES],
                          const int counts[SIDES]);
-
-#endif

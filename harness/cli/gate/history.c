@@ -2,8 +2,8 @@
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
-#include "harness/cli/line/values.h"
 #include "harness/cli/line/flags.h"
+#include "harness/cli/line/values.h"
 #include "harness/desk/compare/history/history_output.h"
 
 #include <stdio.h>

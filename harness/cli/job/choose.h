@@ -1,6 +1,5 @@
 /* Scenarios by name, as given on the command line. */
-#ifndef HARNESS_CLI_JOB_CHOOSE_H
-#define HARNESS_CLI_JOB_CHOOSE_H
+#pragma once
 
 #include "harness/cli/job/job_flags.h"
 #include "scenarios/scenario.h"
@@ -23,5 +22,3 @@ bool choice_is_several(const char *name); /* "core", "all" or a group */
 enum status choice_add(struct choice *choice, const char *name);
 int choice_count(const struct choice *choice); /* of scenarios */
 int choice_lessons(const struct choice *choice);
-
-#endif

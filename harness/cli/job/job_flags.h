@@ -1,6 +1,5 @@
 /* The flags of commands that measure: which device, on what data, how often. */
-#ifndef HARNESS_CLI_JOB_JOB_FLAGS_H
-#define HARNESS_CLI_JOB_JOB_FLAGS_H
+#pragma once
 
 #include "harness/cli/line/flags.h"
 #include "harness/device/device.h"
@@ -64,5 +63,3 @@ option_take flags_take_data, flags_take_seed;
         "ranks", "N", "processes of scenarios of the group ranks, instead of as many as they say", \
             2, value_count, .offset = offsetof(struct flags, ranks), .least = 2, .most = 1024      \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* A command as one of several ranks. */
-#ifndef HARNESS_CLI_JOB_RANK_JOB_H
-#define HARNESS_CLI_JOB_RANK_JOB_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -10,5 +9,3 @@
  * writes to standard output goes to `output`. NO_LIBRARY says what is missing, BAD_USAGE that the
  * job has another number of ranks. */
 enum status rank_job_enter(int ranks, int output);
-
-#endif

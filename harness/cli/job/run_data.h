@@ -1,7 +1,6 @@
 /* The data of a run, looked at before anything is measured: what is missing is found once, and not
  * by every scenario after it was started. */
-#ifndef HARNESS_CLI_JOB_RUN_DATA_H
-#define HARNESS_CLI_JOB_RUN_DATA_H
+#pragma once
 
 #include "harness/cli/job/choose.h"
 #include "harness/engine/data/own_images.h"
@@ -27,5 +26,3 @@ enum status run_data_check(struct run_data *data, const struct choice *choice,
  * --data. */
 void run_data_print(const struct run_data *data, const struct protocol *protocol,
                     const struct page *page);
-
-#endif

@@ -1,6 +1,5 @@
 /* The trace that --trace asks a command to write. */
-#ifndef HARNESS_CLI_JOB_WRITTEN_TRACE_H
-#define HARNESS_CLI_JOB_WRITTEN_TRACE_H
+#pragma once
 
 #include "harness/cli/line/options.h"
 
@@ -13,5 +12,3 @@ enum status written_trace_try(const char *path);
 
 /* "wrote FILE: open it at ui.perfetto.dev, or with chokepoint diagnose FILE" */
 void written_trace_print(FILE *stream, const char *path);
-
-#endif

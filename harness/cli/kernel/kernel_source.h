@@ -1,7 +1,6 @@
 /* The file that `kernel` is given: PTX, or CUDA C that nvcc makes PTX of; and what ptxas says of
  * it. */
-#ifndef HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
-#define HARNESS_CLI_KERNEL_KERNEL_SOURCE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/lab/kernel/kernel_counts.h"
@@ -33,5 +32,3 @@ enum status kernel_text_read(char **text, size_t *bytes, const char *path);
 /* A source that lines are of: FILE beside the PTX or in the folder above it. Whether one is
  * there. */
 bool kernel_source_find(char path[PATH_MAX], const char *ptx_path, const char *file);
-
-#endif

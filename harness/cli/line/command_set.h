@@ -1,6 +1,5 @@
 /* A program of several commands: finds the command, prints the help of all, and prints errors. */
-#ifndef HARNESS_CLI_LINE_COMMAND_SET_H
-#define HARNESS_CLI_LINE_COMMAND_SET_H
+#pragma once
 
 #include "harness/cli/line/commands.h"
 
@@ -22,5 +21,3 @@ struct command_set {
 /* Runs the command that argv names and flushes standard output. *exit_code as command_execute() has
  * it. */
 enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code);
-
-#endif

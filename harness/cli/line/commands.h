@@ -1,7 +1,6 @@
 /* The commands of the program, a const row each. A command is a file of its own and a line in the
  * list of main.c; those of the desk also in desk_main.c. */
-#ifndef HARNESS_CLI_LINE_COMMANDS_H
-#define HARNESS_CLI_LINE_COMMANDS_H
+#pragma once
 
 #include "harness/cli/line/options.h"
 
@@ -47,5 +46,3 @@ extern const struct command command_list, command_explain, command_run, command_
     command_bench, command_diagnose, command_digest, command_job, command_record, command_report,
     command_compare, command_history, command_doctor, command_fleet, command_exec, command_kernel,
     command_quiz;
-
-#endif

@@ -1,6 +1,5 @@
 /* The flags that commands share: one meaning, one spelling, one help text. */
-#ifndef HARNESS_CLI_LINE_FLAGS_H
-#define HARNESS_CLI_LINE_FLAGS_H
+#pragma once
 
 #include "harness/cli/line/options.h"
 #include "harness/cli/line/values.h"
@@ -62,5 +61,3 @@ static inline struct page flags_page(const struct flags *flags)
 #define FLAG_VERBOSE                                                                               \
     FLAG("verbose", NULL, "errors say where in the source they were noticed", 3, value_boolean,    \
          verbose)
-
-#endif

@@ -2,8 +2,7 @@
  * is read and where it goes; argp splits the command line, and its errors come back as a status
  * that names the option that was probably meant. Options begin with two dashes; only -h is short
  * for --help, and -o for --out. */
-#ifndef HARNESS_CLI_LINE_OPTIONS_H
-#define HARNESS_CLI_LINE_OPTIONS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -50,5 +49,3 @@ struct given_option {
  * among argv is replaced. */
 enum status options_parse(const struct command *command, struct flags *context, int argc,
                           char **argv, bool *helped);
-
-#endif

@@ -1,7 +1,6 @@
 /* How the values of options are read: one function per type of what the option sets. Each is an
  * option_take; the rows' `least` and `most` bound numbers. */
-#ifndef HARNESS_CLI_LINE_VALUES_H
-#define HARNESS_CLI_LINE_VALUES_H
+#pragma once
 
 #include "harness/cli/line/options.h"
 
@@ -31,5 +30,3 @@ struct filter {
 option_take filter_take; /* struct filter */
 bool filter_matches(const struct filter *filter, const char *name);
 void filter_release(struct filter *filter);
-
-#endif

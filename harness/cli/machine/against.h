@@ -1,7 +1,6 @@
 /* bench --against FILE|DIR, doctor --against: the figures of this machine beside those of other
  * machines with its device, or of earlier runs. */
-#ifndef HARNESS_CLI_MACHINE_AGAINST_H
-#define HARNESS_CLI_MACHINE_AGAINST_H
+#pragma once
 
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/device/device.h"
@@ -23,5 +22,3 @@ enum status against_read(struct against *against, const char *command, node_read
 enum status against_place(struct against *against, const struct own_figure *figures, int count,
                           const struct device_properties *device, const char *cpu_model);
 void against_release(struct against *against);
-
-#endif

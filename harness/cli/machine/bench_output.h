@@ -1,6 +1,5 @@
 /* Where `bench` puts its rows: standard output, for people or as JSON, and a file. */
-#ifndef HARNESS_CLI_MACHINE_BENCH_OUTPUT_H
-#define HARNESS_CLI_MACHINE_BENCH_OUTPUT_H
+#pragma once
 
 #include "benches/roofs.h"
 #include "harness/bench/bench_console.h"
@@ -47,5 +46,3 @@ enum status bench_output_rows(struct bench_output *output, const struct bench_ro
 
 /* After the last row: JSON on standard output, where that was asked for. */
 enum status bench_output_end(struct bench_output *output);
-
-#endif

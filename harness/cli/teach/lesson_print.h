@@ -1,6 +1,5 @@
 /* Lessons on a page, as `explain` prints them and as `quiz` ends. */
-#ifndef HARNESS_CLI_TEACH_LESSON_PRINT_H
-#define HARNESS_CLI_TEACH_LESSON_PRINT_H
+#pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/lab/kernel/lesson_run.h"
@@ -42,5 +41,3 @@ void lesson_lines_print(const struct page *page, const char *language, const cha
 void lesson_command(const struct page *page, const char *command, const char *name);
 void lesson_invocation(const struct page *page, const char *heading, const char *command,
                        const char *scenario);
-
-#endif

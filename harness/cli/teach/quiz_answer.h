@@ -1,6 +1,5 @@
 /* Answers to the questions of a quiz, and their marks. */
-#ifndef HARNESS_CLI_TEACH_QUIZ_ANSWER_H
-#define HARNESS_CLI_TEACH_QUIZ_ANSWER_H
+#pragma once
 
 #include "harness/lab/quiz/quiz_set.h"
 
@@ -33,5 +32,3 @@ void quiz_answer_right(char *text, size_t size, const struct quiz_set *set,
 
 /* "1.57x (1.52 to 1.61)": the measured effect on the step time. */
 void quiz_effect(char *text, size_t size, const struct quiz_set *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that come with the program: its Python scripts. */
-#ifndef HARNESS_CLI_TRACES_PROGRAM_FILE_H
-#define HARNESS_CLI_TRACES_PROGRAM_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/cli/line/flags.h"
@@ -22,5 +21,3 @@ enum status program_file_find(char path[PATH_MAX], const char *name);
 /* Becomes python3, which runs this program again with the same options. Returns only if that fails:
  * NO_LIBRARY, BAD_USAGE, also if a format was asked for. */
 enum status web_page(const char *command, const struct flags *flags);
-
-#endif

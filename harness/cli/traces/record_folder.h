@@ -1,8 +1,7 @@
 /* The folder that `record` writes: traces of PyTorch's profiler, those with stacks below stacks/,
  * and record.json, which says what was run and how it ended. The recorder (scripts/recorder) leaves
  * a note per process in notes/. */
-#ifndef HARNESS_CLI_TRACES_RECORD_FOLDER_H
-#define HARNESS_CLI_TRACES_RECORD_FOLDER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -33,5 +32,3 @@ enum status record_folder_end(const char *folder, int lock, const struct recorde
 /* The path of the trace with stacks that is of the same process as this trace. False: there is
  * none. */
 bool record_folder_stacks(char path[PATH_MAX], const char *trace);
-
-#endif

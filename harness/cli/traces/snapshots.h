@@ -1,6 +1,5 @@
 /* Snapshots of PyTorch's memory among the files that `diagnose` is given. */
-#ifndef HARNESS_CLI_TRACES_SNAPSHOTS_H
-#define HARNESS_CLI_TRACES_SNAPSHOTS_H
+#pragma once
 
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/diagnosis/rules/finding.h"
@@ -27,5 +26,3 @@ enum status snapshots_read(struct snapshots *snapshots, void (*skip)(void *conte
 /* Whether none but `joined` has a finding of that severity or above. A line names each that has. */
 bool snapshots_pass(const struct page *page, const struct snapshots *snapshots,
                     const struct snapshot_file *joined, enum severity level);
-
-#endif

@@ -1,6 +1,5 @@
 /* The traces that the arguments of a command name: files, folders of them, standard input. */
-#ifndef HARNESS_CLI_TRACES_TRACE_PATHS_H
-#define HARNESS_CLI_TRACES_TRACE_PATHS_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -44,5 +43,3 @@ struct stack_lines {
 enum status stack_lines_take(struct stack_lines *lines, struct diagnosis *diagnosis,
                              diagnosis_skip *skip, void *context);
 void stack_lines_release(struct stack_lines *lines);
-
-#endif

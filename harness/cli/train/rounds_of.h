@@ -8,8 +8,7 @@
  * letter, because even the length of a path moves the stack and with it a time (Mytkowicz et al.,
  * "Producing Wrong Data Without Doing Anything Obviously Wrong!", ASPLOS 2009). The verdict and the
  * exit code are those of `compare`. */
-#ifndef HARNESS_CLI_TRAIN_ROUNDS_OF_H
-#define HARNESS_CLI_TRAIN_ROUNDS_OF_H
+#pragma once
 
 #include "harness/cli/job/job_flags.h"
 
@@ -70,5 +69,3 @@ enum status rounds_of_refuse_options(const struct rounds_of *rounds_of);
             value_percent, .offset = offsetof(struct type, member.threshold), .least = 0.001,      \
                            .most = 1000                                                            \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* The pairs of kernels of a run: executed in this process, after the scenarios. */
-#ifndef HARNESS_CLI_TRAIN_RUN_LESSONS_H
-#define HARNESS_CLI_TRAIN_RUN_LESSONS_H
+#pragma once
 
 #include "harness/cli/job/choose.h"
 #include "harness/device/device.h"
@@ -26,5 +25,3 @@ enum status run_lessons_measure(struct run_lessons *lessons, const struct choice
                                 const struct device_properties *device, struct result_file *file);
 bool run_lessons_are_well(const struct run_lessons *lessons);
 void run_lessons_release(struct run_lessons *lessons);
-
-#endif

@@ -1,8 +1,7 @@
 /* run --like RESULT: does the work of an earlier run again, so that `compare` compares the two. It
  * takes over what that run was given (seed, images, device memory, --quick) and what it chose: the
  * size of the images that brought host and device work into balance, and the length of windows. */
-#ifndef HARNESS_CLI_TRAIN_RUN_LIKE_H
-#define HARNESS_CLI_TRAIN_RUN_LIKE_H
+#pragma once
 
 #include "harness/cli/job/choose.h"
 #include "harness/desk/compare/file/benchmark_file.h"
@@ -24,5 +23,3 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
 enum status like_check_device(const struct like *like, const struct device_properties *device);
 
 void like_release(struct like *like); /* all zero is allowed */
-
-#endif

@@ -1,6 +1,5 @@
 /* Prints the outcome of a sweep, for people and as JSON. */
-#ifndef HARNESS_CLI_TRAIN_SWEEP_OUTPUT_H
-#define HARNESS_CLI_TRAIN_SWEEP_OUTPUT_H
+#pragma once
 
 #include "harness/lab/search/sweep.h"
 #include "harness/text/page.h"
@@ -11,5 +10,3 @@ enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
 
 /* The same as JSON on standard output, with rows for Google Benchmark's tools. */
 enum status sweep_print_json(const struct knob_sweep *sweep, struct device *device);
-
-#endif

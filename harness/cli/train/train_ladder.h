@@ -1,6 +1,5 @@
 /* `train --ladder`: profile, find, fix and profile again, and what came of it. */
-#ifndef HARNESS_CLI_TRAIN_TRAIN_LADDER_H
-#define HARNESS_CLI_TRAIN_TRAIN_LADDER_H
+#pragma once
 
 #include "harness/cli/job/job_flags.h"
 
@@ -10,5 +9,3 @@
  * After an error or an interrupt what was measured before it is printed. */
 enum status train_ladder(const struct flags *flags, const struct training_config *config,
                          double budget_seconds, bool thorough);
-
-#endif

@@ -1,6 +1,5 @@
 /* The output of `train`: its measurements, for people and as JSON. */
-#ifndef HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
-#define HARNESS_CLI_TRAIN_TRAIN_OUTPUT_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/lab/result/utilisation.h"
@@ -50,5 +49,3 @@ void train_json(struct json *json, cJSON *object, const struct measurement *meas
 
 /* Prints a document to standard output and frees it, also where that fails. OUT_OF_MEMORY. */
 enum status train_print_json(struct json *json, cJSON *root);
-
-#endif

@@ -9,8 +9,7 @@
  * as that bar, with the gaps between them, is shorter than an EXCERPT_PARTS-th of the excerpt: a
  * row has at most twice as many bars, and those that overlap others. A bar has the name and the
  * category of its longest event, and says how many it stands for. */
-#ifndef HARNESS_DESK_ANALYSIS_EXCERPT_H
-#define HARNESS_DESK_ANALYSIS_EXCERPT_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 
@@ -64,5 +63,3 @@ struct excerpt excerpt_of(struct arena *arena, const struct summary *summary, in
 const char *excerpt_kind_name(enum excerpt_kind kind); /* "operators" */
 const char *excerpt_category_name(enum excerpt_kind kind,
                                   int category); /* "computation"; NULL: none */
-
-#endif

@@ -1,6 +1,5 @@
 /* All that is known of a trace, in one place. Rules judge it, and reports print it. */
-#ifndef HARNESS_DESK_ANALYSIS_SUMMARY_H
-#define HARNESS_DESK_ANALYSIS_SUMMARY_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/desk/analysis/host/call_tree.h"
@@ -58,5 +57,3 @@ struct summary {
 
 /* `trace` must live longer; what is wrong in it is mended first (soundness.h). */
 struct summary summary_of(struct arena *arena, struct trace_file *trace);
-
-#endif

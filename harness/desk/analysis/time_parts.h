@@ -19,8 +19,7 @@
  * the step in which it begins. A step begins with the first computation that was launched in it,
  * because the host may be several steps ahead of the device, and ends where the next one begins;
  * the first and the last step reach to the ends of the window. */
-#ifndef HARNESS_DESK_ANALYSIS_TIME_PARTS_H
-#define HARNESS_DESK_ANALYSIS_TIME_PARTS_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 
@@ -55,5 +54,3 @@ struct time_parts {
 
 /* The summary must live longer. */
 struct time_parts time_parts_of(struct arena *arena, const struct summary *summary);
-
-#endif

@@ -15,8 +15,7 @@
  * A change that slows the common case and leaves the best as it is would be missed. Therefore a row
  * that is neither slower nor faster by its best repetitions is judged once more by the same rules
  * with the medians in their place, and if these call it, the row says so. */
-#ifndef HARNESS_DESK_COMPARE_COMPARED_ROW_H
-#define HARNESS_DESK_COMPARE_COMPARED_ROW_H
+#pragma once
 
 #include "harness/desk/compare/row_sides.h"
 
@@ -103,5 +102,3 @@ int compare_runs_needed(double between, double target, double limit);
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
                          const struct run_noise *noise, const struct compare_rule *rule);
-
-#endif

@@ -3,8 +3,7 @@
  * A row is gathered by its name from all files of a side; each file that has a value of it is one
  * run (row_sides.h), and compared_row.h explains the verdicts. machines.h says which files may be
  * compared at all; a row whose files did different work (workload.h) has no change. */
-#ifndef HARNESS_DESK_COMPARE_COMPARISON_H
-#define HARNESS_DESK_COMPARE_COMPARISON_H
+#pragma once
 
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/machines.h"
@@ -26,5 +25,3 @@ typedef bool compare_wanted(void *context, const char *name);
 enum status comparison_make(struct comparison *comparison, const struct compare_files *sides,
                             const struct compare_rule *rule, compare_wanted *wanted, void *context);
 void comparison_release(struct comparison *comparison);
-
-#endif

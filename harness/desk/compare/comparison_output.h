@@ -1,6 +1,5 @@
 /* A comparison, for people and for programs. */
-#ifndef HARNESS_DESK_COMPARE_COMPARISON_OUTPUT_H
-#define HARNESS_DESK_COMPARE_COMPARISON_OUTPUT_H
+#pragma once
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/compare/gate.h"
@@ -36,5 +35,3 @@ enum status comparison_page(const struct page *page, const struct comparison *co
 /* docs/compare.md documents the members. *text is malloc'd. */
 enum status comparison_json(const struct comparison *comparison, const struct compare_files *sides,
                             const struct comparison_remarks *remarks, char **text);
-
-#endif

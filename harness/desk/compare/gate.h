@@ -1,6 +1,5 @@
 /* Whether a comparison passes, and which rows decide that it does not. */
-#ifndef HARNESS_DESK_COMPARE_GATE_H
-#define HARNESS_DESK_COMPARE_GATE_H
+#pragma once
 
 #include "harness/desk/compare/comparison.h"
 
@@ -19,5 +18,3 @@ bool comparison_passes(const struct comparison *comparison, const struct compare
 /* Why the gate does not pass because of this row, in the words of `why`: "slower", "missing"; NULL:
  * it passes. */
 const char *gate_fault(const struct compared_row *row, const struct compare_gate *gate);
-
-#endif

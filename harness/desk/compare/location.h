@@ -10,8 +10,7 @@
  * (Hyndman and Fan, "Sample quantiles in statistical packages", 1996, type 6). Where a run has one
  * number only, because there was one repetition or because its file holds aggregates alone, this is
  * the median of them all. */
-#ifndef HARNESS_DESK_COMPARE_LOCATION_H
-#define HARNESS_DESK_COMPARE_LOCATION_H
+#pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
 
@@ -28,5 +27,3 @@ struct location {
  * 194-196), for this quantile. */
 struct location location_of(const struct benchmark_row *run, int fewest, bool largest,
                             bool with_variance);
-
-#endif

@@ -8,8 +8,7 @@
  * that it had at the moment. Where two runs of one side on one host differ in it by more than
  * CLOCK_TOLERANCE, it is taken for the latter, which tells nothing. So is one pair of files of one
  * host. */
-#ifndef HARNESS_DESK_COMPARE_MACHINES_H
-#define HARNESS_DESK_COMPARE_MACHINES_H
+#pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
 
@@ -37,5 +36,3 @@ void compare_doubts(const struct compare_files *sides, char *text, size_t size);
 /* The key of a file's machine, for a history: all that compare_check() looks at, and no host name.
  * Clocks are in steps of 0.1 GHz. "" when the file says nothing. */
 void compare_machine(const struct benchmark_file *file, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* The smallest change that a gate of N files per side would see, from files of one version: how
  * much their runs vary tells it before the gate is set up. */
-#ifndef HARNESS_DESK_COMPARE_PLAN_H
-#define HARNESS_DESK_COMPARE_PLAN_H
+#pragma once
 
 #include "harness/desk/compare/comparison.h"
 #include "harness/text/page.h"
@@ -11,5 +10,3 @@
  * 0; BAD_INPUT: the files are of several machines; OUT_OF_MEMORY. */
 enum status plan_print(const struct page *page, const struct compare_files *files,
                        const struct compare_rule *rule, compare_wanted *wanted, void *context);
-
-#endif

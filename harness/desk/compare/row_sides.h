@@ -16,8 +16,7 @@
  * repetitions explained. Only a count that is the same in all repetitions of each file, as of
  * launches, is taken to have no noise; a time never is, since equal ones are rounded;
  * - at least what the caller says, and then also what repetitions vary by. */
-#ifndef HARNESS_DESK_COMPARE_ROW_SIDES_H
-#define HARNESS_DESK_COMPARE_ROW_SIDES_H
+#pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/desk/compare/location.h"
@@ -74,5 +73,3 @@ int side_repetitions(const struct side *side);
  * than a quarter of all pairs of a base run and a new run are ordered the other way round than the
  * means; a tie counts half. The sides are those that sides_locate() filled. */
 bool sides_overlap(const struct side sides[SIDES]);
-
-#endif

@@ -11,8 +11,7 @@
  * - the variance of the e, row by row, moderated over the rows (student.h).
  * The variance of a run in one row is their sum; its degrees of freedom are Satterthwaite's
  * (Biometrics Bulletin 2, 1946, 110-114). */
-#ifndef HARNESS_DESK_COMPARE_RUN_NOISE_H
-#define HARNESS_DESK_COMPARE_RUN_NOISE_H
+#pragma once
 
 #include "harness/base/figures/student.h"
 #include "harness/base/status.h"
@@ -50,5 +49,3 @@ void run_noise_release(struct run_noise *noise); /* all zero is allowed */
  * `least` is what its own part is at least. */
 double run_noise_variance(const struct run_noise *noise, const double *logs, int base, int after,
                           double least, double *freedom);
-
-#endif

@@ -5,8 +5,7 @@
  * question, or is about the trace (rules_trace.c). A finding answers its question with no. Without
  * one the answer is yes, with the figure that the rules looked at, unless the trace lacks what they
  * look at. */
-#ifndef HARNESS_DESK_DIAGNOSIS_CHECKLIST_H
-#define HARNESS_DESK_DIAGNOSIS_CHECKLIST_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -55,5 +54,3 @@ struct checklist checklist_of(const struct findings *findings, const struct find
 
 /* The checklist of trace number `which`; -1: of the run. */
 struct checklist checklist_of_diagnosis(const struct diagnosis *diagnosis, int which);
-
-#endif

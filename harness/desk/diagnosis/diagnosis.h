@@ -1,6 +1,5 @@
 /* From trace files to findings: several files that are the ranks of one run are judged together. */
-#ifndef HARNESS_DESK_DIAGNOSIS_DIAGNOSIS_H
-#define HARNESS_DESK_DIAGNOSIS_DIAGNOSIS_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/analysis/tables/spans.h"
@@ -86,5 +85,3 @@ int diagnosis_rank(const struct diagnosis *diagnosis, int64_t rank);
 int diagnosis_next_rank(const struct diagnosis *diagnosis, int64_t rank);
 
 void diagnosis_release(struct diagnosis *diagnosis);
-
-#endif

@@ -1,6 +1,5 @@
 /* Says which place in the program a finding's cost comes from, where the trace tells. */
-#ifndef HARNESS_DESK_DIAGNOSIS_FINDING_PLACE_H
-#define HARNESS_DESK_DIAGNOSIS_FINDING_PLACE_H
+#pragma once
 
 #include "harness/desk/diagnosis/rules/rules.h"
 
@@ -12,5 +11,3 @@ void finding_place_of(struct arena *arena, struct finding *finding, enum finding
 /* The place of one gap's time on the host. */
 struct call_place finding_place_of_gap(struct arena *arena, const struct summary *summary,
                                        const struct idle_gap *gap);
-
-#endif

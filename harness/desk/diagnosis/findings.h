@@ -3,8 +3,7 @@
  * Every finding is a row of a table of rules (rules.h): a condition on the summary, with the time
  * that it costs and the evidence in numbers. A rule never sees what was configured. If the trace
  * lacks what a rule needs, that rule says nothing. */
-#ifndef HARNESS_DESK_DIAGNOSIS_FINDINGS_H
-#define HARNESS_DESK_DIAGNOSIS_FINDINGS_H
+#pragma once
 
 #include "harness/desk/diagnosis/rules/finding.h"
 
@@ -36,5 +35,3 @@ bool finding_comes_before(const struct finding *a, const struct finding *b,
  * with a bottleneck, but a trace that cannot be judged counts before all, and a device that sets
  * the pace before what costs little. */
 const struct finding *findings_limit(const struct findings *findings, const struct facts *facts);
-
-#endif

@@ -1,7 +1,6 @@
 /* The findings of a run of several ranks: each once, with how many ranks have it and what it costs
  * them. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
-#define HARNESS_DESK_DIAGNOSIS_RUN_FINDINGS_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/rules/finding.h"
@@ -25,5 +24,3 @@ struct run_findings {
  * whose finding limits the run. */
 struct run_findings run_findings_of(struct arena *arena, const struct findings *ranks,
                                     const struct facts *facts, int64_t count);
-
-#endif

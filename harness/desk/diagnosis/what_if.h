@@ -3,8 +3,7 @@
  * A cause alone gains what its finding says. Together they gain what their changes do together,
  * which is less than both where either would be enough, and more where one only uncovers the
  * other. */
-#ifndef HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
-#define HARNESS_DESK_DIAGNOSIS_WHAT_IF_H
+#pragma once
 
 #include "harness/desk/diagnosis/rules/finding.h"
 
@@ -59,5 +58,3 @@ void what_if_take(struct what_if_taken *taken, const struct finding *finding);
 /* The first two findings of which replays know the change, whether or not the first is the first of
  * all. */
 struct next_fix next_fix_of(const struct findings *findings, const struct facts *facts);
-
-#endif

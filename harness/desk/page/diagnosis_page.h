@@ -1,7 +1,6 @@
 /* A diagnosis for people: what was read, where the step's time went, what is wrong, and the tables
  * that one looks at next. The ranks of a run have one page together (diagnosis_ranks.h). */
-#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
-#define HARNESS_DESK_PAGE_DIAGNOSIS_PAGE_H
+#pragma once
 
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/text/page.h"
@@ -50,5 +49,3 @@ void diagnosis_answer(const struct page *page, const struct findings *findings,
 /* A finding as an item. `ranks`: which ranks have it, a line before the evidence; "": none. */
 void diagnosis_finding(const struct page *page, int number, const struct finding *finding,
                        const char *ranks, const struct diagnosis_whole *whole);
-
-#endif

@@ -1,7 +1,6 @@
 /* One page for the ranks of a run: what holds it back, a line per rank, which rank is slow, and
  * each finding once. */
-#ifndef HARNESS_DESK_PAGE_DIAGNOSIS_RANKS_H
-#define HARNESS_DESK_PAGE_DIAGNOSIS_RANKS_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/page/diagnosis_page.h"
@@ -18,5 +17,3 @@ const struct finding *diagnosis_rank_finding(const struct diagnosis *diagnosis, 
  * none is slow. */
 enum { SLOW_RANK_TEXT = 640 };
 void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis);
-
-#endif

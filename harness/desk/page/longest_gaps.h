@@ -1,6 +1,5 @@
 /* The longest times in which no device worked. */
-#ifndef HARNESS_DESK_PAGE_LONGEST_GAPS_H
-#define HARNESS_DESK_PAGE_LONGEST_GAPS_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/text/page.h"
@@ -17,5 +16,3 @@ struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *s
 /* A table of the first few: when each begins, in the file's microseconds, between which work, what
  * the host did and in which line of the program. Nothing, if no device works in the trace. */
 void longest_gaps_print(const struct page *page, const struct summary *summary);
-
-#endif

@@ -1,7 +1,6 @@
 /* The page of a snapshot of PyTorch's memory, and a snapshot beside the trace of the same run: one
  * page, with the findings of both in one order. */
-#ifndef HARNESS_DESK_PAGE_SNAPSHOT_PAGE_H
-#define HARNESS_DESK_PAGE_SNAPSHOT_PAGE_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/desk/snapshot/snapshot.h"
@@ -16,5 +15,3 @@ void snapshot_page(const struct page *page, const struct snapshot_file *file, in
  * says what costs time, and how large the device is: so churn that it does not show is minor, and
  * so are free pieces of less than a quarter of the device, unless memory ran out. OUT_OF_MEMORY. */
 enum status snapshot_join(struct diagnosis *diagnosis, const struct snapshot_file *file);
-
-#endif

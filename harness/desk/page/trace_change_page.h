@@ -1,6 +1,5 @@
 /* Why a step takes longer, for people and for programs. */
-#ifndef HARNESS_DESK_PAGE_TRACE_CHANGE_PAGE_H
-#define HARNESS_DESK_PAGE_TRACE_CHANGE_PAGE_H
+#pragma once
 
 #include "harness/desk/compare/traces/trace_change.h"
 #include "harness/text/json.h"
@@ -10,5 +9,3 @@ void trace_change_page(const struct page *page, const struct trace_change *chang
 
 /* Adds the change to an array. docs/compare.md describes the members. */
 void trace_change_json(struct json *json, cJSON *array, const struct trace_change *change);
-
-#endif

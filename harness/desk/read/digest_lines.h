@@ -1,6 +1,5 @@
 /* A file of digests has a line for each trace. */
-#ifndef HARNESS_DESK_READ_DIGEST_LINES_H
-#define HARNESS_DESK_READ_DIGEST_LINES_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/trace/trace_file.h"
@@ -20,5 +19,3 @@ int64_t digest_lines_count(const struct trace_file *trace);
 /* Makes a trace for each of the `count` lines, 1 or more; parts[0] is `trace` itself.
  * OUT_OF_MEMORY: parts are NULL, and `trace` is as it was. */
 enum status digest_lines_split(struct trace_file *trace, struct trace_file **parts, int64_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* The formats that traces are read from. */
-#ifndef HARNESS_DESK_READ_FORMATS_H
-#define HARNESS_DESK_READ_FORMATS_H
+#pragma once
 
 #include "harness/desk/read/input/trace_format.h"
 
@@ -33,5 +32,3 @@ const char *foreign_file(const char *bytes, size_t count, const char *path);
 
 /* Whether a file that begins so is a pickle with the parts of a snapshot of PyTorch's memory. */
 bool file_is_snapshot(const char *bytes, size_t count);
-
-#endif

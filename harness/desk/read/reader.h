@@ -4,8 +4,7 @@
  *
  * A broken event is counted and skipped. If a file ends too early, or holds more than the limit,
  * the trace is what was read until then, and says so. */
-#ifndef HARNESS_DESK_READ_READER_H
-#define HARNESS_DESK_READ_READER_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/trace/trace_file.h"
@@ -21,5 +20,3 @@ struct trace_file_limits {
  * where. `limits` NULL: the defaults. On failure *trace is NULL. */
 enum status trace_file_read(struct trace_file **trace, const char *path,
                             const struct trace_file_limits *limits);
-
-#endif

@@ -5,8 +5,7 @@
  * the file names again are one value, however often they come. Of dictionaries only the members are
  * kept that the caller names. So memory is bounded by the file: 8 bytes per value, and 4 per item;
  * a text is kept once. */
-#ifndef HARNESS_DESK_SNAPSHOT_PICKLE_H
-#define HARNESS_DESK_SNAPSHOT_PICKLE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/base/words/intern.h"
@@ -57,5 +56,3 @@ const char *pickle_text(const struct pickle *pickle, uint32_t value); /* "": it 
 
 /* Whether the value is that text, a place in the caller's words. */
 bool pickle_is(const struct pickle *pickle, uint32_t value, int word);
-
-#endif

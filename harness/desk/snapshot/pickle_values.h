@@ -1,6 +1,5 @@
 /* The values of a pickle while they are read. */
-#ifndef HARNESS_DESK_SNAPSHOT_PICKLE_VALUES_H
-#define HARNESS_DESK_SNAPSHOT_PICKLE_VALUES_H
+#pragma once
 
 #include "harness/desk/snapshot/pickle.h"
 
@@ -28,5 +27,3 @@ enum status pickle_append(struct pickle *pickle, uint32_t list, const uint32_t *
  * did not give are left out. */
 enum status pickle_set_members(struct pickle *pickle, uint32_t dict, const uint32_t *pairs,
                                int64_t count);
-
-#endif

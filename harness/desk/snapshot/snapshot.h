@@ -3,8 +3,7 @@
  * Its history is a ring that keeps the last events, so it does not begin with empty memory: what
  * was live at its start follows from what is live at its end. Bytes are those that programs asked
  * for, unless a name says reserved. */
-#ifndef HARNESS_DESK_SNAPSHOT_SNAPSHOT_H
-#define HARNESS_DESK_SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/base/words/intern.h"
@@ -107,5 +106,3 @@ struct snapshot_file {
  * every case. */
 enum status snapshot_read(struct snapshot *snapshot, const char *path);
 void snapshot_release(struct snapshot *snapshot);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of reading a snapshot: who asked for memory, its history, and what is found. */
-#ifndef HARNESS_DESK_SNAPSHOT_SNAPSHOT_PARTS_H
-#define HARNESS_DESK_SNAPSHOT_SNAPSHOT_PARTS_H
+#pragma once
 
 #include "harness/desk/snapshot/pickle.h"
 #include "harness/desk/snapshot/snapshot.h"
@@ -117,5 +116,3 @@ enum status snapshot_holders(struct memory_history *history);
 enum status snapshot_flame(const struct memory_history *history);
 
 void snapshot_judge(const struct snapshot *snapshot, struct snapshot_device *device);
-
-#endif

@@ -3,8 +3,7 @@
  * An event is a row of fixed size; rows that say nothing about time or memory (flows, names of
  * processes) are counted and left out. Times are integer nanoseconds on the file's own clock;
  * base_ns is its zero. */
-#ifndef HARNESS_DESK_TRACE_TRACE_FILE_H
-#define HARNESS_DESK_TRACE_TRACE_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -264,5 +263,3 @@ static inline bool trace_event_begins_by(const struct trace_event *event,
     return event->track != other->track ? event->track < other->track
                                         : event->start_ns <= other->start_ns;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Rows come in any order. A reader asks for room, adds the names and the track of an event and the
  * row of its details, and then the event itself. At the end trace_rows_settle() does what needs all
  * of them. Statuses are OUT_OF_MEMORY. */
-#ifndef HARNESS_DESK_TRACE_TRACE_ROWS_H
-#define HARNESS_DESK_TRACE_TRACE_ROWS_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/base/words/intern.h"
@@ -103,5 +102,3 @@ bool trace_rows_can_join(const struct trace_rows *rows, const struct trace_rows 
  * can be read into it; `numbers` belongs to it. OUT_OF_MEMORY. */
 enum status trace_rows_join(struct trace_rows *rows, struct trace_rows *later,
                             struct joined_numbers *numbers);
-
-#endif

@@ -3,8 +3,7 @@
  * cpu.c opens it. A stream (stream.c) is a queue with a worker; launches (launch.c, cpu_gemm.c,
  * cpu_attention.c), copies (copy.c), events (event.c) and graphs (graph.c) put items into it.
  * cpu_memory.c owns the device's memory, trace.c makes records of the host's calls. */
-#ifndef HARNESS_DEVICE_CPU_CPU_H
-#define HARNESS_DEVICE_CPU_CPU_H
+#pragma once
 
 #include "harness/device/cpu/queue/queue.h"
 #include "harness/device/driver.h"
@@ -141,5 +140,3 @@ struct cpu_attentions; /* the device's plans */
 
 enum status cpu_attentions_open(struct cpu_attentions **attentions);
 void cpu_attentions_close(struct cpu_attentions *attentions); /* NULL is allowed */
-
-#endif

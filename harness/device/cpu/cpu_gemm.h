@@ -1,7 +1,6 @@
 /* Matrix products by oneDNN. A product's shape, strides and types become a plan once: the
  * primitive, and the operands to widen for it. Plans live as long as the device. */
-#ifndef HARNESS_DEVICE_CPU_CPU_GEMM_H
-#define HARNESS_DEVICE_CPU_CPU_GEMM_H
+#pragma once
 
 #include "harness/device/cpu/cpu.h"
 
@@ -33,5 +32,3 @@ void gemm_library(char *text, size_t size);
  * twice on AMD's Zen 4 (206 and 104 at 130x384x128): too near the bound of two to be measured alike
  * by every process, so it is never counted as a matrix unit. */
 bool gemm_has_bf16_tiles(void);
-
-#endif

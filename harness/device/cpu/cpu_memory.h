@@ -3,8 +3,7 @@
  * Direct memory is mapped when it is allocated and unmapped when it is freed, after the device has
  * caught up. Stream-ordered memory comes from a pool that keeps what is freed. Pinned host memory
  * is only noted, so that copies know it. */
-#ifndef HARNESS_DEVICE_CPU_CPU_MEMORY_H
-#define HARNESS_DEVICE_CPU_CPU_MEMORY_H
+#pragma once
 
 #include "harness/device/cpu/cpu.h"
 #include "harness/device/plugin/regions.h"
@@ -27,5 +26,3 @@ enum status cpu_free(struct device *device, struct stream *stream, enum allocati
                      void *memory);
 enum status cpu_host_alloc(struct device *device, bool pinned, size_t bytes, void **memory);
 enum status cpu_host_free(struct device *device, bool pinned, void *memory);
-
-#endif

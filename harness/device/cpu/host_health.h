@@ -1,6 +1,5 @@
 /* The health of the host that the CPU device runs on. */
-#ifndef HARNESS_DEVICE_CPU_HOST_HEALTH_H
-#define HARNESS_DEVICE_CPU_HOST_HEALTH_H
+#pragma once
 
 #include "harness/device/types/health.h"
 
@@ -8,5 +7,3 @@
  * processor. Virtual machines report little of it. `root` comes before /proc and /sys: "" is this
  * machine. */
 void host_health(const char *root, struct device_health *health);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Phases go to the sink as they end; whatever else is recorded comes from CUPTI, and is handed
  * over at a flush (cupti_collector.c). */
-#ifndef HARNESS_DEVICE_CUDA_CUDA_H
-#define HARNESS_DEVICE_CUDA_CUDA_H
+#pragma once
 
 #include "harness/device/cuda/libraries/errors.h"
 #include "harness/device/driver.h"
@@ -134,5 +133,3 @@ struct relaxed {
 };
 struct relaxed cuda_capture_relax(void);
 void cuda_capture_restore(struct relaxed relaxed);
-
-#endif

@@ -1,6 +1,5 @@
 /* cuDNN's fused attention: plans by shape, made once, and run with a workspace of the caller's. */
-#ifndef HARNESS_DEVICE_CUDA_CUDA_ATTENTION_H
-#define HARNESS_DEVICE_CUDA_CUDA_ATTENTION_H
+#pragma once
 
 #include "harness/device/cuda/cuda.h"
 
@@ -12,5 +11,3 @@ void attentions_close(struct attentions *attentions); /* the device's work is do
 enum status cuda_attention_plan(struct device *device, const struct attention_shape *shape,
                                 size_t *workspace_bytes);
 enum status cuda_attention(struct stream *stream, const struct fused_attention *attention);
-
-#endif

@@ -4,8 +4,7 @@
  * that comes while an operation runs, a link that went down, would leave the GPU waiting for good.
  * So a thread looks for one every 0.1 s; it aborts the communicator then, which ends what runs, and
  * so the wait of whoever waits for it. */
-#ifndef HARNESS_DEVICE_CUDA_CUDA_COLLECTIVE_H
-#define HARNESS_DEVICE_CUDA_CUDA_COLLECTIVE_H
+#pragma once
 
 #include "harness/device/driver.h"
 
@@ -29,5 +28,3 @@ enum status collectives_check(struct collectives *collectives);
 
 enum status cuda_collective(struct stream *stream, const struct collective *collective);
 enum status cuda_check_ranks(struct device *device, int ranks);
-
-#endif

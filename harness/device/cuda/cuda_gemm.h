@@ -1,6 +1,5 @@
 /* Matrix products by cuBLAS. */
-#ifndef HARNESS_DEVICE_CUDA_CUDA_GEMM_H
-#define HARNESS_DEVICE_CUDA_CUDA_GEMM_H
+#pragma once
 
 #include "harness/device/cuda/cuda.h"
 
@@ -22,5 +21,3 @@ void gemm_retired_close(struct cuda_gemms *gemms);
 
 /* The stream is about to end and has no work left. */
 void gemm_forget_stream(struct cuda_gemms *gemms, struct cuda_stream *stream);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The capacity is what was free on the GPU when the device was opened, or the limit that was
  * given. */
-#ifndef HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
-#define HARNESS_DEVICE_CUDA_CUDA_MEMORY_H
+#pragma once
 
 #include "harness/device/cuda/cuda.h"
 #include "harness/device/plugin/regions.h"
@@ -26,5 +25,3 @@ enum status cuda_free(struct device *device, struct stream *stream, enum allocat
                       void *memory);
 enum status cuda_host_alloc(struct device *device, bool pinned, size_t bytes, void **memory);
 enum status cuda_host_free(struct device *device, bool pinned, void *memory);
-
-#endif

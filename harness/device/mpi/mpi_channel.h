@@ -1,6 +1,5 @@
 /* Messages between ranks, over MPI. */
-#ifndef HARNESS_DEVICE_MPI_MPI_CHANNEL_H
-#define HARNESS_DEVICE_MPI_MPI_CHANNEL_H
+#pragma once
 
 #include "harness/device/ranks_driver.h"
 
@@ -38,5 +37,3 @@ typedef struct message message_fn(const void *context, int peer);
 /* Exchanges messages with all other ranks and waits for them, in mpi.c. DEVICE_ERROR: MPI failed,
  * or a rank never came. */
 enum status channel_exchange(struct channel *channel, message_fn *message, const void *context);
-
-#endif

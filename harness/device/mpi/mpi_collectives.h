@@ -5,8 +5,7 @@
  * is always that of rank 0's element, rank 1's, and so on. Long data goes round by round: every
  * rank adds up its own part, and then all take each other's, which moves as many bytes as a ring.
  * Short data goes from each rank to each, and all add it up. */
-#ifndef HARNESS_DEVICE_MPI_MPI_COLLECTIVES_H
-#define HARNESS_DEVICE_MPI_MPI_COLLECTIVES_H
+#pragma once
 
 #include "harness/device/mpi/mpi_channel.h"
 
@@ -14,5 +13,3 @@
  * rank's part is done. DEVICE_ERROR: MPI failed, or a rank never came; BAD_USAGE: a message is too
  * long; OUT_OF_MEMORY. */
 enum status collectives_run(struct channel *channel, const struct collective *collective);
-
-#endif

@@ -4,8 +4,7 @@
  * A capture belongs to the thread that began it, as in CUDA's thread-local mode. A thread's
  * captures are a list, because a call that is unsafe during any of them invalidates them all.
  * `stream` is the stream's number, for messages. */
-#ifndef HARNESS_DEVICE_PLUGIN_CAPTURE_H
-#define HARNESS_DEVICE_PLUGIN_CAPTURE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -51,5 +50,3 @@ enum status capture_forbids_thread(const char *call);
 /* CAPTURE, and the capture is invalid, if another thread captures the stream: for calls that may be
  * recorded. */
 enum status capture_allows(capture_slot *slot, uint32_t stream);
-
-#endif

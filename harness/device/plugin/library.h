@@ -1,6 +1,5 @@
 /* Libraries that a plugin loads when it needs them, so that it starts where they are missing. */
-#ifndef HARNESS_DEVICE_PLUGIN_LIBRARY_H
-#define HARNESS_DEVICE_PLUGIN_LIBRARY_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -43,5 +42,3 @@ struct library {
  * NO_LIBRARY: nowhere, with what the linker said of its own places, which is where users expect it
  * to look; or a symbol is missing. A later call tries again. The library stays open. */
 enum status library_load(struct library *library);
-
-#endif

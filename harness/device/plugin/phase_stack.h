@@ -1,6 +1,5 @@
 /* Phases: named intervals of a host thread, kept as a stack per thread while a sink records. */
-#ifndef HARNESS_DEVICE_PLUGIN_PHASE_STACK_H
-#define HARNESS_DEVICE_PLUGIN_PHASE_STACK_H
+#pragma once
 
 #include "harness/device/types/activity.h"
 
@@ -10,5 +9,3 @@ void phase_stack_pop(const struct activity_sink *sink);
 
 /* The calling thread's number, gettid(), which is asked for once per thread. */
 uint32_t phase_stack_thread(void);
-
-#endif

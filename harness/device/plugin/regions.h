@@ -1,6 +1,5 @@
 /* The addresses that are device memory or pinned host memory: everything else is pageable. */
-#ifndef HARNESS_DEVICE_PLUGIN_REGIONS_H
-#define HARNESS_DEVICE_PLUGIN_REGIONS_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -48,5 +47,3 @@ enum status regions_copy_sides(struct regions *regions, enum copy_kind kind, con
 
 /* BAD_USAGE: not all of it is device memory. */
 enum status regions_check_memset(struct regions *regions, const void *memory, size_t bytes);
-
-#endif

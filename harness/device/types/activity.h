@@ -4,8 +4,7 @@
  * correlation follow CUPTI's: a call by the host (RUNTIME) and the device work it caused (KERNEL,
  * MEMCPY, MEMSET, SYNCHRONIZATION) carry the same correlation id; the nodes of a graph carry the id
  * of the cudaGraphLaunch that ran them. Times are clock_ns(). */
-#ifndef HARNESS_DEVICE_TYPES_ACTIVITY_H
-#define HARNESS_DEVICE_TYPES_ACTIVITY_H
+#pragma once
 
 #include "harness/device/types/dtype.h"
 
@@ -71,5 +70,3 @@ struct activity_sink {
     void *context;
     void (*dropped)(void *context, int64_t records);
 };
-
-#endif

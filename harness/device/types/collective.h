@@ -1,6 +1,5 @@
 /* Collectives: what the devices of all ranks compute together; and messages between two of them. */
-#ifndef HARNESS_DEVICE_TYPES_COLLECTIVE_H
-#define HARNESS_DEVICE_TYPES_COLLECTIVE_H
+#pragma once
 
 #include "harness/device/types/dtype.h"
 
@@ -76,5 +75,3 @@ static inline int64_t collective_received(const struct collective *collective, i
         count += collective->pieces[i].received;
     return count;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether a thread waits for the device, and since when: a device that hangs lets no wait return,
  * and whoever wants to end the program has to know. Both functions may be called in a signal
  * handler. */
-#ifndef HARNESS_DEVICE_TYPES_DEVICE_WAIT_H
-#define HARNESS_DEVICE_TYPES_DEVICE_WAIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int device_waits(void);
 /* Grows with each wait that begins or ends: the same number later, with a wait going on, is the
  * same wait. */
 int64_t device_wait_progress(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Types of elements in device memory. */
-#ifndef HARNESS_DEVICE_TYPES_DTYPE_H
-#define HARNESS_DEVICE_TYPES_DTYPE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@ enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_COUNT };
 
 size_t dtype_bytes(enum dtype dtype);
 const char *dtype_name(enum dtype dtype); /* "fp32", "bf16", "fp16" */
-
-#endif

@@ -5,8 +5,7 @@
  * device through the host's /sys. Vitals change from one moment to the next. Reading them costs a
  * few calls of NVML; the CPU device has none, because nothing that could be read there is worth a
  * pause between windows. */
-#ifndef HARNESS_DEVICE_TYPES_HEALTH_H
-#define HARNESS_DEVICE_TYPES_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ int vitals_throttled(const struct device_vitals *first, const struct device_vita
 /* "power, thermal"; "none" for 0 and "unknown" for -1. */
 const char *health_limits_print(char *text, size_t size, int limits);
 int health_limits_read(const char *text); /* back again */
-
-#endif

@@ -6,8 +6,7 @@
  * trainer: `padding`, `pad_to_multiple_of` and `group_by_length`. An update has the same samples
  * whatever they say, and attention never looks at padding, so that the sums over an update are the
  * same but for their order. */
-#ifndef HARNESS_ENGINE_DATA_BATCH_H
-#define HARNESS_ENGINE_DATA_BATCH_H
+#pragma once
 
 #include "harness/engine/data/dataset.h"
 
@@ -53,5 +52,3 @@ void batch_widen(const struct batch_layout *layout, void *input);
 
 /* The offset of the input of sample `index` in the batch. */
 size_t batch_input_offset(const struct batch_layout *layout, const int32_t *lengths, int index);
-
-#endif

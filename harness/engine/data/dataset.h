@@ -7,8 +7,7 @@
  * be learnt.
  *
  * About a tenth of the samples is held out of training, always the same ones. */
-#ifndef HARNESS_ENGINE_DATA_DATASET_H
-#define HARNESS_ENGINE_DATA_DATASET_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/engine/settings/config.h"
@@ -87,5 +86,3 @@ enum status dataset_read_files(const struct dataset_config *config);
  * gives a wanted ratio of host to device work: the lower quartile over a few files made in memory,
  * because other processes can only add to it. */
 enum status dataset_decode_ns(int jpeg_pixels, int image_size, bool scales, double *decode_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * orders them; samples are the files named .jpg or .jpeg in any case, in that order too. Symbolic
  * links are followed, names that begin with a dot and all other files are ignored, deeper folders
  * are not searched. Every tenth file of a class is held out; of two to nine files it is one. */
-#ifndef HARNESS_ENGINE_DATA_IMAGE_FOLDER_H
-#define HARNESS_ENGINE_DATA_IMAGE_FOLDER_H
+#pragma once
 
 #include "harness/engine/data/dataset.h"
 
@@ -30,5 +29,3 @@ struct image_folder {
  * IO when it cannot be read. Nothing is to be released then. */
 enum status image_folder_read(struct image_folder *folder, const char *path);
 void image_folder_release(struct image_folder *folder);
-
-#endif

@@ -17,8 +17,7 @@
  * A sample that cannot be loaded (its file is damaged or gone) is counted and replaced by the next
  * one that can, the same one for any number of workers. If no sample can be loaded, loader_next()
  * fails. One thread calls the loader; signals are never delivered to the workers. */
-#ifndef HARNESS_ENGINE_DATA_LOADER_H
-#define HARNESS_ENGINE_DATA_LOADER_H
+#pragma once
 
 #include "harness/engine/data/batch.h"
 
@@ -73,5 +72,3 @@ void loader_pause(struct loader *loader);
 
 int64_t loader_batches_per_epoch(const struct loader *loader);
 struct loader_statistics loader_statistics(struct loader *loader);
-
-#endif

@@ -13,8 +13,7 @@
  * takes 100 to 200 MB at 512 pixels and 5 to 10 MB at 64): the one unused for longest makes room,
  * but none that was used within the last hour (cache_folder.h), so the sets of one run may be
  * more. */
-#ifndef HARNESS_ENGINE_DATA_OWN_IMAGES_H
-#define HARNESS_ENGINE_DATA_OWN_IMAGES_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -35,5 +34,3 @@ struct own_images {
  * class can be decoded, with the name of one. `about` may be NULL. */
 enum status own_images_get(char path[PATH_MAX], const char *folder, int pixels,
                            struct own_images *about);
-
-#endif

@@ -8,8 +8,7 @@
  * until other data are opened: a cache belongs to all who have the same files open, by their names
  * and sizes, and the last one is kept. Files that are damaged are not kept so: each who opens them
  * finds the damage. */
-#ifndef HARNESS_ENGINE_DATA_SAMPLE_CACHE_H
-#define HARNESS_ENGINE_DATA_SAMPLE_CACHE_H
+#pragma once
 
 #include "harness/engine/data/dataset.h"
 
@@ -37,5 +36,3 @@ bool sample_cache_get(const struct sample_cache *cache, uint32_t index, void *in
 /* Keeps what sample_load_usable() gave, if there is memory. */
 void sample_cache_put(struct sample_cache *cache, uint32_t index, const void *input, int32_t label,
                       int32_t length, bool is_replaced);
-
-#endif

@@ -9,8 +9,7 @@
  * Lengths are even between a quarter of the longest and the longest. Everything is integer
  * arithmetic on a generator seeded by the sample's number: the same everywhere, in any order, by
  * any thread. */
-#ifndef HARNESS_ENGINE_DATA_SEQUENCES_H
-#define HARNESS_ENGINE_DATA_SEQUENCES_H
+#pragma once
 
 #include "harness/engine/data/dataset.h"
 
@@ -28,5 +27,3 @@ int32_t sequence_length(const struct dataset_config *config, enum split split, u
 /* Draws sample `index` of `split` into ids[tokens]: `length` ids, then zeros. */
 void sequence_draw(const struct dataset_config *config, enum split split, uint32_t index,
                    int32_t *ids, int32_t *label, int32_t *length);
-
-#endif

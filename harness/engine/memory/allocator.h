@@ -10,8 +10,7 @@
  * work of the stream runs after earlier work. The allocator is the same on every device, so its
  * figures add up exactly: allocated is the sum of the (rounded) sizes by category, reserved is what
  * the device gave. */
-#ifndef HARNESS_ENGINE_MEMORY_ALLOCATOR_H
-#define HARNESS_ENGINE_MEMORY_ALLOCATOR_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/settings/config.h"
@@ -66,5 +65,3 @@ void allocator_trace(struct allocator *allocator, struct trace *trace);
 
 struct allocator_statistics allocator_statistics(const struct allocator *allocator);
 void allocator_reset_peaks(struct allocator *allocator);
-
-#endif

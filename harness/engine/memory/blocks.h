@@ -3,8 +3,7 @@
  *
  * A segment is one allocation of the device. It is cut into blocks, which are neighbours by
  * address. A block is in use, free, or in the caller's hands: then it is in no list. */
-#ifndef HARNESS_ENGINE_MEMORY_BLOCKS_H
-#define HARNESS_ENGINE_MEMORY_BLOCKS_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/engine/memory/allocator.h"
@@ -74,5 +73,3 @@ void block_free(struct blocks *blocks, struct block *block);
 
 /* A free block that is a whole segment, into the caller's hands; NULL: there is none. */
 struct block *block_take_segment(struct blocks *blocks);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * A rank may have a part of the blocks only, the first one with the embedding and the last one with
  * the classifier. It describes the whole model, and has memory and passes of its part. */
-#ifndef HARNESS_ENGINE_MODEL_ENCODER_H
-#define HARNESS_ENGINE_MODEL_ENCODER_H
+#pragma once
 
 #include "harness/engine/model/program.h"
 #include "harness/engine/settings/config.h"
@@ -84,5 +83,3 @@ struct initial {
  * such attention. */
 enum status encoder_build(struct encoder *encoder, const struct training_config *config,
                           struct device *device, struct initial **initials);
-
-#endif

@@ -9,8 +9,7 @@
  * of whole chunks, and every rank gets all of them, so that norm and update have the same bits as
  * without pieces. So it is if parameters are elsewhere: the norm is that of all of them, each
  * counted once (encoder.h). */
-#ifndef HARNESS_ENGINE_MODEL_MODEL_OPTIMIZER_H
-#define HARNESS_ENGINE_MODEL_MODEL_OPTIMIZER_H
+#pragma once
 
 #include "harness/engine/memory/allocator.h"
 
@@ -64,5 +63,3 @@ enum status optimizer_sum_update(const struct optimizer *optimizer, struct tenso
 
 /* Updates skipped so far because a gradient was not finite. Waits for the stream's work. */
 enum status optimizer_skipped(struct optimizer *optimizer, int64_t *updates);
-
-#endif

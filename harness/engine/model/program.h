@@ -6,8 +6,7 @@
  * backward. A tensor is allocated before the pass that defines it and freed after the last pass
  * that uses that definition; both follow from what the passes read and write. A captured graph is
  * one run of a program. */
-#ifndef HARNESS_ENGINE_MODEL_PROGRAM_H
-#define HARNESS_ENGINE_MODEL_PROGRAM_H
+#pragma once
 
 #include "harness/engine/model/ops/op.h"
 #include "harness/recording/buffer.h"
@@ -79,5 +78,3 @@ int64_t program_flops(const struct program *program);
 /* The same of the products that the model asks for, each once: without those of recomputed passes,
  * and without the scores that fused attention computes again in backward. */
 int64_t program_model_flops(const struct program *program);
-
-#endif

@@ -1,8 +1,7 @@
 /* Every setting of the training step: one sub-struct per module, and a module gets only its own.
  *
  * Settings are read and printed as text by the one table in knobs.h. */
-#ifndef HARNESS_ENGINE_SETTINGS_CONFIG_H
-#define HARNESS_ENGINE_SETTINGS_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -285,5 +284,3 @@ struct training_config {
     struct ranks_config ranks;
     uint64_t seed;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* How the values of knobs are read and written, by the knob's kind. */
-#ifndef HARNESS_ENGINE_SETTINGS_KNOB_VALUES_H
-#define HARNESS_ENGINE_SETTINGS_KNOB_VALUES_H
+#pragma once
 
 #include "harness/engine/settings/knobs.h"
 
@@ -29,5 +28,3 @@ void knob_value_advice(const struct knob *knob, char *text, size_t size);
 /* Writes text that knob_value_parse() reads back as the same value; returns snprintf()'s result. */
 int knob_value_print(const struct knob *knob, const union knob_value *value, char *text,
                      size_t size);
-
-#endif

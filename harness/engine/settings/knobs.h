@@ -2,8 +2,7 @@
  *
  * Scenarios, `train`'s flags, result files and `explain` all use this table, so a setting has one
  * name, one set of values and one place where it is read. */
-#ifndef HARNESS_ENGINE_SETTINGS_KNOBS_H
-#define HARNESS_ENGINE_SETTINGS_KNOBS_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/settings/config.h"
@@ -84,5 +83,3 @@ bool knob_acts(const struct training_config *resolved, const char *name, char wh
  * with 0; `*at` is then behind it. */
 bool knobs_next_idle(const struct training_config *config, const struct training_config *resolved,
                      int *at, char why[KNOB_WHY]);
-
-#endif

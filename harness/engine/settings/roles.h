@@ -1,6 +1,5 @@
 /* The sizes of the model by device and role: the one table of them. */
-#ifndef HARNESS_ENGINE_SETTINGS_ROLES_H
-#define HARNESS_ENGINE_SETTINGS_ROLES_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/settings/config.h"
@@ -21,5 +20,3 @@ const struct role_sizes *role_sizes(enum model_role role, const struct device_pr
 /* Elements of one attention head: 64 on a GPU, as in vision transformers, where the width is more
  * than one such head; else 32. */
 int role_head_width(int width, const struct device_properties *device);
-
-#endif

@@ -1,7 +1,6 @@
 /* The device memory that a step needs, from its settings alone: so that a budget can be chosen
  * that it only just fits into. */
-#ifndef HARNESS_ENGINE_SETTINGS_STEP_MEMORY_H
-#define HARNESS_ENGINE_SETTINGS_STEP_MEMORY_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/settings/config.h"
@@ -21,5 +20,3 @@ int64_t step_memory_budget(const struct training_config *config);
  * checkpointing does not keep, and up to a quarter of the activations too many where it is on. */
 int step_memory_micro_batches(const struct training_config *config,
                               const struct device_properties *device);
-
-#endif

@@ -1,7 +1,6 @@
 /* The metrics of a training step. Each is one number per window; times and counts are per step, and
  * both variants train on the same samples. */
-#ifndef HARNESS_ENGINE_STEP_METRIC_H
-#define HARNESS_ENGINE_STEP_METRIC_H
+#pragma once
 
 /* id, name in result files, unit ("" for counts), meaning */
 #define METRICS(X)                                                                                 \
@@ -109,5 +108,3 @@ enum metric {
 const char *metric_name(enum metric metric);
 const char *metric_unit(enum metric metric);
 const char *metric_text(enum metric metric);
-
-#endif

@@ -2,8 +2,7 @@
  * loss, for example. Each is one row, so that the step itself names none of them.
  *
  * A new one is its file NAME.c with the row periodic_NAME, and its name in PERIODICS. */
-#ifndef HARNESS_ENGINE_STEP_PERIODIC_H
-#define HARNESS_ENGINE_STEP_PERIODIC_H
+#pragma once
 
 #include "harness/engine/settings/config.h"
 
@@ -45,5 +44,3 @@ enum status periodic_run(struct training *training);
 enum status periodic_finish(struct training *training);
 enum status periodic_pause(struct training *training);
 void periodic_close(struct training *training);
-
-#endif

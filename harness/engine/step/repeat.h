@@ -2,8 +2,7 @@
  * tensor of every step compared bit for bit with the first time (tensor_sums.h). A device that
  * computes the same each time never differs: the step has no atomics, no random numbers, and sums
  * have one order. Not so a library's fused attention, which repeat_open() refuses. */
-#ifndef HARNESS_ENGINE_STEP_REPEAT_H
-#define HARNESS_ENGINE_STEP_REPEAT_H
+#pragma once
 
 #include "harness/engine/model/ops/tensor_sums.h"
 #include "harness/engine/step/training.h"
@@ -24,5 +23,3 @@ enum status repeat_run(struct repeat *repeat, struct tensor_difference *differen
 
 /* Tensors that are compared, of all steps together. */
 int repeat_tensors(const struct repeat *repeat);
-
-#endif

@@ -7,8 +7,7 @@
  * Nothing that is random is drawn while training.
  *
  * Numbers are stored as the machine has them; all that the program runs on are little-endian. */
-#ifndef HARNESS_ENGINE_STEP_STATE_H
-#define HARNESS_ENGINE_STEP_STATE_H
+#pragma once
 
 #include "harness/engine/step/training.h"
 
@@ -45,5 +44,3 @@ enum status state_check(const struct training_config *config, const struct datas
 /* Makes that state the one of `training`, which has done no step, and sets its number of steps.
  * Refused as above before anything is changed. */
 enum status state_load(struct training *training);
-
-#endif

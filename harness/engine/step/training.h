@@ -8,8 +8,7 @@
  * With launch=graph the first two steps run eagerly; then forward, backward and optimizer are
  * captured once. Where samples are padded to different lengths, this holds for each of them, and
  * for each of the inputs that take turns (transfer.h). Results are the same bits as eager ones. */
-#ifndef HARNESS_ENGINE_STEP_TRAINING_H
-#define HARNESS_ENGINE_STEP_TRAINING_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/data/dataset.h"
@@ -152,5 +151,3 @@ enum status training_batches_ready(const struct training *training, int64_t *rea
  * configurations: the least common multiple of loss_every and the like, and of the steps of an
  * epoch if generated data are loaded by workers that end with it. */
 int64_t training_period(const struct training_config *configs, int count);
-
-#endif

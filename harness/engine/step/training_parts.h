@@ -1,7 +1,6 @@
 /* The parts of a training run, for the files that step, measure and evaluate it, and for tests that
  * look inside. */
-#ifndef HARNESS_ENGINE_STEP_TRAINING_PARTS_H
-#define HARNESS_ENGINE_STEP_TRAINING_PARTS_H
+#pragma once
 
 #include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
@@ -97,5 +96,3 @@ enum status training_right(struct training *training, int64_t *right);
 
 /* Micro-batch number `micro` of the step's input. */
 struct op_context training_context(const struct training *training, int micro);
-
-#endif

@@ -1,7 +1,6 @@
 /* doctor of every device of a machine: of each GPU (cuda:all), or of the cores of each NUMA node
  * (cpu:all). */
-#ifndef HARNESS_FLEET_DEVICES_DOCTOR_ALL_H
-#define HARNESS_FLEET_DEVICES_DOCTOR_ALL_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/text/page.h"
@@ -24,5 +23,3 @@ struct doctor_request {
  * column per device, and which is the odd one; for a prolog one line. *exit_code is doctor's, of
  * the worst device. */
 enum status doctor_all(const struct doctor_request *request, int *exit_code);
-
-#endif

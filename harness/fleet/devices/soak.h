@@ -5,8 +5,7 @@
  * state and trains the same few steps on the same samples; every tensor of every step is compared,
  * bit for bit, with the first iteration (repeat.h). Batches come from host memory, so the link is
  * used too. */
-#ifndef HARNESS_FLEET_DEVICES_SOAK_H
-#define HARNESS_FLEET_DEVICES_SOAK_H
+#pragma once
 
 #include "harness/checks/checks.h"
 #include "harness/device/device.h"
@@ -76,5 +75,3 @@ double soak_drift(const struct soak_part *part);
 /* Adds the rows. `properties` are the device's. */
 void soak_check(struct checks *checks, const struct soak *soak,
                 const struct device_properties *properties);
-
-#endif

@@ -4,8 +4,7 @@
  * A collective ends on all ranks of its group together, so that what a rank does between two of
  * them is on its own clock: nothing here compares the clocks of two machines, but to say how they
  * differ. */
-#ifndef HARNESS_FLEET_JOB_JOB_H
-#define HARNESS_FLEET_JOB_JOB_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/desk/diagnosis/digest/rank_record.h"
@@ -93,5 +92,3 @@ struct job_stranger {
 void job_join(struct job *job, struct arena *arena, struct job_rank *ranks,
               const int64_t *world_sizes, int64_t count, struct job_stranger **strangers,
               int64_t *stranger_count);
-
-#endif

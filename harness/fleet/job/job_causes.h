@@ -6,8 +6,7 @@
  * themselves, but their own time is like the others'. A cause costs what a replay without it gains
  * (job_replay.h). Causes are found one after the other, the dearest first, each in the job without
  * those before it. */
-#ifndef HARNESS_FLEET_JOB_JOB_CAUSES_H
-#define HARNESS_FLEET_JOB_JOB_CAUSES_H
+#pragma once
 
 #include "harness/fleet/job/job_replay.h"
 
@@ -67,5 +66,3 @@ void job_critical_find(struct arena *arena, const struct job *job, const struct 
                        struct job_causes *causes);
 
 const char *job_cause_name(enum job_cause_kind kind); /* "late_rank" */
-
-#endif

@@ -1,7 +1,6 @@
 /* Own times of ranks beyond those of the others at the same point, and the changes that would take
  * a cause away. */
-#ifndef HARNESS_FLEET_JOB_JOB_LATE_H
-#define HARNESS_FLEET_JOB_JOB_LATE_H
+#pragma once
 
 #include "harness/fleet/job/job_causes.h"
 #include "harness/fleet/job/job_replay.h"
@@ -47,5 +46,3 @@ void job_evenness(struct arena *arena, const struct job_late *late, struct job_c
 /* Makes the `count` latest ranks like the others in `times`, a copy of the late ones. */
 void job_without(struct arena *arena, const struct job_late *late, struct job_times *times,
                  int64_t count);
-
-#endif

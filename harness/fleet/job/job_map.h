@@ -1,6 +1,5 @@
 /* Ranks against steps, for a picture. */
-#ifndef HARNESS_FLEET_JOB_JOB_MAP_H
-#define HARNESS_FLEET_JOB_JOB_MAP_H
+#pragma once
 
 #include "harness/fleet/job/job_output.h"
 
@@ -11,5 +10,3 @@ enum { JOB_MAP_CELLS = 700000 };
 
 /* A member "map". Within arena_run(). */
 void job_map_json(struct json *json, cJSON *to, const struct job_view *view, struct arena *arena);
-
-#endif

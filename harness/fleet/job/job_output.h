@@ -1,6 +1,5 @@
 /* The findings of a job's ranks together, for people and for programs. */
-#ifndef HARNESS_FLEET_JOB_JOB_OUTPUT_H
-#define HARNESS_FLEET_JOB_JOB_OUTPUT_H
+#pragma once
 
 #include "harness/fleet/job/job_causes.h"
 #include "harness/text/json.h"
@@ -15,5 +14,3 @@ struct job_view {
 
 void job_page(const struct page *page, const struct job_view *view);
 void job_json(struct json *json, cJSON *to, const struct job_view *view);
-
-#endif

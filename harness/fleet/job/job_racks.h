@@ -1,6 +1,5 @@
 /* The rack of each node: from a file with lines "NODE RACK", or by a pattern in its name. */
-#ifndef HARNESS_FLEET_JOB_JOB_RACKS_H
-#define HARNESS_FLEET_JOB_JOB_RACKS_H
+#pragma once
 
 #include "harness/fleet/job/job.h"
 
@@ -27,5 +26,3 @@ void job_racks_close(struct job_racks *racks);
 /* Sets racks and rack_count of the job, and the rack of its nodes and ranks. `racks` must live
  * longer. Within arena_run(). */
 void job_racks_set(struct job *job, const struct job_racks *racks);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads the digests of a job's ranks, one after the other: memory is that of their steps and
  * collectives. */
-#ifndef HARNESS_FLEET_JOB_JOB_READ_H
-#define HARNESS_FLEET_JOB_JOB_READ_H
+#pragma once
 
 #include "harness/fleet/job/job.h"
 
@@ -15,5 +14,3 @@ struct job_ranks {
 /* Adds the digests of a file. IO, BAD_INPUT: it cannot be read, or a digest of it is broken; the
  * sentence says which, and those before it stay. OUT_OF_MEMORY. `path` must live longer. */
 enum status job_read(struct job_ranks *ranks, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* A job's collectives gone through in order: each begins when its last member comes, and takes as
  * long as that one was in it. So the step without a cause can be told, by other own times. */
-#ifndef HARNESS_FLEET_JOB_JOB_REPLAY_H
-#define HARNESS_FLEET_JOB_JOB_REPLAY_H
+#pragma once
 
 #include "harness/fleet/job/job.h"
 
@@ -28,5 +27,3 @@ struct job_course {
 /* The time of a step. `course` may be NULL. NAN: the ranks' orders do not fit together. */
 double job_replay(struct arena *arena, const struct job *job, const struct job_times *times,
                   const struct job_course *course);
-
-#endif

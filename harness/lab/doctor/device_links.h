@@ -1,6 +1,5 @@
 /* The ways between devices: how each pair is connected, and how fast copies between them are. */
-#ifndef HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
-#define HARNESS_LAB_DOCTOR_DEVICE_LINKS_H
+#pragma once
 
 #include "harness/checks/checks.h"
 #include "harness/device/peer.h"
@@ -38,5 +37,3 @@ void device_links_page(const struct page *page, const struct device_links *links
 /* Adds "between": [{"from", "to", "link", "direct", "numa_distance", "bytes_per_second", "copy_ns",
  * "failure"}], unknown numbers null. */
 void device_links_json(struct json *json, cJSON *root, const struct device_links *links);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whether a GPU, its driver and its libraries are as they should be. */
-#ifndef HARNESS_LAB_DOCTOR_GPU_H
-#define HARNESS_LAB_DOCTOR_GPU_H
+#pragma once
 
 #include "harness/checks/checks.h"
 #include "harness/device/device.h"
@@ -36,5 +35,3 @@ double gpu_fp32_flops(const struct device_properties *properties,
  * and an eighth. GB10 (12.1) counts as 12.0, the lower of what is possible. NAN: not known. */
 double gpu_matrix_flops(const struct device_properties *properties,
                         const struct device_health *health);
-
-#endif

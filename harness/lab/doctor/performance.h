@@ -5,8 +5,7 @@
  * repetition counts, since a machine that is disturbed is not a slow one. Each row states the least
  * that is ok; below half of it the row fails. A figure that is low while others used the cores is
  * measured once more, and is low at worst: it says nothing about the machine. */
-#ifndef HARNESS_LAB_DOCTOR_PERFORMANCE_H
-#define HARNESS_LAB_DOCTOR_PERFORMANCE_H
+#pragma once
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/checks/checks.h"
@@ -45,5 +44,3 @@ double performance_bound(const char *name, const struct device_properties *devic
 /* Whether the table of rows names a bench that does not exist: for the test. NULL: all are
  * there. */
 const char *performance_unknown_bench(void);
-
-#endif

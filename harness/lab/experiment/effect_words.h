@@ -1,6 +1,5 @@
 /* Effects and what is expected of them in words, the same in tables, reasons and `explain`. */
-#ifndef HARNESS_LAB_EXPERIMENT_EFFECT_WORDS_H
-#define HARNESS_LAB_EXPERIMENT_EFFECT_WORDS_H
+#pragma once
 
 #include "harness/base/figures/change_text.h"
 #include "harness/lab/experiment/result.h"
@@ -12,5 +11,3 @@ struct change_text effect_words(const struct effect *effect, enum metric metric,
 /* "at least 1.25x faster", "down 2x to 4x"; 0: no bound, and "faster" or "down" without any. */
 void effect_bounds(char *text, size_t size, enum metric metric, enum direction direction,
                    double least, double most);
-
-#endif

@@ -1,8 +1,7 @@
 /* A scenario that is not in the list: one change, on any settings, that is made while the program
  * runs. The change is of one knob, or of several at once: "loss_every,launch" from "1,eager" to
  * "20,graph". It travels to a child as text on its command line. */
-#ifndef HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
-#define HARNESS_LAB_EXPERIMENT_OWN_SCENARIO_H
+#pragma once
 
 #include "scenarios/scenario.h"
 
@@ -33,5 +32,3 @@ void own_scenario_print(char text[OWN_SCENARIO_TEXT], const struct scenario *sce
 
 /* BAD_USAGE: the text is of no scenario. */
 enum status own_scenario_parse(struct own_scenario *own, const char *name, const char *text);
-
-#endif

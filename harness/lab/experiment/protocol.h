@@ -5,8 +5,7 @@
  * writes a record for each to an inherited descriptor (records.h). The parent keeps what arrives,
  * computes the effects and gives the verdict (verdict.h). Both sides read the same protocol: it
  * travels on the child's command line (parent/arguments.h). */
-#ifndef HARNESS_LAB_EXPERIMENT_PROTOCOL_H
-#define HARNESS_LAB_EXPERIMENT_PROTOCOL_H
+#pragma once
 
 #include "benches/roofs.h"
 #include "scenarios/scenario.h"
@@ -71,5 +70,3 @@ int protocol_ranks(const struct protocol *protocol, const struct scenario *scena
 enum status protocol_config(const struct protocol *protocol, const struct scenario *scenario,
                             enum variant variant, const struct device_properties *device,
                             struct training_config *config);
-
-#endif

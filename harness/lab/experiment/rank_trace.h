@@ -1,6 +1,5 @@
 /* The names of the traces of one run with many ranks. */
-#ifndef HARNESS_LAB_EXPERIMENT_RANK_TRACE_H
-#define HARNESS_LAB_EXPERIMENT_RANK_TRACE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -14,5 +13,3 @@ enum status rank_trace_name(char *name, size_t size, const char *given, int rank
 
 /* Back again, for any name of a file: "a.json.gz" of "a.rank1.json.gz". */
 void rank_trace_given(char given[NAME_MAX + 1], const char *name);
-
-#endif

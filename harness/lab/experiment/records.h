@@ -12,8 +12,7 @@
  * they were, times of single steps with 12 digits, and other numbers with 15 at least. A metric
  * that is not finite is left out, other such numbers are null; both are read as NaN. The reader
  * trusts nothing: a crashed child may have left half a line or anything else on the descriptor. */
-#ifndef HARNESS_LAB_EXPERIMENT_RECORDS_H
-#define HARNESS_LAB_EXPERIMENT_RECORDS_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -60,5 +59,3 @@ enum status record_write(int descriptor, const struct record *record);
  * release. */
 bool record_parse(struct record *record, const char *line);
 void record_release(struct record *record);
-
-#endif

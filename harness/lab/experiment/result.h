@@ -1,6 +1,5 @@
 /* The result of one scenario, from single windows to the verdict. */
-#ifndef HARNESS_LAB_EXPERIMENT_RESULT_H
-#define HARNESS_LAB_EXPERIMENT_RESULT_H
+#pragma once
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/desk/diagnosis/rules/finding.h"
@@ -113,5 +112,3 @@ struct scenario_result {
 
 /* Frees what the result owns; allowed on a result of zeros, and twice. */
 void scenario_result_release(struct scenario_result *result);
-
-#endif

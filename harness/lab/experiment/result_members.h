@@ -1,7 +1,6 @@
 /* The members of a result's structs, once for the records of a child (records.h) and for result
  * files, whose names they are. Each list goes through one struct. */
-#ifndef HARNESS_LAB_EXPERIMENT_RESULT_MEMBERS_H
-#define HARNESS_LAB_EXPERIMENT_RESULT_MEMBERS_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/members.h"
@@ -14,5 +13,3 @@ member_list tracing_members;  /* struct tracing, without file, ranks and reason 
 /* struct repetition, without its damaged samples. Reading allocates step_ns, also where it finds a
  * fault after it. */
 member_list repetition_members;
-
-#endif

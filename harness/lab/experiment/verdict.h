@@ -12,8 +12,7 @@
  *   different       when all of it is beyond the least effect (LEAST_EFFECT_PERCENT),
  *   no difference   when all of it is within, and
  *   undecided       otherwise. */
-#ifndef HARNESS_LAB_EXPERIMENT_VERDICT_H
-#define HARNESS_LAB_EXPERIMENT_VERDICT_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -24,5 +23,3 @@ enum loss_check verdict_loss_check(const struct scenario_result *result);
 /* Fills in step_time, expectations, losses, damaged_samples, verdict and reason. Reads scenario,
  * protocol, device, fp32, pairs and repetitions. Without pairs the verdict is failed. */
 enum status verdict_give(struct scenario_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* The arguments of a kernel that is run alone: arrays filled by a pattern, and scalars. */
-#ifndef HARNESS_LAB_KERNEL_KERNEL_ARGUMENTS_H
-#define HARNESS_LAB_KERNEL_KERNEL_ARGUMENTS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -75,5 +74,3 @@ double kernel_element(enum kernel_type type, const void *elements, int64_t index
 
 /* The bytes of a scalar, at most 8. */
 void kernel_scalar(const struct kernel_argument *argument, void *bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* The facts of a kernel that ran alone, and the counts that lessons predict. A row has all that is
  * to know of a count: its name, what it means, and which facts it is. */
-#ifndef HARNESS_LAB_KERNEL_KERNEL_COUNTS_H
-#define HARNESS_LAB_KERNEL_KERNEL_COUNTS_H
+#pragma once
 
 #include "harness/lab/kernel/kernel_run.h"
 #include "harness/lab/kernel/residency.h"
@@ -104,5 +103,3 @@ extern const struct kernel_count_row kernel_counts[]; /* by enum kernel_count */
 
 /* NaN: the kernel has none, such as sectors without a load. */
 void kernel_counts_read(double values[KERNEL_COUNT_COUNT], const struct kernel_facts *facts);
-
-#endif

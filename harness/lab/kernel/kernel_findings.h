@@ -1,7 +1,6 @@
 /* The faults of a kernel that its counts show: a table of rules, a row for each, named as the
  * lessons that teach them. No rule knows a time: a finding says what is wasted, and where. */
-#ifndef HARNESS_LAB_KERNEL_KERNEL_FINDINGS_H
-#define HARNESS_LAB_KERNEL_KERNEL_FINDINGS_H
+#pragma once
 
 #include "harness/lab/kernel/kernel_counts.h"
 
@@ -29,5 +28,3 @@ enum { KERNEL_FINDINGS_MOST = 16 };
  * run to its end. */
 int kernel_findings(const struct kernel_facts *facts,
                     struct kernel_finding findings[KERNEL_FINDINGS_MOST]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Pages, tables and JSON of kernels and of lessons (docs/kernels.md and
  * docs/results.md have the members). */
-#ifndef HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H
-#define HARNESS_LAB_KERNEL_KERNEL_OUTPUT_H
+#pragma once
 
 #include "harness/lab/kernel/kernel_findings.h"
 #include "harness/lab/kernel/lesson_run.h"
@@ -56,5 +55,3 @@ void lesson_json(struct json *json, cJSON *array, const struct kernel_lesson *le
 void lesson_result_json(struct json *json, cJSON *kernels, const struct lesson_result *result);
 void lesson_rows_json(struct json *json, cJSON *benchmarks, const struct lesson_result *result,
                       int family);
-
-#endif

@@ -9,8 +9,7 @@
  *     ... outcome.counts.global[SIMT_LOADS].touched ...
  * out:
  *     kernel_outcome_release(&outcome); */
-#ifndef HARNESS_LAB_KERNEL_KERNEL_RUN_H
-#define HARNESS_LAB_KERNEL_KERNEL_RUN_H
+#pragma once
 
 #include "harness/lab/kernel/kernel_arguments.h"
 #include "harness/simt/simt.h"
@@ -57,5 +56,3 @@ struct kernel_outcome {
  * that are not its own, or too much memory. Release the outcome whatever the status is. */
 enum status kernel_run(const struct kernel_run *run, struct kernel_outcome *outcome);
 void kernel_outcome_release(struct kernel_outcome *outcome);
-
-#endif

@@ -7,8 +7,7 @@
  * of times.
  *
  * scenarios/gpu_kernels has a file for each lesson, and the list of them. */
-#ifndef HARNESS_LAB_KERNEL_LESSON_H
-#define HARNESS_LAB_KERNEL_LESSON_H
+#pragma once
 
 #include "harness/lab/kernel/kernel_counts.h"
 
@@ -124,5 +123,3 @@ struct lesson_kernel {
 };
 enum status lesson_kernel_make(struct lesson_kernel *made, const struct kernel_lesson *lesson,
                                int variant, int arch);
-
-#endif

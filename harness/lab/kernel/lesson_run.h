@@ -1,7 +1,6 @@
 /* A kernel lesson is run: each variant is executed by the machine of harness/simt and counted, the
  * results are compared, and the counts held against the predicted ones. */
-#ifndef HARNESS_LAB_KERNEL_LESSON_RUN_H
-#define HARNESS_LAB_KERNEL_LESSON_RUN_H
+#pragma once
 
 #include "harness/lab/kernel/lesson.h"
 
@@ -61,5 +60,3 @@ enum status lesson_output_add(struct lesson_output *output, const struct lesson_
  * free() releases the values, whatever the status is. */
 enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *output,
                            const struct kernel_lesson *lesson, int variant, int arch);
-
-#endif

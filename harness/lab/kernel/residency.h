@@ -5,8 +5,7 @@
  * which registers and shared memory are given out: cuda_occupancy.h of the CUDA toolkit (256
  * registers for each warp, 128 bytes and 1024 more for each block, from 8.0 on). Multiprocessors:
  * data sheets of the A100, H100 SXM and B200. */
-#ifndef HARNESS_LAB_KERNEL_RESIDENCY_H
-#define HARNESS_LAB_KERNEL_RESIDENCY_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -59,5 +58,3 @@ enum status residency_of(struct residency *residency, const struct architecture 
 /* The share of the waves' time in which blocks were there, if each took as long: 1 if the last one
  * is full. */
 double residency_filled(const struct residency *residency);
-
-#endif

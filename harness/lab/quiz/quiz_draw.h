@@ -1,6 +1,5 @@
 /* The parts that the makers of a quiz's sets share: choices, and the order of the sets. */
-#ifndef HARNESS_LAB_QUIZ_QUIZ_DRAW_H
-#define HARNESS_LAB_QUIZ_QUIZ_DRAW_H
+#pragma once
 
 #include "harness/base/random.h"
 #include "harness/lab/quiz/quiz_set.h"
@@ -28,5 +27,3 @@ void quiz_fill(struct quiz_set *set, enum quiz_question question, struct random 
  * place that may be such a set's is, half the time, so that no place tells what it is.
  * OUT_OF_MEMORY. */
 enum status quiz_arrange(struct quiz_sets *sets, uint64_t seed);
-
-#endif

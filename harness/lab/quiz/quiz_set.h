@@ -1,8 +1,7 @@
 /* The set of a quiz: a trace that `run` wrote and kept beside its result, with the questions and
  * their right answers, which come from that result; or the counts of a kernel of a lesson, which
  * are counted for the quiz. */
-#ifndef HARNESS_LAB_QUIZ_QUIZ_SET_H
-#define HARNESS_LAB_QUIZ_QUIZ_SET_H
+#pragma once
 
 #include "harness/desk/compare/file/benchmark_file.h"
 #include "harness/lab/kernel/lesson_run.h"
@@ -60,5 +59,3 @@ double quiz_factor(const struct quiz_set *set);
 
 const char *quiz_question_text(const struct quiz_set *set, enum quiz_question question);
 const char *quiz_set_name(const struct quiz_set *set); /* of the scenario, or of the lesson */
-
-#endif

@@ -20,8 +20,7 @@
  * From the first scenario on, or the first measured one where there are older results, there is a
  * whole, valid file at every moment: each version is written beside the last one, forced to disk
  * and renamed over it. result_folder.h says what else is in the folder. */
-#ifndef HARNESS_LAB_RESULT_RESULT_FILE_H
-#define HARNESS_LAB_RESULT_RESULT_FILE_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/lab/kernel/lesson_run.h"
@@ -63,5 +62,3 @@ const char *result_file_path(const struct result_file *file);
 
 /* The file's text as of now; malloc'd. */
 enum status result_file_text(const struct result_file *file, char **text);
-
-#endif

@@ -1,6 +1,5 @@
 /* The findings in the traces of a scenario, beside the measured effect. */
-#ifndef HARNESS_LAB_RESULT_RESULT_FINDINGS_H
-#define HARNESS_LAB_RESULT_RESULT_FINDINGS_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/json.h"
@@ -20,5 +19,3 @@ enum { FINDINGS_LINE = 400 };
 /* "diagnosis before the fix: host_sync (predicted gain 1.49x, measured 1.55x); left after the fix:
  * data_loading (expected here)". False: nothing was traced. */
 bool result_findings_line(char text[FINDINGS_LINE], const struct scenario_result *result);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Removed are only files that a run names so: SCENARIO.VARIANT.json.gz, and what becomes one
  * (atomic_file.h). A folder in which a user put something stays. */
-#ifndef HARNESS_LAB_RESULT_RESULT_FOLDER_H
-#define HARNESS_LAB_RESULT_RESULT_FOLDER_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/text/result_traces.h"
@@ -43,5 +42,3 @@ void result_folder_replaced(struct result_folder *folder);
 /* Removes this run's traces that none of the first `count` scenarios in `all` names, those of
  * result.json, and unlocks the folder. `all` may be NULL where there are none. */
 void result_folder_close(struct result_folder *folder, const cJSON *all, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rows of Google Benchmark's `benchmarks`. */
-#ifndef HARNESS_LAB_RESULT_RESULT_ROWS_H
-#define HARNESS_LAB_RESULT_RESULT_ROWS_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/json.h"
@@ -21,5 +20,3 @@ void result_rows_add(struct json *json, cJSON *benchmarks, const struct scenario
 enum { METRIC_COUNTERS = METRIC_COUNT - METRIC_FIRST - 1 };
 enum metric metric_of_counter(int counter);
 const char *metric_counter_name(int counter);
-
-#endif

@@ -1,7 +1,6 @@
 /* One scenario in the member `chokepoint` of a result file: verdict, effects, settings, raw
  * samples. */
-#ifndef HARNESS_LAB_RESULT_RESULT_SCENARIO_H
-#define HARNESS_LAB_RESULT_RESULT_SCENARIO_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/json.h"
@@ -10,5 +9,3 @@
  * null; so is an interval that has such an end. In an A/A comparison the members `before` and
  * `after` are its two sides, both with the settings before. Single steps are whole nanoseconds. */
 void result_scenario_add(struct json *json, cJSON *array, const struct scenario_result *result);
-
-#endif

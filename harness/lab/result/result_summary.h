@@ -1,6 +1,5 @@
 /* A scenario's result in words and short figures, shared by the console and the Markdown table. */
-#ifndef HARNESS_LAB_RESULT_RESULT_SUMMARY_H
-#define HARNESS_LAB_RESULT_RESULT_SUMMARY_H
+#pragma once
 
 #include "harness/base/figures/change_text.h"
 #include "harness/lab/experiment/result.h"
@@ -51,5 +50,3 @@ void summary_counts(char *text, size_t size, const struct scenario_result *resul
 
 /* Whether an expectation that should have been met was not. */
 bool summary_is_unmet(const struct expectation_result *expectation);
-
-#endif

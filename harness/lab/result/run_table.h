@@ -1,6 +1,5 @@
 /* The results of a run: the change in each scenario, its size, and the verdict. */
-#ifndef HARNESS_LAB_RESULT_RUN_TABLE_H
-#define HARNESS_LAB_RESULT_RUN_TABLE_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/page.h"
@@ -8,5 +7,3 @@
 /* A part per scenario, then the expectations that were not met and why, then the totals. Nothing
  * for no results. */
 void run_table(const struct page *page, const struct scenario_result *results, int count);
-
-#endif

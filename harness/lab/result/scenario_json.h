@@ -11,8 +11,7 @@
  * "exact", "is_cost"; a bound that is not set is null. "findings" are what diagnose finds before
  * the fix, "findings_after" what the fix may leave. "kernels" are the pairs of kernels
  * (lesson_json()). */
-#ifndef HARNESS_LAB_RESULT_SCENARIO_JSON_H
-#define HARNESS_LAB_RESULT_SCENARIO_JSON_H
+#pragma once
 
 #include "harness/text/json.h"
 #include "scenarios/scenario.h"
@@ -22,5 +21,3 @@ enum status scenarios_json(char **text);
 
 /* The members of an expectation, above, into `object`. */
 void expectation_json(struct json *json, cJSON *object, const struct expectation *expectation);
-
-#endif

@@ -14,8 +14,7 @@
  * read and written too (benches/bw_copy.c). Above 1 where tensors stay in a cache.
  *
  * A child measures both ceilings on the idle device (measured_roofs.h). */
-#ifndef HARNESS_LAB_RESULT_UTILISATION_H
-#define HARNESS_LAB_RESULT_UTILISATION_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 #include "harness/text/json.h"
@@ -55,5 +54,3 @@ void utilisation_json(struct json *json, cJSON *to, const char *name,
  * doubtful" if one is. False: nothing was measured. */
 enum { UTILISATION_LINE = 80 };
 bool utilisation_line(char text[UTILISATION_LINE], const struct scenario_result *result);
-
-#endif

@@ -4,8 +4,7 @@
  * best value in the same round, so that drift of the machine falls on both. The best value has the
  * highest median throughput. A value is enough if the median of its shares is at least 1 -
  * KNEE_LOSS_PERCENT / 100; the knee is the cheapest of those. */
-#ifndef HARNESS_LAB_SEARCH_KNEE_H
-#define HARNESS_LAB_SEARCH_KNEE_H
+#pragma once
 
 #include "harness/base/figures/statistics.h"
 
@@ -31,5 +30,3 @@ struct knee {
 };
 
 struct knee knee_find(const struct knee_value *values, int count);
-
-#endif

@@ -14,8 +14,7 @@
  * in place, if their fixes act, are no trade of time for memory, and leave the losses the same but
  * for the order of sums. If the ladder is thorough, the block is a rung of its own, measured as one
  * change with longer windows and kept by the same rule; then findings are looked for again. */
-#ifndef HARNESS_LAB_SEARCH_LADDER_H
-#define HARNESS_LAB_SEARCH_LADDER_H
+#pragma once
 
 #include "harness/base/figures/statistics.h"
 #include "harness/lab/experiment/result.h"
@@ -113,5 +112,3 @@ bool ladder_is_set(const struct training_config *config);
 
 /* After an error all that happened before it stays. */
 enum status ladder_climb(struct ladder *ladder, const struct ladder_probe *probe);
-
-#endif

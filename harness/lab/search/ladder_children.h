@@ -1,7 +1,6 @@
 /* The rungs of a ladder in child processes: a tracing child for each diagnosis, and a timing child
  * for each fix, as `run` starts them. A crash or a hang costs one rung. */
-#ifndef HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
-#define HARNESS_LAB_SEARCH_LADDER_CHILDREN_H
+#pragma once
 
 #include "harness/base/system/scratch_folder.h"
 #include "harness/lab/experiment/parent/experiment.h"
@@ -28,5 +27,3 @@ struct ladder_probe ladder_children_probe(struct ladder_children *children);
 
 /* All zeros are allowed. */
 void ladder_children_close(struct ladder_children *children);
-
-#endif

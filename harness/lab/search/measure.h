@@ -2,8 +2,7 @@
  *
  * The windows are those of the experiment (training_window): the host's clock, synchronised with
  * the device, around steps that nothing disturbs. The loss is read between windows. */
-#ifndef HARNESS_LAB_SEARCH_MEASURE_H
-#define HARNESS_LAB_SEARCH_MEASURE_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/step/training.h"
@@ -55,5 +54,3 @@ enum status measure_training(struct measurement *measurement, struct device *dev
                              const struct training_config *config, const struct measure *measure);
 
 double measurement_steps_per_second(const struct measurement *measurement);
-
-#endif

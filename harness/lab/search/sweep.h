@@ -1,6 +1,5 @@
 /* A sweep: `train` with each value of a knob, or with each pair of values of two knobs. */
-#ifndef HARNESS_LAB_SEARCH_SWEEP_H
-#define HARNESS_LAB_SEARCH_SWEEP_H
+#pragma once
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/lab/search/knee.h"
@@ -61,5 +60,3 @@ void sweep_name(const struct knob_sweep *sweep, const struct sweep_row *row, cha
 /* By samples per second. The cheapest row is the one with the fewest values before its own.
  * OUT_OF_MEMORY. */
 enum status sweep_knee(const struct knob_sweep *sweep, struct knee *knee);
-
-#endif

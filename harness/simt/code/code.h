@@ -1,6 +1,5 @@
 /* The code that the reader makes of a kernel, and the machine executes. */
-#ifndef HARNESS_SIMT_CODE_CODE_H
-#define HARNESS_SIMT_CODE_CODE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/simt/code/simt_types.h"
@@ -201,5 +200,3 @@ enum status loads_find(struct simt_kernel *kernel);
 
 /* places.c: gives registers their places, several the same if they are never in use together. */
 enum status places_give(struct simt_kernel *kernel);
-
-#endif

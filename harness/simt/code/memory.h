@@ -4,8 +4,7 @@
  * it last, and of the one that read it last. A stamp is a number of the block's launch in the upper
  * 8 bits (0: none yet) and the warp's in the lower 24. The block knows for each of the numbers
  * where its launch stands in its stream. Under the machine's lock. */
-#ifndef HARNESS_SIMT_CODE_MEMORY_H
-#define HARNESS_SIMT_CODE_MEMORY_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/simt/code/simt_types.h"
@@ -93,5 +92,3 @@ void memory_stamp(struct memory_block *block, uint64_t from, uint64_t bytes, boo
 
 /* "12 bytes after the end of a block of 4096", for messages. */
 void memory_around(const struct memory *memory, uint64_t address, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* A launch's arguments, findings and counts. */
-#ifndef HARNESS_SIMT_CODE_SIMT_TYPES_H
-#define HARNESS_SIMT_CODE_SIMT_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ struct simt_grid {
     uint64_t most_instructions;     /* of warps; 0: no limit */
     bool counts_fresh;              /* see struct simt_accesses */
 };
-
-#endif

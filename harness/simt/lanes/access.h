@@ -1,6 +1,5 @@
 /* The addresses of one access by the lanes of a warp. */
-#ifndef HARNESS_SIMT_LANES_ACCESS_H
-#define HARNESS_SIMT_LANES_ACCESS_H
+#pragma once
 
 #include "harness/simt/lanes/lanes.h"
 
@@ -55,5 +54,3 @@ bool shared_check(struct warp *warp, const struct instruction *instruction,
                   const struct access *access, bool store, bool atomic);
 bool global_check(struct warp *warp, const struct instruction *instruction,
                   const struct access *access, bool store, bool atomic);
-
-#endif

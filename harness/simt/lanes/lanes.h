@@ -1,8 +1,7 @@
 /* Shared by the files with instructions: a warp, and loops over its lanes that compilers turn into
  * vector instructions. A register is an array of 32 lanes; a lane that takes no part keeps what it
  * had. */
-#ifndef HARNESS_SIMT_LANES_LANES_H
-#define HARNESS_SIMT_LANES_LANES_H
+#pragma once
 
 #include "harness/simt/code/memory.h"
 #include "harness/simt/lanes/opcodes.h"
@@ -119,5 +118,3 @@ static inline int first_lane(uint32_t mask)
         LANES(result, d, type x = (type)a[l]; type y = (type)b[l]; third z = c[l];                 \
               v = (result)(expression))                                                            \
     }
-
-#endif

@@ -4,8 +4,7 @@
  * A form lists the registers, destinations before the colon: p a predicate, h 16 bits, w 32, d 64,
  * b 8 bits of a register of 16 or 32. 16-bit numbers stand in words, whose upper half means
  * nothing. */
-#ifndef HARNESS_SIMT_LANES_OPCODES_H
-#define HARNESS_SIMT_LANES_OPCODES_H
+#pragma once
 
 #include "harness/simt/code/code.h"
 
@@ -59,5 +58,3 @@ enum atomic_mode {
     ATOMIC_FLOAT = 16, /* added to the mode */
     ATOMIC_SIGNED = 32
 };
-
-#endif

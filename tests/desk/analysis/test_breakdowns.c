@@ -21,7 +21,6 @@ static void launches_are_measured_from_call_to_first_work(void **state)
 {
     struct analysed analysed;
     struct launches launches;
-    (void)state;
 
     made_begin();
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 0, 10, 1);
@@ -50,7 +49,6 @@ static void launches_without_work_are_lost_unless_captured(void **state)
 {
     struct analysed analysed;
     struct launches launches;
-    (void)state;
 
     made_begin();
     made_add("cuda_runtime", "cudaLaunchKernel", 100, 100, 0, 10, 1);
@@ -97,7 +95,6 @@ static void the_queue_is_as_deep_as_counting_says(void **state)
 {
     enum { ROUNDS = 300, LAUNCHES = 12 };
     unsigned seed = 3;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         struct made_launch made[LAUNCHES];
@@ -127,7 +124,6 @@ static void a_graph_is_one_launch(void **state)
 {
     struct analysed analysed;
     struct launches launches;
-    (void)state;
 
     made_begin();
     made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 0, 4, 1);
@@ -144,7 +140,6 @@ static void a_graph_is_one_launch(void **state)
 static void the_queue_is_counted_by_stream(void **state)
 {
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 5; i++) /* issued at 0, 2, 4, 6, 8; begun at 5, 105, ... */
@@ -170,7 +165,6 @@ static void kernels_are_summed_by_name(void **state)
     struct analysed analysed;
     struct kernels kernels;
     const struct kernel_row *gemm, *copy, *bare;
-    (void)state;
 
     made_begin();
     made_add_with("kernel", "gemm", 0, 7, 0, 30, 0,
@@ -222,7 +216,6 @@ static void small_grids_count_where_nothing_runs_beside_them(void **state)
     struct analysed analysed;
     struct kernels kernels;
     const struct kernel_row *row;
-    (void)state;
 
     made_begin_with("\"deviceProperties\":[{\"id\":0,\"name\":\"GPU\",\"numSms\":100}]");
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -260,7 +253,6 @@ static void operators_have_self_and_total_time(void **state)
     };
     struct analysed analysed;
     struct spans spans;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 500, 0);
@@ -294,7 +286,6 @@ static void a_name_inside_itself_counts_once_in_totals(void **state)
     struct analysed analysed;
     struct spans spans;
     const struct span_row *row;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "f", 100, 100, 0, 100, 0);
@@ -320,7 +311,6 @@ static void operators_and_annotations_of_one_name_are_two_rows(void **state)
 {
     struct analysed analysed;
     struct spans spans;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "f", 100, 100, 0, 10, 0);
@@ -349,7 +339,6 @@ static void spans_have_the_memory_of_their_time(void **state)
     };
     struct analysed analysed;
     struct spans spans;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "outer", 100, 100, 0, 100, 0);
@@ -389,7 +378,6 @@ static void rows_are_sorted_by_the_keys_of_pytorch(void **state)
     struct analysed analysed;
     enum span_order order;
     struct spans spans;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "outer", 100, 100, 0, 100, 0);
@@ -452,7 +440,6 @@ static void layers_are_grouped_by_kind_shape_and_direction(void **state)
     };
     struct operator_kinds kinds;
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     make_layers();
@@ -476,7 +463,6 @@ static void numbered_layers_are_one_kind(void **state)
 {
     struct operator_kinds kinds;
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add_with("cpu_op", "block0.qkv", 100, 100, 0, 10, 0,
@@ -503,7 +489,6 @@ static void a_long_kind_has_no_half_character(void **state)
     struct operator_kinds kinds;
     struct analysed analysed;
     char name[KIND_NAME_SIZE + 2];
-    (void)state;
 
     memset(name, 'a', KIND_NAME_SIZE - 2);
     memcpy(name + KIND_NAME_SIZE - 2, "\xc3\xa9", 3);
@@ -533,7 +518,6 @@ static void a_launched_graph_shows_its_operators(void **state)
     struct operator_kinds kinds;
     struct analysed analysed;
     struct spans spans;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "graph", 100, 100, 0, 10, 0);
@@ -583,7 +567,6 @@ static void phases_are_named_as_here_and_in_pytorch(void **state)
         { "forward_hook", false, PHASE_COUNT },
         { "", false, PHASE_COUNT },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         enum phase phase;
@@ -612,7 +595,6 @@ static void phases_have_their_time_on_host_and_device(void **state)
 {
     struct analysed analysed;
     struct phases phases;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 100, 0);
@@ -659,7 +641,6 @@ static void without_steps_there_are_no_phases(void **state)
 {
     struct analysed analysed;
     struct phases phases;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "forward", 100, 100, 20, 40, 0);

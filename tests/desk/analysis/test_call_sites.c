@@ -36,7 +36,6 @@ static void own_code_is_told_by_its_path(void **state)
         { "train.py(x): f", false },
         { "", false },
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct frame_name name = frame_name_of(cases[i].name, strlen(cases[i].name));
@@ -58,7 +57,6 @@ static void calls_read_as_one_would_write_them(void **state)
         { "nothing", "" },
     };
     char text[64];
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         frame_name_call(text, sizeof text, cases[i].name);
@@ -74,7 +72,6 @@ static void stacks_are_read_in_both_orders(void **state)
         "train.py(9): <module>;model.py(54): run;torch/x.py(3): step;<built-in method add>;",
     };
     struct frame_name name;
-    (void)state;
 
     for (size_t i = 0; i < 2; i++) {
         assert_true(frame_name_of_stack(stacks[i], &name));
@@ -158,7 +155,6 @@ static void a_call_in_a_helper_is_named_by_its_line(void **state)
 {
     static const struct cost costs[] = { { 801, 999 }, { 1801, 1999 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(2, 1000);
@@ -177,7 +173,6 @@ static void comprehensions_belong_to_their_line(void **state)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(1, 1000);
@@ -192,7 +187,6 @@ static void time_in_libraries_belongs_to_the_line_that_called_them(void **state)
 {
     static const struct cost costs[] = { { 100, 300 }, { 1100, 1300 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(2, 1000);
@@ -220,7 +214,6 @@ static void code_that_a_library_calls_back_is_the_place(void **state)
 {
     static const struct cost costs[] = { { 100, 900 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     add_loading(780);
     place = place_of(costs, 1000);
@@ -239,7 +232,6 @@ static void code_that_a_library_calls_back_is_found_through_a_generator(void **s
 {
     static const struct cost costs[] = { { 95, 905 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     add_loading(780);
     add_call("train.py(40): batches", "train.py:52", 95, 905);
@@ -265,7 +257,6 @@ static void a_function_whose_parts_share_the_cost_is_named_whole(void **state)
     static const char *with[3] = { "run.py:3", "video.py:140", "video.py:150" };
     static const struct cost costs[] = { { 0, 750 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     add_preprocessing(without);
     place = place_of(costs, 1000);
@@ -281,7 +272,6 @@ static void time_without_a_call_lies_between_lines(void **state)
 {
     static const struct cost costs[] = { { 200, 800 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(1, 1000);
@@ -299,7 +289,6 @@ static void cost_that_is_spread_has_no_place(void **state)
     static const struct cost costs[] = { { 0, 1200 }, { 0, 0 } };
     struct call_place place;
     char name[32];
-    (void)state;
 
     made_begin();
     add_steps(1, 1200);
@@ -318,7 +307,6 @@ static void without_python_annotations_and_operators_are_places(void **state)
     static const struct cost outside[] = { { 800, 1000 }, { 0, 0 } };
     static const struct cost *const costs[] = { in_annotation, in_operator, outside };
     static const char *const expected[] = { "in augment", "in aten::randn", "" };
-    (void)state;
 
     for (int i = 0; i < 3; i++) {
         struct call_place place;
@@ -342,7 +330,6 @@ static void stacks_of_operators_are_places(void **state)
 {
     static const struct cost costs[] = { { 100, 400 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(1, 1000);
@@ -358,7 +345,6 @@ static void calls_that_cross_are_cut(void **state)
 {
     static const struct cost costs[] = { { 100, 300 }, { 0, 0 } };
     struct call_place place;
-    (void)state;
 
     made_begin();
     add_steps(1, 1000);

@@ -68,7 +68,6 @@ static void rows_hold_what_host_and_devices_did(void **state)
 {
     struct drawn drawn;
     const struct excerpt_row *row;
-    (void)state;
 
     made_begin();
     add_step(1, 0, 100);
@@ -109,7 +108,6 @@ static void rows_hold_what_host_and_devices_did(void **state)
 static void the_steps_are_those_closest_to_the_mean(void **state)
 {
     struct drawn drawn;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 8; i++) {
@@ -136,7 +134,6 @@ static void what_a_pixel_cannot_show_is_drawn_together(void **state)
     struct drawn drawn;
     const struct excerpt_row *row;
     int64_t count = 0, covered_ns = 0;
-    (void)state;
 
     made_begin();
     add_step(1, 0, 40000);
@@ -163,7 +160,6 @@ static void what_a_pixel_cannot_show_is_drawn_together(void **state)
 static void without_steps_it_is_the_whole(void **state)
 {
     struct drawn drawn;
-    (void)state;
 
     made_begin();
     made_add_work("kernel", "k", 7, 100, 200, 90);
@@ -190,7 +186,6 @@ static void tracks_beyond_the_limit_are_counted(void **state)
 {
     struct drawn drawn;
     int64_t threads = 0, streams = 0;
-    (void)state;
 
     made_begin();
     add_step(1, 0, 100);
@@ -224,7 +219,6 @@ static void gaps_sum_to_the_idle_time(void **state)
 {
     struct drawn drawn;
     int64_t sum_ns = 0;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 2; i++) {

@@ -32,7 +32,6 @@ static void the_peak_is_the_allocators_own_total(void **state)
     struct analysed analysed;
     struct memory_curve memory;
     const struct memory_device *device;
-    (void)state;
 
     made_begin();
     add_block(30, 0, -300, 500, 1000); /* the file's order does not matter */
@@ -62,7 +61,6 @@ static void without_totals_the_blocks_are_summed(void **state)
     static const int blocks[] = { 100, 50, -100, 20, -1 };
     struct analysed analysed;
     struct memory_curve memory;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 5; i++) {
@@ -89,7 +87,6 @@ static void the_peak_is_split_by_category(void **state)
     } wanted[] = { { "activations", 300, 300 }, { "parameters", 150, 150 }, { "input", 0, 50 } };
     struct analysed analysed;
     struct memory_curve memory;
-    (void)state;
 
     made_begin();
     add_category(0, 0, 150, "parameters", 100); /* what there is at the beginning, one by one */
@@ -116,7 +113,6 @@ static void a_peak_at_the_beginning_has_all_its_categories(void **state)
 {
     struct analysed analysed;
     struct memory_curve memory;
-    (void)state;
 
     made_begin();
     add_category(0, 0, 150, "parameters", 100);
@@ -136,7 +132,6 @@ static void samples_keep_the_peak_and_follow_the_categories(void **state)
     struct analysed analysed;
     struct memory_curve memory;
     bool peak = false;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 100; i++)
@@ -163,7 +158,6 @@ static void a_trace_without_memory_has_no_curve(void **state)
 {
     struct analysed analysed;
     struct memory_curve memory;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "aten::mm", 1, 1, 0, 1, 0);

@@ -28,7 +28,6 @@ static void collectives_are_known_by_either_name(void **state)
         { "all_to_all", "ncclDevKernel_SendRecv", MESSAGE_OTHER },
         { "all_to_all", "", MESSAGE_OTHER },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(message_kind_of(cases[i].collective, cases[i].kernel), cases[i].is);
@@ -83,7 +82,6 @@ static void backward_is_its_phase_or_another_thread_or_a_node(void **state)
                         messages_with("cpu_op", "autograd::engine::evaluate_function: MmBackward0",
                                       "ProfilerStep#1"),
                     nothing = messages_with("user_annotation", "backward", "step");
-    (void)state;
 
     assert_int_equal(marked.backward[MESSAGE_ALL_REDUCE].count, 2);
     assert_int_equal(marked.backward[MESSAGE_ALL_REDUCE].sized_count, 1);
@@ -129,7 +127,6 @@ static void ranks_of_a_pipeline_wait_for_peers_and_at_its_end(void **state)
     struct messages pipeline = pipeline_with("c10d::send", false),
                     experts = pipeline_with("c10d::alltoall_base_", false),
                     numbers = pipeline_with("c10d::send", true);
-    (void)state;
 
     assert_int_equal(pipeline.elsewhere[MESSAGE_POINT_TO_POINT].count, 1);
     check_us(pipeline.peer_exposed_ns, 15 + 10);
@@ -171,7 +168,6 @@ static void time_that_no_byte_explains_is_fixed(void **state)
         { { 12, 12, 10 }, { 2000, 2000, 20000 }, 10000, 10000 },
         { { 12, 12, 12 }, { 0, 0, 0 }, 12000, 12000 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         double shortest;

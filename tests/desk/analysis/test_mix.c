@@ -62,7 +62,6 @@ static void kernels_of_libraries_are_classed(void **state)
         { CLASS_OTHER, "aiter::topksoftmax_4x128x8_bf16" },
         { CLASS_OTHER, "triton__0d1d2d3de" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (kernel_class_of(cases[i].name) != cases[i].class)
@@ -89,7 +88,6 @@ static void only_templates_of_inductor_are_products(void **state)
         { "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", true },
         { "my_triton_gemm_fused_kernel", true },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (name_is_product(cases[i].name) != cases[i].is_product)
@@ -154,7 +152,6 @@ static void the_mix_is_all_of_the_work(void **state)
     };
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 25);
     int64_t sum = 0;
-    (void)state;
 
     for (int i = 0; i < MIX_COUNT; i++) {
         assert_int_equal(mix.count[i], 2);
@@ -171,7 +168,6 @@ static void shares_beside_the_usual_are_of_the_layers(void **state)
 {
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 25), none = { .all_ns = 0 };
     double usual = 0;
-    (void)state;
 
     assert_true(fabs(mix_share(&mix, MIX_CONTRACTIONS) - 0.6) < 1e-9);
     assert_true(fabs(mix_share(&mix, MIX_NORMALISATIONS) - 0.2) < 1e-9);
@@ -185,7 +181,6 @@ static void shares_beside_the_usual_are_of_the_layers(void **state)
 static void a_forward_pass_does_not_train(void **state)
 {
     struct mix mix = mix_of_steps(layer, ARRAY_SIZE(layer), 0);
-    (void)state;
 
     assert_true(mix.is_transformer);
     assert_false(mix.trains);
@@ -202,7 +197,6 @@ static void other_models_are_no_transformers(void **state)
                        { "layer_norm", 5 }, { "layer_norm", 5 }, { "layer_norm", 5 },
                        { "layer_norm", 5 }, { "layer_norm", 5 }, { "layer_norm", 5 },
                        { "layer_norm", 5 }, { "softmax", 1 } };
-    (void)state;
 
     assert_false(mix_of_steps(resnet, ARRAY_SIZE(resnet), 25).is_transformer);
     assert_false(mix_of_steps(mlp, ARRAY_SIZE(mlp), 25).is_transformer);

@@ -37,7 +37,6 @@ static void nothing_changed_gives_back_the_trace(void **state)
         { BUSY, .alone = true, .operator_time = 20, .loading = 100 },
         { .steps = 10, .launches = 100, .operator_time = 8, .call = 4, .kernel = 3 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
         double recorded_ns;
@@ -75,7 +74,6 @@ static void a_change_gives_the_loop_that_has_it(void **state)
     const struct made_loop loading = { BUSY, .loading = 1500 };
     const struct made_loop waiting = { BUSY, .loading = 800, .wait_every = 1 };
     const struct made_loop slow = { BUSY, .loading = 1500, .wait_every = 1 };
-    (void)state;
 
     assert_true(fabs(without_us(&loading, HOST_LOADING) - 1000) <= 10);
     assert_true(fabs(without_us(&waiting, HOST_LOADING) - 1005) <= 10);
@@ -99,7 +97,6 @@ static void copies_may_move_to_a_stream_of_their_own(void **state)
     const struct made_loop loop = { BUSY, .copies = 1, .copy = 600, .copy_call = 2 };
     struct replay_change change = { move, NULL };
     double recorded_ns;
-    (void)state;
 
     assert_true(fabs(replay_made(&loop, &change, &recorded_ns).turn_ns / 1e4 - 1000) <= 10);
     assert_true(recorded_ns / 1e4 > 1590);

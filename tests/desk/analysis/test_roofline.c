@@ -21,7 +21,6 @@ static void the_limit_that_takes_longer_is_the_bound(void **state)
         { 500000, 100000, 4000, BOUND_MEMORY, 0.25 },  /* 0.5 us of arithmetic */
         { 0, 100000, 1000, BOUND_MEMORY, 1 },          /* a copy */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct roofline roofline =
@@ -35,7 +34,6 @@ static void work_that_beats_a_limit_has_no_share(void **state)
 {
     struct roofline cached = roofline_of(&ceilings, 0, 200000, 1000),
                     fast = roofline_of(&ceilings, 4000000, 100000, 3000);
-    (void)state;
 
     assert_string_equal(bound_name(cached.bound), "cache");
     assert_true(isnan(cached.share));
@@ -54,7 +52,6 @@ static void without_a_limit_or_the_work_the_bound_is_unknown(void **state)
         { { -1, 1e11 }, 100, 100, 10 }, { { NAN, 1e11 }, 100, 100, 10 },
         { { 1e12, 1e11 }, 100, 0, 10 }, { { 1e12, 1e11 }, 100, 100, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct roofline roofline =

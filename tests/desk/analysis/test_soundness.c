@@ -108,7 +108,6 @@ static void check_mended(struct damage damage, enum sound_check check, int64_t c
 
 static void a_healthy_trace_is_sound(void **state)
 {
-    (void)state;
     check_mended((struct damage){ .waits = true }, SOUND_WHOLE, 0, TRUST_WHOLE);
     check_mended((struct damage){ .waits = false }, SOUND_WHOLE, 0, TRUST_WHOLE);
 }
@@ -118,7 +117,6 @@ static void work_that_runs_over_the_next_is_clipped(void **state)
     struct soundness soundness;
     struct damage damage = { .first_us = 2000000, .overrun_us = 5000 };
     struct analysed analysed = make(&damage, &soundness);
-    (void)state;
 
     check_only(&soundness, SOUND_STREAMS, 4, TRUST_LITTLE);
     for (int i = 0; i < STEPS; i++) check_us(analysed.steps.items[i].busy_ns, WORK_US - 10);
@@ -132,7 +130,6 @@ static void a_clock_that_is_early_or_late_is_moved(void **state)
     struct soundness soundness;
     struct damage late = { .first_us = 2000000, .clock_us = 3000 };
     struct analysed analysed;
-    (void)state;
 
     check_mended((struct damage){ .clock_us = -300, .waits = true }, SOUND_CLOCK, 2 * STEPS,
                  TRUST_WHOLE);
@@ -155,7 +152,6 @@ static void a_clock_that_drifts_is_doubted(void **state)
         { .first_us = 2000000, .drift_us = 1 },
         { .first_us = 2000000, .drift_us = 100 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(drifts); i++) {
         struct soundness soundness;
@@ -172,7 +168,6 @@ static void kernels_without_time_and_events_without_times_cost_trust(void **stat
     struct damage empty = { .first_us = 2000000, .empty = 6 };
     struct damage zero = { .first_us = 2000000, .zero = 1 };
     struct analysed analysed = make(&empty, &soundness);
-    (void)state;
 
     check_only(&soundness, SOUND_DURATIONS, 6, TRUST_LITTLE);
     made_release(&analysed);
@@ -184,7 +179,6 @@ static void kernels_without_time_and_events_without_times_cost_trust(void **stat
 
 static void what_is_mended_whole_costs_no_trust(void **state)
 {
-    (void)state;
     check_mended((struct damage){ .twice = true, .waits = true }, SOUND_DUPLICATES, 6 * STEPS,
                  TRUST_WHOLE);
     check_mended((struct damage){ .hole_us = 60000 }, SOUND_CYCLES, 1, TRUST_WHOLE);
@@ -197,7 +191,6 @@ static void an_annotation_across_a_mark_ends_with_its_step(void **state)
     struct soundness soundness;
     struct damage damage = { .first_us = 2000000, .across = true };
     struct analysed analysed = make(&damage, &soundness);
-    (void)state;
 
     for (int64_t i = 0; i < analysed.timeline.host_count; i++)
         if (analysed.timeline.host[i]->kind == EVENT_KIND_ANNOTATION)
@@ -211,7 +204,6 @@ static void a_pause_is_no_hole(void **state)
 {
     struct soundness soundness;
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#2", 100, 100, 1000, 2000, 0);
@@ -229,7 +221,6 @@ static void work_of_one_graph_may_overlap(void **state)
 {
     struct soundness soundness;
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 1000, 1010, 5);
@@ -247,7 +238,6 @@ static void work_of_a_graph_ends_before_the_next_launch(void **state)
 {
     struct soundness soundness;
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 3; i++) {

@@ -75,7 +75,6 @@ static void make_steps(int count, int length_us)
 static void a_moment_belongs_to_one_part(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     make_steps(2, 100);
@@ -103,7 +102,6 @@ static void a_moment_belongs_to_one_part(void **state)
 static void a_step_is_where_the_device_is_in_it(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 10, 0);
@@ -124,7 +122,6 @@ static void a_step_is_where_the_device_is_in_it(void **state)
 static void idle_time_is_split_by_cause(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     make_steps(2, 100);
@@ -151,7 +148,6 @@ static void idle_time_is_split_by_cause(void **state)
 static void kernels_belong_to_operators(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     make_steps(2, 100);
@@ -183,7 +179,6 @@ static void kernels_belong_to_operators(void **state)
 static void a_host_that_computes_has_operators(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     make_steps(2, 100);
@@ -203,7 +198,6 @@ static void a_host_that_computes_has_operators(void **state)
 static void without_steps_the_window_is_one(void **state)
 {
     struct split split;
-    (void)state;
 
     made_begin();
     made_add_work("kernel", "k", 7, 10, 40, 1);
@@ -236,7 +230,6 @@ static void sums_hold_for_any_trace(void **state)
     static const char *const spans[] = { "data", "log", "optimizer" };
     enum { ROUNDS = 400 };
     unsigned seed = 11;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         int steps = (int)draw(&seed, 6), works = 1 + (int)draw(&seed, 30);

@@ -1,10 +1,10 @@
 /* Timelines made by hand, whose every number is known, and sets of intervals against a naive
  * oracle. */
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/analysis/timeline/unmarked_steps.h"
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
 #include "harness/desk/analysis/timeline/timeline.h"
+#include "harness/desk/analysis/timeline/unmarked_steps.h"
 #include "tests/fixtures/cmocka_prelude.h"
 #include "tests/fixtures/made_trace.h"
 
@@ -15,7 +15,6 @@ static void busy_is_the_union_and_idle_the_rest(void **state)
 {
     struct analysed analysed;
     const struct usage *all = &analysed.timeline.all;
-    (void)state;
 
     made_begin();
     made_add_work("kernel", "inner", 7, 20, 30, 1);
@@ -55,7 +54,6 @@ static void idle_is_what_the_work_after_it_waited_for(void **state)
         { 101, 1000, true, IDLE_HOST_WAIT }, { 50, 1000, true, IDLE_OTHER },
         { 0, 110, false, IDLE_OTHER },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct analysed analysed;
@@ -78,7 +76,6 @@ static void idle_is_what_the_work_after_it_waited_for(void **state)
 static void the_kernels_of_a_graph_have_one_call(void **state)
 {
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add("cuda_runtime", "cudaGraphLaunch", 100, 100, 5, 8, 900);
@@ -95,7 +92,6 @@ static void communication_is_exposed_where_nothing_is_computed(void **state)
 {
     struct analysed analysed;
     const struct usage *all = &analysed.timeline.all;
-    (void)state;
 
     made_begin();
     made_add_work("kernel", "gemm", 7, 0, 50, 0);
@@ -115,7 +111,6 @@ static void communication_is_exposed_where_nothing_is_computed(void **state)
 static void devices_are_measured_apart(void **state)
 {
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add("kernel", "a", 1, 7, 0, 10, 0);
@@ -140,7 +135,6 @@ static void a_step_is_split_by_priority_without_rest(void **state)
     };
     struct analysed analysed;
     const struct step *step;
-    (void)state;
 
     made_begin();
     made_add("user_annotation", "ProfilerStep#41", 100, 100, 100, 200, 0);
@@ -190,7 +184,6 @@ static void the_order_in_the_file_does_not_matter(void **state)
 {
     enum { EVENTS = 40 };
     struct analysed analysed[3];
-    (void)state;
 
     for (int order = 0; order < 3; order++) {
         made_begin();
@@ -219,7 +212,6 @@ static void steps_have_their_statistics(void **state)
 {
     static const int ends_us[] = { 10, 40, 60, 100 }; /* 10, 30, 20 and 40 long */
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     for (int i = 3; i >= 0; i--) { /* in any order */
@@ -243,7 +235,6 @@ static void steps_have_their_statistics(void **state)
 static void a_trace_of_the_host_alone_has_no_device_time(void **state)
 {
     struct analysed analysed;
-    (void)state;
 
     made_begin();
     made_add("cpu_op", "aten::mm", 100, 100, 0, 10, 0);
@@ -271,7 +262,6 @@ static void communication_is_known_by_name(void **state)
         { "void at::native::vectorized_elementwise_kernel<4>", false },
         { "", false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(name_is_communication(cases[i].name), cases[i].communicates);
@@ -339,7 +329,6 @@ static void sets_agree_with_a_table_of_moments(void **state)
     struct intervals set = { .arena = arena_open() };
     bool in[MOMENTS];
     unsigned seed = 1;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         draw(&set, in, &seed);
@@ -436,7 +425,6 @@ static void figures_agree_with_a_table_of_moments(void **state)
 {
     static table_of_moments table;
     unsigned seed = 7;
-    (void)state;
 
     for (int round = 0; round < TRACES; round++) {
         struct analysed analysed;
@@ -473,7 +461,6 @@ static void regions_that_repeat_are_steps_where_nothing_marks_them(void **state)
         { "forward", 5, 90, false, false, 0 }, /* which says what it is */
         { "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5, 90, false, false, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct analysed analysed;
@@ -519,7 +506,6 @@ static void work_that_repeats_makes_steps_where_nothing_marks_them(void **state)
         { "gather", NULL, 8, 0, 0 },                         /* may be layers of one step */
         { "Memcpy HtoD (Pinned -> Device)", "Optimizer.step#SGD.step", 8, 0, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct analysed analysed;

@@ -54,7 +54,6 @@ static int count_alarms(enum made_noise noise, int series)
 static void at_most_one_of_a_hundred_series_that_do_not_change_raises_an_alarm(void **state)
 {
     int all = 0;
-    (void)state;
 
     for (int noise = 0; noise < MADE_SHAPES; noise++) {
         int alarms = count_alarms((enum made_noise)noise, SERIES / MADE_SHAPES + 1);
@@ -94,7 +93,6 @@ static void a_step_of_5_percent_at_3_percent_noise_is_found_within_five_runs(voi
     } cases[] = { { 20, MADE_NORMAL, 0.724 },   { 50, MADE_NORMAL, 0.845 },
                   { 200, MADE_NORMAL, 0.907 },  { 50, MADE_HEAVY, 0.928 },
                   { 50, MADE_OUTLIERS, 0.965 }, { 50, MADE_SKEWED, 0.89 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         double share = share_found(cases[i].before, cases[i].noise, TRIALS);
@@ -123,7 +121,6 @@ static int count_choices(const double *scores, int count, int from, int left, do
 static void the_chance_of_the_last_runs_is_that_of_counting_all_choices(void **state)
 {
     struct random random = random_seed(3, 0);
-    (void)state;
 
     for (int round = 0; round < 200; round++) {
         double scores[12], wanted = 0;
@@ -142,7 +139,6 @@ static void the_chance_of_the_scan_bounds_what_drawing_shows(void **state)
     struct random random = random_seed(4, 0);
     static const double limits[] = { 2.5, 3, 3.5 };
     int reached[ARRAY_SIZE(limits)] = { 0 };
-    (void)state;
 
     for (int draw = 0; draw < DRAWS; draw++) {
         double values[RUNS], mean = 0, sum = 0, largest = 0;
@@ -169,7 +165,6 @@ static void the_states_of_a_series_are_told_apart(void **state)
     struct random random = random_seed(5, 0);
     double values[184];
     int at[184 / CHANGE_WINDOW + 1];
-    (void)state;
 
     made_series(values, 184, MADE_NORMAL, 0.01, 60, 0.1, &random);
     for (int i = 120; i < 184; i++) values[i] += i < 180 ? -0.05 : 0.1;
@@ -183,7 +178,6 @@ static void a_series_of_equal_values_or_of_few_has_no_change(void **state)
 {
     double values[60];
     int at[13];
-    (void)state;
 
     for (int i = 0; i < 60; i++) values[i] = 7;
     assert_int_equal(change_points_find(values, 60, ERROR, at), 0);
@@ -201,7 +195,6 @@ static void one_outlier_however_large_is_no_change(void **state)
     struct random random = random_seed(6, 0);
     double values[60];
     int at[13];
-    (void)state;
 
     made_series(values, 60, MADE_NORMAL, 0.03, 60, 0, &random);
     values[59] = 1e6;

@@ -72,7 +72,6 @@ static void verdicts_of_three_runs_a_side(void **state)
         { { 100, 101, 100 }, { 106, 105, 104 }, COMPARE_UNDECIDED }, /* at it */
         { { 100, 120, 90 }, { 110, 125, 100 }, COMPARE_UNDECIDED },  /* drowned */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct compared_row row =
@@ -90,7 +89,6 @@ static void the_interval_is_students_of_the_logarithms(void **state)
     static const double base[] = { 100, 102, 104 }, after[] = { 110, 112, 114 };
     struct compared_row row = compared(base, 3, after, 3, 0.0001, &usual);
     double mean[2] = { 0, 0 }, squares = 0, deviation, margin;
-    (void)state;
 
     for (int i = 0; i < 3; i++) {
         mean[0] += log(base[i]) / 3;
@@ -111,7 +109,6 @@ static void the_interval_is_students_of_the_logarithms(void **state)
 static void noise_alone_is_called_in_fewer_than_one_comparison_of_a_hundred(void **state)
 {
     static const double steps[RUNS] = { -0.03, 0, 0.03 };
-    (void)state;
 
     for (int called = 0; called < 2; called++) {
         double base[RUNS], after[RUNS], change = (called ? 5.2 : 4.4) * 0.03 * sqrt(2 / 3.0);
@@ -131,7 +128,6 @@ static void one_file_per_side_decides_nothing(void **state)
 {
     static const double base = 100, after = 300;
     struct compared_row row = compared(&base, 1, &after, 1, 0.0005, &usual);
-    (void)state;
 
     assert_int_equal(row.noise, NOISE_UNKNOWN);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
@@ -144,7 +140,6 @@ static void counts_without_any_noise_are_compared_in_one_file_per_side(void **st
 {
     static const double base = 100, after = 106, near = 104;
     struct compare_rule rule = usual;
-    (void)state;
 
     rule.metric = "launches_per_step";
     assert_int_equal(compared(&base, 1, &after, 1, 0, &rule).verdict, COMPARE_SLOWER);
@@ -158,7 +153,6 @@ static void equal_times_are_rounded_and_not_exact(void **state)
 {
     static const double base = 10, after = 11;
     static const char *const times[] = { "real_time", "cpu_time" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
         struct compare_rule rule = usual;
@@ -175,7 +169,6 @@ static void noise_that_is_stated_is_the_least(void **state)
     static const double base[] = { 100, 100.2, 100.1 }, after[] = { 108, 108.2, 108.1 };
     struct compare_rule rule = usual;
     struct compared_row row;
-    (void)state;
 
     rule.noise = 0.001;
     assert_int_equal(compared(base, 1, after, 1, 0.0001, &rule).verdict, COMPARE_SLOWER);
@@ -200,7 +193,6 @@ static void three_runs_that_agree_by_luck_keep_the_noise_of_their_repetitions(vo
     static const double steps[REPETITIONS] = { -1.2, -0.5, 0, 0.5, 1.2 };
     struct compared_row row = compared(base, 3, after, 3, 0.1, &usual);
     double mean = 0, squares = 0;
-    (void)state;
 
     for (int i = 0; i < REPETITIONS; i++) {
         double chance = pow(1 - i / 5.0, 5) - pow(1 - (i + 1) / 5.0, 5);
@@ -220,7 +212,6 @@ static void a_slower_common_case_is_seen_where_the_best_stays(void **state)
     struct benchmark_row runs[SIDES][RUNS];
     const struct benchmark_row *rows[SIDES][RUNS];
     struct compared_row row = { .name = "row" };
-    (void)state;
 
     for (int side = 0; side < SIDES; side++)
         for (int i = 0; i < RUNS; i++) {
@@ -247,7 +238,6 @@ static void repetitions_that_vary_by_more_than_is_stated_decide_nothing(void **s
     static const double base = 100, after = 10000;
     struct compare_rule rule = usual;
     struct compared_row row;
-    (void)state;
 
     rule.noise = 0.03;
     assert_int_equal(compared(&base, 1, &after, 1, 0.001, &rule).verdict, COMPARE_SLOWER);
@@ -263,7 +253,6 @@ static void rows_share_the_chance_of_a_stated_noise(void **state)
 {
     static const double base = 100, after = 115;
     struct compare_rule rule = usual;
-    (void)state;
 
     rule.noise = 0.03;
     rule.rows = 1;
@@ -284,7 +273,6 @@ static void nothing_is_decided_where_nothing_tells_the_noise(void **state)
     const struct benchmark_row *bases = &base, *afters = &after;
     struct compared_row row = { .name = "row" };
     struct compare_rule rule = usual;
-    (void)state;
 
     assert_int_equal(compare_runs(&row, &bases, 1, &afters, 1, NULL, &usual), STATUS_OK);
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
@@ -300,7 +288,6 @@ static void a_reason_stays_within_its_buffer_however_much_the_runs_differ(void *
 {
     static const char zeros[sizeof((struct compared_row *)NULL)->because];
     int cut = 0;
-    (void)state;
 
     for (int digits = 40; digits < 80; digits++) {
         const double runs[] = { pow(10, -digits), 1, pow(10, digits) };
@@ -321,7 +308,6 @@ static void better_is_larger_for_rates_and_where_it_is_said(void **state)
 {
     static const double base[] = { 100, 101, 100 }, after[] = { 110, 111, 110 };
     struct compare_rule rule = usual;
-    (void)state;
 
     rule.metric = "bytes_per_second";
     assert_int_equal(compared(base, 3, after, 3, 0.003, &rule).verdict, COMPARE_FASTER);
@@ -340,7 +326,6 @@ static void a_counter_whose_better_way_is_not_known_decides_nothing(void **state
                         none[] = { 0, 0, 0 };
     static const char *const silent[] = { "Throughput", "ops",       "ipc", "bytes_per_cycle",
                                           "score",      "miss_rate", "x",   "memory_bandwidth" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
         struct compare_rule rule = usual;
@@ -390,7 +375,6 @@ static void names_of_metrics_say_which_way_is_better(void **state)
         { "timely", METRIC_SAYS_NOTHING },
         { "", METRIC_SAYS_NOTHING },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (metric_name_says(cases[i].name) != cases[i].says)
@@ -401,7 +385,6 @@ static void counters_of_zero_have_no_factor(void **state)
 {
     static const double none[] = { 0, 0, 0 }, some[] = { 5, 6, 5 }, mixed[] = { 0, 5, 6 };
     struct compare_rule rule = usual;
-    (void)state;
 
     rule.metric = "bytes_leaked";
     assert_int_equal(compared(none, 3, none, 3, 0, &rule).verdict, COMPARE_SAME);
@@ -431,7 +414,6 @@ static const char *file_with(const char *name, const char *text)
 
 static int make_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) == NULL;
 }
 
@@ -439,7 +421,6 @@ static int remove_folder(void **state)
 {
     char command[128];
 
-    (void)state;
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);
 }
@@ -449,7 +430,6 @@ static void files_of_google_benchmark_are_read(void **state)
     struct benchmark_file file;
     const struct benchmark_row *row;
     char text[200];
-    (void)state;
 
     assert_int_equal(benchmark_file_read(&file, DATA "/google_benchmark_171_a.json", "real_time"),
                      STATUS_OK);
@@ -478,7 +458,6 @@ static void a_file_of_aggregates_gives_the_median_and_the_noise_that_it_states(v
 {
     struct benchmark_file file;
     const struct benchmark_row *row;
-    (void)state;
 
     assert_int_equal(
         benchmark_file_read(&file, DATA "/google_benchmark_171_aggregates.json", "real_time"),
@@ -508,7 +487,6 @@ static void old_files_tell_aggregates_by_their_names(void **state)
         "\"real_time\": 1, \"time_unit\": \"us\", \"label\": \"NaN, \\\"inf\\\"\"}]}";
     struct benchmark_file file;
     const struct benchmark_row *row;
-    (void)state;
 
     assert_int_equal(benchmark_file_read(&file, file_with("old.json", text), "real_time"),
                      STATUS_OK);
@@ -555,7 +533,6 @@ static void what_is_no_such_file_is_said_with_its_name(void **state)
           "the time unit \"fortnight\"" },
     };
     struct benchmark_file file;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *path = file_with("bad.json", cases[i].text);
@@ -581,7 +558,6 @@ static void other_tools_are_read(void **state)
     struct benchmark_file file;
     const struct benchmark_row *row;
     char text[200];
-    (void)state;
 
     assert_int_equal(benchmark_file_read(&file, file_with("h.json", hyperfine), "real_time"),
                      STATUS_OK);
@@ -625,7 +601,6 @@ static void files_without_a_value_say_what_they_have(void **state)
         { "{\"benchmarks\": [{\"name\": \"x\", \"cpu_time\": 1, \"\": 2}]}",
           "there are cpu_time: give one" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct comparison comparison;
@@ -682,7 +657,6 @@ static void other_devices_and_clocks_are_refused(void **state)
         { FILE_OF("A", "events", ROW("x", "1")), "another clock" },
     };
     struct two_files two;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         read_two(&two, FILE_OF("A", "host", ROW("x", "1")), cases[i].after);
@@ -700,7 +674,6 @@ static void other_environments_are_a_doubt(void **state)
     "{\"context\": {\"environment\": \"" text "\"}, \"benchmarks\": [" ROW("x", "1") "]}"
     struct two_files two;
     char doubts[512];
-    (void)state;
 
     read_two(&two, SET("none"), SET("OMP_NUM_THREADS=1"));
     assert_int_equal(compare_check(two.sides), STATUS_OK);
@@ -735,7 +708,6 @@ static void other_machines_are_refused(void **state)
         { "\"num_cpus\": 8", "\"num_cpus\": 16", "number of processors", true, false },
         { "\"num_cpus\": 8", "\"num_cpus\": 8", NULL, false, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct benchmark_file files[4];
@@ -768,7 +740,6 @@ static void a_clock_that_moves_tells_no_machine(void **state)
     struct benchmark_file files[4];
     const struct compare_files sides[SIDES] = { { files, 2 }, { files + 2, 2 } };
     char text[512];
-    (void)state;
 
     for (int j = 0; j < 4; j++) {
         snprintf(text, sizeof text,
@@ -808,7 +779,6 @@ static void two_benchmarks_of_one_name_are_two_rows(void **state)
     };
     struct benchmark_file file;
     char text[2048];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int count = cases[i].times[2] > 0 ? 3 : 2;
@@ -833,7 +803,6 @@ static void a_name_that_became_two_is_missing(void **state)
 {
     struct comparison comparison;
     struct two_files two;
-    (void)state;
 
     read_two(&two, "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"), "1") "]}",
              "{\"benchmarks\": [" AT("x", FAMILY("0", "0", "0"),
@@ -887,7 +856,6 @@ static void repetitions_that_new_lost_fail_the_gate(void **state)
         { { 5, 5 }, { 0, 0 }, 5, true, "" },
     };
     char why[160];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct benchmark_file files[6];
@@ -932,7 +900,6 @@ static void no_row_is_dropped(void **state)
                  { "added", COMPARE_NEW } };
     struct comparison comparison;
     struct two_files two;
-    (void)state;
 
     read_two(&two, base, after);
     assert_int_equal(comparison_make(&comparison, two.sides, &usual, is_not_b, NULL), STATUS_OK);
@@ -959,7 +926,6 @@ static void names_are_escaped_in_markdown_as_on_every_page(void **state)
     FILE *stream = open_memstream(&text, &size);
     struct page page = page_markdown(stream);
     const struct comparison_remarks remarks = { .passes = true };
-    (void)state;
 
     read_two(&two, file, file);
     assert_int_equal(comparison_make(&comparison, two.sides, &usual, NULL, NULL), STATUS_OK);
@@ -1000,7 +966,6 @@ static void rows_that_did_other_work_are_neither_faster_nor_slower(void **state)
     const struct compare_files sides[SIDES] = { { files, 3 }, { files + 3, 3 } };
     struct comparison comparison;
     char why[160];
-    (void)state;
 
     for (int i = 0; i < 6; i++)
         read_run(&files[i], 1000 + i, i == 5 ? 2000 : 1000, i == 5 ? 96 : 64);
@@ -1037,7 +1002,6 @@ static void a_row_that_some_new_files_lack_fails_the_gate(void **state)
         "{\"context\":{\"date\":\"2026-01-02T10:00:00+00:00\"},\"benchmarks\":[%s"
         "{\"name\":\"1\",\"real_time\":3,\"time_unit\":\"us\"}]}";
     char text[512], why[64];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct benchmark_file files[SIDES][3];
@@ -1093,7 +1057,6 @@ static void the_gate_passes_only_what_was_compared(void **state)
         { { [COMPARE_OTHER_WORK] = 3 }, { true, false }, "no row could be compared" },
     };
     char why[160];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct comparison comparison = { .count = 0 };
@@ -1133,7 +1096,6 @@ static void what_many_rows_lack_is_said_once(void **state)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     struct page page = page_markdown(stream);
-    (void)state;
 
     for (int i = 0; i < 6; i++) {
         char path[128];
@@ -1171,7 +1133,6 @@ static void values_without_a_ratio_are_not_said_to_lack_files(void **state)
     struct benchmark_file files[6];
     const struct compare_files sides[2][SIDES] = { { { files, 3 }, { files + 3, 3 } },
                                                    { { files, 1 }, { files + 2, 1 } } };
-    (void)state;
 
     for (int i = 0; i < 6; i++) {
         char text[128];
@@ -1207,7 +1168,6 @@ static void runs_that_it_takes_are_a_range(void **state)
         { { 12, RUNS_MOST + 1 }, "would take 12 or more runs per side." },
         { { RUNS_MOST + 1, RUNS_MOST + 1 }, "would take more than 100 runs per side." },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct compared_row rows[2] = { { .name = "0" }, { .name = "1" } };
@@ -1250,7 +1210,6 @@ static void turns_are_told_from_dates(void **state)
           { 0, 8, 4, 12 },
           false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct benchmark_file files[4];

@@ -69,8 +69,6 @@ static double blocks_of_lenient_json(int rows)
 
 static void the_work_grows_as_the_rows_do(void **state)
 {
-    (void)state;
-
     check_is_linear("compare", blocks_of_comparison(500), blocks_of_comparison(2000));
     check_is_linear("lenient JSON", blocks_of_lenient_json(500), blocks_of_lenient_json(2000));
 }

@@ -18,7 +18,6 @@ static char path[64], result_path[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/test_history.XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
@@ -30,7 +29,6 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     char cut[72];
-    (void)state;
 
     snprintf(cut, sizeof cut, "%s.cut", path);
     unlink(cut);
@@ -95,7 +93,6 @@ static void a_run_is_added_once(void **state)
 {
     struct history_added added = add_day(1, "us", 100, NULL);
     struct history_file file;
-    (void)state;
 
     assert_int_equal(added.added, 2);
     assert_int_equal(added.unmeasured, 1);
@@ -123,7 +120,6 @@ static void a_run_is_added_once(void **state)
 static void times_are_in_us_whatever_their_unit(void **state)
 {
     struct history_file file;
-    (void)state;
 
     add_day(1, "ms", 2, NULL);
     write_file(
@@ -166,7 +162,6 @@ static void damaged_lines_are_named_and_the_others_read(void **state)
         "\n";
     struct history_file file;
     char text[800];
-    (void)state;
 
     write_file(path, "w", lines);
     assert_int_equal(history_file_read(&file, path), STATUS_OK);
@@ -186,7 +181,6 @@ static void a_cut_last_line_loses_nothing_else(void **state)
     static char whole[1 << 12];
     size_t bytes, first;
     char cut_path[72];
-    (void)state;
 
     snprintf(cut_path, sizeof cut_path, "%s.cut", path);
     add_day(1, "us", 100, NULL);
@@ -220,7 +214,6 @@ static void what_cannot_be_a_history_is_refused(void **state)
     const struct history_adding nothing = { .metric = BENCHMARK_TIME };
     struct history_file file;
     struct history_added added;
-    (void)state;
 
     assert_int_equal(history_file_read(&file, path), STATUS_IO);
     assert_int_equal(history_file_read(&file, folder), STATUS_IO);
@@ -256,7 +249,6 @@ static void a_step_is_found_in_its_row_and_no_other(void **state)
     const struct history_rule rule = { .threshold = HISTORY_THRESHOLD };
     struct history_file file;
     struct history history;
-    (void)state;
 
     write_runs("step", "real_time", "1", 60, 40, 0.1);
     write_runs("quiet", "real_time", "1", 60, 60, 0);
@@ -291,7 +283,6 @@ static void other_work_is_another_series(void **state)
     const struct history_rule rule = { .threshold = HISTORY_THRESHOLD };
     struct history_file file;
     struct history history;
-    (void)state;
 
     write_runs("a", "real_time", "1", 40, 40, 0);
     write_runs("a", "real_time", "2", 40, 0, 0.5);
@@ -311,7 +302,6 @@ static void an_accepted_change_is_left_out(void **state)
     struct history_rule rule = { .threshold = HISTORY_THRESHOLD, .since = "c40" };
     struct history_file file;
     struct history history;
-    (void)state;
 
     write_runs("step", "real_time", "1", 60, 40, 0.1);
     assert_int_equal(history_file_read(&file, path), STATUS_OK);
@@ -335,7 +325,6 @@ static void the_order_of_lines_means_nothing(void **state)
     struct history_file file;
     struct history history;
     char *text, *last;
-    (void)state;
 
     write_runs("step", "real_time", "1", 60, 40, 0.1);
     text = strdup(text_of(path));
@@ -360,7 +349,6 @@ static void sparklines_are_drawn_in_blocks_or_in_ascii(void **state)
 {
     static const double rising[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, equal[] = { 5, 5 };
     char text[64];
-    (void)state;
 
     history_sparkline(text, rising, 8, 8, true);
     assert_string_equal(text, "▁▂▃▄▅▆▇█");

@@ -29,7 +29,6 @@ static void a_run_lies_at_its_best_repetition_or_that_quantile_of_more(void **st
         { 5, { 1, 2, 4, 8, 16 }, 2, false, 2 },         /* place 2 of 5: a third */
         { 4, { 1, 16, 256, 4096 }, 3, false, 2 },       /* place 1.25 */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         double values[7];
@@ -77,7 +76,6 @@ static void its_variance_is_that_of_all_samples_that_could_be_drawn(void **state
 {
     double values[] = { 3, 1.5, 8, 2, 2.5 }, logs[5];
     struct benchmark_row run = { .values = values };
-    (void)state;
 
     for (int i = 0; i < 5; i++) logs[i] = log(values[i]);
     for (run.count = 2; run.count <= 5; run.count++)
@@ -94,7 +92,6 @@ static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
 {
     double values[] = { 5, 5, 5 };
     struct benchmark_row run = { .values = values, .count = 1 };
-    (void)state;
 
     assert_true(isnan(location_of(&run, 1, false, true).variance));
     run.count = 3;
@@ -104,7 +101,6 @@ static void one_repetition_tells_no_variance_and_equal_ones_none(void **state)
 static void of_a_file_of_aggregates_its_median_is_taken(void **state)
 {
     struct benchmark_row run = { .median = 7, .deviation = 0.1, .repetitions = 8 };
-    (void)state;
 
     assert_near(exp(location_of(&run, 1, false, true).log), 7, 1e-12);
     assert_near(location_of(&run, 1, false, true).variance, acos(0) * 0.01 / 8, 1e-12);

@@ -19,7 +19,6 @@ static void digamma_and_trigamma_are_the_tables(void **state)
 {
     static const double euler = 0.57721566490153286, pi = 3.14159265358979324;
     double sum = -euler, squares = pi * pi / 6;
-    (void)state;
 
     for (int n = 1; n <= 40; n++) {
         assert_near(student_digamma(n), sum, 1e-11);
@@ -45,7 +44,6 @@ static void a_prior_is_found_again(void **state)
     static const int priors[] = { 3, 6, 20 };
     static double variances[ROWS];
     struct random random = random_seed(1, 0);
-    (void)state;
 
     for (size_t p = 0; p < ARRAY_SIZE(priors); p++) {
         struct student_prior prior;
@@ -67,7 +65,6 @@ static void what_a_row_knows_and_what_all_know_add_up(void **state)
     static const double none[] = { 0, 0, NAN }, alike[] = { 3, 3, 0 };
     struct student_prior prior = { 2, 6 };
     double freedom;
-    (void)state;
 
     assert_near(student_variance(&prior, 7, 4, 30, &freedom), (6 * 2 + 4 * 7) / 10.0, 1e-12);
     assert_near(freedom, 10, 1e-12);
@@ -103,7 +100,6 @@ static void what_moves_all_rows_is_told_from_what_moves_one(void **state)
 {
     enum { TRIALS = 400 };
     double logs[ROWS][FILES], freedom, together = 0, apart = 0, common = 0;
-    (void)state;
 
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
@@ -125,7 +121,6 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
 {
     double logs[ROWS][FILES], freedom, least = 0.03 * 0.03, variance;
     struct run_noise noise;
-    (void)state;
 
     draw(logs, 0, 0.01, 1);
     assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
@@ -145,7 +140,6 @@ static void degrees_of_freedom_are_those_of_the_larger_part(void **state)
 static void a_change_of_all_rows_is_no_noise(void **state)
 {
     double logs[ROWS][FILES], freedom[2], variance[2];
-    (void)state;
 
     draw(logs, 0.01, 0.01, 3);
     for (int i = 0; i < 2; i++) {
@@ -173,7 +167,6 @@ static void a_drift_over_runs_in_turns_counts_by_its_steps(void **state)
         { base_first, 2.4e-4 },
     };
     double logs[ROWS][FILES];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct run_noise noise;
@@ -206,7 +199,6 @@ static void each_order_of_turns_is_respected(void **state)
         { { 0, 2, 3, 1 }, { 0.01, 0.04 }, 0.08, 2 },
     };
     double logs[ROWS][4];
-    (void)state;
 
     for (int row = 0; row < ROWS; row++)
         for (int j = 0; j < 4; j++) logs[row][j] = row + shifts[j];
@@ -227,7 +219,6 @@ static void shifts_of_runs_in_turns_are_found_again(void **state)
 {
     enum { TRIALS = 400 };
     double logs[ROWS][FILES], strict = 0, other = 0;
-    (void)state;
 
     for (uint64_t seed = 0; seed < TRIALS; seed++) {
         struct run_noise noise;
@@ -248,7 +239,6 @@ static void rows_that_never_vary_have_no_noise(void **state)
 {
     double logs[ROWS][FILES], freedom;
     struct run_noise noise;
-    (void)state;
 
     draw(logs, 0, 0, 1);
     assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
@@ -261,7 +251,6 @@ static void few_rows_or_single_runs_teach_nothing(void **state)
 {
     double logs[ROWS][FILES];
     struct run_noise noise;
-    (void)state;
 
     draw(logs, 0.01, 0.01, 4);
     assert_int_equal(run_noise_learn(&noise, logs[0], RUN_NOISE_ROWS_LEAST - 1, BASE, AFTER, NULL),
@@ -306,7 +295,6 @@ static void the_sides_as_a_whole_move_if_most_rows_do(void **state)
     } cases[] = { { 0, 0, 0, 0 },    { 0, 0.1, 0, 1 }, { 0, -0.1, 0, -1 }, { 0, 0, 0.5, 0 },
                   { 0, 0.04, 0, 0 }, { 0.1, 0, 0, 0 }, { 0.1, 0.1, 0, 0 } };
     double logs[ROWS][FILES];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct run_noise noise;
@@ -329,7 +317,6 @@ static void rows_of_one_run_per_side_tell_the_least_noise(void **state)
     static double logs[MANY][2];
     struct random random = random_seed(3, 0);
     struct run_noise noise;
-    (void)state;
 
     for (int row = 0; row < MANY; row++)
         for (int file = 0; file < 2; file++)
@@ -349,7 +336,6 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
     double logs[ROWS][FILES];
     struct run_noise noise;
     struct compared_row row;
-    (void)state;
 
     draw(logs, 0, 0.02, 5);
     assert_int_equal(run_noise_learn(&noise, logs[0], ROWS, BASE, AFTER, NULL), STATUS_OK);
@@ -377,7 +363,6 @@ static void all_rows_tell_what_one_alone_does_not(void **state)
 static void a_row_that_moved_with_all_needs_no_more_than_its_interval(void **state)
 {
     double logs[ROWS][FILES];
-    (void)state;
 
     for (int moved = 0; moved < 2; moved++) {
         struct run_noise noise;
@@ -411,7 +396,6 @@ static void runs_that_a_change_takes_are_known(void **state)
         { 0.01, 0.05, 0, 4 },  { 0.02, 0.06, 0.02, 6 }, { 0.05, 2 * 0.04879016, 0.04879016, 12 },
         { 0.02, 0.03, 0, 18 }, { 0.1, 0.1, 0.05, 39 },  { 0.1, 0.05, 0.02, RUNS_MOST + 1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(compare_runs_needed(cases[i].between, cases[i].target, cases[i].limit),
@@ -422,7 +406,6 @@ static void undecided_says_how_many_runs_would_tell(void **state)
 {
     static const double drowned[] = { 100, 120, 90, 110, 125, 100 };
     struct compared_row row = compared(drowned, NULL);
-    (void)state;
 
     assert_int_equal(row.verdict, COMPARE_UNDECIDED);
     assert_non_null(strstr(row.reason, "runs of one side vary by 13"));

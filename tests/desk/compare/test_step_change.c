@@ -128,7 +128,6 @@ static const struct part_change *part_named(const struct step_change *change, co
 static void parts_sum_to_the_nanosecond(void **state)
 {
     struct random random = random_seed(1, 0);
-    (void)state;
 
     for (int round = 0; round < 100; round++) {
         struct run base = usual, new = usual;
@@ -149,7 +148,6 @@ static void equal_runs_name_nothing(void **state)
     enum { ROUNDS = 500 };
     struct random random = random_seed(2, 0);
     int called = 0;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         struct run new = usual;
@@ -168,7 +166,6 @@ static void the_same_trace_twice_changes_nothing(void **state)
     struct random random = random_seed(3, 0);
     struct run run = usual;
     struct pair pair;
-    (void)state;
 
     run.noise = 0;
     compare_runs_made(&pair, &run, &run, &random);
@@ -186,7 +183,6 @@ static void what_was_planted_is_named(void **state)
     enum { ROUNDS = 140 };
     struct random random = random_seed(4, 0);
     int found = 0, others = 0;
-    (void)state;
 
     for (int round = 0; round < ROUNDS; round++) {
         struct run new = usual;
@@ -218,7 +214,6 @@ static void new_and_gone_parts_are_named(void **state)
     struct random random = random_seed(5, 0);
     struct run new = usual;
     struct pair pair;
-    (void)state;
 
     new.operator_us[1] = 0;
     compare_runs_made(&pair, &usual, &new, &random);
@@ -238,7 +233,6 @@ static void one_long_step_hides_nothing(void **state)
     struct random random = random_seed(6, 0);
     struct run base = usual, new = usual;
     struct pair pair;
-    (void)state;
 
     base.long_us = 3000;
     new.loading_us += 300;
@@ -261,7 +255,6 @@ static void a_common_factor_is_known(void **state)
     struct random random = random_seed(7, 0);
     struct run new = usual;
     struct pair pair;
-    (void)state;
 
     new.pace = 1.5;
     compare_runs_made(&pair, &usual, &new, &random);
@@ -286,7 +279,6 @@ static void factors_that_differ_are_no_common_one(void **state)
     struct random random = random_seed(10, 0);
     struct run new = usual;
     struct pair pair;
-    (void)state;
 
     for (int i = 0; i < OPERATORS; i += 2) new.operator_us[i] *= 2;
     new.kernels = "fp32";
@@ -305,7 +297,6 @@ static void a_step_that_is_the_same_has_no_cause(void **state)
     struct random random = random_seed(11, 0);
     struct run new = usual;
     struct pair pair;
-    (void)state;
 
     new.operator_us[2] += 100;
     new.loading_us -= 100;
@@ -329,7 +320,6 @@ static void few_steps_show_no_noise(void **state)
     struct random random = random_seed(8, 0);
     struct run base = usual, new = usual;
     struct pair pair;
-    (void)state;
 
     base.steps = STEP_BLOCKS_LEAST - 1;
     new.operator_us[0] = 5000;
@@ -345,7 +335,6 @@ static void other_batches_are_compared_by_sample(void **state)
     struct random random = random_seed(9, 0);
     struct run base = usual, new = usual;
     struct pair pair;
-    (void)state;
 
     base.samples = 4;
     new.samples = 8;

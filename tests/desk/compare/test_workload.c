@@ -50,7 +50,6 @@ static void settings_that_differ_are_named(void **state)
           "device memory default and 1073741824 bytes" },
     };
     char text[256];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool differs = workload_differs(&cases[i].first, &cases[i].second, text, sizeof text);
@@ -65,7 +64,6 @@ static void settings_that_differ_are_named(void **state)
 static void work_that_is_not_known_has_no_fingerprint(void **state)
 {
     const struct workload unknown = { NULL, "mine", 4096 }, known = { "", NULL, NAN };
-    (void)state;
 
     assert_true(workload_fingerprint(&unknown) == 0);
     assert_true(workload_fingerprint(&known) != 0);
@@ -76,7 +74,6 @@ static void a_long_difference_is_cut_to_its_room(void **state)
     char folder[600], text[64];
     const struct workload first = { "data=images batch=8", folder, 0 },
                           second = { "data=images batch=9", NULL, 0 };
-    (void)state;
 
     memset(folder, 'x', sizeof folder - 1);
     folder[sizeof folder - 1] = '\0';
@@ -89,7 +86,6 @@ static void without_a_catalogue_a_setting_that_is_not_stated_is_taken_for_equal(
     const struct workload first = { "batch=8 save_every=5", NULL, 0 },
                           second = { "batch=8", NULL, 0 };
     char text[64];
-    (void)state;
 
     assert_true(workload_differs(&first, &second, text, sizeof text));
     catalogue_use(NULL);
@@ -118,7 +114,6 @@ static void a_row_finds_the_settings_of_its_variant(void **state)
         { "bw_copy/before", NULL, NULL },
     };
     cJSON *root = cJSON_Parse(file);
-    (void)state;
 
     assert_non_null(root);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -58,7 +58,6 @@ static void a_digest_gives_back_what_it_was_made_of(void **state)
     struct found found = make(&line);
     struct rank_record record;
     struct findings findings;
-    (void)state;
 
     assert_int_equal(read_line(&found, line, &record, &findings), STATUS_OK);
     assert_int_equal(findings.count, found.findings.count);
@@ -83,7 +82,6 @@ static void every_collective_that_is_left_out_is_counted(void **state)
     char *line;
     struct found found = make(&line);
     struct rank_record record = rank_record_of(found.analysed.arena, &found.summary, 4);
-    (void)state;
 
     assert_int_equal(record.groups[0].total, 10);
     assert_int_equal(record.groups[0].every, 3);
@@ -102,7 +100,6 @@ static void damage_is_refused_or_harmless(void **state)
     char *damaged = calloc(2 * length + 1, 1);
     struct random random = random_seed(7, 0);
     int refused = 0;
-    (void)state;
 
     for (uint64_t i = 0; i < 3000; i++) {
         uint64_t draw = random_bits(&random);
@@ -142,7 +139,6 @@ static void what_cannot_be_is_refused(void **state)
     };
     char *line, *changed, fault[64];
     struct found found = make(&line);
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct rank_record record;

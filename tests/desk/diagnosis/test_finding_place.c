@@ -57,7 +57,6 @@ static void check_where(const struct found *found, const char *id, const char *e
 static void findings_name_their_lines(void **state)
 {
     struct found found = judge_loop(true);
-    (void)state;
 
     check_where(&found, "data_loading", "train.py:11 in train_step, __next__()");
     check_where(&found, "host_sync", "train.py:32 in log_loss, .item()");
@@ -67,7 +66,6 @@ static void findings_name_their_lines(void **state)
 static void without_calls_of_python_annotations_are_named_or_nothing(void **state)
 {
     struct found found = judge_loop(false);
-    (void)state;
 
     check_where(&found, "data_loading", "in enumerate(DataLoader)#next");
     check_where(&found, "host_sync", "");
@@ -78,7 +76,6 @@ static void without_calls_of_python_annotations_are_named_or_nothing(void **stat
 static void copies_on_the_device_name_the_operator_that_makes_them(void **state)
 {
     struct found found;
-    (void)state;
 
     made_begin();
     for (int step = 0; step < STEPS; step++) {

@@ -38,7 +38,6 @@ static void the_first_finding_is_the_one_that_costs_most(void **state)
           FIELDS(BUSY, .loading = 1500, .allocated_kib = 500000, .reserved_kib = 610000) },
         { "device_bound", FIELDS(BUSY) },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
         struct found found = found_judge(&firsts[i].loop);
@@ -54,7 +53,6 @@ static void a_wait_costs_the_shorter_of_host_and_device(void **state)
     struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
     struct found found = found_judge(&loop);
     const struct finding *finding = found_find(&found, "host_sync");
-    (void)state;
 
     /* Loading, and 2 us each of a call and of the wait's end. */
     assert_non_null(finding);
@@ -72,7 +70,6 @@ static void a_pause_is_five_times_as_long_as_usual(void **state)
         { .steps = 10, .launches = 20, .operator_time = 20, .call = 4, .kernel = 5, .pause = 90 },
         { .steps = 10, .launches = 20, .operator_time = 2, .call = 4, .kernel = 5, .pause = 60 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(longer); i++) {
         struct made_loop usual = longer[i];
@@ -95,7 +92,6 @@ static void a_wait_amid_the_step_costs_the_load_that_it_put_off(void **state)
                                           .optimizer_launches = 1, .optimizer_kernel = 100 };
     struct found found = found_judge(&every_step);
     const struct finding *finding = found_find(&found, "host_sync");
-    (void)state;
 
     assert_non_null(finding);
     assert_true(fabs(1104 * (finding->predicted_gain - 1) - 508) <= 3);
@@ -116,7 +112,6 @@ static void time_that_two_fixes_would_save_names_both(void **state)
         { FIELDS(BUSY, .loading = 1500, .wait_every = 1), "data_loading", "host_sync", 1000 },
     };
     const struct made_loop little = { BUSY, .loading = 60, .wait_every = 1 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
         struct found found = found_judge(&both[i].loop);
@@ -149,7 +144,6 @@ static void a_wait_covers_as_much_as_it_takes(void **state)
                                     .call = 4,
                                     .kernel = 20,
                                     .wait_every = 1 };
-    (void)state;
 
     assert_true(fabs(found_lost_us(&three, "host_sync") - 610) <= 20);
     assert_true(found_lost_us(&three, "data_loading") == 0);
@@ -168,7 +162,6 @@ static void idle_time_is_lost_to_one_cause_and_saved_by_each(void **state)
     struct made_loop loop = {
         .steps = 20, .loading = 400, .pause = 300, .launches = 50, .call = 2, .kernel = 12
     };
-    (void)state;
 
     assert_true(fabs(found_lost_us(&loop, "host_work") - 200) <= 15);
     assert_true(fabs(found_saved_us(&loop, "host_work") - 200) <= 15);
@@ -196,7 +189,6 @@ static void copies_that_fill_the_device_are_the_headline(void **state)
                                     .copy_bytes = 1 << 20 };
     struct found found = found_judge(&loop);
     const struct finding *first = &found.findings.items[0];
-    (void)state;
 
     assert_string_equal(first->id, "exposed_copy");
     assert_string_equal(bottleneck_name(found.findings.headline.bottleneck), "copies");
@@ -213,7 +205,6 @@ static void copies_in_both_directions_at_once_are_one_time(void **state)
 {
     struct found found;
     const struct finding *finding;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 20; i++) {
@@ -246,7 +237,6 @@ static void a_pause_that_quicker_launches_would_hide_comes_after_them(void **sta
     struct found found = found_judge(&loop);
     const struct finding *launching = found_find(&found, "launch_bound"),
                          *pause = found_find(&found, "host_work");
-    (void)state;
 
     assert_ptr_equal(launching, &found.findings.items[0]);
     assert_non_null(pause);
@@ -263,7 +253,6 @@ static void few_waits_that_have_most_of_the_time_are_named(void **state)
     struct found found;
     const struct finding *wait, *work;
     int now = 0;
-    (void)state;
 
     made_begin();
     for (int i = 0; i <= 41; i++) {
@@ -292,7 +281,6 @@ static void releases_under_a_caching_allocator_are_told_why(void **state)
 {
     struct made_loop loop = { BUSY, .operator_time = 2, .allocations = 30, .allocation = 100 };
     struct found torch = found_judge(&loop), ours;
-    (void)state;
 
     loop.operator_time = 0;
     ours = found_judge(&loop);
@@ -318,7 +306,6 @@ static void idle_time_is_not_lost_twice(void **state)
                                     .slow_loading = 5000 };
     struct found found = found_judge(&loop);
     double idle_ns = (double)found.summary.idle.all.idle_ns / 40, lost_ns = 0;
-    (void)state;
 
     for (int64_t i = 0; i < found.findings.count; i++) {
         const struct finding *finding = &found.findings.items[i];
@@ -337,7 +324,6 @@ static void no_figure_that_is_judged_is_below_zero(void **state)
 {
     struct made_loop loop = { BUSY, .optimizer_launches = 1, .optimizer_kernel = 50 };
     struct found found = found_judge(&loop);
-    (void)state;
 
     for (int64_t i = 0; i < found.findings.threshold_count; i++)
         assert_false(found.findings.thresholds[i].judged.value < 0);
@@ -350,7 +336,6 @@ static void work_that_begins_long_after_its_launch_is_not_launched_late(void **s
 {
     struct found found;
     const struct finding *finding;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 10; i++) {
@@ -378,7 +363,6 @@ static void waits_for_launches_do_not_cost_what_the_loop_does_otherwise(void **s
         .steps = 10, .launches = 50, .call = 4, .kernel = 20, .wait_launches = 1
     };
     double without = found_lost_us(&loop, "host_sync");
-    (void)state;
 
     loop.logging = 500;
     assert_true(without > 0);
@@ -395,7 +379,6 @@ static void loading_costs_what_workers_on_the_other_cores_would_save(void **stat
         { NULL, 1500 }, /* nothing is known of the host: all of it */
         { UNITS("0"), 1000 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
         struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1,
@@ -413,7 +396,6 @@ static void lost_time_is_that_of_the_untraced_step(void **state)
     struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1 };
     struct found found;
     const struct finding *finding;
-    (void)state;
 
     loop.about = UNITS("0") ",\"chokepoint\":{\"schema\":1,\"steps\":10,\"windows\":3,"
                             "\"step_time_us\":802,\"traced_step_time_us\":1604}";
@@ -442,7 +424,6 @@ static void other_programs_lower_the_confidence(void **state)
         { ABOUT(",\"other_programs_cores\":0.02"), CONFIDENCE_HIGH },
         { ABOUT(",\"other_programs_cores\":1.5"), CONFIDENCE_MEDIUM },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(disturbed); i++) {
         struct made_loop loop = { BUSY, .loading = 600, .wait_every = 1,
@@ -470,7 +451,6 @@ static void small_kernels_gain_what_one_pass_would(void **state)
                                       .kernel = 20,
                                       .kernel_name = "sgemm",
                                       .flops = { 4, 16 } };
-    (void)state;
 
     for (int optimizer = 0; optimizer <= 60; optimizer += 30) { /* kernels, which stay */
         struct made_loop loops[] = { pieces, whole };
@@ -507,7 +487,6 @@ static void without_unequal_work_a_gain_is_a_bound(void **state)
                                     .flops = { 12, 16 } };
     struct found found = found_judge(&loop);
     const struct finding *finding = found_find(&found, "small_kernels");
-    (void)state;
 
     assert_non_null(finding);
     assert_true(finding->gain_is_least);
@@ -521,7 +500,6 @@ static void products_of_few_rows_gain_by_filling_tiles(void **state)
     static const char *const names[] = { "gemm_bf16_nn_16x64x64", "gemm_bf16_nn_4x64x64",
                                          "gemm_bf16_nt_4x4x64", "gemm_f32_nn_4x64x64" };
     double gains[ARRAY_SIZE(names)];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         const struct made_loop loop = { .steps = 10,
@@ -549,7 +527,6 @@ static void of_uneven_steps_no_gain_is_sure(void **state)
         int slow_kernel;
         enum confidence confidence;
     } loops[] = { { 0, CONFIDENCE_HIGH }, { 65, CONFIDENCE_HIGH }, { 150, CONFIDENCE_MEDIUM } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
         const struct made_loop made = {
@@ -571,7 +548,6 @@ static void empty_sms_cost_their_share_at_most(void **state)
     struct made_loop loop = { BUSY, .grid = 27 };
     struct found found = found_judge(&loop);
     const struct finding *finding = found_find(&found, "small_grid");
-    (void)state;
 
     assert_non_null(finding);
     assert_true(finding->gain_is_most);
@@ -586,7 +562,6 @@ static void a_bounded_cost_comes_after_an_estimated_one(void **state)
 {
     struct made_loop loop = { BUSY, .grid = 1, .kernel_name = MATRIX_KERNEL };
     struct found found = found_judge(&loop);
-    (void)state;
 
     assert_true(found.findings.count >= 2);
     assert_string_equal(found.findings.items[0].id, "fp32_matmul");
@@ -601,7 +576,6 @@ static void a_healthy_trace_says_why(void **state)
     struct made_loop busy = { BUSY }, waiting = { BUSY, .loading = 800, .wait_every = 1 };
     struct made_loop blind = { .steps = 10, .loading = 100 };
     struct found found = found_judge(&busy);
-    (void)state;
 
     assert_non_null(strstr(found.findings.healthy, "busy for 100%"));
     found_forget(&found);
@@ -619,7 +593,6 @@ static void a_guess_is_never_alarming(void **state)
     struct made_loop loop = { BUSY, .kernel_name = "vectorized_elementwise_kernel" };
     struct found found = found_judge(&loop);
     const struct finding *finding = found_find(&found, "unfused_ops");
-    (void)state;
 
     assert_int_equal(finding->confidence, CONFIDENCE_LOW);
     assert_true(finding->predicted_gain > 1.7);
@@ -632,7 +605,6 @@ static void what_the_trace_lacks_is_not_guessed(void **state)
 {
     struct made_loop loop = { BUSY, .loading = 1500, .wait_every = 1, .no_calls = true };
     struct found found = found_judge(&loop);
-    (void)state;
 
     for (int64_t i = 0; i < found.findings.count; i++)
         assert_int_equal(found.findings.items[i].severity, SEVERITY_INFORMATION);
@@ -665,7 +637,6 @@ static void communication_is_judged_as_a_share_of_backward(void **state)
         { FIELDS(BACKWARD, .messages = 40, .message = 1, .message_kib = 100), 0.074, 0.15, 0.3 },
         { FIELDS(BUSY, .communication = 250), 0.2, 0.1, 0.15 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
         struct found found = found_judge(&shares[i].loop);
@@ -681,8 +652,6 @@ static void communication_is_judged_as_a_share_of_backward(void **state)
 /* Without marks nothing is known to come again. */
 static void without_steps_nothing_is_said_of_a_step(void **state)
 {
-    (void)state;
-
     for (int no_steps = 0; no_steps < 2; no_steps++) {
         struct made_loop loop = { BUSY, .operator_time = 120, .communication = 800,
                                   .no_steps = no_steps != 0 };
@@ -704,7 +673,6 @@ static void without_steps_nothing_is_said_of_a_step(void **state)
 static void the_optimizer_marks_steps_as_well(void **state)
 {
     struct found found;
-    (void)state;
 
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 6; i++) {
@@ -728,7 +696,6 @@ static void a_device_whose_work_is_missing_is_not_called_idle(void **state)
     struct made_loop loop = { BUSY, .loading = 100, .wait_every = 1, .lost = 8 };
     struct found found = found_judge(&loop);
     int64_t costs = 0;
-    (void)state;
 
     for (int64_t i = 0; i < found.findings.count; i++) {
         const struct finding *finding = &found.findings.items[i];
@@ -752,7 +719,6 @@ static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
         .steps = 1, .launches = 50, .operator_time = 6, .call = 4, .kernel = 5, .first_call = 3900
     };
     struct found found = found_judge(&loop);
-    (void)state;
 
     assert_non_null(strstr(found_find(&found, "launch_bound")->evidence,
                            "50 launches per step, whose call takes 4 us"));
@@ -763,8 +729,6 @@ static void the_call_of_a_launch_takes_what_most_of_them_take(void **state)
  * launch. */
 static void graphs_are_not_to_be_captured_as_graphs(void **state)
 {
-    (void)state;
-
     for (int kernels = 1; kernels <= 3; kernels++) {
         struct found found;
         int correlation = 0;
@@ -791,7 +755,6 @@ static void other_work_of_the_host_is_named(void **state)
 {
     struct found found;
     const char *evidence;
-    (void)state;
 
     made_begin_with(OLD_GPU);
     for (int i = 0; i < 4; i++) {
@@ -843,7 +806,6 @@ static struct found judge_host(const char *about)
 static void a_host_that_is_alone_is_judged_by_its_loop(void **state)
 {
     struct found alone = judge_host("\"schemaVersion\":1"), beside = judge_host(OLD_GPU);
-    (void)state;
 
     assert_string_equal(alone.findings.items[0].id, "memory_growth");
     assert_string_equal(alone.findings.items[1].id, "data_loading");
@@ -891,7 +853,6 @@ static struct found judge_copies_in(const char *span)
 static void waits_within_a_save_are_the_saves(void **state)
 {
     struct found saved = judge_copies_in("save"), evaluated = judge_copies_in("evaluate");
-    (void)state;
 
     assert_string_equal(saved.findings.items[0].id, "save_pause");
     /* 10 us before the first copy, 29 before each of the others, 4 after the last; the copies; and
@@ -913,7 +874,6 @@ static void a_wait_costs_the_log_and_the_load_after_it(void **state)
         found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 200, .logging = 300 });
     struct found loads = found_judge(&(struct made_loop){ BUSY, .wait_every = 1, .loading = 500 });
     double wanted = found_find(&plain, "host_sync")->lost_ns_per_step;
-    (void)state;
 
     assert_true(fabs(found_find(&logs, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
     assert_true(fabs(found_find(&loads, "host_sync")->lost_ns_per_step - (wanted + 300e3)) < 1e3);
@@ -929,7 +889,6 @@ static void on_a_cpu_fused_attention_is_promised_no_time(void **state)
     struct made_loop loop = { BUSY, .kernel_name = "softmax_forward_f32", .optimizer_launches = 1,
                               .optimizer_kernel = 500, .about = OLD_GPU };
     struct found gpu = found_judge(&loop), cpu;
-    (void)state;
 
     loop.about = UNITS("0");
     cpu = found_judge(&loop);
@@ -945,7 +904,6 @@ static void an_empty_trace_is_no_failure(void **state)
 {
     struct made_loop loop = { .steps = 0, .no_calls = true };
     struct found found = found_judge(&loop);
-    (void)state;
 
     assert_string_equal(found.findings.items[0].id, "empty_recording");
     assert_int_equal(found.findings.items[0].severity, SEVERITY_MAJOR);

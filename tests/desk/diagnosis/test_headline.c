@@ -43,7 +43,6 @@ static void the_headline_is_the_first_finding_that_limits_the_run(void **state)
         { FIELDS(.steps = 1, .launches = 9, .call = 2, .kernel = 9, .no_steps = true), "unclear",
           -1, "The trace lacks information: 9 kernels and copies are too few to judge by" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(headlines); i++) {
         struct found found = found_judge(&headlines[i].loop);
@@ -82,7 +81,6 @@ static void a_device_that_sets_the_pace_is_the_headline_before_what_costs_little
         /* A bound comes after what is lost in any case. */
         { FIELDS(BUSY, .stall = 40, .grid = 27), "unclear", "device_wait", "small_grid" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases_of_pace); i++) {
         struct found found = found_judge(&cases_of_pace[i].loop);
@@ -105,7 +103,6 @@ static void a_handful_of_kernels_tells_if_they_fill_the_device(void **state)
         .steps = 1, .launches = 5, .call = 2, .kernel = 16000, .no_steps = true
     };
     struct found found = found_judge(&loop);
-    (void)state;
 
     assert_string_equal(found.findings.items[0].id, "device_bound");
     assert_int_equal(found.findings.headline.bottleneck, BOTTLENECK_DEVICE);
@@ -124,7 +121,6 @@ static void a_kernel_is_named_without_its_arguments(void **state)
     struct made_loop loop = { BUSY, .kernel_name =
                                         "void (anonymous namespace)::fill<float>(float*, int)" };
     struct found found = found_judge(&loop);
-    (void)state;
 
     assert_non_null(strstr(found_find(&found, "device_bound")->evidence,
                            "is void (anonymous namespace)::fill<float>, with 100%"));
@@ -219,7 +215,6 @@ static void loading_costs_what_it_takes_without_the_tracer(void **state)
         { TIMED("0", "0"), 88, (800 - 89.0) * 500 / (1000 - 99),
           "89 us of the loading is the tracer's" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(loaders); i++) {
         struct found found = judge_loader(loaders[i].loading, loaders[i].members);
@@ -287,7 +282,6 @@ static void a_host_alone_is_judged_by_its_operators(void **state)
           "host_computes",
           "The host sets the pace: " },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
         struct found found = judge_host(&hosts[i].host);
@@ -327,7 +321,6 @@ static void a_host_that_had_a_device_is_not_judged_alone(void **state)
           "\"distributedInfo\":{\"backend\":\"cpu:gloo,cuda:nccl\"}",
           "host_work" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
         struct found found = judge_host_with(&hosts[i].host, hosts[i].members);
@@ -348,7 +341,6 @@ static void a_host_that_computes_names_its_longest_operators(void **state)
         { "aten::mm", "aten::mm", "aten::bmm", "aten::add" }, 5, 45, false, 0, 0
     };
     struct found found = judge_host(&host);
-    (void)state;
 
     assert_string_equal(found.findings.items[0].id, "host_computes");
     assert_non_null(strstr(found.findings.items[0].evidence,
@@ -372,7 +364,6 @@ static void attention_that_took_its_math_path_is_told_why(void **state)
                                     0,
                                     0 };
     struct found stored = judge_host(&plain), fell_back = judge_host(&math);
-    (void)state;
 
     assert_non_null(strstr(found_find(&stored, "naive_attention")->advice, "use fused attention"));
     assert_non_null(
@@ -387,7 +378,6 @@ static void messages_of_a_host_alone_are_communication(void **state)
 {
     struct found found;
     const struct finding *first;
-    (void)state;
 
     made_begin_with("\"schemaVersion\":1");
     for (int i = 0; i < 10; i++) {
@@ -420,7 +410,6 @@ static void activations_in_pieces_are_found_on_a_host_alone(void **state)
         { { { "aten::mul", "aten::tanh", "aten::mm" }, 4, 80, false, 0, 0 }, false },
         { { { "aten::mul", "aten::tanh", "aten::mm" }, 70, 4, false, 0, 0 }, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct found found = judge_host(&cases[i].host);
@@ -435,7 +424,6 @@ static void interruptions_do_not_make_operators_large(void **state)
 {
     struct found found;
     int now = 0;
-    (void)state;
 
     made_begin_with("\"schemaVersion\":1");
     for (int i = 0; i < 400; i++) {
@@ -476,7 +464,6 @@ static void a_device_that_is_not_read_is_all_that_is_said(void **state)
         { "hpu_op", "Gaudi" },
         { "kernel", NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
         struct found found;
@@ -515,7 +502,6 @@ static void another_profiler_is_told_by_its_processes(void **state)
         { FIELDS("some program", ""), "its own", "not known" },
         { FIELDS("python", "GPU 0"), "cpu_op", NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(profilers); i++) {
         struct found found;

@@ -37,7 +37,6 @@ static void a_wait_in_a_slow_log_is_the_logs(void **state)
     struct made_loop slow = { BUSY, .loading = 300, .logging = 200, .log_waits = true };
     struct made_loop quick = { BUSY, .loading = 300, .logging = 30, .log_waits = true };
     struct made_loop before = { BUSY, .loading = 300, .logging = 200, .wait_every = 1 };
-    (void)state;
 
     check_lost(&slow, "logging_gap", 200 + 300);
     check_lost(&slow, "host_sync", 0);
@@ -53,7 +52,6 @@ static void a_release_of_memory_costs_what_it_puts_off(void **state)
 {
     struct made_loop loads = { BUSY, .loading = 300, .releases = 2, .allocation = 100 };
     struct made_loop does_not = { BUSY, .releases = 2, .allocation = 100 };
-    (void)state;
 
     check_lost(&loads, "allocation_churn", 200 + 300);
     check_lost(&loads, "data_loading", 0);
@@ -72,7 +70,6 @@ static void what_a_large_finding_hides_is_named_after_it(void **state)
     const struct made_loop hides_nothing = { BUSY, .allocations = 30, .allocation = 100 };
     const struct finding *padding;
     struct found found;
-    (void)state;
 
     found = found_judge(&large);
     padding = found_find(&found, "padding_waste");
@@ -105,7 +102,6 @@ static void launches_that_last_as_long_as_their_kernels_are_waits(void **state)
                               .kernel = 40,
                               .launches_block = true };
     struct made_loop own = held;
-    (void)state;
 
     own.call = 60;
     check_lost(&held, "host_sync", 50 * (15 + 2 + 2));
@@ -122,7 +118,6 @@ static void copies_do_not_hide_that_every_launch_waits(void **state)
     struct made_loop loop = {
         .steps = 10, .launches = 50, .operator_time = 6, .call = 4, .kernel = 20, .wait_launches = 1
     };
-    (void)state;
 
     assert_true(found_lost_us(&loop, "host_sync") > 0);
     loop.copies = 120;
@@ -149,7 +144,6 @@ static void copies_of_a_host_that_sets_the_pace_save_time_wherever_they_are(void
                               .launches = 50,
                               .call = 2,
                               .kernel = 10 };
-    (void)state;
 
     check_lost(&loop, "small_copies", 700 - 500);
     loop.kernel = 16;
@@ -171,7 +165,6 @@ static void a_copy_that_waits_takes_what_loading_hid(void **state)
                               .operator_time = 30,
                               .call = 2,
                               .kernel = 40 };
-    (void)state;
 
     check_lost(&loop, "data_loading", 1510 - 790);
     loop.copy_name = "Memcpy HtoD (Pageable -> Device)";
@@ -189,7 +182,6 @@ static void less_device_work_shortens_a_step_that_waits_for_it(void **state)
     struct made_loop launches = {
         .steps = 10, .launches = 50, .operator_time = 36, .call = 4, .kernel = 20, MATRIX
     };
-    (void)state;
 
     check_lost(&waits, "fp32_matmul", 875);
     assert_true(fabs(found_lost_us(&launches, "fp32_matmul") - 875.0 / 2) <= 30);
@@ -202,7 +194,6 @@ static void kernels_of_short_types_gain_nothing_from_shorter_types(void **state)
                                           "ampere_bf16_s16816gemm_bf16_128x64_tn",
                                           "softmax_warp_forward<float, float>" };
     static const double lost[] = { 87.5, 87.5, 131.6 }; /* the host sets the pace of the last */
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         struct found found;
@@ -232,7 +223,6 @@ static void loading_of_a_host_that_captures_saves_what_the_step_would_gain(void 
 {
     struct found found;
     const struct finding *finding;
-    (void)state;
 
     made_begin();
     for (int i = 0; i < 20; i++) {
@@ -268,7 +258,6 @@ static void late_calls_are_a_guess_only_where_kernels_share_the_cores(void **sta
                               .late_every = 10,
                               .late_call = 400 };
     struct found gpu = found_judge(&loop), cpu;
-    (void)state;
 
     loop.about = CPU_DEVICE;
     cpu = found_judge(&loop);
@@ -302,7 +291,6 @@ static void waits_that_come_apart_are_jitter(void **state)
                                .slow_every = 20, .slow_step = 7, .slow_loading = 9000 };
     struct made_loop close = { LONG_BUSY,        .steps = 28,     .wait_every = 1,
                                .slow_every = 20, .slow_step = 16, .slow_loading = 9000 };
-    (void)state;
 
     assert_int_equal(confidence_of(&thrice, "data_jitter"), CONFIDENCE_MEDIUM);
     assert_int_equal(confidence_of(&twice, "data_jitter"), CONFIDENCE_LOW);
@@ -317,7 +305,6 @@ static void batches_that_come_in_groups_are_slow_loading(void **state)
                               .slow_loading = 4000 };
     struct made_loop jitter = { LONG_BUSY, .steps = 15, .loading = 10, .slow_every = 2,
                                 .slow_loading = 4000 };
-    (void)state;
 
     assert_true(found_lost_us(&slow, "data_loading") > 500);
     assert_true(found_lost_us(&slow, "data_jitter") == 0);
@@ -331,7 +318,6 @@ static void borders_of_epochs_cost_what_is_waited_there(void **state)
     struct made_loop loop = { LONG_BUSY,   .steps = 45,      .wait_every = 1,      .loading = 10,
                               .epoch = 20, .slow_every = 20, .slow_loading = 20000 };
     double alone = found_lost_us(&loop, "epoch_gap");
-    (void)state;
 
     loop.slow_step = 26;
     assert_true(alone > 800);

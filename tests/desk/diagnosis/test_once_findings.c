@@ -37,7 +37,6 @@ static void what_is_done_for_the_first_time_adds_up(void **state)
         { "aten::sum", true, 5000, "host_work" },
         { loader, false, 5000, "data_loading" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
         struct found found = judge_first_uses(around[i].operator, around[i].launched_before);
@@ -89,8 +88,6 @@ static struct found judge_captures(int every, int steps, int until)
  * begins the host collects garbage. Then 50 us of other work. */
 static void a_capture_takes_the_operator_around_it(void **state)
 {
-    (void)state;
-
     for (int has_rows = 0; has_rows < 2; has_rows++) {
         struct found found;
         const struct finding *finding;
@@ -130,7 +127,6 @@ static void captures_that_come_again_are_named_and_no_other_finding_costs_their_
         { 5, 10, 10, 0, NULL }, /* twice */
         { 6, 60, 60, 0, NULL }, /* too rarely */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
         struct found found = judge_captures(loops[i].every, loops[i].steps, loops[i].until);
@@ -172,7 +168,6 @@ static void compiling_and_loading_modules_happen_once_however_late(void **state)
         { "cuda_driver", "cuCtxGetDevice", "host_work" },
         { "cuda_runtime", "cudaStreamSynchronize", NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases_once); i++) {
         struct found found = judge_once(cases_once[i].category, cases_once[i].name);

@@ -97,8 +97,6 @@ static void check_ranks(struct analysed (*make)(const char *about, int communica
 
 static void the_rank_that_others_wait_for_is_named(void **state)
 {
-    (void)state;
-
     check_ranks(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4, true, "rank 2 ");
     check_ranks(rank_on_device, (const int[]){ 500, 480, 450, 500 }, 4, false, "rank");
     check_ranks(rank_on_host, (const int[]){ 500, 60 }, 2, true, "rank 1 ");
@@ -110,7 +108,6 @@ static void the_rank_that_others_wait_for_is_named(void **state)
 static void ranks_that_are_equally_slow_are_named_together(void **state)
 {
     struct run run = make_run(rank_on_device, (const int[]){ 500, 60, 500, 70, 480, 500 }, 6);
-    (void)state;
 
     assert_int_equal(run.slow.which, 1);
     assert_int_equal(run.slow.near, 1);
@@ -151,7 +148,6 @@ static void what_the_slow_rank_does_is_named(void **state)
         { rank_on_host, STEP_HOST, "while it is in operators of the host for 940 us" },
         { rank_on_device, STEP_PART_COUNT, NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct run run = make_run(cases[i].make, (const int[]){ 500, 500, 60, 500 }, 4);
@@ -171,7 +167,6 @@ static void a_wait_for_the_slow_rank_is_no_exposed_communication(void **state)
 {
     struct run waits = make_run(rank_on_device, (const int[]){ 500, 500, 60, 500 }, 4);
     struct run alike = make_run(rank_on_device, (const int[]){ 500, 500, 500, 500 }, 4);
-    (void)state;
 
     assert_null(findings_find(&waits.findings[0], "exposed_communication"));
     assert_non_null(findings_find(&alike.findings[0], "exposed_communication"));
@@ -187,7 +182,6 @@ static void messages_hide_behind_no_more_than_is_computed(void **state)
         "\"deviceProperties\":[{\"id\":0,\"name\":\"made\",\"numSms\":8}]",
         "\"deviceProperties\":[{\"id\":0,\"name\":\"made\",\"numSms\":1}]",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(abouts); i++) {
         struct analysed analysed = rank_on_device(abouts[i], 1500);
@@ -222,8 +216,6 @@ static struct analysed hidden(const char *about, int communication)
 
 static void a_wait_behind_compute_is_no_finding(void **state)
 {
-    (void)state;
-
     check_ranks(hidden, (const int[]){ 900, 900, 60, 900 }, 4, false, "rank");
 }
 
@@ -236,7 +228,6 @@ static struct analysed silent(const char *about, int communication)
 static void a_rank_without_communication_is_not_compared(void **state)
 {
     struct run run = make_run(silent, (const int[]){ 500, 500, 0, 500 }, 4);
-    (void)state;
 
     assert_false(run.figures[2].is_compared);
     assert_int_not_equal(run.slow.which, 2);
@@ -254,7 +245,6 @@ static void findings_of_ranks_are_gathered(void **state)
     int communication[RANKS_MOST];
     struct run run;
     const struct finding_spread *spread = NULL;
-    (void)state;
 
     for (int i = 0; i < RANKS_MOST; i++) communication[i] = 400 + i;
     communication[9] = 500;

@@ -143,7 +143,6 @@ static void check_trace(const cJSON *wanted)
 static void every_trace_has_the_numbers_that_others_computed(void **state)
 {
     const cJSON *wanted;
-    (void)state;
 
     assert_true(cJSON_GetArraySize(expected) > 0);
     cJSON_ArrayForEach(wanted, expected) check_trace(wanted);
@@ -156,7 +155,6 @@ static void a_host_bound_trace_idles_for_the_host(void **state)
     struct trace_file *trace = NULL;
     struct arena *arena = arena_open();
     struct timeline timeline;
-    (void)state;
 
     snprintf(path, sizeof path, "%s/h100_bert_small.json.gz", folder);
     assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
@@ -220,7 +218,6 @@ static void the_first_finding_is_what_an_engineer_would_say(void **state)
         /* 252 waits; 87 ms of the host's work come after two of them. */
         { "a100_sam_masks", "host_sync", "waiting", SEVERITY_MAJOR },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct trace_file *trace = NULL;
@@ -249,7 +246,6 @@ static void the_gain_of_loading_is_that_of_the_pair(void **state)
     const struct finding *loading = findings_find(&findings, "data_loading");
     double step_ms =
         (double)(summary.idle.end_ns - summary.idle.start_ns) / (double)summary.steps.count / 1e6;
-    (void)state;
 
     assert_non_null(loading);
     assert_true(fabs(step_ms * (1 - 1 / loading->predicted_gain) - measured_ms) <=
@@ -262,7 +258,6 @@ static void the_gain_of_loading_is_that_of_the_pair(void **state)
 static void a_replay_gives_back_the_trace(void **state)
 {
     const cJSON *wanted;
-    (void)state;
 
     cJSON_ArrayForEach(wanted, expected)
     {
@@ -289,7 +284,6 @@ static void two_readings_are_both_said(void **state)
     struct arena *arena = arena_open();
     struct summary summary;
     struct findings findings = judge("a100_sam_masks", &trace, arena, &summary);
-    (void)state;
 
     assert_non_null(strstr(findings.items[0].evidence, "after 2 of these waits it works for 87"));
     assert_non_null(findings_find(&findings, "host_work"));
@@ -307,7 +301,6 @@ static void the_longest_gap_names_its_line(void **state)
     struct summary summary;
     struct idle_gap first = { .start_ns = 0 };
     struct call_place place;
-    (void)state;
 
     snprintf(path, sizeof path, "%s/mi300_timesformer.json.gz", folder);
     assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
@@ -332,7 +325,6 @@ static void transformers_are_known_and_their_kernels_classed(void **state)
                                                 "mi300_flux_capture", "mi300_qwen30b_decode",
                                                 "mi300_timesformer" };
     const cJSON *wanted;
-    (void)state;
 
     cJSON_ArrayForEach(wanted, expected)
     {

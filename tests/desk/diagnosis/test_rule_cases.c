@@ -423,7 +423,6 @@ static bool has_case(const char *id)
 static void every_rule_fires_and_has_a_near_miss(void **state)
 {
     const struct rule *rule;
-    (void)state;
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++)
         if (!has_case(rule->id))
@@ -460,7 +459,6 @@ static bool has_both(const struct made_loop *loop)
 static void information_comes_after_all_that_can_be_fixed(void **state)
 {
     int both = 0;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         both += has_both(&cases[i].fires) + has_both(&cases[i].misses);

@@ -10,7 +10,6 @@ static void every_rule_has_an_id_of_its_own(void **state)
 {
     const struct rule *rule;
     int count = 0;
-    (void)state;
 
     for (; (rule = rule_at(count)) != NULL; count++) {
         assert_ptr_equal(rule_find(rule->id), rule);
@@ -34,7 +33,6 @@ static void check_text(const struct rule *rule, const char *member, const char *
 static void no_row_lacks_what_the_others_have(void **state)
 {
     const struct rule *rule;
-    (void)state;
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         check_text(rule, "title", rule->title);
@@ -58,7 +56,6 @@ static bool begins(const char *text, const char *with)
 static void texts_agree_with_what_a_rule_does(void **state)
 {
     const struct rule *rule;
-    (void)state;
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         bool says_none = begins(rule->cost, "no time") || begins(rule->cost, "none") ||
@@ -78,7 +75,6 @@ static void copies_and_saving_are_work_of_the_device(void **state)
     static const enum finding_site sites[] = { SITE_COPIES, SITE_PAGEABLE_COPIES,
                                                SITE_DEVICE_COPIES, SITE_SAVING };
     const struct rule *rule;
-    (void)state;
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         bool copies = false;

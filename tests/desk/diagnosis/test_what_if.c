@@ -33,7 +33,6 @@ static void either_of_two_fixes_may_be_enough(void **state)
     const struct made_loop loop = { BUSY, .loading = 800, .wait_every = 1 };
     struct found found = found_judge(&loop);
     struct what_if what_if = without(&found, "host_sync", "data_loading");
-    (void)state;
 
     assert_string_equal(what_if.why, "");
     assert_int_equal(what_if.row_count, 2);
@@ -54,7 +53,6 @@ static void two_fixes_gain_what_they_gain_together(void **state)
     const struct made_loop loop = { SLOW_HOST };
     struct found found = found_judge(&loop);
     struct what_if what_if = without(&found, "host_work", "data_loading");
-    (void)state;
 
     check_step(&what_if.recorded, 2140, 400);
     check_step(&what_if.rows[0], 1540, 400);
@@ -78,7 +76,6 @@ static void kernels_that_get_shorter_gain_what_the_host_leaves(void **state)
                                     .padded_tokens = 507 };
     struct found found = found_judge(&loop);
     struct what_if what_if = without(&found, "data_loading", "padding_waste");
-    (void)state;
 
     check_step(&what_if.recorded, 1540, 1000);
     check_step(&what_if.rows[0], 1000, 1000);
@@ -93,7 +90,6 @@ static void causes_that_are_not_named_are_combined(void **state)
     const struct made_loop loop = { SLOW_HOST, .logging = 700 };
     struct found found = found_judge(&loop);
     struct what_if what_if = without(&found, NULL, NULL);
-    (void)state;
 
     assert_int_equal(what_if.cause_count, 3);
     assert_int_equal(what_if.row_count, 7);
@@ -128,7 +124,6 @@ static void exclusive_losses_are_what_all_fixes_gain(void **state)
           .wait_launches = 1,
           .logging = 500 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
         struct found found = found_judge(&loops[i]);
@@ -156,7 +151,6 @@ static void the_next_fix_is_named(void **state)
     const struct made_loop one = { BUSY, .loading = 1500 };
     struct found found = found_judge(&either);
     const struct next_fix *next = &found.findings.next;
-    (void)state;
 
     if (next->first != NULL)
         assert_true(next->gain < 1.01);
@@ -182,7 +176,6 @@ static void on_a_host_alone_loading_takes_its_cost(void **state)
     struct found found = found_judge(&loop);
     const struct finding *finding = found_find(&found, "data_loading");
     struct what_if what_if = without(&found, "data_loading", NULL);
-    (void)state;
 
     assert_true(isnan(finding->predicted_gain));
     assert_true(fabs(what_if.recorded.step_ns - what_if.rows[0].step_ns -
@@ -198,7 +191,6 @@ static void without_anything_to_replay_a_sentence_says_so(void **state)
     struct what_if what_if = without(&found, NULL, NULL);
     struct what_if_choice choice = { .asked = true };
     struct facts facts = facts_of(&found.summary, 1, 0);
-    (void)state;
 
     assert_non_null(strstr(what_if.why, "No finding has a change"));
     facts.replay_holds = false;

@@ -31,7 +31,6 @@ static int number_of(const char *id)
 static void every_rule_answers_one_question(void **state)
 {
     const struct rule *rule;
-    (void)state;
 
     for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
         int count = 0, wanted = 1;
@@ -46,8 +45,6 @@ static void every_rule_answers_one_question(void **state)
 
 static void questions_name_rules_that_there_are(void **state)
 {
-    (void)state;
-
     for (int i = 0; i < CHECKLIST_COUNT; i++)
         for (size_t j = 0; j < ARRAY_SIZE(checklist_questions[i].findings); j++)
             if (checklist_questions[i].findings[j] != NULL)
@@ -61,7 +58,6 @@ static void a_healthy_loop_answers_yes(void **state)
     struct made_loop loop = { BUSY, MEMORY, .loading = 10 };
     struct found found = found_judge(&loop);
     struct checklist checklist = answers_of(&found);
-    (void)state;
 
     assert_true(found.findings.healthy[0] != '\0');
     for (int i = 0; i < CHECKLIST_COUNT; i++) {
@@ -100,7 +96,6 @@ static void each_problem_answers_its_question(void **state)
         { "memory", "memory_headroom", { BUSY, .allocated_kib = 200000, .peak_kib = 300000 } },
         { "ranks", "exposed_communication", { BUSY, .communication = 300 } },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct found found = found_judge(&cases[i].loop);
@@ -126,7 +121,6 @@ static void a_device_that_is_half_idle_is_not_busy(void **state)
     struct found found = found_judge(&loop);
     struct checklist checklist = answers_of(&found);
     const struct checklist_row *row = &checklist.rows[number_of("busy")];
-    (void)state;
 
     assert_null(found_find(&found, "low_utilisation"));
     assert_int_equal(row->answer, ANSWER_NO);
@@ -142,7 +136,6 @@ static void a_handful_of_work_is_no_answer(void **state)
     struct found found = found_judge(&loop);
     struct checklist checklist = answers_of(&found);
     const struct checklist_row *row = &checklist.rows[number_of("busy")];
-    (void)state;
 
     assert_string_equal(row->finding->id, "low_utilisation");
     assert_int_equal(row->answer, ANSWER_UNKNOWN);
@@ -156,7 +149,6 @@ static void a_guess_is_no_answer(void **state)
     struct found found = found_judge(&loop);
     struct checklist checklist = answers_of(&found);
     const struct checklist_row *row = &checklist.rows[number_of("compute")];
-    (void)state;
 
     assert_string_equal(row->finding->id, "unfused_ops");
     assert_int_equal(row->answer, ANSWER_UNKNOWN);
@@ -183,7 +175,6 @@ static void exposed_loading_is_not_called_ready(void **state)
     struct made_loop loop = {
         .steps = 4, .launches = 20, .call = 2, .kernel = 50, .slow_every = 4, .slow_loading = 8100
     };
-    (void)state;
 
     check_unknown(&loop, "data", "no rule finds a gain");
 }
@@ -197,7 +188,6 @@ static void what_the_trace_lacks_is_said(void **state)
     };
     struct made_loop split = { BUSY, .about = "\"distributedInfo\":{\"rank\":0,\"world_size\":4}" };
     struct made_loop empty = { .steps = 10, .loading = 100 };
-    (void)state;
 
     check_unknown(&few, "copies", "too little work");
     check_unknown(&silent, "host", "calls are missing");
@@ -214,7 +204,6 @@ static void a_host_alone_has_answers(void **state)
     struct made_loop loop = { .steps = 10, .alone = true, .launches = 20, .operator_time = 100 };
     struct found found = found_judge(&loop);
     struct checklist checklist = answers_of(&found);
-    (void)state;
 
     assert_true(found.summary.timeline.host_alone);
     for (int i = 0; i < CHECKLIST_COUNT; i++)

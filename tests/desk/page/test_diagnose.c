@@ -154,7 +154,6 @@ static void the_page_says_where_step_and_device_time_went(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 0);
     diagnosis = diagnose();
@@ -183,7 +182,6 @@ static void tables_have_as_many_rows_as_asked_for_in_that_order(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 0);
     diagnosis = diagnose();
@@ -199,7 +197,6 @@ static void kinds_of_operators_have_the_rate_of_what_they_state(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_file("{\"traceEvents\":["
              "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9,\"ts\":0,"
@@ -221,7 +218,6 @@ static void shares_sum_to_the_whole(void **state)
     double sums[2] = { 0, 0 };
     int table = -1;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -243,7 +239,6 @@ static void every_line_fits_whatever_names_hold(void **state)
 {
     struct diagnosis diagnosis;
     char *text, *line;
-    (void)state;
 
     add_rank("",
              "void at::native::(anonymous namespace)::reduce_kernel<512, 1, "
@@ -271,7 +266,6 @@ static void long_names_stay_apart_in_a_terminal_and_whole_in_a_file(void **state
 #define LONG "vectorized_elementwise_kernel<4, a_functor_with_a_name_that_is_long_enough<"
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_file("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" LONG
              "float>>\",\"pid\":0,\"tid\":7,\"ts\":1,\"dur\":3,\"args\":{}},"
@@ -297,7 +291,6 @@ static void markdown_has_as_many_cells_in_every_row_of_a_table(void **state)
     struct diagnosis diagnosis;
     int rows = 0, cells = 0;
     char *text;
-    (void)state;
 
     add_rank("", "gemm|<float>*\\u001b", 0);
     diagnosis = diagnose();
@@ -324,7 +317,6 @@ static void a_cut_trace_says_so_and_shows_what_was_read(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_file("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,\"tid\":7,\"ts\":1,"
              "\"dur\":2,\"args\":{}},\n{\"ph\":\"X\",\"cat\":\"kern");
@@ -366,7 +358,6 @@ static void a_finding_says_what_it_costs_and_what_its_advice_gains(void **state)
           "Predicted gain 2.00x; low confidence." },
     };
     char text[160];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct diagnosis_whole whole = { cases[i].step_ns, "the 2.40 ms step" };
@@ -419,7 +410,6 @@ static void every_share_names_its_whole(void **state)
           "\"tid\":7,\"ts\":1,\"dur\":50,\"args\":{}}]}",
           0, "the trace's 50 us", "The trace marks no steps" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct diagnosis diagnosis;
@@ -438,7 +428,6 @@ static void every_share_names_its_whole(void **state)
 static void other_programs_are_named(void **state)
 {
     static const double cores[] = { 0.05, 1.5 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cores); i++) {
         struct diagnosis diagnosis;
@@ -457,7 +446,6 @@ static void the_longest_gaps_are_on_the_page(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 0);
     diagnosis = diagnose();
@@ -473,7 +461,6 @@ static void times_before_zero_have_one_sign(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_file("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"gemm\",\"pid\":0,"
              "\"tid\":7,\"ts\":-30.5,\"dur\":20,\"args\":{}},{\"ph\":\"X\",\"cat\":\"kernel\","
@@ -491,7 +478,6 @@ static void findings_are_numbered_in_their_order(void **state)
     struct diagnosis diagnosis;
     const char *first, *second;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 0);
     diagnosis = diagnose();
@@ -516,7 +502,6 @@ static void a_healthy_trace_says_why(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 0);
     diagnosis = diagnose();
@@ -537,7 +522,6 @@ static void the_timeline_is_drawn_in_the_width_of_the_page(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -565,7 +549,6 @@ static void the_timeline_has_a_letter_for_all_that_the_host_does(void **state)
 {
     struct diagnosis diagnosis;
     char text[8192] = "{\"traceEvents\":[", *page;
-    (void)state;
 
     for (int i = 0; i < 20; i++) {
         size_t length = strlen(text);
@@ -594,7 +577,6 @@ static void the_checklist_has_the_answers_of_the_findings(void **state)
     struct diagnosis_view view = { .only = -1, .checklist = true };
     struct diagnosis diagnosis;
     char *page;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -620,7 +602,6 @@ static void thresholds_are_listed_for_every_rule(void **state)
     struct diagnosis diagnosis;
     const struct rule *rule;
     char *page, *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -736,7 +717,6 @@ static void json_has_the_documented_members_and_no_nan(void **state)
     const cJSON *trace, *finding;
     cJSON *root;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -789,7 +769,6 @@ static void what_is_left_out_is_stated(void **state)
     const cJSON *trace;
     cJSON *root;
     char *text;
-    (void)state;
 
     add_file(file);
     diagnosis = diagnose();
@@ -819,7 +798,6 @@ static void all_formats_name_the_busiest_of_two_devices(void **state)
     char *page, *markdown, *text;
     cJSON *root;
     const cJSON *device;
-    (void)state;
 
     add_file(
         "{\"deviceProperties\":[{\"id\":0,\"name\":\"T1000\"},{\"id\":1,\"name\":\"H200\"}],"
@@ -852,7 +830,6 @@ static void processes_of_one_file_are_ranks(void **state)
         "\"dur\":%d,\"args\":{\"correlation\":%d}}";
     char *text, file[8192] = "[";
     struct diagnosis diagnosis;
-    (void)state;
 
     for (int i = 0; i < 8; i++) {
         int step = i / 2, process = 100 * (1 + i % 2), at = 1000 * step + 300 * (i % 2);
@@ -899,7 +876,6 @@ static void parts_in_json_sum_to_their_whole(void **state)
     const cJSON *trace, *window, *steps, *gap, *operator_row;
     cJSON *root;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -945,7 +921,6 @@ static void the_timeline_has_the_times_and_names_of_the_file(void **state)
     int kernels = 0;
     cJSON *root;
     char *text;
-    (void)state;
 
     add_rank("", "gemm", 30);
     diagnosis = diagnose();
@@ -984,7 +959,6 @@ static void without_steps_their_times_are_null(void **state)
     const cJSON *steps;
     cJSON *root;
     char *text;
-    (void)state;
 
     add_file("[]");
     diagnosis = diagnose();
@@ -1025,7 +999,6 @@ static void ranks_have_one_page_with_one_slow_rank(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank_of(2, 4, 25);
     add_rank_of(1, 4, 5);
@@ -1071,7 +1044,6 @@ static void many_ranks_fit_on_one_page(void **state)
     static const struct {
         int world, slow, cut;
     } cases[] = { { 2, 1, -1 }, { 8, 5, -1 }, { 8, 5, 2 }, { 64, 63, -1 }, { 64, 0, 17 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct diagnosis diagnosis;
@@ -1102,7 +1074,6 @@ static void eight_missing_ranks_are_named(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank_of(0, 12, 30);
     add_rank_of(2, 12, 30);
@@ -1120,7 +1091,6 @@ static void ranks_in_json(void **state)
     cJSON *root;
     char *text;
     int ranks = 0;
-    (void)state;
 
     make_ranks(8, 5, 2);
     diagnosis = diagnose();
@@ -1164,7 +1134,6 @@ static void files_that_are_not_the_ranks_of_one_run_stand_alone(void **state)
         { -1, -1, 1, 2 },
         { 0, INT_MAX, 1, INT_MAX }, /* its missing ranks would fill the memory */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct diagnosis diagnosis;
@@ -1181,7 +1150,6 @@ static void a_trace_without_a_rank_stands_beside_the_ranks(void **state)
 {
     struct diagnosis diagnosis;
     char *text;
-    (void)state;
 
     add_rank_of(1, 2, 5);
     add_rank("", "gemm", 0);
@@ -1203,7 +1171,6 @@ static void a_trace_without_a_rank_stands_beside_the_ranks(void **state)
 static void a_file_that_is_no_trace_is_named(void **state)
 {
     struct diagnosis diagnosis;
-    (void)state;
 
     add_rank("", "gemm", 0);
     add_file("nonsense");
@@ -1234,7 +1201,6 @@ static void files_that_are_no_traces_are_skipped_in_their_order(void **state)
     struct diagnosis diagnosis;
     struct skips skips = { 0 };
     int kept = 0, skipped = 0;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(is_trace); i++)
         if (is_trace[i])

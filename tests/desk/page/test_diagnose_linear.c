@@ -75,8 +75,6 @@ static double blocks_of_diagnosis(int steps)
 
 static void the_work_grows_as_the_trace_does(void **state)
 {
-    (void)state;
-
     check_is_linear("diagnose", blocks_of_diagnosis(25), blocks_of_diagnosis(100));
 }
 

@@ -250,8 +250,6 @@ static bool fail_once(const char *trace, long number)
 
 static void a_lack_is_one_sentence_and_the_other_trace_is_judged(void **state)
 {
-    (void)state;
-
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         long number = 1;
         while (fail_once(traces[i], number)) number++;
@@ -264,7 +262,6 @@ static void a_page_that_lacks_memory_says_so(void **state)
     struct diagnosis_view view = { .only = -1, .timeline = 1, .thresholds = true };
     FILE *nowhere = fopen("/dev/null", "w");
     struct page page = page_console(nowhere, COLOR_NEVER);
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         struct diagnosis diagnosis;
@@ -289,8 +286,6 @@ static void a_page_that_lacks_memory_says_so(void **state)
 
 static void json_is_whole_or_not_there(void **state)
 {
-    (void)state;
-
     for (size_t i = 0; i < ARRAY_SIZE(traces); i++) {
         struct diagnosis diagnosis;
         int before = live_count;
@@ -342,7 +337,6 @@ static void a_snapshot_that_lacks_memory_leaves_nothing(void **state)
     struct diagnosis diagnosis;
     int before = live_count;
     long number = 1;
-    (void)state;
 
     assert_int_equal(diagnosis_make(&diagnosis, &traces[0], 1, NULL, NULL), STATUS_OK);
     while (snapshot_fails_once(&diagnosis, number)) number++;

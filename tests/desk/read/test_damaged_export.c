@@ -69,7 +69,6 @@ static void a_whole_export_is_read(void **state)
 {
     struct trace_file *trace = NULL;
 
-    (void)state;
     write_file(whole, whole_size);
     assert_int_equal(trace_file_read(&trace, path, NULL), STATUS_OK);
     assert_false(trace->partial);
@@ -85,7 +84,6 @@ static void any_bytes_may_be_others(void **state)
     struct random random = random_seed(7, 0);
     int read = 0;
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         int changes = 1 + (int)(random_bits(&random) % CHANGES_MOST);
         memcpy(bytes, whole, whole_size);
@@ -102,7 +100,6 @@ static void any_bytes_may_be_others(void **state)
 
 static void the_file_may_end_anywhere(void **state)
 {
-    (void)state;
     for (size_t size = 0; size < whole_size; size += 61) check_file(whole, size);
 }
 
@@ -112,7 +109,6 @@ static void pages_may_be_in_each_others_place(void **state)
     size_t pages = whole_size / PAGE;
     struct random random = random_seed(11, 0);
 
-    (void)state;
     for (int round = 0; round < ROUNDS / 4; round++) {
         size_t from = random_bits(&random) % pages, to = 1 + random_bits(&random) % (pages - 1);
         memcpy(bytes, whole, whole_size);

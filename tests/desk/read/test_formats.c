@@ -37,7 +37,6 @@ static void the_first_bytes_tell_the_format_then_the_ending(void **state)
         { "nonsense", "db", &list },
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (format_of(formats, cases[i].bytes, strlen(cases[i].bytes), cases[i].path) !=
             cases[i].format)
@@ -48,7 +47,6 @@ static void every_ending_of_every_format_counts(void **state)
 {
     char text[FORMAT_ENDINGS_TEXT];
 
-    (void)state;
     formats_endings(text, formats);
     assert_string_equal(text, ".db or .database or .list");
     assert_true(formats_have_ending(formats, "a.db"));
@@ -60,7 +58,6 @@ static void every_ending_of_every_format_counts(void **state)
 
 static void each_format_is_found_by_its_endings(void **state)
 {
-    (void)state;
     for (int i = 0; trace_formats[i] != NULL; i++) {
         const char *const *ending = trace_formats[i]->endings;
         assert_non_null(ending[0]);
@@ -84,7 +81,6 @@ static void text_that_begins_as_json_is_recognised(void **state)
     };
     const struct trace_format *json = format_of(trace_formats, "", 0, "a.json");
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         if (json->recognises(cases[i].text, strlen(cases[i].text)) != cases[i].is_json)
             fail_msg("%s", cases[i].text);

@@ -46,7 +46,6 @@ static void values_end_where_they_do(void **state)
         { "[-Infinity,nan]", "" },
     };
     char text[128];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         snprintf(text, sizeof text, "%s%s", cases[i].value, cases[i].rest);
@@ -66,7 +65,6 @@ static void what_is_no_json_is_refused(void **state)
         "{\"a\"",   "{\"a\":",   "{\"a\":1",   "{\"a\":1,}", "{\"a\" 1}",
         "{1:2}",    "{\"a\":1]", "[1}",        "nano",       "\"\xed\xa0\x80\"",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         if (value_length(texts[i]) != -1)
@@ -77,7 +75,6 @@ static void what_is_no_json_is_refused(void **state)
 static void strings_of_any_length_end_at_their_quote(void **state)
 {
     char text[128];
-    (void)state;
 
     for (int length = 0; length < 100; length++) {
         memset(text, 'a', sizeof text);
@@ -92,7 +89,6 @@ static void strings_of_any_length_end_at_their_quote(void **state)
 static void brackets_nest_as_deep_as_allowed(void **state)
 {
     char text[256];
-    (void)state;
 
     for (int depth = JSON_SCAN_DEPTH - 1; depth <= JSON_SCAN_DEPTH + 1; depth++) {
         memset(text, '[', (size_t)depth);
@@ -118,7 +114,6 @@ static void escapes_become_utf8(void **state)
     };
     char text[64];
     bool escaped;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t length = json_scan_unescape(padded(cases[i].text), text);

@@ -19,7 +19,6 @@ static void calls_lose_the_version_that_nsys_appends(void **state)
         { "", "" },
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t length = nsys_call_length(cases[i][0], strlen(cases[i][0]));
         if (length != strlen(cases[i][1]) || memcmp(cases[i][0], cases[i][1], length) != 0)
@@ -41,7 +40,6 @@ static void kernels_are_spelt_as_by_cupti(void **state)
     };
     static char long_name[2 * NAME_BYTES], text[NAME_BYTES];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t length = nsys_kernel_name(text, cases[i][0], strlen(cases[i][0]));
         if (length != strlen(cases[i][1]) || memcmp(text, cases[i][1], length) != 0)
@@ -56,7 +54,6 @@ static void copies_are_named_by_kind_and_memory(void **state)
 {
     char text[80];
 
-    (void)state;
     assert_string_equal(nsys_copy_name(text, 1, 0, 2), "Memcpy HtoD (Pageable -> Device)");
     assert_string_equal(nsys_copy_name(text, 2, 2, 1), "Memcpy DtoH (Device -> Pinned)");
     assert_string_equal(nsys_copy_name(text, 10, -1, 99), "Memcpy PtoP (Unknown -> Unknown)");
@@ -96,7 +93,6 @@ static void ranges_named_like_steps_are_told_from_others(void **state)
     struct nsys_range_name name;
     int64_t number;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool is_step;
         nsys_range_name(&name, cases[i].name, strlen(cases[i].name));
@@ -132,7 +128,6 @@ static void operators_are_taken_apart(void **state)
     };
     struct nsys_range_name name;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         nsys_range_name(&name, cases[i].text, strlen(cases[i].text));
         if (name.length != strlen(cases[i].name) ||

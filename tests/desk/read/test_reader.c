@@ -89,7 +89,6 @@ static float occupancy_of(const char *warps, const char *percent)
  * PyTorch 2.11. */
 static void an_occupancy_that_cannot_be_is_unknown(void **state)
 {
-    (void)state;
     assert_true(isnan(occupancy_of("10.909091", "0")));
     assert_true(occupancy_of("10.909091", "17") == 17);
     assert_true(occupancy_of("0.03", "0") == 0);
@@ -157,7 +156,6 @@ static void check_small(const struct trace_file *trace)
 static void a_trace_is_read_whole(void **state)
 {
     struct trace_file *trace = read_text(small);
-    (void)state;
 
     check_small(trace);
     assert_int_equal(trace->rank, 3);
@@ -184,7 +182,6 @@ static void gzip_is_told_by_its_bytes_and_members_follow_each_other(void **state
     const char *packed;
     size_t first, second, half = strlen(small) / 2;
     struct trace_file *trace;
-    (void)state;
 
     packed = gzip(small, half, &first);
     memcpy(bytes, packed, first);
@@ -229,7 +226,6 @@ static void forms_that_profilers_write(void **state)
           true, 0, -1 },
         { "\"cat\":\"overhead\",\"pid\":-1,\"tid\":0", EVENT_KIND_OVERHEAD, false, -1, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[400];
@@ -270,7 +266,6 @@ static void external_ids_join_work_where_there_are_no_correlations(void **state)
               "gpu_memcpy", "\"External id\":25,\"correlation\":7") "," WITH_IDS("cpu_op", ""),
           { 0, 7, 0 } },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct trace_file *trace = read_events(cases[i].events);
@@ -304,7 +299,6 @@ static void beginnings_and_ends_become_intervals(void **state)
                                     2) "," END(1, 3) "," END(1, 9),
           "a 1-9", 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct trace_file *trace = read_events(cases[i].events);
@@ -329,7 +323,6 @@ static void device_work_told_in_halves_lies_on_its_stream(void **state)
                     "\"args\":{\"device\":2,\"stream\":7,\"correlation\":5,\"grid\":[2,1,1],"
                     "\"block\":[32,1,1]}},"
                     "{\"ph\":\"E\",\"pid\":0,\"tid\":3,\"ts\":4}");
-    (void)state;
 
     assert_int_equal(trace->event_count, 1);
     assert_int_equal(trace->track_count, 1);
@@ -345,7 +338,6 @@ static void arguments_that_are_no_numbers_are_lost_and_no_more(void **state)
 {
     static const char *const words[] = { "NaN",      "-NaN",      "nan", "-nan",
                                          "Infinity", "-Infinity", "inf", "-inf" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         char event[500];
@@ -369,7 +361,6 @@ static void an_instant_has_no_duration(void **state)
     struct trace_file *trace =
         read_events("{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":3,\"dur\":-1},"
                     "{\"ph\":\"i\",\"name\":\"[memory]\",\"ts\":4,\"dur\":1}");
-    (void)state;
 
     assert_int_equal(trace->event_count, 2);
     for (int i = 0; i < 2; i++)
@@ -385,7 +376,6 @@ static void the_autograd_profiler_tells_operators_by_their_process(void **state)
         "\"pid\": \"CPU functions\", \"args\": {}}, "
         "{\"name\": \"k\", \"ph\": \"s\", \"ts\": 70, \"tid\": 1, \"pid\": \"CPU functions\", "
         "\"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}}]");
-    (void)state;
 
     assert_int_equal(trace->event_count, 1);
     assert_int_equal(trace->other_count, 1);
@@ -405,7 +395,6 @@ static void memory_and_steps_keep_their_numbers(void **state)
         "\"ts\":0,\"dur\":9,\"args\":{\"samples\":8,\"tokens\":100,\"padded tokens\":28,"
         "\"flops\":123456789012}}");
     const struct event_block *block = &trace->blocks[0];
-    (void)state;
 
     assert_int_equal(trace->event_count, 2);
     assert_int_equal(trace->events[0].bytes, -512);
@@ -435,7 +424,6 @@ static void kernels_keep_the_messages_that_they_send(void **state)
         { "\"In msg nelems\":-1,\"dtype\":\"Float\"", -1 },
         { "\"In msg nelems\":9223372036854775807,\"dtype\":\"Half\"", -1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char text[300];
@@ -457,7 +445,6 @@ static void operators_keep_the_work_that_they_state(void **state)
     struct trace_file *trace =
         read_events(WITH_IDS("cpu_op", "\"flops\":4096") "," WITH_IDS("cpu_op", "") "," WITH_IDS(
             "cpu_op", "\"flops\":0") "," WITH_IDS("cpu_op", "\"flops\":81920"));
-    (void)state;
 
     assert_int_equal(trace->operator_count, 2);
     assert_int_equal(trace->operators[trace->events[0].detail].flops, 4096);
@@ -477,7 +464,6 @@ static void operators_keep_dimensions_and_sequence_numbers(void **state)
         WITH_IDS("cpu_op", SPACED) "," WITH_IDS("cpu_op", DENSE) "," WITH_IDS("cpu_op", OF_TEXT));
     const struct event_operator *forward = &trace->operators[trace->events[0].detail],
                                 *backward = &trace->operators[trace->events[1].detail];
-    (void)state;
 
     assert_string_equal(trace_file_name(trace, forward->dims), "[[8,32],[],[[4],[2,2]]]");
     assert_int_equal(forward->dims, backward->dims);
@@ -501,7 +487,6 @@ static void python_calls_are_rows_of_their_own(void **state)
         "\"pid\":7,\"tid\":8,\"ts\":6,\"dur\":3,\"args\":{\"Python id\":2}}");
     const struct event_frame *frames = trace->frames;
 
-    (void)state;
     assert_int_equal(trace->event_count, 1);
     assert_int_equal(trace->other_count, 2);
     assert_int_equal(trace->frame_count, 2);
@@ -526,7 +511,6 @@ static void stacks_of_operators_stand_in_for_calls(void **state)
                     "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"pid\":7,"
                     "\"tid\":8,\"ts\":9,\"dur\":2,\"args\":{}}");
 
-    (void)state;
     assert_int_equal(trace->event_count, 2);
     assert_int_equal(trace->frame_count, 1);
     assert_true(trace->frames[0].is_stack);
@@ -569,7 +553,6 @@ static void times_are_exact_to_the_nanosecond(void **state)
         { "1 ", false, 0 },
         { "0x10", false, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int64_t ns = 0;
@@ -584,7 +567,6 @@ static void times_are_exact_to_the_nanosecond(void **state)
 static void whole_numbers_are_exact(void **state)
 {
     int64_t value;
-    (void)state;
 
     assert_true(decimal_integer("9223372036854775807", 19, &value));
     assert_int_equal(value, INT64_MAX);
@@ -621,7 +603,6 @@ static void a_bad_event_costs_itself_only(void **state)
         "{}",
         "17",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         char events[1024];
@@ -659,7 +640,6 @@ static void odd_but_valid_events_are_kept(void **state)
         { "{\"name\":\"end\\\\\",\"cat\":\"cpu_op\",\"ph\":\"X\",\"ts\":1,\"dur\":1}", "end\\",
           1000 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct trace_file *trace = read_events(cases[i].event);
@@ -681,7 +661,6 @@ static void an_event_of_another_day_is_left_out(void **state)
         const char *start;
         int strays;
     } starts[] = { { "12.5", 1 }, { "1694214601000002", 1 }, { "1694214600000000", 0 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
         char events[1024];
@@ -704,7 +683,6 @@ static void nesting_and_length_of_an_event_are_bounded(void **state)
     size_t length = 20u << 20;
     char *text = malloc(length + 256), *at;
     struct trace_file *trace;
-    (void)state;
 
     assert_non_null(text);
     /* A million brackets, then a string beyond the limit. */
@@ -728,7 +706,6 @@ static void events_beyond_the_limit_make_the_trace_partial(void **state)
 {
     struct trace_file *trace = NULL;
     struct trace_file_limits limits = { .events = 2 };
-    (void)state;
 
     write_plain(small, strlen(small));
     assert_int_equal(trace_file_read(&trace, path, &limits), STATUS_OK);
@@ -744,7 +721,6 @@ static void a_trace_cut_at_any_byte_gives_what_was_whole(void **state)
     size_t length = strlen(small);
     size_t begin = (size_t)(strstr(small, "\"traceEvents\": [") - small) + 16;
     size_t end = (size_t)(strrchr(small, '}') - small);
-    (void)state;
 
     for (size_t cut = 0; cut < length; cut++) {
         int64_t whole = 0;
@@ -772,7 +748,6 @@ static void gzip_cut_or_damaged_anywhere_is_partial_or_refused(void **state)
     size_t size;
     char bytes[4096];
     int partial = 0;
-    (void)state;
 
     packed = gzip(small, strlen(small), &size);
     memcpy(bytes, packed, size);
@@ -808,7 +783,6 @@ static void any_byte_changed_is_survived(void **state)
     static const char changes[] = "\"\\{}[],:\n0x\xff";
     size_t length = strlen(small);
     char text[sizeof small];
-    (void)state;
 
     for (size_t at = 0; at < length; at++)
         for (size_t i = 0; i < sizeof changes; i++) { /* the terminating zero too */
@@ -836,7 +810,6 @@ static void what_is_no_trace_is_refused_in_one_line(void **state)
           "ELF\x02",
           "byte 0 is 0x7f" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(refusal(cases[i].text, strlen(cases[i].text)), STATUS_BAD_INPUT);
@@ -850,7 +823,6 @@ static void a_trace_without_events_is_a_trace(void **state)
 {
     static const char *const texts[] = { "[]", "{\"traceEvents\":[]}",
                                          "\xef\xbb\xbf{\"traceEvents\" : [ ] , \"x\":1}" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         struct trace_file *trace = read_text(texts[i]);
@@ -863,7 +835,6 @@ static void a_trace_without_events_is_a_trace(void **state)
 static void a_missing_file_and_a_folder_are_named(void **state)
 {
     struct trace_file *trace;
-    (void)state;
 
     assert_int_equal(trace_file_read(&trace, "/nowhere/x.json", NULL), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "/nowhere/x.json"));
@@ -877,7 +848,6 @@ static void events_across_windows_are_whole(void **state)
     enum { EVENTS = 30000 };
     char *text = malloc(EVENTS * 128 + 64), *at = text;
     struct trace_file *trace;
-    (void)state;
 
     assert_non_null(text);
     at += sprintf(at, "[");
@@ -1030,7 +1000,6 @@ static void check_two_threads(const char *bytes, size_t length, const struct tra
 static void two_threads_read_what_one_does(void **state)
 {
     cpu_set_t one;
-    (void)state;
 
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
@@ -1053,8 +1022,6 @@ static int memory_file = -1;
 
 static int make_path(void **state)
 {
-    (void)state;
-
     memory_file = memfd_create("trace", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory_file);
     return memory_file >= 0 ? 0 : -1;
@@ -1062,7 +1029,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return close(memory_file);
 }
 

@@ -11,13 +11,11 @@ static struct trace_rows rows;
 
 static int open_rows(void **state)
 {
-    (void)state;
     return trace_rows_open(&rows, 8) != STATUS_OK;
 }
 
 static int release_rows(void **state)
 {
-    (void)state;
     trace_rows_release(&rows);
     return 0;
 }
@@ -59,7 +57,6 @@ static void settle(void)
 
 static void an_empty_trace_knows_nothing(void **state)
 {
-    (void)state;
     settle();
     assert_int_equal(rows.file->event_count, 0);
     assert_int_equal(rows.file->rank, -1);
@@ -70,7 +67,6 @@ static void an_empty_trace_knows_nothing(void **state)
 
 static void names_and_tracks_have_one_number_each(void **state)
 {
-    (void)state;
     assert_int_equal(name(""), 0);
     assert_int_equal(name("gemm"), name("gemm"));
     assert_int_not_equal(name("gemm"), name("gemv"));
@@ -87,7 +83,6 @@ static void details_are_rows_of_the_kind(void **state)
 {
     int32_t detail;
 
-    (void)state;
     for (int i = 0; i < 100; i++) {
         trace_rows_kernel(&rows, &(struct event_kernel){ .registers = (uint32_t)i }, &detail);
         assert_int_equal(detail, i);
@@ -107,7 +102,6 @@ static void details_are_rows_of_the_kind(void **state)
 
 static void a_trace_without_room_is_partial(void **state)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) add_at(i);
     settle();
     assert_false(rows.file->partial);
@@ -119,7 +113,6 @@ static void a_trace_without_room_is_partial(void **state)
 
 static void the_first_reason_for_an_early_end_is_kept(void **state)
 {
-    (void)state;
     trace_rows_partial(&rows, "it ends at byte %d", 7);
     trace_rows_have_room(&rows, 8);
     settle();
@@ -128,7 +121,6 @@ static void the_first_reason_for_an_early_end_is_kept(void **state)
 
 static void broken_events_are_counted_and_the_first_in_the_file_is_said(void **state)
 {
-    (void)state;
     trace_rows_bad(&rows, 50, "it has no ts");
     trace_rows_bad(&rows, 20, "it has no ph");
     trace_rows_bad(&rows, 30, "it has no dur");
@@ -139,7 +131,6 @@ static void broken_events_are_counted_and_the_first_in_the_file_is_said(void **s
 
 static void events_of_another_day_are_left_out(void **state)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) add_at(i);
     add_at(2 * DAY_NS);
     settle();
@@ -152,7 +143,6 @@ static void external_ids_join_only_if_there_is_no_correlation(void **state)
     const struct trace_event call = { .kind = EVENT_KIND_RUNTIME, .external = 9 };
     const struct trace_event one = { .kind = EVENT_KIND_OPERATOR, .external = 9 };
 
-    (void)state;
     add(call);
     add(one);
     settle();
@@ -174,7 +164,6 @@ static void frames_are_sorted_and_calls_replace_stacks(void **state)
     };
     static const int order[] = { 2, 4, 3, 1 };
 
-    (void)state;
     assert_int_equal(track(false, 1, 1), 0);
     assert_int_equal(track(false, 1, 2), 1);
     for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
@@ -191,7 +180,6 @@ static void metadata_is_copied_and_the_last_of_a_key_counts(void **state)
 {
     char json[] = "17, and more";
 
-    (void)state;
     assert_int_equal(trace_rows_metadata(&rows, "steps", "1", 1), STATUS_OK);
     assert_int_equal(trace_rows_metadata(&rows, "steps", json, 2), STATUS_OK);
     json[0] = 'x';

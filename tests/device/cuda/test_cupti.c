@@ -187,7 +187,6 @@ static void what_is_dropped_cut_or_given_up_is_told(void **state)
 /* The stand-in ends the process if the next session reads it. */
 static void a_buffer_that_comes_late_is_not_of_the_next_session(void **state)
 {
-    (void)state;
     setenv("CHOKEPOINT_FAKE_CUPTI", "late=1", 1);
     assert_int_equal(cupti_collector_start(0, &gpu), STATUS_OK);
     cupti_collector_stop();

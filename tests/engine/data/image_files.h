@@ -1,6 +1,5 @@
 /* For tests: a temporary folder, JPEG files in it, and a cache folder of the test's own. */
-#ifndef TESTS_IMAGE_FILES_H
-#define TESTS_IMAGE_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ const char *test_file(const struct test_folder *folder, const char *name, const 
 
 /* A JPEG file of one colour: all pixels (value, value, value). */
 const char *test_jpeg(const struct test_folder *folder, const char *name, uint8_t value);
-
-#endif

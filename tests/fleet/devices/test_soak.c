@@ -47,7 +47,6 @@ static void a_device_that_is_well_computes_the_same_each_time(void **state)
 {
     struct checks checks = { .count = 0 };
     struct soak soak;
-    (void)state;
 
     soaked(&soak, "", 0.5);
     soak_check(&checks, &soak, &a_cpu);
@@ -104,7 +103,6 @@ static void a_wrong_bit_is_found_in_each_precision(void **state)
     const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *most = getenv("CHOKEPOINT_TEST_FLIPS");
     struct random random = random_seed(seed != NULL ? strtoull(seed, NULL, 0) : 1, 0);
     int count = most != NULL ? atoi(most) : 5;
-    (void)state;
 
     for (int i = 0; i < SOAK_PARTS * count; i++) {
         int part = i % SOAK_PARTS, k = i / SOAK_PARTS % (int)ARRAY_SIZE(kernels);
@@ -142,7 +140,6 @@ static void an_error_of_the_device_ends_its_precision(void **state)
     struct soak soak;
     char fault[64];
     int64_t gemms;
-    (void)state;
 
     gemms = launches_each(FLIP_GEMM, "gemm");
     snprintf(fault, sizeof fault, "gemm:%lld", (long long)(SOAK_PARTS * OPENED * gemms + 1));
@@ -193,7 +190,6 @@ static void a_soak_that_is_stopped_has_its_rows(void **state)
     struct checks checks = { .count = 0 };
     struct device *device;
     struct soak soak;
-    (void)state;
 
     OK(test_device_open(&device, NULL));
     OK(soak_run(&soak, device, &plan));
@@ -214,7 +210,6 @@ static void the_last_tenth_is_compared_with_the_first(void **state)
                          .parts = { { .precision = "fp32", .iterations = 100, .step_ns = times },
                                     { .precision = "bf16", .iterations = 49, .step_ns = times } } };
     struct checks checks = { .count = 0 };
-    (void)state;
 
     for (int i = 0; i < 100; i++) times[i] = i < 10 ? 1000 : i < 90 ? 2000 : 1200;
     times[95] = 1e9; /* One pause is no drift. */
@@ -267,7 +262,6 @@ static void readings_are_of_the_load(void **state)
                                     reading(1900, 60, 650, 0), reading(1755, 71, 700, LIMIT_IDLE),
                                     reading(1890, 70, 690, 0) };
     struct checks checks;
-    (void)state;
 
     check_readings(&checks, all, 4);
     assert_row(&checks, "soak_clock", CHECK_OK, "1755 to 1900 of 1980 MHz");
@@ -297,7 +291,6 @@ static void readings_that_are_missing_have_one_reason(void **state)
 {
     struct device_health all[2] = { device_health_unknown, device_health_unknown };
     struct checks checks;
-    (void)state;
 
     strcpy(all[1].trouble, "libnvidia-ml.so.1 is not there");
     check_readings(&checks, all, 2);
@@ -312,7 +305,6 @@ static void readings_that_are_missing_have_one_reason(void **state)
 static int find_device(void **state)
 {
     struct device *device = NULL;
-    (void)state;
 
     OK(test_device_open(&device, NULL));
     device_close(device);

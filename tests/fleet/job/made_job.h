@@ -1,8 +1,7 @@
 /* Simulated jobs whose truth is known: ranks in nodes of eight, that compute and reduce in their
  * node (tensor parallelism), and at the end of a step over all nodes (data parallelism), with
  * faults that are planted. */
-#ifndef TESTS_MADE_JOB_H
-#define TESTS_MADE_JOB_H
+#pragma once
 
 #include "harness/fleet/job/job_causes.h"
 
@@ -35,5 +34,3 @@ struct made_ranks made_job(struct arena *arena, const struct made_job *job);
 
 /* Writes the digest of each rank: FOLDER/rank3.digest. IO, OUT_OF_MEMORY. */
 enum status made_job_write(const char *folder, const struct made_ranks *made);
-
-#endif

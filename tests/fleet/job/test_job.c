@@ -141,16 +141,12 @@ static int count_named(int kind, int64_t ranks, int jobs, bool print)
 
 static void what_is_planted_is_named_with_its_cost(void **state)
 {
-    (void)state;
-
     for (int kind = 0; kind < JOB_WANDERING; kind++)
         assert_int_equal(count_named(kind, 128, 3, false), 3);
 }
 
 static void a_healthy_job_is_not_accused(void **state)
 {
-    (void)state;
-
     assert_int_equal(count_named(JOB_CAUSE_COUNT, 128, 10, false), 10);
 }
 
@@ -185,7 +181,6 @@ static void collectives_that_do_not_explain_the_step_accuse_nobody(void **state)
         double own;
         bool holds;
     } cases[] = { { 1, true }, { 0.98, true }, { 0.85, false }, { 0.65, false }, { 1.3, false } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct shortened shortened = { { .made = draw(5, JOB_LATE_NODE, 64) }, cases[i].own };
@@ -199,8 +194,6 @@ static void collectives_that_do_not_explain_the_step_accuse_nobody(void **state)
 
 static void clocks_change_no_answer_and_are_told(void **state)
 {
-    (void)state;
-
     for (int kind = 0; kind < JOB_WANDERING; kind++) {
         struct arena *arena = arena_open();
         struct judged even = { .made = draw(7, kind, 128) }, skewed = even;
@@ -226,7 +219,6 @@ static void a_pattern_tells_racks_and_a_wrong_file_is_refused(void **state)
     struct job_node nodes[] = { { .name = "r2-n1" }, { .name = "r10-n1" }, { .name = "login" } };
     struct job job = { .arena = arena_open(), .nodes = nodes, .node_count = 3 };
     struct job_racks by_name;
-    (void)state;
 
     for (int i = 0; i < 3; i++) nodes[i].rack = -1;
     assert_int_equal(job_racks_open(&by_name, "/^(r[0-9]+)-/"), STATUS_OK);
@@ -247,7 +239,6 @@ static void ranks_that_are_missing_or_strange_are_left_out(void **state)
 {
     struct arena *arena = arena_open();
     struct judged judged = { .made = draw(9, JOB_LATE_NODE, 64) };
-    (void)state;
 
     judged.made.lost = 0.2;
     assert_int_equal(arena_run(arena, judge, &judged), STATUS_OK);

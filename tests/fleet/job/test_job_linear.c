@@ -55,7 +55,6 @@ static double blocks_of_job(int64_t ranks, enum job_cause_kind fault)
 static void the_work_of_job_grows_as_the_ranks_do(void **state)
 {
     static const enum job_cause_kind faults[] = { JOB_LATE_RANK, JOB_DRIFTING_NODE, JOB_SLOW_LINK };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
         check_is_linear(job_cause_name(faults[i]), blocks_of_job(256, faults[i]),
@@ -117,8 +116,6 @@ static double blocks_of_diagnosis(int count)
 
 static void the_work_of_diagnose_grows_as_the_ranks_do(void **state)
 {
-    (void)state;
-
     check_is_linear("diagnose", blocks_of_diagnosis(MOST / 4), blocks_of_diagnosis(MOST));
 }
 

@@ -42,7 +42,6 @@ static void every_device_is_measured_with_every_other(void **state)
     static const struct {
         const char *devices, *device;
     } cases[] = { { "2", "cuda:1" }, { "8", "cuda:2" } };
-    (void)state;
 
     setenv("FAKE_NVML_NVLINKS", "18", 1);
     for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -73,7 +72,6 @@ static void a_way_without_nvlink_or_peer_access_says_what_it_is(void **state)
 {
     struct device_links links;
     struct checks checks = { .count = 0 };
-    (void)state;
 
     setenv("STAND_IN_PEERS", "0", 1);
     setenv("FAKE_NVML_P2P", "4", 1);
@@ -109,7 +107,6 @@ static void an_nvml_that_refuses_leaves_the_kind_unknown(void **state)
                                              "nvmlDeviceGetTopologyCommonAncestor:999",
                                              "nvmlDeviceGetP2PStatus:3",
                                              "nvmlDeviceGetHandleByPciBusId_v2:6", "all:15" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
         struct device_way way = { .from = 0, .to = 1 };
@@ -137,7 +134,6 @@ static void one_device_is_one_row(void **state)
 {
     struct device_links links = measured("1", "cuda");
     struct checks checks = { .count = 0 };
-    (void)state;
 
     device_links_check(&checks, &links);
     assert_int_equal(checks.count, 1);
@@ -150,7 +146,6 @@ static void what_fails_is_the_ways_and_the_row_says_so(void **state)
 {
     struct device_links links;
     struct checks checks = { .count = 0 };
-    (void)state;
 
     setenv("CHOKEPOINT_FAIL", "copy:3", 1);
     links = measured("2", "cuda");
@@ -166,7 +161,6 @@ static void a_peer_is_another_device_that_there_is(void **state)
     static const int peers[] = { -1, 0, 2 };
     struct device *device;
     void *memory;
-    (void)state;
 
     setenv("STAND_IN_DEVICES", "2", 1);
     assert_int_equal(device_open(&device, "cuda", NULL), STATUS_OK);
@@ -215,7 +209,6 @@ static void a_way_is_slow_beside_others_of_its_kind(void **state)
         { 6, 15e9, 15000, CHECK_LOW, CHECK_OK }, { 0, 50e9, 15000, CHECK_OK, CHECK_OK },
         { 0, 50e9, 17000, CHECK_OK, CHECK_LOW }, { 6, 20e9, 31000, CHECK_OK, CHECK_LOW },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct device_links links = made();
@@ -244,7 +237,6 @@ static void the_tables_have_a_figure_for_every_way(void **state)
     char *text;
     FILE *stream = open_memstream(&text, &size);
     int rates = 0;
-    (void)state;
 
     links.ways[0].bytes_per_second = 12.3e9; /* 0 to 1 */
     page = page_markdown(stream);

@@ -84,7 +84,6 @@ static void variables_that_spoil_figures_are_low(void **state)
     char blocking[] = "CUDA_LAUNCH_BLOCKING=1", threads[] = "OMP_NUM_THREADS=2";
     char *some[] = { threads, blocking, NULL }, *none[] = { NULL };
     struct checks checks = { .count = 0 };
-    (void)state;
 
     environment_check(&checks, some);
     assert_int_equal(checks.count, 2);
@@ -101,7 +100,6 @@ static void variables_that_spoil_figures_are_low(void **state)
 static void a_good_machine_has_no_bad_row(void **state)
 {
     struct checks checks;
-    (void)state;
 
     put_good_machine();
     check_host(&checks, &four_cores);
@@ -147,7 +145,6 @@ static void each_bad_condition_says_so_in_its_row_alone(void **state)
         { "proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.1\n",
           "gpu_driver", CHECK_FAIL, "535.1" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks;
@@ -165,7 +162,6 @@ static void what_the_process_may_use_is_what_counts(void **state)
 {
     struct machine machine = four_cores;
     struct checks checks;
-    (void)state;
 
     put_good_machine();
     made_machine_put(CPU "cpu1/topology/thread_siblings_list", "0-1\n");
@@ -195,7 +191,6 @@ static void a_machine_that_says_nothing_is_no_failure(void **state)
 {
     struct machine machine = { .cores_allowed = 2, .cpus = 2 };
     struct checks checks;
-    (void)state;
 
     check_host(&checks, &machine);
     assert_int_equal(checks.counts[CHECK_LOW] + checks.counts[CHECK_FAIL], 0);
@@ -222,7 +217,6 @@ static void lists_of_processors_are_the_kernels(void **state)
         { "0,", false, 0 },    { "0-3x", false, 0 }, { "0-99999", false, 0 },
         { "99999", false, 0 }, { "3-1", true, 0 },   { " 1", false, 0 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         cpu_set_t set;
@@ -247,7 +241,6 @@ static void others_are_told_from_the_processs_own_time(void **state)
         { { NAN, 15, 5, 20 }, CHECK_NONE, CHECK_NONE },
     };
     static const struct cpu_times first = { 100, 10, 0, 10 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -264,7 +257,6 @@ static void processor_time_is_that_of_our_processors_in_seconds(void **state)
     char stat[512];
     cpu_set_t own;
     int first = 0;
-    (void)state;
 
     assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
     while (!CPU_ISSET((size_t)first, &own)) first++;
@@ -296,7 +288,6 @@ static void waits_for_disks_and_memory_are_shares_of_the_time(void **state)
     };
     struct pressure first, second;
     char text[256];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -382,7 +373,6 @@ static void folders_are_judged_by_writing_space_and_where_they_lie(void **state)
         { { "/data", EROFS, false, INT64_C(2) << 30 }, CHECK_FAIL, "Read-only file system" },
         { { "/data", 0, true, INT64_C(2) << 30 }, CHECK_LOW, "in memory" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -396,7 +386,6 @@ static void a_folder_is_looked_at_without_making_it(void **state)
     struct folder_facts facts;
     char path[256];
     struct stat info;
-    (void)state;
 
     snprintf(path, sizeof path, "%s/not/there/yet", made_machine_root());
     folder_look(&facts, path);
@@ -466,7 +455,6 @@ static void each_trouble_of_a_gpu_says_so(void **state)
 {
     struct device_health health = good_health();
     struct checks checks;
-    (void)state;
 
     check_gpu(&checks, &health);
     assert_int_equal(checks.counts[CHECK_OK], checks.count);
@@ -515,7 +503,6 @@ static void libraries_must_fit_the_driver_and_each_other(void **state)
         { 0, 13000, 13000, CHECK_NONE, CHECK_LOW, "unknown" },
     };
     struct device_health health = good_health();
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -534,7 +521,6 @@ static void without_cudnn_its_row_says_why(void **state)
     struct device_properties properties = gpu;
     struct device_health health = good_health();
     struct checks checks = { .count = 0 };
-    (void)state;
 
     properties.fused_attention = false;
     strcpy(properties.attention_library, "cuda: cuDNN does not load");
@@ -547,7 +533,6 @@ static void without_a_gpu_or_nvml_its_rows_are_not_applicable(void **state)
 {
     struct device_health health = device_health_unknown;
     struct checks checks;
-    (void)state;
 
     snprintf(health.trouble, sizeof health.trouble, "libnvidia-ml.so.1 is missing");
     check_gpu(&checks, &health);
@@ -568,7 +553,6 @@ static void limits_of_a_gpu_are_its_data_sheets(void **state)
                    { 120, 170, 2407, 209.5e12 },          /* GeForce RTX 5090 */
                    { 121, 48, 2500, 512 * 48 * 2.5e9 } }; /* GB10: as many per multiprocessor */
     struct device_health health = good_health();
-    (void)state;
 
     assert_true(fabs(gpu_memory_bytes_per_second(&gpu, &health) / 3.35e12 - 1) < 0.01);
     assert_true(fabs(gpu_fp32_flops(&gpu, &health) / 67e12 - 1) < 0.01);
@@ -612,7 +596,6 @@ static void figures_are_judged_by_their_share_of_what_is_expected(void **state)
     };
     static const struct cpu_loss quiet = { 0.1, 0, 2 }, used = { 0.9, 0, 2 },
                                  stolen = { 0, 0.05, 2 }, unknown = { NAN, NAN, 2 };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct checks checks = { .count = 0 };
@@ -660,7 +643,6 @@ static void bounds_are_shares_of_what_other_facts_promise(void **state)
         .copy_bytes_per_second = 10e9, .clock_hz = 3e9, .flops_per_cycle = 32, .round_trip_ns = 10e3
     };
     const struct device_health health = good_health();
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *name = cases[i].name;
@@ -707,7 +689,6 @@ static void a_low_figure_is_measured_again_if_others_used_the_cores(void **state
         { { { 15, 12 }, { 1, 0 }, 0 }, true, 10, 2, 12, 0 },
         { { { 9 }, { 1 }, 0 }, true, 10, 1, 9, 1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct played played = cases[i].played;
@@ -724,14 +705,12 @@ static void a_low_figure_is_measured_again_if_others_used_the_cores(void **state
 
 static void every_row_of_performance_has_its_bench(void **state)
 {
-    (void)state;
     assert_null(performance_unknown_bench());
 }
 
 static void limits_of_the_host_are_measured(void **state)
 {
     struct host_limits limits;
-    (void)state;
 
     assert_int_equal(host_limits_measure(&limits, 1 << 20), STATUS_OK);
     assert_true(limits.copy_bytes_per_second > 0);
@@ -753,7 +732,6 @@ static void json_has_the_members_that_programs_read(void **state)
     struct json json = { false };
     cJSON *root_object, *written = json_object(&json, NULL, NULL);
     char *text;
-    (void)state;
 
     checks_add(&checks, "first", CHECK_OK, "x", "dropped", "%d \"%s\"", 1, "q\xff");
     checks_number(&checks, 9.91e9, 4e9, "B/s");
@@ -798,7 +776,6 @@ static void rows_are_printed_as_they_come(void **state)
     struct checks checks = { .group = "host", .added = checks_print_new };
     struct checks_printer printer = { .page = page_console(stream, COLOR_NEVER),
                                       .checks = &checks };
-    (void)state;
 
     assert_non_null(stream);
     checks.context = &printer;
@@ -831,7 +808,6 @@ static void a_narrow_screen_has_what_is_expected_below_bad_rows(void **state)
     struct checks checks = { .group = "host", .added = checks_print_new };
     struct checks_printer printer = { .page = page_console(stream, COLOR_NEVER),
                                       .checks = &checks };
-    (void)state;
 
     assert_non_null(stream);
     printer.page.console.width = printer.page.console.room = 60;
@@ -854,7 +830,6 @@ static void a_machine_is_fit_unless_a_row_is_bad(void **state)
 {
     struct checks checks = { .group = "host" };
     char names[256];
-    (void)state;
 
     checks_add(&checks, "a", CHECK_OK, "", "", "1");
     checks_add(&checks, "b", CHECK_NONE, "", "why", "-");
@@ -871,7 +846,6 @@ static void a_machine_is_fit_unless_a_row_is_bad(void **state)
 static void more_rows_than_there_is_room_for_are_dropped(void **state)
 {
     struct checks checks = { .group = "host" };
-    (void)state;
 
     for (int i = 0; i < CHECKS_MAX + 5; i++) checks_add(&checks, "row", CHECK_OK, "", "", "%d", i);
     assert_int_equal(checks.count, CHECKS_MAX);

@@ -7,7 +7,6 @@ static void the_kernels_launched_are_the_kernels_recorded(void **state)
 {
     struct checks checks = { .count = 0 };
     const struct check *tracing;
-    (void)state;
 
     recording_check(&checks, test_device_name());
     tracing = checks_find(&checks, "tracing");
@@ -20,7 +19,6 @@ static void the_kernels_launched_are_the_kernels_recorded(void **state)
 static int find_device(void **state)
 {
     struct device *device;
-    (void)state;
 
     OK(test_device_open(&device, &cpu_device_options));
     device_close(device);

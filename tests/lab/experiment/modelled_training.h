@@ -1,7 +1,6 @@
 /* A training run whose times are computed instead of measured, in place of the real one: for the
  * tests of the protocol that measures. Its device is one in name only. */
-#ifndef TESTS_MODELLED_TRAINING_H
-#define TESTS_MODELLED_TRAINING_H
+#pragma once
 
 #include "harness/engine/step/training.h"
 
@@ -54,5 +53,3 @@ extern struct model model;
 
 /* Before takes 3 ms per step and after 2 ms, 1 ms of it on the host without decoding. */
 void model_reset(void);
-
-#endif

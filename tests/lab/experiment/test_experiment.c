@@ -103,7 +103,6 @@ static struct scenario_result result;
 
 static int begin(void **state)
 {
-    (void)state;
     scenario_result_release(&result);
     how = protocol_default(true);
     how.repetitions = PAIRS;
@@ -125,8 +124,6 @@ static enum status run(void)
 
 static void a_whole_child_gives_a_verdict(void **state)
 {
-    (void)state;
-
     play_scenario();
     play_pairs(PAIRS);
     play_last(RECORD_END, "");
@@ -153,8 +150,6 @@ static void a_whole_child_gives_a_verdict(void **state)
 /* Three more while nothing is decided: they are announced once the first of them has begun. */
 static void pairs_that_are_added_count_as_time_left(void **state)
 {
-    (void)state;
-
     how.extra = 2 * EXTRA_PAIRS;
     play_scenario();
     play_pairs(PAIRS + 1);
@@ -168,8 +163,6 @@ static void pairs_that_are_added_count_as_time_left(void **state)
 
 static void garbage_between_records_changes_nothing(void **state)
 {
-    (void)state;
-
     play_text("\n\xff\xfe garbage\n{\"type\":\"repetition\",\"index\":0}\n");
     play_scenario();
     play_pairs(PAIRS);
@@ -185,8 +178,6 @@ static void garbage_between_records_changes_nothing(void **state)
 
 static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
 {
-    (void)state;
-
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
     play_pairs(2);
@@ -204,8 +195,6 @@ static void a_crash_fails_the_scenario_and_keeps_whole_pairs(void **state)
 
 static void a_crash_after_the_last_record_is_still_a_failure(void **state)
 {
-    (void)state;
-
     setenv("STAND_IN_CRASHES", "1", 1);
     play_scenario();
     play_pairs(PAIRS);
@@ -216,8 +205,6 @@ static void a_crash_after_the_last_record_is_still_a_failure(void **state)
 
 static void a_child_that_ends_early_has_failed(void **state)
 {
-    (void)state;
-
     play_scenario();
     play_pairs(3);
     assert_int_equal(run(), STATUS_OK);
@@ -249,8 +236,6 @@ static void the_childs_own_word_is_the_reason(void **state)
 
 static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
 {
-    (void)state;
-
     how.timeout_seconds = 1;
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
@@ -261,8 +246,6 @@ static void a_child_that_hangs_fails_when_its_time_is_up(void **state)
 
 static void an_interruption_is_an_error_of_the_run(void **state)
 {
-    (void)state;
-
     setenv("STAND_IN_HANGS", "1", 1);
     play_scenario();
     play_pairs(2);
@@ -273,8 +256,6 @@ static void an_interruption_is_an_error_of_the_run(void **state)
 
 static void what_cannot_be_started_is_an_error_of_the_run(void **state)
 {
-    (void)state;
-
     assert_int_equal(experiment_run(&result, "/no/such/program", &scenario, &how, NULL, NULL, NULL),
                      STATUS_IO);
     scenario_result_release(&result);
@@ -289,7 +270,6 @@ static void what_the_device_cannot_show_is_skipped_before_anything_starts(void *
                                            .host_cores = 1 },
                                    two = { .shares_host_cores = true, .host_cores = 2 };
     struct scenario overlapping = scenario;
-    (void)state;
 
     overlapping.needs = WHERE_TWO_CORES;
     assert_false(experiment_skips(&result, &overlapping, &how, &two));
@@ -307,7 +287,6 @@ static void ranks_need_a_gpu_each(void **state)
 {
     const struct device_properties gpu = { .is_gpu = true, .peers = 1 };
     struct scenario ranks = scenario;
-    (void)state;
 
     ranks.base = "ranks=3";
     ranks.knob = "allreduce";
@@ -331,7 +310,6 @@ static void assert_arguments(const struct arguments *arguments, const char *expe
 static void the_childs_command_line_says_all_of_the_protocol(void **state)
 {
     struct arguments arguments;
-    (void)state;
 
     how = protocol_default(false);
     arguments_exec(&arguments, &scenario, &how);
@@ -359,7 +337,6 @@ static void the_childs_command_line_says_all_of_the_protocol(void **state)
 static void the_tracing_childs_command_line_says_which_and_where(void **state)
 {
     struct arguments arguments;
-    (void)state;
 
     how = protocol_default(false);
     how.jpeg_pixels = 96;
@@ -404,8 +381,6 @@ static void run_with_traces(const char *traced)
 
 static void each_variant_is_traced_by_a_child_of_its_own(void **state)
 {
-    (void)state;
-
     run_with_traces("{\"type\":\"tracing\",\"steps\":40,\"windows\":3,"
                     "\"step_time_us\":100.5,\"traced_step_time_us\":101,"
                     "\"spread\":null,\"rows\":4000,\"dropped\":0}\n");
@@ -426,7 +401,6 @@ static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
         { "{\"type\":\"tracing\",\"steps\":0}\nnonsense\n",
           "its process ended before the trace was written" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
         run_with_traces(reasons[i][0]);
@@ -445,8 +419,6 @@ static void a_tracing_child_that_fails_costs_its_trace_only(void **state)
 
 static void what_was_not_measured_is_not_traced(void **state)
 {
-    (void)state;
-
     play_scenario();
     play_last(RECORD_SKIPPED, "not here");
     how.traces = "/out/traces";
@@ -462,7 +434,6 @@ static int find_stand_in(void **state)
 {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 32);
     int descriptor = mkstemp(play_path);
-    (void)state;
 
     if (length < 0 || descriptor < 0)
         return -1;
@@ -474,7 +445,6 @@ static int find_stand_in(void **state)
 
 static int remove_play(void **state)
 {
-    (void)state;
     scenario_result_release(&result);
     return unlink(play_path);
 }

@@ -38,7 +38,6 @@ static void stop_ranks(void *context, const struct scenario *scenario,
 {
     (void)context;
     (void)scenario;
-    (void)state;
     if (ranks[0] == 0 && find_ranks() == 2)
         for (int i = 0; i < 2; i++) assert_int_equal(kill(ranks[i], SIGSTOP), 0);
 }
@@ -49,7 +48,6 @@ static void the_time_of_the_experiment_ends_them(void **state)
     struct protocol protocol = protocol_default(true);
     struct scenario_result result;
     int64_t begin_ns = clock_ns();
-    (void)state;
 
     protocol.device = "cpu";
     protocol.timeout_seconds = TIMEOUT_SECONDS;

@@ -102,7 +102,6 @@ static const struct known cases[] = {
 
 static void the_cheapest_value_that_is_enough_is_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct known *known = &cases[i];
         struct knee_value values[VALUES];

@@ -124,7 +124,6 @@ static struct ladder *ladder; /* of the last climb */
 
 static int forget(void **state)
 {
-    (void)state;
     free(ladder);
     ladder = NULL;
     return 0;
@@ -164,7 +163,6 @@ static const struct cost loop_costs[] = {
 static void the_dearest_finding_is_fixed_first_until_none_is_left(void **state)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000 };
-    (void)state;
 
     climb(&machine, "launch=eager input=decoded workers=0 loss_every=1 allocation=direct", 100,
           STATUS_OK);
@@ -189,7 +187,6 @@ static void what_costs_little_is_one_block(void **state)
 {
     static const struct cost costs[] = { { "loss_every", "1", "host_sync", 40 },
                                          { "optimizer", "unfused", "optimizer_overhead", 30 } };
-    (void)state;
 
     for (int thorough = 0; thorough < 2; thorough++) {
         struct machine machine = {
@@ -226,7 +223,6 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
     static const struct cost costs[] = { { "seed", "1", "exposed_communication", 500 },
                                          { "width", "auto", "data_loading", 400 } };
     struct machine machine = { .costs = costs, .count = 2, .base_us = 1000, .thorough = true };
-    (void)state;
 
     climb(&machine, "model=light workers=0 allreduce=after_backward bucket_mb=tensor prefetch=1",
           100, STATUS_OK);
@@ -242,7 +238,6 @@ static void a_knob_that_cannot_act_is_no_rung(void **state)
 static void the_block_asks_no_price(void **state)
 {
     struct machine machine = { .base_us = 1000, .thorough = true };
-    (void)state;
 
     climb(&machine,
           "model=heavy precision=fp32 checkpointing=none launch=graph attention=fused workers=1",
@@ -256,7 +251,6 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    (void)state;
 
     climb(&machine, "loss_every=1 clipping=host launch=blocking", 100, STATUS_OK);
     assert_int_equal(ladder->end, LADDER_NO_FIX_LEFT);
@@ -275,7 +269,6 @@ static void a_fix_that_does_not_help_is_taken_back_and_the_next_one_tried(void *
 static void an_undecided_fix_is_taken_back(void **state)
 {
     static const struct cost costs[] = { { "loss_every", "1", "host_sync", 500 } };
-    (void)state;
 
     for (int thorough = 0; thorough < 2; thorough++) {
         struct machine machine = {
@@ -299,7 +292,6 @@ static void what_refuses_a_fix_is_fixed_before_it(void **state)
 {
     static const struct cost costs[] = { { "launch", "eager", "launch_bound", 800 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    (void)state;
 
     climb(&machine, "launch=eager clipping=host gelu=host", 100, STATUS_OK);
     assert_int_equal(machine.rungs, 3);
@@ -319,7 +311,6 @@ static void a_fix_does_not_undo_another(void **state)
 {
     static const struct cost costs[] = { { "seed", "1", "host_sync", 500 } };
     struct machine machine = { .costs = costs, .count = 1, .base_us = 1000 };
-    (void)state;
 
     climb(&machine, "launch=graph", 100, STATUS_OK);
     assert_int_equal(machine.rungs, 0);
@@ -333,7 +324,6 @@ static void a_log_stays_where_it_goes(void **state)
 {
     static const char *const logs[][2] = { { "synced", "log=queued" },
                                            { "posted", "log=posted_queued" } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
         const struct cost cost = { "log", logs[i][0], "logging_gap", 500 };
@@ -353,7 +343,6 @@ static void a_fix_that_changes_the_losses_is_taken_back(void **state)
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .losses_differ = true
     };
-    (void)state;
 
     climb(&machine, "loss_every=1", 100, STATUS_OK);
     assert_true(machine.rungs > 0);
@@ -368,7 +357,6 @@ static void no_rung_begins_that_the_time_does_not_hold(void **state)
     struct machine machine = {
         .costs = loop_costs, .count = 3, .base_us = 1000, .trace_seconds = 3, .rung_seconds = 10
     };
-    (void)state;
 
     climb(&machine, "input=decoded workers=0 loss_every=1 allocation=direct launch=eager", 25,
           STATUS_OK);
@@ -382,7 +370,6 @@ static void no_rung_begins_that_the_time_does_not_hold(void **state)
 static void an_interrupt_leaves_what_was_measured(void **state)
 {
     struct machine machine = { .costs = loop_costs, .count = 3, .base_us = 1000, .stop_after = 1 };
-    (void)state;
 
     climb(&machine, "input=decoded workers=0 loss_every=1 launch=eager", 100, STATUS_INTERRUPTED);
     assert_int_equal(ladder->end, LADDER_STOPPED);
@@ -396,7 +383,6 @@ static void an_interrupt_leaves_what_was_measured(void **state)
  * a fix. */
 static void everything_wrong_is_possible_and_has_fixes(void **state)
 {
-    (void)state;
     for (int gpu = 0; gpu < 2; gpu++) {
         struct device_properties properties = device();
         struct training_config config, defaults, resolved;
@@ -434,7 +420,6 @@ static void a_scenario_reads_back_from_its_text(void **state)
                                        METRIC_MEMORY_GROWTH, GROWS, LOSS_ORDER };
     struct own_scenario made, read;
     char text[OWN_SCENARIO_TEXT];
-    (void)state;
 
     assert_int_equal(own_scenario_make(&made, "one", "model=light launch=eager", &change),
                      STATUS_OK);

@@ -88,7 +88,6 @@ static void arguments_arrive_in_order(void **state)
 {
     struct received received = { 0 };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("print", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 2);
@@ -104,7 +103,6 @@ static void a_child_goes_by_the_name_of_its_parent(void **state)
 {
     struct received received = { 0 };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("name", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 1);
@@ -114,8 +112,6 @@ static void a_child_goes_by_the_name_of_its_parent(void **state)
 /* A child often ends between two of our looks at it. */
 static void what_it_sends_just_before_its_end_arrives(void **state)
 {
-    (void)state;
-
     for (int i = 0; i < 300; i++) {
         struct received received = { 0 };
         struct process_report report;
@@ -128,7 +124,6 @@ static void many_lines_and_words_do_not_block_each_other(void **state)
 {
     struct received received = { 0 };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("talk", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 20000);
@@ -141,7 +136,6 @@ static void long_lines_arrive_whole_or_not_at_all(void **state)
 {
     struct received received = { 0 };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("long_lines", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 2);
@@ -154,7 +148,6 @@ static void a_crash_is_reported_with_signal_and_last_words(void **state)
     struct received received = { 0 };
     struct process_report report;
     char text[128];
-    (void)state;
 
     assert_int_equal(run("crash", 60, &received, &report), STATUS_OK);
     assert_int_equal(received.count, 1); /* The half line is dropped. */
@@ -171,7 +164,6 @@ static void a_crash_is_reported_with_signal_and_last_words(void **state)
 static void what_a_rank_says_is_its_last_word(void **state)
 {
     static const char *const ends[] = { "rank", "rank_and_launcher" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         struct received received = { 0 };
@@ -187,7 +179,6 @@ static void an_exit_code_is_reported(void **state)
     struct received received = { 0 };
     struct process_report report;
     char text[128];
-    (void)state;
 
     assert_int_equal(run("exit", 60, &received, &report), STATUS_OK);
     assert_int_equal(report.end, PROCESS_EXITED);
@@ -201,7 +192,6 @@ static void a_program_that_is_not_there_is_an_error(void **state)
     const char *arguments[] = { NULL };
     struct process child = { .program = "/no/such/program", .arguments = arguments };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(process_run(&child, &report), STATUS_IO);
     assert_non_null(strstr(status_last()->text, "/no/such/program"));
@@ -211,7 +201,6 @@ static void a_program_that_is_not_there_is_an_error(void **state)
 static void a_child_that_hangs_is_ended_when_its_time_is_up(void **state)
 {
     static const char *const kinds[] = { "hang", "close_and_hang", "flood" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         struct received received = { 0 };
@@ -227,7 +216,6 @@ static void a_stop_request_ends_a_child_that_ignores_signals(void **state)
     volatile sig_atomic_t stop = 0;
     struct received received = { .stop = &stop };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("hang", 0, &received, &report), STATUS_OK);
     assert_int_equal(report.end, PROCESS_INTERRUPTED);
@@ -239,7 +227,6 @@ static void what_a_child_leaves_behind_is_ended_too(void **state)
 {
     struct received received = { 0 };
     struct process_report report;
-    (void)state;
 
     assert_int_equal(run("leave_one_behind", 60, &received, &report), STATUS_OK);
     assert_int_equal(report.end, PROCESS_EXITED);
@@ -251,7 +238,6 @@ static void a_child_inherits_nothing_but_its_descriptors(void **state)
     struct received received = { 0 };
     struct process_report report;
     int extra = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
-    (void)state;
 
     assert_true(extra >= 0);
     assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
@@ -267,7 +253,6 @@ static void a_child_keeps_the_descriptor_that_it_is_to_keep(void **state)
     struct received received = { 0 };
     struct process_report report;
     int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 20);
-    (void)state;
 
     assert_true(kept >= 20);
     received.kept = kept;
@@ -282,7 +267,6 @@ static void it_works_with_standard_descriptors_closed(void **state)
     struct received received = { 0 };
     struct process_report report;
     int saved = dup(STDIN_FILENO);
-    (void)state;
 
     close(STDIN_FILENO);
     assert_int_equal(run("look_around", 60, &received, &report), STATUS_OK);
@@ -308,7 +292,6 @@ static void a_child_dies_with_its_parent(void **state)
 {
     char text[32] = "";
     pid_t middle, orphan;
-    (void)state;
 
     assert_int_equal(pipe(pid_pipe), 0);
     middle = fork();
@@ -334,7 +317,6 @@ static int find_stand_in(void **state)
 {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 32);
     char *slash;
-    (void)state;
 
     if (length < 0)
         return -1;

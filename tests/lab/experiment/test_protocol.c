@@ -26,7 +26,6 @@ static struct protocol protocol;
 
 static int begin(void **state)
 {
-    (void)state;
     model_reset();
     scenario = plain;
     protocol = protocol_default(true);
@@ -115,7 +114,6 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
         { { 0, 0 }, 2, 1, 0.2, 3, 4 },
         { { NAN, 1 }, 2, 1, 0.2, 3, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct window_plan plan = { .period = cases[i].period,
@@ -134,7 +132,6 @@ static void slices_hold_whole_periods_and_windows_an_even_number_of_slices(void 
 static void every_repetition_trains_on_the_same_samples(void **state)
 {
     int seen[VARIANT_COUNT][6] = { 0 };
-    (void)state;
 
     protocol.repetitions = 6;
     model.damaged = 3;
@@ -164,8 +161,6 @@ static void every_repetition_trains_on_the_same_samples(void **state)
 
 static void a_first_pair_is_run_and_thrown_away(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 3;
     assert_int_equal(run(), STATUS_OK);
     assert_int_equal(model.opened, 2 * (3 + 1));
@@ -176,7 +171,6 @@ static void a_first_pair_is_run_and_thrown_away(void **state)
 static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
 {
     int pairs = 0;
-    (void)state;
 
     protocol.repetitions = 4;
     protocol.window_seconds = 0.2;
@@ -203,8 +197,6 @@ static void slices_alternate_and_only_one_run_works_at_a_time(void **state)
 
 static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 6;
     model.room = 1;
     assert_int_equal(run(), STATUS_OK);
@@ -220,8 +212,6 @@ static void runs_that_do_not_fit_together_come_one_after_the_other(void **state)
 
 static void the_protocol_reaches_device_and_settings(void **state)
 {
-    (void)state;
-
     protocol.seed = 77;
     protocol.device_memory = 123456789;
     assert_int_equal(run(), STATUS_OK);
@@ -237,8 +227,6 @@ static void the_protocol_reaches_device_and_settings(void **state)
 
 static void the_parent_is_told_which_variant_computes_in_fp32(void **state)
 {
-    (void)state;
-
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "bf16";
@@ -253,7 +241,6 @@ static void both_sides_of_an_aa_comparison_have_the_settings_before(void **state
 {
     enum variant order[12];
     int windows[VARIANT_COUNT] = { 0 };
-    (void)state;
 
     protocol.repetitions = 6;
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
@@ -293,7 +280,6 @@ static void each_variant_opens_half_of_the_pairs_in_an_order_from_the_seed(void 
 {
     char order[65], again[65], other[65];
     int opens_before = 0, changes = 0;
-    (void)state;
 
     order_of_seed(1, order);
     order_of_seed(1, again);
@@ -322,8 +308,6 @@ static int pairs_run(int repetitions, int extra)
 
 static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
 {
-    (void)state;
-
     assert_int_equal(pairs_run(6, 9), 6);
     assert_int_equal(pairs_run(2, 9), 8); /* 2 and 5 pairs give no interval */
     assert_int_equal(pairs_run(2, 3), 5);
@@ -332,8 +316,6 @@ static void more_pairs_are_run_only_while_the_verdict_is_undecided(void **state)
 
 static void one_variant_alone_is_run_as_often(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 4;
     assert_int_equal(run_only(VARIANT_AFTER), STATUS_OK);
     assert_int_equal(sent.count, 1 + 4 + 1);
@@ -343,8 +325,6 @@ static void one_variant_alone_is_run_as_often(void **state)
 
 static void warm_up_lasts_until_two_quarters_agree(void **state)
 {
-    (void)state;
-
     model.slow[0] = 2;
     model.slow[1] = 1.5;
     assert_int_equal(run(), STATUS_OK);
@@ -366,7 +346,6 @@ static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
         double step_ns;
         int steps, quarter, warmup_steps;
     } cases[] = { { "2", 1e8, 8, 2, LOSS_STEPS }, { "3", 9e6, 12, 3, LOSS_STEPS + 3 } };
-    (void)state;
 
     for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
         bool slow = i % 2 != 0; /* the first quarter: then a third is needed */
@@ -388,8 +367,6 @@ static void where_steps_are_long_the_first_ones_are_warm_up(void **state)
 
 static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
 {
-    (void)state;
-
     protocol.window_seconds = 1;
     /* The last two of its quarters agree, at three times the true step. */
     model.slow[2] = model.slow[3] = 3;
@@ -401,8 +378,6 @@ static void other_load_in_the_first_pair_does_not_shorten_windows(void **state)
  * none. */
 static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **state)
 {
-    (void)state;
-
     model.ready = 60;
     assert_int_equal(run(), STATUS_OK);
     for (int i = 1; i <= 2; i++) {
@@ -419,8 +394,6 @@ static void warm_up_lasts_until_the_batches_that_were_ready_are_used(void **stat
 
 static void warm_up_is_bounded_and_says_so(void **state)
 {
-    (void)state;
-
     model.never_settles = true;
     assert_int_equal(run(), STATUS_OK);
     assert_int_equal(last_sent()->type, RECORD_END);
@@ -435,7 +408,6 @@ static void warm_up_is_bounded_and_says_so(void **state)
 static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **state)
 {
     int repetitions = 0;
-    (void)state;
 
     protocol.repetitions = 3;
     model.limits = LIMIT_THERMAL;
@@ -460,8 +432,6 @@ static void vitals_are_read_just_before_and_after_the_slices_of_a_pair(void **st
 
 static void windows_are_as_long_as_the_device_needs(void **state)
 {
-    (void)state;
-
     model.properties.window_seconds_least = 0.3;
     assert_int_equal(run(), STATUS_OK);
     assert_true(sent.records[0].window_seconds == 0.3);
@@ -471,8 +441,6 @@ static void windows_are_as_long_as_the_device_needs(void **state)
 /* 1.5 is far from what is promised, or not; pairs that are added have full length. */
 static void windows_are_as_short_as_the_first_pair_allows(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 6;
     protocol.window_seconds = 0.2;
     protocol.shortest_seconds = 0.05;
@@ -517,7 +485,6 @@ static void a_scenario_takes_few_seconds(void **state)
         { "20", 2e6, 1.45, false, 4.3 }, { "20", 2e6, 1.2, true, 1.45 },
         { "3", 3e7, 1.2, false, 7.4 },   { "3", 3e7, 1.45, false, 7.4 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         protocol = protocol_default(cases[i].quick);
@@ -538,8 +505,6 @@ static void a_scenario_takes_few_seconds(void **state)
 
 static void without_a_descriptor_nothing_is_sent(void **state)
 {
-    (void)state;
-
     assert_int_equal(timing_child(&scenario, &protocol, VARIANT_COUNT, -1), STATUS_OK);
     assert_int_equal(model.opened, 4);
 }
@@ -568,7 +533,6 @@ static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
         { BALANCE_DEVICE_OVER_HOST, 0.4, 0.8, 8e6, 1.5 },
         { BALANCE_HOST_OVER_DEVICE, 0.5, 0.8, 6e5, 1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct record *first = &sent.records[0];
@@ -590,8 +554,6 @@ static void the_size_of_files_brings_the_ratio_into_the_band(void **state)
 
 static void a_good_ratio_is_left_alone(void **state)
 {
-    (void)state;
-
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.host_ns = 1e6;
     assert_int_equal(run(), STATUS_OK);
@@ -615,7 +577,6 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
         double device_ns;
         int least, most;
     } cases[] = { { 20.7e6, 224, 224 }, { 26e6, 64, 192 }, { 60e6, 352, 512 }, { 34e6, 32, 32 } };
-    (void)state;
 
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.6, 0.7 };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -633,7 +594,6 @@ static void the_size_is_found_where_larger_files_do_not_take_longer(void **state
 static void a_disturbed_measurement_is_not_believed(void **state)
 {
     double true_ratio;
-    (void)state;
 
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 3.3e6;
@@ -656,8 +616,6 @@ static double decode_in_steps(int pixels)
 
 static void the_sizes_beside_are_measured_before_one_is_left(void **state)
 {
-    (void)state;
-
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.55, 0.7 };
     model.decode_ns = decode_in_steps;
     model.disturbed_pixels = 72;
@@ -668,8 +626,6 @@ static void the_sizes_beside_are_measured_before_one_is_left(void **state)
 
 static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
 {
-    (void)state;
-
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     model.device_ns = 1e9;
     assert_int_equal(run(), STATUS_OK);
@@ -685,8 +641,6 @@ static void a_ratio_out_of_reach_skips_with_both_numbers(void **state)
 /* A step takes 3 ms. */
 static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **state)
 {
-    (void)state;
-
     scenario.least_cost = (struct least_cost){ METRIC_LOG_PAUSE, 0.2 };
     model.log_pause_ns = 0.5e6;
     assert_int_equal(run(), STATUS_OK);
@@ -706,8 +660,6 @@ static void a_bottleneck_that_costs_too_little_skips_with_both_numbers(void **st
 
 static void images_of_the_user_are_brought_to_the_size_that_fits(void **state)
 {
-    (void)state;
-
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
     protocol.data = "/data/images";
     assert_int_equal(run(), STATUS_OK);
@@ -724,7 +676,6 @@ static void what_needs_generated_data_takes_no_images(void **state)
 {
     const struct protocol without = protocol;
     struct device_properties cpu;
-    (void)state;
 
     cpu = model.properties;
     protocol.data = "/data/images";
@@ -751,8 +702,6 @@ static void what_needs_generated_data_takes_no_images(void **state)
 
 static void a_failure_is_sent_with_what_was_being_done(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 3;
     model.fail_open = 2 + 2 + 1; /* the pilot pair, a pair, and then */
     assert_int_equal(run(), STATUS_DEVICE_OUT_OF_MEMORY);
@@ -766,7 +715,6 @@ static void a_failure_is_sent_with_what_was_being_done(void **state)
 static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **state)
 {
     int runs, windows;
-    (void)state;
 
     protocol.repetitions = 2;
     scenario.balance = (struct balance){ BALANCE_HOST_OVER_DEVICE, 0.5, 0.8 };
@@ -788,8 +736,6 @@ static void a_failure_in_any_place_closes_everything_and_keeps_its_cause(void **
 /* Without its log a variant is timed without the work that it stands for. */
 static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
 {
-    (void)state;
-
     protocol.repetitions = 3;
     for (int i = 0; i < VARIANT_COUNT; i++) {
         model_reset();
@@ -805,8 +751,6 @@ static void a_log_that_ended_fails_the_variant_that_wrote_it(void **state)
 
 static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
 {
-    (void)state;
-
     scenario.knob = "precision";
     scenario.before = "fp32";
     scenario.after = "tf32";
@@ -818,8 +762,6 @@ static void what_the_device_cannot_do_is_skipped_with_the_reason(void **state)
 
 static void variants_that_differ_in_samples_are_refused(void **state)
 {
-    (void)state;
-
     scenario.knob = "batch";
     scenario.before = "8";
     scenario.after = "16";
@@ -830,7 +772,6 @@ static void variants_that_differ_in_samples_are_refused(void **state)
 
 static int forget(void **state)
 {
-    (void)state;
     forget_sent();
     return 0;
 }

@@ -36,7 +36,6 @@ static struct record back;
 
 static int forget(void **state)
 {
-    (void)state;
     record_release(&back);
     free(line);
     line = NULL;
@@ -59,7 +58,6 @@ static void a_repetition_comes_back_as_it_was(void **state)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
-    (void)state;
 
     send_and_read(&sent);
     assert_null(strstr(line, metric_name(METRIC_NONE)));
@@ -83,7 +81,6 @@ static void vitals_come_back_as_they_were_and_unknown_where_there_were_none(void
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
     struct device_vitals *vitals = sent.repetition.vitals;
-    (void)state;
 
     vitals[0] = device_vitals_unknown;
     vitals[1] = (struct device_vitals){ .clock_mhz = 1755,
@@ -109,7 +106,6 @@ static void losses_keep_every_bit(void **state)
     struct random random = random_seed(7, 0);
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
-    (void)state;
 
     for (int round = 0; round < 2000; round++) {
         for (int i = 0; i < LOSS_STEPS; i++)
@@ -125,7 +121,6 @@ static void what_is_not_finite_is_null_and_comes_back_as_nan(void **state)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
-    (void)state;
 
     sent.repetition.metric[METRIC_DATA_WAIT] = NAN;
     sent.repetition.metric[METRIC_STEP_TIME] = INFINITY;
@@ -151,7 +146,6 @@ static void the_cost_of_tracing_comes_back_as_it_was(void **state)
                                         .spread = 0.0625,
                                         .rows = 123456,
                                         .dropped = 7 } };
-    (void)state;
 
     send_and_read(&sent);
     assert_memory_equal(&back.tracing, &sent.tracing, sizeof sent.tracing);
@@ -162,7 +156,6 @@ static void every_field_of_a_device_comes_back(void **state)
 {
     struct record sent;
     int number = 0;
-    (void)state;
 
     memset(&sent, 0, sizeof sent); /* padding included: the structs are compared byte by byte */
     sent.type = RECORD_SCENARIO;
@@ -203,7 +196,6 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
         .balance = { true, 1.5e6, 3e6, 0.5, 96 },
         .window_seconds = 0.3,
     };
-    (void)state;
 
     send_and_read(&sent);
     assert_string_equal(back.device.kind, "cuda");
@@ -233,7 +225,6 @@ static void device_settings_and_balance_come_back_as_they_were(void **state)
 static void texts_may_hold_anything(void **state)
 {
     struct record sent = { .type = RECORD_ERROR, .text = "a \"quoted\"\nsecond line\t\\ \x01" };
-    (void)state;
 
     send_and_read(&sent);
     assert_string_equal(back.text, sent.text);
@@ -243,7 +234,6 @@ static void no_line_that_was_cut_is_a_record(void **state)
 {
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
-    (void)state;
 
     send_and_read(&sent);
     record_release(&back);
@@ -272,7 +262,6 @@ static void garbage_is_no_record(void **state)
         "{\"type\":\"scenario\",\"device\":7}",
         "\xff\xfe\xfd",
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++) assert_false(record_parse(&back, lines[i]));
 }
@@ -305,7 +294,6 @@ static void a_repetition_with_impossible_values_is_refused(void **state)
     };
     double step_ns[3];
     struct record sent = sample_repetition(step_ns);
-    (void)state;
 
     send_and_read(&sent);
     record_release(&back);
@@ -321,7 +309,6 @@ static void writing_tells_when_nobody_reads(void **state)
     struct record end = { .type = RECORD_END };
     int ends[2];
     char bytes[64] = "";
-    (void)state;
 
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(record_write(ends[1], &end), STATUS_OK);

@@ -39,7 +39,6 @@ static void the_nearest_bound_decides(void **state)
         { { { METRIC_COPIES_PER_STEP, SHRINKS, .at_least = 10 } }, 200, 0, INFINITY },
         { { { METRIC_SAVE_PAUSE, SHRINKS, .at_least = 10 } }, NAN, 100, 1 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         double metric[VARIANT_COUNT][METRIC_COUNT], margin;
@@ -62,8 +61,6 @@ static void the_nearest_bound_decides(void **state)
 
 static void what_is_twice_as_far_takes_a_quarter_of_the_time(void **state)
 {
-    (void)state;
-
     assert_float_equal(resolution_seconds(0.05, 0.2, 0), 0.2, 1e-12);
     assert_float_equal(resolution_seconds(0.05, 0.2, log(1.05)), 0.2, 1e-12);
     assert_float_equal(resolution_seconds(0.05, 0.2, 0.1), 0.2, 1e-12);
@@ -169,7 +166,6 @@ static struct rates rates_of(const struct machine *machine, const struct protoco
 static void what_is_just_at_its_bound_is_rarely_claimed(void **state)
 {
     const struct protocol protocols[] = { protocol_default(false), protocol_default(true) };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(machines) * ARRAY_SIZE(protocols); i++) {
         struct rates rates = rates_of(&machines[i / 2], &protocols[i % 2], 1.25);
@@ -181,7 +177,6 @@ static void what_is_just_at_its_bound_is_rarely_claimed(void **state)
 static void equal_settings_are_not_called_different(void **state)
 {
     struct protocol protocols[] = { protocol_default(false), protocol_default(true) };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(machines) * ARRAY_SIZE(protocols); i++) {
         struct protocol *protocol = &protocols[i % 2];
@@ -197,7 +192,6 @@ static void equal_settings_are_not_called_different(void **state)
 static void what_is_beyond_its_bound_is_seen_in_short_windows(void **state)
 {
     const struct protocol protocol = protocol_default(false);
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
         struct rates rates = rates_of(&machines[i], &protocol, 1.25 * 1.3);

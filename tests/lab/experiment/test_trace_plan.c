@@ -43,7 +43,6 @@ static void traces_are_as_long_as_is_of_use(void **state)
         { { 8000, 12600, 4, false, true }, 8, 1 },
         { { 8000, 1e6, 1, true, true }, 3, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct trace_plan plan = trace_plan(&cases[i].need);
@@ -68,7 +67,6 @@ static void a_window_is_disturbed_by_the_others_or_by_the_step_without_a_tracer(
         { { 161 }, 1, 80, true },
         { { 159 }, 1, 80, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
         assert_int_equal(

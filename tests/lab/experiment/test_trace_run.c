@@ -1,8 +1,8 @@
 /* Recording a trace of one configuration, and stopping that. */
 #include "harness/lab/experiment/child/trace_run.h"
 
-#include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/lab/scratch_disk.h"
+#include "tests/fixtures/lab/training_fixture.h"
 #include "tests/fixtures/trace_folder.h"
 
 #include <string.h>
@@ -37,7 +37,6 @@ static void a_run_that_is_not_stopped_writes_its_trace(void **state)
 {
     const volatile sig_atomic_t stop = 0;
     struct tracing tracing;
-    (void)state;
 
     assert_ok(record("model=light", "whole.json", &stop, &tracing));
     assert_true(tracing.steps >= 20 && tracing.rows > 0);
@@ -50,7 +49,6 @@ static void a_run_that_is_stopped_writes_nothing(void **state)
     const volatile sig_atomic_t stop = SIGINT;
     int files = trace_folder_files();
     struct tracing tracing;
-    (void)state;
 
     assert_int_equal(record("model=light", "stopped.json", &stop, &tracing), STATUS_INTERRUPTED);
     assert_string_equal(status_last()->text, "stopped before all steps were recorded");
@@ -64,7 +62,6 @@ static void a_run_whose_log_ended_writes_nothing(void **state)
     struct tracing tracing;
     enum status status;
     rlim_t before;
-    (void)state;
 
     before = limit_files(64);
     status = record("model=light loss_every=1 log=queued", "ended.json", NULL, &tracing);

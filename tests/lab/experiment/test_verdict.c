@@ -57,7 +57,6 @@ static void effects_are_medians_of_paired_factors(void **state)
 {
     struct setting setting;
     const struct effect *effect = &setting.result.step_time;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.scenario.expect[0] = (struct expectation){ METRIC_STEP_TIME, GROWS, .at_least = 1.25 };
@@ -147,7 +146,6 @@ static void outcomes_follow_the_interval(void **state)
         { FIELDS(METRIC_STEP_TIME, SHRINKS, .at_least = 1.25), NAN, 100, NULL, OUTCOME_UNDECIDED,
           VERDICT_UNDECIDED, "was not measured" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -184,7 +182,6 @@ static void a_cost_fails_only_above_its_bound(void **state)
         { 160, OUTCOME_NOT_MET, VERDICT_NOT_REPRODUCED },
         { 140, OUTCOME_UNDECIDED, VERDICT_UNDECIDED },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -205,7 +202,6 @@ static void a_cost_fails_only_above_its_bound(void **state)
 static void a_step_time_that_only_has_to_change_is_judged(void **state)
 {
     struct setting setting;
-    (void)state;
 
     for (int direction = SHRINKS; direction <= GROWS; direction++) {
         begin(&setting, PAIRS);
@@ -225,7 +221,6 @@ static void a_step_time_that_only_has_to_change_is_judged(void **state)
 static void a_cost_alone_reproduces_nothing(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.scenario.expect[0] =
@@ -257,7 +252,6 @@ static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
         { 200, 100, NULL, 5, VERDICT_UNDECIDED, "--repetitions 6" },
         { NAN, 100, NULL, PAIRS, VERDICT_UNDECIDED, "was not measured" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -278,7 +272,6 @@ static void an_aa_comparison_says_whether_the_same_looks_different(void **state)
 static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.result.protocol.aa = true;
@@ -305,7 +298,6 @@ static void an_aa_comparison_expects_nothing_but_identical_losses(void **state)
 static void too_few_pairs_decide_only_what_is_exact(void **state)
 {
     struct setting setting;
-    (void)state;
 
     for (int pairs = 1; pairs < 6; pairs++) {
         begin(&setting, pairs);
@@ -324,7 +316,6 @@ static void too_few_pairs_decide_only_what_is_exact(void **state)
 static void the_worst_outcome_gives_the_verdict(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.scenario.expect[0] =
@@ -371,7 +362,6 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
         { LOSS_16_BIT, FIELDS("fp32", "bf16"), 3e-2f, false },
         { LOSS_16_BIT, FIELDS("fp32", "bf16"), NAN, false },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -397,7 +387,6 @@ static void losses_must_agree_as_far_as_is_stated(void **state)
 static void two_broken_losses_do_not_agree(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.repetitions[VARIANT_BEFORE][0].losses[0] = NAN;
@@ -409,7 +398,6 @@ static void two_broken_losses_do_not_agree(void **state)
 static void no_pair_is_a_failure(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, 0);
     setting.scenario.expect[0] =
@@ -433,7 +421,6 @@ static void what_others_may_hide_is_undecided(void **state)
         { 115, NAN, NAN, false, VERDICT_NOT_REPRODUCED },
         { 150, 0.3, 0, false, VERDICT_REPRODUCED },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -460,7 +447,6 @@ static void a_quota_is_named_when_nothing_is_decided(void **state)
     } cases[] = { { 115, 0, VERDICT_NOT_REPRODUCED },
                   { 115, 1.5, VERDICT_UNDECIDED },
                   { 150, 1.5, VERDICT_REPRODUCED } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct setting setting;
@@ -479,7 +465,6 @@ static void a_quota_is_named_when_nothing_is_decided(void **state)
 static void the_worst_count_of_damaged_samples_is_kept(void **state)
 {
     struct setting setting;
-    (void)state;
 
     begin(&setting, PAIRS);
     setting.repetitions[VARIANT_AFTER][3].damaged_samples = 4;
@@ -490,8 +475,6 @@ static void the_worst_count_of_damaged_samples_is_kept(void **state)
 
 static void names_are_those_of_the_result_files(void **state)
 {
-    (void)state;
-
     assert_string_equal(verdict_name(VERDICT_NOT_REPRODUCED), "not reproduced");
     assert_string_equal(verdict_name(VERDICT_NO_DIFFERENCE), "no difference");
     assert_string_equal(verdict_name(VERDICT_DIFFERENT), "different");

@@ -25,7 +25,6 @@ static void assert_as_predicted(const struct kernel_lesson *lesson, int arch)
 static void each_pair_computes_the_same_and_counts_as_predicted(void **state)
 {
     clock_t begin = clock();
-    (void)state;
 
     for (int i = 0; kernel_lessons[i] != NULL; i++) assert_as_predicted(kernel_lessons[i], ARCH_90);
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < SECONDS_MOST);
@@ -43,7 +42,6 @@ static bool depends_on_arch(const struct kernel_lesson *lesson)
 static void what_depends_on_the_architecture_is_predicted_for_each(void **state)
 {
     int count = 0;
-    (void)state;
 
     for (int i = 0; kernel_lessons[i] != NULL; i++)
         for (int arch = 0; depends_on_arch(kernel_lessons[i]) && arch < ARCH_COUNT; arch++) {
@@ -56,8 +54,6 @@ static void what_depends_on_the_architecture_is_predicted_for_each(void **state)
 /* Every number that is predicted, one at a time: by 1, or by three times what it may be off. */
 static void a_wrong_prediction_is_not_as_predicted(void **state)
 {
-    (void)state;
-
     for (int i = 0; kernel_lessons[i] != NULL; i++) {
         struct lesson_result result;
         assert_int_equal(lesson_run(&result, kernel_lessons[i], ARCH_90), STATUS_OK);
@@ -83,7 +79,6 @@ static void a_count_that_is_missing_is_not_as_predicted(void **state)
 {
     const struct prediction prediction = { KERNEL_COUNT_SECTORS_PER_LOAD, ON_ALL(4), ON_ALL(4),
                                            .within = 0 };
-    (void)state;
 
     assert_false(prediction_holds(&prediction, NAN, 0, 0));
 }
@@ -102,7 +97,6 @@ static void assert_fails(const struct kernel_lesson *lesson, const char *reason)
 static void results_that_differ_fail(void **state)
 {
     struct kernel_lesson planted = *kernel_lesson_find("few_loads_in_flight");
-    (void)state;
 
     planted.launches[1].arguments[2].value /= 2; /* rows */
     assert_fails(&planted, "do not compute the same");
@@ -111,7 +105,6 @@ static void results_that_differ_fail(void **state)
 static void a_step_between_that_differs_fails(void **state)
 {
     struct kernel_lesson planted = *kernel_lesson_find("serial_reduction");
-    (void)state;
 
     planted.launches[LESSON_BETWEEN].blocks[ARCH_90] /= 2;
     assert_fails(&planted, "before and between do not compute the same");
@@ -120,7 +113,6 @@ static void a_step_between_that_differs_fails(void **state)
 static void an_access_out_of_bounds_fails(void **state)
 {
     struct kernel_lesson planted = *kernel_lesson_find("uncoalesced_access");
-    (void)state;
 
     planted.launches[0].arguments[0].count /= 2;
     assert_fails(&planted, "out of bounds at uncoalesced_access.cu:");
@@ -129,7 +121,6 @@ static void an_access_out_of_bounds_fails(void **state)
 static void kernels_that_are_not_there_fail(void **state)
 {
     struct kernel_lesson planted = *kernel_lesson_find("no_reuse");
-    (void)state;
 
     planted.name = "reuse";
     assert_fails(&planted, "reuse.ptx");
@@ -137,8 +128,6 @@ static void kernels_that_are_not_there_fail(void **state)
 
 static void registers_are_those_of_ptxas(void **state)
 {
-    (void)state;
-
     assert_int_equal(lesson_needs("nothing_before", ARCH_80).registers, 0);
     for (int i = 0; kernel_lessons[i] != NULL; i++)
         for (int v = 0; v < LESSON_VARIANTS; v++)
@@ -189,7 +178,6 @@ static bool something_moves(const struct kernel_lesson *lesson, int arch)
 static void every_lesson_is_whole(void **state)
 {
     int count = 0;
-    (void)state;
 
     for (; kernel_lessons[count] != NULL; count++) {
         const struct kernel_lesson *lesson = kernel_lessons[count];
@@ -216,7 +204,6 @@ static void every_lesson_is_whole(void **state)
 static void every_file_belongs_to_a_lesson(void **state)
 {
     int files = 0, lessons = 0;
-    (void)state;
 
     while (lesson_files[files].name != NULL) files++;
     while (kernel_lessons[lessons] != NULL) lessons++;

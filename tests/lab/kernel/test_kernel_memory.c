@@ -130,8 +130,6 @@ static void lack_of_memory_is_said(const char *name)
 
 static void lack_of_memory_is_said_of_a_kernel(void **state)
 {
-    (void)state;
-
     lack_of_memory_is_said("bank_conflicts_before");     /* shared memory, barriers */
     lack_of_memory_is_said("divergent_branches_before"); /* lanes that part */
     lack_of_memory_is_said("contended_atomics_before");

@@ -20,7 +20,6 @@ static void arguments_are_read(void **state)
 {
     struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
     int count;
-    (void)state;
 
     assert_int_equal(kernel_arguments_parse(arguments, &count,
                                             "f32[4*1k]:random@7,u32[256]:random<10,i64[3]:iota,"
@@ -48,7 +47,6 @@ static void wrong_arguments_are_refused(void **state)
                                          "f32[-4]", "f32[nan]",    ",",        "u32[4]:random<0" };
     struct kernel_argument arguments[KERNEL_ARGUMENTS_MOST];
     int count;
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         if (kernel_arguments_parse(arguments, &count, texts[i]) != STATUS_BAD_USAGE)
@@ -65,7 +63,6 @@ static void arrays_are_filled(void **state)
         { "i8[2]:-7", -7, -7 },  { "u8[2]:255", 255, 255 },     { "f64[2]:0.1", 0.1, 0.1 },
         { "u64[2]:iota", 0, 1 }, { "i16[2]:-300", -300, -300 }, { "u32[2]:random<1", 0, 0 }
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct kernel_argument argument;
@@ -88,7 +85,6 @@ static void a_kernel_runs_alone(void **state)
                               .threads = { 64, 1, 1 },
                               .arguments = arguments };
     struct kernel_outcome outcome;
-    (void)state;
 
     assert_int_equal(
         kernel_arguments_parse(arguments, &run.argument_count, "f32[250]:iota,f32[250],i32:250"),
@@ -125,7 +121,6 @@ static void what_does_not_fit_the_kernel_is_refused(void **state)
         { NULL, "f32[2],i32:2,i32:2", "argument 2 of doubled has 8 bytes" },
         { NULL, "f32[2],f32[512*1M],i32:2", "the limit" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct kernel_argument arguments[3];
@@ -161,7 +156,6 @@ static void resident_warps_are_those_that_fit(void **state)
         { 90, 1024, 33, 0, 32, RESIDENCY_REGISTERS },     /* 12 warps in a part, 48: one block */
         { 100, 128, 255, 0, 8, RESIDENCY_REGISTERS },     /* 8192 a warp */
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct residency residency;
@@ -176,7 +170,6 @@ static void resident_warps_are_those_that_fit(void **state)
 static void a_grid_takes_waves(void **state)
 {
     struct residency residency;
-    (void)state;
 
     assert_int_equal(architecture_find(70), -1);
     assert_int_equal(residency_of(&residency, &architectures[ARCH_90], 8 * 132 + 4, 256, 32, 0),

@@ -1,6 +1,5 @@
 /* Results of scenarios that never ran: known figures for the tests of reports. */
-#ifndef TESTS_RESULT_FIXTURE_H
-#define TESTS_RESULT_FIXTURE_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -22,5 +21,3 @@ void fixture_aa(struct scenario_result *result, int pairs);
 
 /* Frees what the functions above allocated. */
 void fixture_release(struct scenario_result *result);
-
-#endif

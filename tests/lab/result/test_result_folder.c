@@ -20,7 +20,6 @@ static char folder[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/chokepoint-test-XXXXXX");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
@@ -35,7 +34,6 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -136,7 +134,6 @@ static void assert_names(const char *traces)
 static void older_results_stay_until_a_scenario_is_complete(void **state)
 {
     struct result_file *file;
-    (void)state;
 
     a_whole_run(true);
     assert_names("traces");
@@ -164,7 +161,6 @@ static void older_results_stay_until_a_scenario_is_complete(void **state)
 static void a_run_without_a_complete_scenario_leaves_no_trace_of_itself(void **state)
 {
     struct result_file *file;
-    (void)state;
 
     a_whole_run(true);
     file = begin(true);
@@ -180,7 +176,6 @@ static void a_run_without_a_complete_scenario_leaves_no_trace_of_itself(void **s
 static void traces_that_the_file_does_not_name_are_removed_at_the_end(void **state)
 {
     struct result_file *file = begin(true);
-    (void)state;
 
     add(file);
     put("traces/precision.before.json.gz", "of a scenario that was interrupted");
@@ -210,7 +205,6 @@ static void a_killed_run(bool complete)
 static void traces_of_all_ranks_stay_and_go_with_that_of_the_first(void **state)
 {
     struct result_file *file = begin(true);
-    (void)state;
 
     add_of(file, true);
     put("traces/item_sync.after.rank12.json.gz.abcdef.chokepoint", "of a killed rank");
@@ -227,8 +221,6 @@ static void traces_of_all_ranks_stay_and_go_with_that_of_the_first(void **state)
 
 static void the_next_run_removes_what_a_killed_one_left(void **state)
 {
-    (void)state;
-
     a_whole_run(true);
     a_killed_run(false);
     assert_names("traces");
@@ -248,8 +240,6 @@ static void the_next_run_removes_what_a_killed_one_left(void **state)
 /* Between the rename of result.json and the removal of the older traces. */
 static void a_run_killed_while_it_replaced_is_tidied_up(void **state)
 {
-    (void)state;
-
     a_whole_run(true);
     a_whole_run(true);
     assert_names("traces-2");
@@ -264,8 +254,6 @@ static void a_run_killed_while_it_replaced_is_tidied_up(void **state)
 
 static void a_list_that_names_others_removes_nothing(void **state)
 {
-    (void)state;
-
     make("mine");
     make("traces-x");
     put("mine/item_sync.before.json.gz", "mine");
@@ -278,8 +266,6 @@ static void a_list_that_names_others_removes_nothing(void **state)
 
 static void files_of_the_user_stay(void **state)
 {
-    (void)state;
-
     make("traces");
     put("traces/item_sync.before.json.gz", "not of a result: it stays");
     a_whole_run(true);
@@ -298,7 +284,6 @@ static void a_result_file_of_another_program_is_not_replaced(void **state)
 {
     static const char *const others[] = { "{\"context\": {}, \"benchmarks\": []}", "{}", "",
                                           "text" };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
         put("result.json", others[i]);
@@ -311,7 +296,6 @@ static void a_result_file_of_another_program_is_not_replaced(void **state)
 static void a_second_run_is_refused_until_the_first_has_ended(void **state)
 {
     struct result_file *first = begin(true);
-    (void)state;
 
     for (int i = 0; i < 2; i++) refused("another run is under way");
     add(first);
@@ -328,7 +312,6 @@ static void the_folder_is_locked_while_a_child_has_the_lock(void **state)
     struct result_file *first = begin(true);
     int kept = dup(result_file_folder(first)->lock);
     char lock[200], aside[200];
-    (void)state;
 
     snprintf(lock, sizeof lock, "%s", below("run.lock"));
     snprintf(aside, sizeof aside, "%s", below("aside"));

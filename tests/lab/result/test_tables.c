@@ -17,7 +17,6 @@ static char *text;
 
 static int begin(void **state)
 {
-    (void)state;
     fixture_reproduced(&results[0], 9);
     fixture_skipped(&results[1]);
     return 0;
@@ -25,7 +24,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     free(text);
     text = NULL;
     fixture_release(result);
@@ -72,8 +70,6 @@ static void assert_not_said(const char *piece)
 
 static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state)
 {
-    (void)state;
-
     print_in(page_console(stdout, COLOR_NEVER), 80, 2);
     assert_said("item_sync  loss_every 1 -> 20");
     assert_said("reproduced\n");
@@ -94,7 +90,6 @@ static void the_table_says_what_changed_by_how_much_and_the_verdict(void **state
 static void utilisation_is_said_as_far_as_it_was_measured(void **state)
 {
     struct utilisation before;
-    (void)state;
 
     print_table(COLOR_NEVER);
     assert_not_said("busy");
@@ -120,7 +115,6 @@ static void a_reported_step_above_the_peak_is_faster_than_the_hardware(void **st
 {
     const double reported = METRIC_MODEL_FLOPS_PER_STEP / (METRIC_REPORTED_STEP_TIME / 1e6);
     char said[UTILISATION_TOO_FAST];
-    (void)state;
 
     assert_false(utilisation_too_fast(said, result)); /* no peak is known */
     for (int v = 0; v < VARIANT_COUNT; v++)
@@ -142,7 +136,6 @@ static void a_share_above_the_peak_is_doubtful(void **state)
 {
     const char *reason = "MFU is doubtful: a step computed at 1.25 times the peak, so the device";
     struct utilisation before;
-    (void)state;
 
     for (int v = 0; v < VARIANT_COUNT; v++)
         result->protocol.ceilings[v] =
@@ -167,7 +160,6 @@ static void throttled_windows_are_named_on_the_console_and_in_markdown(void **st
 {
     const char *sentence = "2 of 18 windows were throttled (power, thermal); they still count";
     char line[128];
-    (void)state;
 
     assert_false(summary_throttled(line, sizeof line, result));
     result->repetitions[VARIANT_BEFORE][3].vitals[1].limits = LIMIT_POWER;
@@ -190,7 +182,6 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
         { { 0, 0.3, 2 }, "the virtual machine's host kept 0.30 of 2 cores during the measurement" },
         { { NAN, NAN, 2 }, NULL },
     };
-    (void)state;
 
     take(fixture_not_reproduced);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -205,8 +196,6 @@ static void what_others_took_is_said_from_a_tenth_of_the_cores_on(void **state)
 
 static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
 {
-    (void)state;
-
     take(fixture_not_reproduced);
     print_table(COLOR_NEVER);
     assert_said("not met\n");
@@ -226,8 +215,6 @@ static void what_was_promised_and_not_seen_is_said_at_the_end(void **state)
 /* Too few pairs make the longest interval, and an outcome stands at the end of the row. */
 static void no_row_is_wider_than_the_terminal(void **state)
 {
-    (void)state;
-
     take(fixture_not_reproduced);
     result->expectations[0].outcome = OUTCOME_UNDECIDED;
     result->expectations[0].effect = (struct effect){ 1100, 1000, 12.5, 10.25, 1250, 0.75 };
@@ -243,8 +230,6 @@ static void no_row_is_wider_than_the_terminal(void **state)
 
 static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void **state)
 {
-    (void)state;
-
     take(fixture_aa);
     print_table(COLOR_ALWAYS);
     assert_said("accumulate 64 -> 64 (A/A)");
@@ -268,8 +253,6 @@ static void the_sides_of_an_aa_comparison_are_not_called_before_and_after(void *
 
 static void a_trace_that_could_not_be_written_is_said_with_its_reason(void **state)
 {
-    (void)state;
-
     print_table(COLOR_NEVER);
     assert_not_said("no trace");
     strcpy(result->tracing[VARIANT_AFTER].reason, "tracing: cannot write it: the disk is full");
@@ -280,8 +263,6 @@ static void a_trace_that_could_not_be_written_is_said_with_its_reason(void **sta
 
 static void colours_only_where_asked_for(void **state)
 {
-    (void)state;
-
     print_table(COLOR_ALWAYS);
     assert_said("\033[32mreproduced\033[0m");
     setenv("TERM", "xterm", 1);
@@ -294,7 +275,6 @@ static void colours_only_where_asked_for(void **state)
 static void markdown_has_as_many_cells_in_every_row(void **state)
 {
     int rows = 0;
-    (void)state;
 
     print_in(page_markdown(stdout), 80, 2);
     assert_said("### item_sync: loss_every 1 -> 20: reproduced\n");
@@ -314,7 +294,6 @@ static void markdown_has_as_many_cells_in_every_row(void **state)
 static void an_effect_below_one_is_said_the_other_way_round(void **state)
 {
     struct summary_row rows[SUMMARY_ROWS];
-    (void)state;
 
     result->expectation_count = 0;
     result->step_time = (struct effect){ 1000, 1250, 0.8, 0.5, 0.9, 0.96 };
@@ -333,7 +312,6 @@ static void what_should_grow_is_said_to_go_up(void **state)
                                               .at_least = 1.5 };
     struct summary_row rows[SUMMARY_ROWS];
     char words[128];
-    (void)state;
 
     result->expectation_count = 1;
     result->expectations[0] =

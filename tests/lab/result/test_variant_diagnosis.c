@@ -82,7 +82,6 @@ static void findings_are_right_or_wrong_by_the_scenario_and_its_device(void **st
         { "", "fp32_matmul!", false, false, NULL },
         { "device_bound?", "device_bound?", false, true, NULL },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scenario_result result = result_with(cases[i].before, cases[i].after);
@@ -110,7 +109,6 @@ static void a_line_tells_the_first_finding_its_gains_and_what_is_left(void **sta
         { "device_bound?", "", "diagnosis before the fix: nothing; left after the fix: nothing" },
     };
     char text[FINDINGS_LINE];
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scenario_result result = result_with(cases[i][0], cases[i][1]);
@@ -127,7 +125,6 @@ static void tables_have_the_line_on_the_console_and_in_markdown(void **state)
     size_t sizes[2];
     FILE *streams[] = { open_memstream(&text[0], &sizes[0]), open_memstream(&text[1], &sizes[1]) };
     struct page pages[2];
-    (void)state;
 
     assert_true(streams[0] != NULL && streams[1] != NULL);
     pages[0] = page_console(streams[0], COLOR_NEVER);
@@ -165,7 +162,6 @@ static void json_has_both_sides_and_how_they_agree(void **state)
     struct scenario_result result = result_with("data_loading! host_sync!", "data_loading!");
     cJSON *root = findings_of(&result);
     const cJSON *findings = cJSON_GetObjectItem(root, "findings");
-    (void)state;
 
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(findings, "before")), 2);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(findings, "after")), 1);
@@ -183,7 +179,6 @@ static void untraced_is_null_and_prints_nothing(void **state)
     struct scenario_result result = { .scenario = &scenario };
     char text[FINDINGS_LINE];
     cJSON *root = findings_of(&result);
-    (void)state;
 
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(root, "findings")));
     assert_false(result_findings_line(text, &result));
@@ -197,7 +192,6 @@ static void a_trace_that_cannot_be_read_costs_its_diagnosis_only(void **state)
     char folder[] = "/tmp/test_variant_diagnosis.XXXXXX", path[64], text[FINDINGS_LINE];
     const cJSON *findings;
     cJSON *root;
-    (void)state;
 
     assert_non_null(mkdtemp(folder));
     result.protocol.traces = folder;

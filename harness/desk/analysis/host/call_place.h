@@ -1,6 +1,5 @@
 /* A place in the program that was traced. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_PLACE_H
-#define HARNESS_DESK_ANALYSIS_HOST_CALL_PLACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ enum { CALL_PLACE_TEXT = 384 };
 void call_place_text(char *text, size_t size, const struct call_place *place);
 
 const char *call_place_kind_name(enum call_place_kind kind); /* "line" */
-
-#endif

@@ -5,8 +5,7 @@
  * function as a whole, the outermost such; of any other call, it belongs to the line of the user's
  * own code that it is under. The place with the most is named; if it is a function most of whose
  * cost comes from one of its lines, that line. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_SITES_H
-#define HARNESS_DESK_ANALYSIS_HOST_CALL_SITES_H
+#pragma once
 
 #include "harness/desk/analysis/host/call_place.h"
 #include "harness/desk/analysis/host/call_tree.h"
@@ -43,5 +42,3 @@ void costly_times_add(struct costly_times *times, int64_t start_ns, int64_t end_
 /* `times` do not overlap; they are sorted by this. Where no place has CALL_SITE_LEAST of the cost,
  * it is of kind PLACE_UNKNOWN. */
 struct call_place call_site_of(const struct call_tree *tree, struct costly_times *times);
-
-#endif

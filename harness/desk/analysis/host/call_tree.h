@@ -1,8 +1,7 @@
 /* The calls of the loop's thread as a tree: calls of the same function from the same line of the
  * same call are one node. They are Python's, if the trace has them (with_stack=True); else
  * annotations and operators take their place. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
-#define HARNESS_DESK_ANALYSIS_HOST_CALL_TREE_H
+#pragma once
 
 #include "harness/base/system/triple_table.h"
 #include "harness/desk/analysis/host/host_activity.h"
@@ -53,5 +52,3 @@ typedef int64_t call_segment_visit(void *context, const struct call_segment *seg
  * perhaps some of the time between. */
 void call_tree_visit(const struct call_tree *tree, int64_t from_ns, call_segment_visit *visit,
                      void *context);
-
-#endif

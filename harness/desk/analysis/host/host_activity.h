@@ -8,8 +8,7 @@
  * Time outside of events, in operators and in calls is launching overhead only if the host is about
  * to launch. First uses (first_uses.h), captures that come again (captures.h) and pauses (pauses.h)
  * are kept apart from that. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
-#define HARNESS_DESK_ANALYSIS_HOST_HOST_ACTIVITY_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/first_uses.h"
@@ -91,5 +90,3 @@ struct host_names host_names_open(struct arena *arena, const struct trace_file *
 const struct host_name *host_name_of(const struct host_names *names, uint32_t name);
 
 const char *host_kind_name(enum host_kind activity); /* "launching" */
-
-#endif

@@ -19,8 +19,7 @@
  *
  * If the host computes itself, no device can be idle, and every step is one gap. Without steps, it
  * is the time from the first to the last event of its loop. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_IDLE_H
-#define HARNESS_DESK_ANALYSIS_HOST_IDLE_H
+#pragma once
 
 #include "harness/desk/analysis/host/host_activity.h"
 #include "harness/desk/analysis/timeline/steps.h"
@@ -95,5 +94,3 @@ void idle_visit(struct arena *arena, const struct timeline *timeline, const stru
 
 struct idle idle_of(struct arena *arena, const struct timeline *timeline, const struct steps *steps,
                     const struct host_activity *activity);
-
-#endif

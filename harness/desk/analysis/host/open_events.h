@@ -1,7 +1,6 @@
 /* The events of a thread that are open in a sweep over them (timeline.host), each within the one
  * before. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_OPEN_EVENTS_H
-#define HARNESS_DESK_ANALYSIS_HOST_OPEN_EVENTS_H
+#pragma once
 
 #include "harness/desk/trace/trace_file.h"
 
@@ -25,5 +24,3 @@ void open_events_advance(struct open_events *open, const struct trace_event *nex
 
 /* Opens an event, after that. Returns its number; -1: it is too deep. */
 int open_events_push(struct open_events *open, const struct trace_event *event);
-
-#endif

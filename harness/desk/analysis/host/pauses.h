@@ -12,8 +12,7 @@
  * captures) is no pause, and does not make one longer.
  *
  * If the host computes itself, operators take the place of launches. */
-#ifndef HARNESS_DESK_ANALYSIS_HOST_PAUSES_H
-#define HARNESS_DESK_ANALYSIS_HOST_PAUSES_H
+#pragma once
 
 #include "harness/desk/analysis/host/host_activity.h"
 #include "harness/desk/analysis/timeline/launches.h"
@@ -52,5 +51,3 @@ struct pause_table {
 
 struct pause_table pause_table_of(struct arena *arena, const struct timeline *timeline,
                                   const struct host_activity *host);
-
-#endif

@@ -1,6 +1,5 @@
 /* Recognises events by the names that libraries give them. */
-#ifndef HARNESS_DESK_ANALYSIS_NAMES_EVENT_NAMES_H
-#define HARNESS_DESK_ANALYSIS_NAMES_EVENT_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ enum kernel_class {
 
 /* The class of a kernel that does not communicate (name_is_communication()). */
 enum kernel_class kernel_class_of(const char *name);
-
-#endif

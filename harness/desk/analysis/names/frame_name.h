@@ -1,7 +1,6 @@
 /* Takes apart the name of a Python call: "train.py(12): log_loss", "nn.Module: Linear_0",
  * "<built-in method item of Tensor object>"; and a call stack of several such, split by ";". */
-#ifndef HARNESS_DESK_ANALYSIS_NAMES_FRAME_NAME_H
-#define HARNESS_DESK_ANALYSIS_NAMES_FRAME_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ int64_t frame_line_of(const char *from, const struct frame_name *name);
 
 /* The call as one would write it: ".item()", "linear()", "print()"; "": nothing to write. */
 void frame_name_call(char *text, size_t size, const char *name);
-
-#endif

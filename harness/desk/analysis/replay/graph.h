@@ -20,8 +20,7 @@
  * of the same edges, of which it takes the critical path (hta/analyzers/critical_path_analysis.py).
  * To judge a cause by what its absence would change is the idea of Coz (Curtsinger, Berger: Coz:
  * Finding Code that Counts with Causal Profiling, SOSP 2015). */
-#ifndef HARNESS_DESK_ANALYSIS_REPLAY_GRAPH_H
-#define HARNESS_DESK_ANALYSIS_REPLAY_GRAPH_H
+#pragma once
 
 #include "harness/desk/analysis/host/idle.h"
 
@@ -66,5 +65,3 @@ const struct graph_node *graph_work_of(const struct trace_graph *graph, int64_t 
 struct trace_graph graph_of(struct arena *arena, const struct timeline *timeline,
                             const struct steps *steps, const struct host_activity *activity,
                             const struct idle *idle);
-
-#endif

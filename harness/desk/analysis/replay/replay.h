@@ -5,8 +5,7 @@
  * some iterations of a loop, so it is replayed twice in a row, and the second iteration counts: it
  * begins with what the first one left on the device, and the time that a change lets the host get
  * ahead is there. */
-#ifndef HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
-#define HARNESS_DESK_ANALYSIS_REPLAY_REPLAY_H
+#pragma once
 
 #include "harness/desk/analysis/replay/graph.h"
 
@@ -29,5 +28,3 @@ struct replayed_time {
  * `busy`, which is not merged yet; NULL: nobody asks. */
 struct replayed_time replay(struct arena *arena, const struct trace_graph *graph,
                             const struct replay_change *changes, int count, struct intervals *busy);
-
-#endif

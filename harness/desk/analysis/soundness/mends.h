@@ -1,6 +1,5 @@
 /* The checks of soundness.h. Each fills its row, and returns whether it changed the trace. */
-#ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_MENDS_H
-#define HARNESS_DESK_ANALYSIS_SOUNDNESS_MENDS_H
+#pragma once
 
 #include "harness/desk/analysis/soundness/soundness.h"
 
@@ -42,5 +41,3 @@ bool mend_cycles(struct sound_row *row, struct arena *arena, struct trace_file *
 bool mend_annotations(struct sound_row *row, struct trace_file *trace, const struct marks *marks);
 void mend_beginning(struct sound_row *row, const struct timeline *timeline,
                     const struct marks *marks);
-
-#endif

@@ -1,6 +1,5 @@
 /* Several processes in one file: scripts merge the traces of a job's ranks. */
-#ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_PROCESSES_H
-#define HARNESS_DESK_ANALYSIS_SOUNDNESS_PROCESSES_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/desk/trace/trace_file.h"
@@ -13,5 +12,3 @@ struct processes {
 };
 
 struct processes processes_of(struct arena *arena, const struct trace_file *trace);
-
-#endif

@@ -6,8 +6,7 @@
  * hole between. Each check looks for one kind of damage and mends it in the rows of the trace,
  * before anything else looks at them. Damage that cannot be mended lowers the trust, and with it
  * the confidence of findings. */
-#ifndef HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
-#define HARNESS_DESK_ANALYSIS_SOUNDNESS_SOUNDNESS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -54,5 +53,3 @@ struct timeline sound_timeline_of(struct arena *arena, struct trace_file *trace,
 /* "streams", "whole", "less" */
 const char *sound_check_name(enum sound_check check);
 const char *trust_name(enum trust trust);
-
-#endif

@@ -6,8 +6,7 @@
  * cost is all. An operator's self time is its own less that of the operators directly in it. Other
  * programs interrupt a few operators for milliseconds, so each counts with the median of its
  * name. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_HOST_OPERATORS_H
-#define HARNESS_DESK_ANALYSIS_TABLES_HOST_OPERATORS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -39,5 +38,3 @@ struct host_operators {
 /* Counts those that begin from `start_ns` to before `end_ns`. */
 struct host_operators host_operators_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t start_ns, int64_t end_ns);
-
-#endif

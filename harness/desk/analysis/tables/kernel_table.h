@@ -1,7 +1,6 @@
 /* Kernels and copies by name: how often, how long, and how well they fill the device. Work that
  * ended before the first marked step does not count. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_KERNEL_TABLE_H
-#define HARNESS_DESK_ANALYSIS_TABLES_KERNEL_TABLE_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -39,5 +38,3 @@ struct kernels {
 };
 
 struct kernels kernels_of(struct arena *arena, const struct timeline *timeline);
-
-#endif

@@ -4,8 +4,7 @@
  * If the trace states totals after every block (PyTorch since 1.10, and ours), they are the curve.
  * Otherwise (PyTorch in 2021) the curve is the sum of the blocks since the trace began, and only
  * its changes mean something. Fragmentation is reserved over allocated. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
-#define HARNESS_DESK_ANALYSIS_TABLES_MEMORY_CURVE_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 #include "harness/desk/trace/trace_file.h"
@@ -67,5 +66,3 @@ struct memory_samples {
 struct memory_samples memory_samples_of(struct arena *arena, const struct memory_curve *memory,
                                         const struct memory_device *device,
                                         const struct trace_file *trace, int64_t most);
-
-#endif

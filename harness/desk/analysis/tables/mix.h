@@ -6,8 +6,7 @@
  * shares of its layers alone, and only of a trace that trains.
  *
  * Times are sums of durations, so work that runs beside other work counts twice. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_MIX_H
-#define HARNESS_DESK_ANALYSIS_TABLES_MIX_H
+#pragma once
 
 #include "harness/desk/analysis/names/event_names.h"
 #include "harness/desk/analysis/timeline/phases.h"
@@ -45,5 +44,3 @@ struct mix mix_of(struct arena *arena, const struct timeline *timeline,
 
 /* The group's share of the time of all groups. NAN: they have none. */
 double mix_share(const struct mix *mix, enum mix_group group);
-
-#endif

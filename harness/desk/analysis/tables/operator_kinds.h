@@ -13,8 +13,7 @@
  *
  * Kinds are names without "aten::"; of numbered layers ("block0.qkv") the number is "*". Time is an
  * operator's own and that of everything in it. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_OPERATOR_KINDS_H
-#define HARNESS_DESK_ANALYSIS_TABLES_OPERATOR_KINDS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -39,5 +38,3 @@ struct operator_kinds {
  * none. */
 struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeline *timeline,
                                         int64_t **row_of);
-
-#endif

@@ -6,8 +6,7 @@
  * floating-point operations
  * ("flops": ours do, but the files of PyTorch 2.15 do not, with_flops=True or not), and launch the
  * products. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_PRODUCTS_H
-#define HARNESS_DESK_ANALYSIS_TABLES_PRODUCTS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -16,5 +15,3 @@
  * `count_least` of them. NAN: the trace states no work of its products, or their work hardly
  * differs. */
 double products_fixed_ns(struct arena *arena, const struct timeline *timeline, double count_least);
-
-#endif

@@ -14,8 +14,7 @@
  * in it but one span of its own name is one call. Unlike there, if a name is nested in itself
  * otherwise, totals count the outermost only, so no time counts twice; and Python functions are no
  * spans. Steps are not rows: steps.h has them. */
-#ifndef HARNESS_DESK_ANALYSIS_TABLES_SPANS_H
-#define HARNESS_DESK_ANALYSIS_TABLES_SPANS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 #include "harness/desk/trace/trace_file.h"
@@ -98,5 +97,3 @@ struct roofline {
 };
 struct roofline roofline_of(const struct trace_ceilings *ceilings, int64_t flops, int64_t bytes,
                             double ns);
-
-#endif

@@ -7,8 +7,7 @@
  * Launches within a capture go into the graph and are not done. Captures hold for launches of all
  * threads: PyTorch launches the backward pass from a thread of its own, and that goes into the
  * graph as well. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_CAPTURES_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
@@ -60,5 +59,3 @@ struct replayed replayed_of(struct arena *arena, const struct timeline *timeline
 
 /* The innermost operator or phase that a work is in; NULL: none. */
 const struct replayed_span *replayed_find(const struct replayed *replayed, const struct work *work);
-
-#endif

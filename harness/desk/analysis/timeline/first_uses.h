@@ -5,8 +5,7 @@
  * The time that the operator around a first launch, or around loading a module, spent before it
  * counts too, unless the operator had launched something else: it was looking for the kernel, or
  * compiling it. Captures that come again and again are not done once (captures.h). */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_FIRST_USES_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/captures.h"
 #include "harness/desk/analysis/timeline/intervals.h"
@@ -29,5 +28,3 @@ struct first_uses {
 
 struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
                                 const struct captures *captures);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A list is merged when it is sorted and its intervals neither touch nor overlap; questions are put
  * to merged lists. An interval contains its start and not its end. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_INTERVALS_H
+#pragma once
 
 #include "harness/base/system/arena.h"
 
@@ -52,5 +51,3 @@ bool intervals_contain(const struct intervals *intervals, int64_t at_ns);
 /* a + b, or the largest number there is: sums over broken traces stay defined. Both are at least
  * 0. */
 int64_t intervals_sum_ns(int64_t a, int64_t b);
-
-#endif

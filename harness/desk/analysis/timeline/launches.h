@@ -5,8 +5,7 @@
  * trace_counters.py), for every call that caused work, whatever its name: kernels, copies, graphs,
  * of runtime and driver. A graph is one launch, and its first work is what the launch is measured
  * by. Work that ended before the first marked step does not count. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_LAUNCHES_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_LAUNCHES_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/captures.h"
 
@@ -42,5 +41,3 @@ bool launch_is_held(const struct work *work);
 
 struct launches launches_of(struct arena *arena, const struct timeline *timeline,
                             const struct captures *captures);
-
-#endif

@@ -14,8 +14,7 @@
  * A message's kernel also lasts while it waits for the other ranks, so only the shortest of a size
  * tells what sending it takes: a time that every message has, and one that grows with its bytes
  * (Hockney's line; products.h has the same of products). */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_MESSAGES_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/phases.h"
 
@@ -56,5 +55,3 @@ enum message_kind message_kind_of(const char *collective, const char *kernel);
 
 struct messages messages_of(struct arena *arena, const struct timeline *timeline,
                             const struct steps *steps, const struct phases *phases);
-
-#endif

@@ -9,8 +9,7 @@
  * its own while the caller waits in its annotation, so a call on another thread belongs to
  * "backward" while that lasts, and to no other phase. Durations are summed: work that runs at once
  * on two streams counts twice. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_PHASES_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/analysis/timeline/steps.h"
@@ -54,5 +53,3 @@ struct phases phases_of(struct arena *arena, const struct timeline *timeline,
 bool phase_of_name(const char *name, enum phase *phase);
 
 const char *phase_name(enum phase phase); /* "forward" */
-
-#endif

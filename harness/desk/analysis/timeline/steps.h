@@ -11,8 +11,7 @@
  *
  * If the host computes itself, messages between its processes are communication, and have priority
  * over what is computed at the same time. They are not device work. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_STEPS_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_STEPS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/timeline.h"
 
@@ -70,5 +69,3 @@ int64_t steps_last_begun(const struct steps *steps, int64_t at_ns);
 int64_t steps_find(const struct steps *steps, int64_t at_ns);
 
 const char *step_part_name(enum step_part part); /* "data_loading" */
-
-#endif

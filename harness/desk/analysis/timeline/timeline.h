@@ -2,8 +2,7 @@
  * busy each device and stream was.
  *
  * Device work is kernels, copies and memsets; waits and annotations are not. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_TIMELINE_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_TIMELINE_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/intervals.h"
 #include "harness/desk/trace/trace_file.h"
@@ -119,5 +118,3 @@ static inline int64_t caused_ns(const struct caused_time *caused, int64_t event)
 {
     return caused->sums_ns[caused->sum_of[event]];
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Layers repeat too, within one step. An iteration differs from a layer in that host and device
  * meet: by a copy between them, or a wait. */
-#ifndef HARNESS_DESK_ANALYSIS_TIMELINE_UNMARKED_STEPS_H
-#define HARNESS_DESK_ANALYSIS_TIMELINE_UNMARKED_STEPS_H
+#pragma once
 
 #include "harness/desk/analysis/timeline/steps.h"
 
@@ -40,5 +39,3 @@ enum { REGIONS_LEAST = 3 }; /* twice may be chance */
 /* Steps without a mark (steps.h), whose `region` is the name of the first; none if no regions
  * repeat so. */
 struct steps repeated_regions_of(struct arena *arena, const struct timeline *timeline);
-
-#endif

@@ -5,8 +5,7 @@
  * only (--benchmark_report_aggregates_only), a row has no values but the median that the file
  * states, or the mean. A repetition that failed or was skipped, took no time, or has no such number
  * gives no value. */
-#ifndef HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
-#define HARNESS_DESK_COMPARE_FILE_BENCHMARK_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/compare/file/workload.h"
@@ -66,5 +65,3 @@ void benchmark_file_metrics(const struct benchmark_file *file, char *text, size_
 /* The aggregates of a file that has no row, as it has only some of which no time of a run can be
  * told: "max, p99"; "" when there are none. */
 void benchmark_file_aggregates(const struct benchmark_file *file, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reading JSON as Google Benchmark writes it: a counter that is not a number is printed as a bare
  * NaN or Infinity, which JSON does not have. Such a word is read as an empty array: no number. */
-#ifndef HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
-#define HARNESS_DESK_COMPARE_FILE_LENIENT_JSON_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -10,5 +9,3 @@
 /* The document in the file `path`, for cJSON_Delete(). IO when it cannot be read; BAD_INPUT, with
  * the line, when it is not JSON. */
 enum status lenient_json_read(cJSON **root, const char *path);
-
-#endif

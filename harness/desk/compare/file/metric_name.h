@@ -1,6 +1,5 @@
 /* Whether less or more of a metric is better, by its name. */
-#ifndef HARNESS_DESK_COMPARE_FILE_METRIC_NAME_H
-#define HARNESS_DESK_COMPARE_FILE_METRIC_NAME_H
+#pragma once
 
 enum metric_says { METRIC_SAYS_NOTHING, METRIC_IS_COST, METRIC_IS_RATE };
 
@@ -8,5 +7,3 @@ enum metric_says { METRIC_SAYS_NOTHING, METRIC_IS_COST, METRIC_IS_RATE };
  * "bytesUsed") is one: less is better. All others say nothing: of a share or a score, either may be
  * better, and "Throughput" or "ops" may be what a benchmark was asked to do. */
 enum metric_says metric_name_says(const char *metric);
-
-#endif

@@ -4,8 +4,7 @@
  * Read: hyperfine's JSON (--export-json; https://github.com/sharkdp/hyperfine) and
  * pytest-benchmark's (--benchmark-json; https://pytest-benchmark.readthedocs.io). A row is a
  * command, or a test by its full name. */
-#ifndef HARNESS_DESK_COMPARE_FILE_OTHER_TOOLS_H
-#define HARNESS_DESK_COMPARE_FILE_OTHER_TOOLS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -22,5 +21,3 @@ const char *other_tools_by_members(const cJSON *root);
 /* *root in the form of Google Benchmark's files, if it is one of the tools that are read: then it
  * takes the place of the former, which is released. OUT_OF_MEMORY leaves it. */
 enum status other_tools_convert(cJSON **root);
-
-#endif

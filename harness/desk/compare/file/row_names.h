@@ -4,8 +4,7 @@
  * differs, or a repetition or an aggregate comes twice. They are rows of their own, called "NAME (1
  * of 2)" and "NAME (2 of 2)" in the order of their families: a file that has one of them, or three,
  * has no row of these names, so that nothing is compared with the wrong one. */
-#ifndef HARNESS_DESK_COMPARE_FILE_ROW_NAMES_H
-#define HARNESS_DESK_COMPARE_FILE_ROW_NAMES_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -40,5 +39,3 @@ enum status row_names_finish(struct row_names *names);
 const char *row_names_text(const struct row_names *names, int row);
 const char *row_names_plain(const struct row_names *names, int row);     /* as the file has it */
 int64_t row_names_find(const struct row_names *names, const char *text); /* -1: there is none */
-
-#endif

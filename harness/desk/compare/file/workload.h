@@ -2,8 +2,7 @@
  * resolved, whose images, and how much device memory it was given. A scenario that needs host and
  * device work in balance chooses the size of its files anew in every run, so two rows of one name
  * may have done different work, and then their times do not compare. */
-#ifndef HARNESS_DESK_COMPARE_FILE_WORKLOAD_H
-#define HARNESS_DESK_COMPARE_FILE_WORKLOAD_H
+#pragma once
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ bool workload_differs(const struct workload *first, const struct workload *secon
  * were not stated. Without a catalogue it counts, so a program without a lab has numbers of its
  * own. */
 uint64_t workload_fingerprint(const struct workload *work);
-
-#endif

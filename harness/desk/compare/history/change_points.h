@@ -28,8 +28,7 @@
  * autoregressive noise, whose means vary (1 + r) / (1 - r) times as much. This is an approximation,
  * and short series show no correlation beyond doubt: docs/history.md has the rates that were
  * measured. */
-#ifndef HARNESS_DESK_COMPARE_HISTORY_CHANGE_POINTS_H
-#define HARNESS_DESK_COMPARE_HISTORY_CHANGE_POINTS_H
+#pragma once
 
 enum {
     CHANGE_WINDOW = 5,
@@ -50,5 +49,3 @@ double change_chance(const double *scores, int count, int chosen);
 /* The probability that the largest of the standardised differences over all splits of `count`
  * exchangeable values, `least` on either side at least, reaches `z` > 0, at most. */
 double change_scan_chance(double z, int count, int least);
-
-#endif

@@ -5,8 +5,7 @@
  * (workload.h). Its states are parted by change points
  * (harness/desk/compare/history/change_points.h). The error rate is one for the whole history: each
  * series gets its share of it (Bonferroni), since any of them may raise the alarm. */
-#ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_H
-#define HARNESS_DESK_COMPARE_HISTORY_HISTORY_H
+#pragma once
 
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/history/history_file.h"
@@ -87,5 +86,3 @@ enum status history_is_fresh(const struct history *history, const struct history
 
 /* The median of state number `state` of a series: 0 .. change_count. */
 double history_state_median(const struct history_series *series, int state);
-
-#endif

@@ -1,8 +1,7 @@
 /* A history: the results of many runs in one file that git can keep. JSON Lines
  * (https://jsonlines.org), one object per run and row; docs/history.md has its members. Lines stand
  * in any order, so that git may merge two histories by taking the lines of both (merge=union). */
-#ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
-#define HARNESS_DESK_COMPARE_HISTORY_HISTORY_FILE_H
+#pragma once
 
 #include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/file/benchmark_file.h"
@@ -67,5 +66,3 @@ struct history_adding {
  * BAD_INPUT for a file without a date; IO. */
 enum status history_file_add(const char *path, const struct history_adding *adding,
                              struct history_added *added);
-
-#endif

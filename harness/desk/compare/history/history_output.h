@@ -1,6 +1,5 @@
 /* A history, for people and for programs. */
-#ifndef HARNESS_DESK_COMPARE_HISTORY_HISTORY_OUTPUT_H
-#define HARNESS_DESK_COMPARE_HISTORY_HISTORY_OUTPUT_H
+#pragma once
 
 #include "harness/desk/compare/history/history.h"
 #include "harness/text/page.h"
@@ -19,5 +18,3 @@ enum status history_json(const struct history *history, const struct history_fil
  * blocks of eight heights, or in ASCII. Values that are all equal are drawn at half of the height.
  * `text` has room for 3 bytes per column and a '\0'. */
 void history_sparkline(char *text, const double *values, int count, int columns, bool utf8);
-
-#endif

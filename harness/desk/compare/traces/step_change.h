@@ -20,8 +20,7 @@
  * their ratios, of those that take PACE_PART_LEAST of the computation and more. A part of
  * computation has to stand out from that, and from how far the ratios spread. Beyond
  * PACE_SPREAD_MOST they have nothing in common. */
-#ifndef HARNESS_DESK_COMPARE_TRACES_STEP_CHANGE_H
-#define HARNESS_DESK_COMPARE_TRACES_STEP_CHANGE_H
+#pragma once
 
 #include "harness/desk/analysis/time_parts.h"
 #include "harness/desk/compare/row_sides.h"
@@ -82,5 +81,3 @@ struct step_change step_change_of(struct arena *arena, const struct time_parts s
 
 /* The step does not differ after all, by what else is known of it. */
 void step_change_withdraw(struct step_change *change);
-
-#endif

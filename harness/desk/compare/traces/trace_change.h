@@ -1,7 +1,6 @@
 /* Why a step takes longer in one trace than in another: its parts, findings that are new or gone,
  * and what the files say of themselves. */
-#ifndef HARNESS_DESK_COMPARE_TRACES_TRACE_CHANGE_H
-#define HARNESS_DESK_COMPARE_TRACES_TRACE_CHANGE_H
+#pragma once
 
 #include "harness/desk/compare/traces/step_change.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -63,5 +62,3 @@ void trace_change_doubts(char *text, size_t size, const struct trace_change *cha
 /* A part's name for people: "idle: loading", "linear backward". */
 enum { PART_TEXT = KIND_NAME_SIZE + 32 };
 void part_change_name(char text[PART_TEXT], const struct part_change *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* The members of a diagnosis that its JSON and digests have in common, each list of a struct that
  * is written from or read into (members.h). */
-#ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_DIAGNOSIS_MEMBERS_H
-#define HARNESS_DESK_DIAGNOSIS_DIGEST_DIAGNOSIS_MEMBERS_H
+#pragma once
 
 #include "harness/desk/analysis/host/call_place.h"
 #include "harness/text/members.h"
@@ -17,5 +16,3 @@ member_list origin_members, /* struct trace_file: what it says of itself, and wh
 
 /* A place as member `name`; null if it is unknown. */
 void place_member(struct members *members, const char *name, const struct call_place *place);
-
-#endif

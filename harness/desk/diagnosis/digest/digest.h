@@ -6,8 +6,7 @@
  * trace lies, and are shown as they are; only rules that look at other ranks (asks_ranks) are asked
  * again, from the numbers that it has. Its tables of kernels, operators, memory and gaps are empty,
  * and nothing can be replayed. */
-#ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
-#define HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_H
+#pragma once
 
 #include "harness/desk/diagnosis/digest/rank_record.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -46,5 +45,3 @@ enum status digest_take_record(struct arena *arena, struct trace_file *trace,
 
 /* facts_of() for summaries of which number `which` is a digest's. */
 struct facts digest_facts(const struct summary *ranks, int64_t count, int64_t which);
-
-#endif

@@ -1,7 +1,6 @@
 /* The members of a digest's line. Those that the JSON of diagnose has, too, are in
  * diagnosis_members.h. */
-#ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_MEMBERS_H
-#define HARNESS_DESK_DIAGNOSIS_DIGEST_DIGEST_MEMBERS_H
+#pragma once
 
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/text/members.h"
@@ -16,5 +15,3 @@ member_list trace_head_members, /* struct trace_head */
     facts_members,              /* struct facts, its numbers */
     findings_members,           /* struct findings, without headline and health */
     record_members;             /* struct rank_record */
-
-#endif

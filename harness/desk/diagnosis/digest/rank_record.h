@@ -4,8 +4,7 @@
  * A collective is known on all ranks of its group by the group, its step and its number among the
  * group's in that step. If there are more than a digest has room for, every so many of a step are
  * kept: as all ranks of a group have equally many, they keep the same ones. */
-#ifndef HARNESS_DESK_DIAGNOSIS_DIGEST_RANK_RECORD_H
-#define HARNESS_DESK_DIAGNOSIS_DIGEST_RANK_RECORD_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 
@@ -42,5 +41,3 @@ struct rank_record {
 
 /* At most `most` collectives. Texts that the caller gives must live longer. */
 struct rank_record rank_record_of(struct arena *arena, const struct summary *summary, int64_t most);
-
-#endif

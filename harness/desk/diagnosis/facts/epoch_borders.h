@@ -13,8 +13,7 @@
  * ways to place as many waits that look like this. It is a third for two waits, so those prove
  * nothing.
  */
-#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_EPOCH_BORDERS_H
-#define HARNESS_DESK_DIAGNOSIS_FACTS_EPOCH_BORDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct epoch_borders epoch_borders_find(const struct step_waits *waits);
 /* Whether idle time that begins in a step is that of a border that was found: the step ends an
  * epoch, or is one of the next few, which wait for the first batches of new workers. */
 bool epoch_borders_have(const struct epoch_borders *borders, int64_t step);
-
-#endif

@@ -1,6 +1,5 @@
 /* The types shorter than fp32 that a device's matrix units take, so that advice fits the card. */
-#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_MATRIX_TYPES_H
-#define HARNESS_DESK_DIAGNOSIS_FACTS_MATRIX_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ const char *matrix_types_advice(struct matrix_types types);
 
 /* "bf16, fp16 and tf32"; "" for none. */
 const char *matrix_types_text(struct matrix_types types);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A trace that is incomplete may lack communication, and a rank without any takes part in no
  * collective: such ranks are not compared. */
-#ifndef HARNESS_DESK_DIAGNOSIS_FACTS_RANKS_H
-#define HARNESS_DESK_DIAGNOSIS_FACTS_RANKS_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 
@@ -64,5 +63,3 @@ const char *slow_rank_does(const struct slow_rank *slow);
 /* A loss below this share of a step is within the spread of ranks that are alike. */
 #define SLOW_RANK_LEAST 0.1
 bool slow_rank_matters(const struct slow_rank *slow);
-
-#endif

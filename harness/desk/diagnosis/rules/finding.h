@@ -1,7 +1,6 @@
 /* A finding: one thing that is wrong with a training run, and its cost. The data alone, for those
  * who keep or print findings and do not make them (findings.h). */
-#ifndef HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
-#define HARNESS_DESK_DIAGNOSIS_RULES_FINDING_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/analysis/host/call_place.h"
@@ -93,5 +92,3 @@ const struct finding *findings_find(const struct findings *findings,
  * OUT_OF_MEMORY. */
 enum status findings_copy(struct findings *copy, const struct findings *findings);
 void findings_release(struct findings *copy);
-
-#endif

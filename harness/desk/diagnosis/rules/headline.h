@@ -3,8 +3,7 @@
  * The word is the bottleneck of the finding that says what limits the run, as findings_limit()
  * chooses it. So the headline never contradicts the findings. If no finding says it, the trace
  * leaves it open. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
-#define HARNESS_DESK_DIAGNOSIS_RULES_HEADLINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -48,5 +47,3 @@ struct finding;
 
 /* Says the finding that limits the run, with its facts; NULL: none does. */
 struct headline headline_of(const struct finding *limit, const struct facts *facts);
-
-#endif

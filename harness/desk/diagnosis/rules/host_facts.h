@@ -1,6 +1,5 @@
 /* Figures of a device that waits for its host, which rules of several tables look at. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RULES_HOST_FACTS_H
-#define HARNESS_DESK_DIAGNOSIS_RULES_HOST_FACTS_H
+#pragma once
 
 #include "harness/desk/diagnosis/facts/epoch_borders.h"
 #include "harness/desk/diagnosis/rules/rules.h"
@@ -62,5 +61,3 @@ bool facts_waits_for_launches(const struct facts *facts);
 /* Copies of saves per step, while the device does nothing else. 0 if saves cost less than
  * RULE_SHARE_LEAST of a step. */
 double facts_saved_copies_ns(const struct facts *facts);
-
-#endif

@@ -4,8 +4,7 @@
  * A rule is a condition on a summary. It says what its finding costs in time of the traced step,
  * gives the evidence, and may set what else it knows; the engine (findings.c) turns the cost into
  * severity, untraced time and predicted gain, and orders. */
-#ifndef HARNESS_DESK_DIAGNOSIS_RULES_RULES_H
-#define HARNESS_DESK_DIAGNOSIS_RULES_RULES_H
+#pragma once
 
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
@@ -236,5 +235,3 @@ const char *facts_per(const struct facts *facts);
 bool facts_are_foreign(const struct facts *facts);
 
 bool facts_of_whole(const struct facts *facts); /* nothing marks steps */
-
-#endif

@@ -1,7 +1,6 @@
 /* A diagnosis for programs. docs/diagnosis.md describes every member, and a test holds it complete.
  * Times are nanoseconds; an unknown value is null. */
-#ifndef HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
-#define HARNESS_DESK_PAGE_JSON_DIAGNOSIS_JSON_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/json.h"
@@ -16,5 +15,3 @@ void place_json(struct json *json, cJSON *to, const char *name, const struct cal
 
 /* An array of findings as above, as member `name` of `to`. */
 void findings_json(struct json *json, cJSON *to, const char *name, const struct findings *findings);
-
-#endif

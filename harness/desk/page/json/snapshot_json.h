@@ -1,6 +1,5 @@
 /* Snapshots of PyTorch's memory for programs. docs/diagnosis.md describes the members. */
-#ifndef HARNESS_DESK_PAGE_JSON_SNAPSHOT_JSON_H
-#define HARNESS_DESK_PAGE_JSON_SNAPSHOT_JSON_H
+#pragma once
 
 #include "harness/desk/snapshot/snapshot.h"
 #include "harness/text/json.h"
@@ -9,5 +8,3 @@
  * those of the trace; NULL: none is. */
 void snapshots_json(struct json *json, cJSON *to, const struct snapshot_file *files, int count,
                     const struct snapshot_file *joined);
-
-#endif

@@ -1,7 +1,6 @@
 /* The order of events, for programs: the members "gaps" (LONGEST_GAPS at most, the longest first;
  * idle.h) and "timeline" (bars to draw; excerpt.h) of docs/diagnosis.md. */
-#ifndef HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
-#define HARNESS_DESK_PAGE_JSON_TIMELINE_JSON_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/text/json.h"
@@ -12,5 +11,3 @@ void gaps_json(struct json *json, cJSON *to, struct arena *arena, const struct s
 /* `steps` steps are drawn, at least one. */
 void timeline_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
                    int steps);
-
-#endif

@@ -4,8 +4,7 @@
  * Columns of operators have PyTorch's headings (key_averages().table()). "CUDA" stands for the
  * device where PyTorch says so, on NVIDIA's and on AMD's; other devices, ours on the CPU among
  * them, are "device". */
-#ifndef HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
-#define HARNESS_DESK_PAGE_TABLES_DIAGNOSIS_TABLES_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -18,5 +17,3 @@ void diagnosis_tables(const struct page *page, const struct summary *summary,
 /* The figures that the rules looked at: this trace's figure, what is good, what is bad, and who
  * says so. */
 void diagnosis_thresholds(const struct page *page, const struct findings *findings);
-
-#endif

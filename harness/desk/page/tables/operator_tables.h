@@ -1,6 +1,5 @@
 /* The tables of annotations and operators. */
-#ifndef HARNESS_DESK_PAGE_TABLES_OPERATOR_TABLES_H
-#define HARNESS_DESK_PAGE_TABLES_OPERATOR_TABLES_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/diagnosis.h"
@@ -10,5 +9,3 @@
  * the page says so. */
 void operator_tables(const struct page *page, const struct summary *summary,
                      const struct table_choice *choice);
-
-#endif

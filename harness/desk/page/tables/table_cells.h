@@ -1,6 +1,5 @@
 /* Cells and headings that the tables of a diagnosis share. */
-#ifndef HARNESS_DESK_PAGE_TABLES_TABLE_CELLS_H
-#define HARNESS_DESK_PAGE_TABLES_TABLE_CELLS_H
+#pragma once
 
 #include "harness/desk/diagnosis/diagnosis.h"
 #include "harness/text/page.h"
@@ -20,5 +19,3 @@ int64_t table_rows(const struct table_choice *choice, int64_t count);
 
 /* "Kernels: 8 of 34, totals of the trace": the parts of the page above it are per step. */
 void table_heading(const struct page *page, const char *what, int64_t shown, int64_t all);
-
-#endif

@@ -1,7 +1,6 @@
 /* The text of a file in windows, inflated on the way where the file is gzip: memory does not depend
  * on the file's size. Several gzip members in a row are one text. */
-#ifndef HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
-#define HARNESS_DESK_READ_INPUT_INFLATE_WINDOW_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -32,5 +31,3 @@ enum status inflate_window_read_at(const struct inflate_window *window, int64_t 
 
 /* Why the text ended too early; NULL: it did not. Lives as long as `window`. */
 const char *inflate_window_damage(const struct inflate_window *window);
-
-#endif

@@ -1,8 +1,7 @@
 /* The text of a file in windows. A plain file is read by whoever asks for a window; any other is
  * read and inflated by another thread, ahead of those who work on the windows. Inflating is a sixth
  * of the work on a trace. */
-#ifndef HARNESS_DESK_READ_INPUT_READ_AHEAD_H
-#define HARNESS_DESK_READ_INPUT_READ_AHEAD_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -41,5 +40,3 @@ enum status read_ahead_window(struct read_ahead *ahead, int64_t number, const ch
 
 /* At the end: why the text ended too early; NULL: it did not. Lives as long as `ahead`. */
 const char *read_ahead_damage(const struct read_ahead *ahead);
-
-#endif

@@ -1,8 +1,7 @@
 /* A format of trace files. Each is one const row, NAME_format, which FORMATS in formats.c lists.
  *
  * A reader of a format fills rows (trace_rows.h), and knows no other format. */
-#ifndef HARNESS_DESK_READ_INPUT_TRACE_FORMAT_H
-#define HARNESS_DESK_READ_INPUT_TRACE_FORMAT_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -31,5 +30,3 @@ struct trace_format {
      * caller settles the rows. */
     enum status (*read)(struct trace_rows *rows, struct read_ahead *text, const char *path);
 };
-
-#endif

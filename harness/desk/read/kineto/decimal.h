@@ -1,7 +1,6 @@
 /* Numbers as JSON writes them, read exactly: a time that went through a double loses
  * nanoseconds. */
-#ifndef HARNESS_DESK_READ_KINETO_DECIMAL_H
-#define HARNESS_DESK_READ_KINETO_DECIMAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ bool decimal_us_to_ns(const char *text, size_t length, int64_t *ns);
 
 /* A whole number. False: it has a fraction, or does not fit. */
 bool decimal_integer(const char *text, size_t length, int64_t *value);
-
-#endif

@@ -1,8 +1,7 @@
 /* The whole numbers that a trace states of its device, for the writer and for the reader: the name
  * in the file, the member of struct event_device, and the value that the writer takes from `device`
  * and `about`. */
-#ifndef HARNESS_DESK_READ_KINETO_DEVICE_NUMBERS_H
-#define HARNESS_DESK_READ_KINETO_DEVICE_NUMBERS_H
+#pragma once
 
 /* clang-format off */
 #define DEVICE_NUMBERS(X)                                                                              \
@@ -21,5 +20,3 @@
     X("tf32", tf32, device->tf32)                                                                      \
     X("fusedAttention", fused_attention, device->fused_attention)
 /* clang-format on */
-
-#endif

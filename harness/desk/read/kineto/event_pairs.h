@@ -4,8 +4,7 @@
  * end yet (Chrome's trace event format, "duration events"). The format wants a thread's halves in
  * the order of time; here they may come in any order, and only those of one moment count in the
  * order of the file. */
-#ifndef HARNESS_DESK_READ_KINETO_EVENT_PAIRS_H
-#define HARNESS_DESK_READ_KINETO_EVENT_PAIRS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -38,5 +37,3 @@ enum status event_pairs_add(struct event_pairs *pairs, struct event_half half);
 
 /* Sorts the halves and says of each whether it has its other half. */
 void event_pairs_match(struct event_pairs *pairs);
-
-#endif

@@ -1,6 +1,5 @@
 /* One event's JSON text, parsed. */
-#ifndef HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
-#define HARNESS_DESK_READ_KINETO_EVENT_PARSER_H
+#pragma once
 
 #include "harness/desk/trace/trace_file.h"
 
@@ -102,5 +101,3 @@ bool event_parse_member(struct event_parser *parser, const char *bytes, size_t l
                         const char *key, int64_t *value);
 bool event_parse_fraction(struct event_parser *parser, const char *bytes, size_t length,
                           const char *key, double *value);
-
-#endif

@@ -3,8 +3,7 @@
  * A trace is an object with an array "traceEvents", or such an array alone. The splitter follows
  * strings and nesting only, so an event that is not valid JSON costs only itself: it is handed on
  * as it is, and its parser notices. Text comes in pieces of any size. */
-#ifndef HARNESS_DESK_READ_KINETO_EVENT_SPLITTER_H
-#define HARNESS_DESK_READ_KINETO_EVENT_SPLITTER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -97,5 +96,3 @@ void splitter_join(struct splitter *splitter, struct splitter *ahead);
 
 /* Whether it is among the events, or in one. */
 bool splitter_is_among_events(const struct splitter *splitter);
-
-#endif

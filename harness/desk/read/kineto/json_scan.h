@@ -3,8 +3,7 @@
  * Functions get a place in the text and return the place behind what they found there, NULL if it
  * is no valid JSON. The text ends in '\0', which is no part of any token, so nothing else bounds
  * it; JSON_SCAN_PADDING bytes from that zero on are readable. */
-#ifndef HARNESS_DESK_READ_KINETO_JSON_SCAN_H
-#define HARNESS_DESK_READ_KINETO_JSON_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ const char *json_scan_word(const char *at);
 /* Any value, at `depth` brackets. NaN and infinities, which some writers put there, pass for
  * one. */
 const char *json_scan_value(const char *at, int depth);
-
-#endif

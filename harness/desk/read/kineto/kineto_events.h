@@ -1,6 +1,5 @@
 /* From the fields of events to the rows of a trace. */
-#ifndef HARNESS_DESK_READ_KINETO_KINETO_EVENTS_H
-#define HARNESS_DESK_READ_KINETO_KINETO_EVENTS_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/desk/read/kineto/event_pairs.h"
@@ -29,5 +28,3 @@ enum status kineto_events_join(struct kineto_events *events, struct kineto_event
 /* When all are there: gives events that are written as two halves their end, and drops those
  * without a second half. */
 void kineto_events_settle(struct kineto_events *events);
-
-#endif

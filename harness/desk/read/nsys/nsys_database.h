@@ -8,8 +8,7 @@
  *
  * Errors: IO; BAD_INPUT: the file is damaged or is not read, the sentence says why;
  * OUT_OF_MEMORY. */
-#ifndef HARNESS_DESK_READ_NSYS_NSYS_DATABASE_H
-#define HARNESS_DESK_READ_NSYS_NSYS_DATABASE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -50,5 +49,3 @@ int64_t database_integer(sqlite3_value *value, int64_t otherwise);
 /* The value, which lives as long as the row, and its length if `length` is not NULL; NULL: it is no
  * text. */
 const char *database_text(sqlite3_value *value, size_t *length);
-
-#endif

@@ -1,6 +1,5 @@
 /* The names of an export: its table of strings, and what other profilers call the same. */
-#ifndef HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
-#define HARNESS_DESK_READ_NSYS_NSYS_NAMES_H
+#pragma once
 
 #include "harness/desk/read/nsys/nsys_database.h"
 #include "harness/desk/trace/trace_rows.h"
@@ -40,5 +39,3 @@ size_t nsys_kernel_name(char *text, const char *name, size_t length);
 
 /* "Memcpy HtoD (Pinned -> Device)"; NULL: it is no copy that a call made. The numbers are nsys'. */
 const char *nsys_copy_name(char text[80], int64_t kind, int64_t from, int64_t to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The meaning of an NVTX range's text. */
-#ifndef HARNESS_DESK_READ_NSYS_NSYS_RANGE_NAME_H
-#define HARNESS_DESK_READ_NSYS_NSYS_RANGE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool nsys_range_is_step(const struct nsys_range_name *name, int64_t *number);
 
 /* The same for names that differ in their digits only. */
 uint64_t nsys_range_kind(const struct nsys_range_name *name);
-
-#endif

@@ -4,8 +4,7 @@
  * Columns are asked for by name and may be missing, as versions of the export differ; a missing
  * table means that nothing of its kind happened or was traced. Statuses of all functions: those of
  * nsys_database.h. */
-#ifndef HARNESS_DESK_READ_NSYS_NSYS_READING_H
-#define HARNESS_DESK_READ_NSYS_NSYS_READING_H
+#pragma once
 
 #include "harness/desk/read/nsys/nsys_database.h"
 #include "harness/desk/read/nsys/nsys_names.h"
@@ -73,5 +72,3 @@ enum status nsys_read_waits(struct nsys_reading *reading);
 
 /* NVTX ranges: operators, annotations and steps. */
 enum status nsys_read_ranges(struct nsys_reading *reading);
-
-#endif

@@ -2,8 +2,7 @@
  * cache. It is built like the kernels, in their dialect, once per storage type; `real` is that
  * type. Rows of scores have room up to a multiple of ROW_MULTIPLE, whose contents do not matter.
  * Floats are in arrays without gaps. */
-#ifndef HARNESS_DEVICE_CPU_ARITHMETIC_ATTENTION_ROWS_H
-#define HARNESS_DEVICE_CPU_ARITHMETIC_ATTENTION_ROWS_H
+#pragma once
 
 /* Scores of `rows` queries, `stride` elements apart, and `keys` keys, of which `length` count, 1 at
  * least. */
@@ -45,5 +44,3 @@ attention_delta attention_delta_f32, attention_delta_bf16, attention_delta_f16;
 /* Narrows `rows` rows of `width` floats to rows of `real`, `stride` apart. */
 typedef void attention_store(void *to, const float *from, int rows, int width, long stride);
 attention_store attention_store_f32, attention_store_bf16, attention_store_f16;
-
-#endif

@@ -1,6 +1,5 @@
 /* 16-bit floats to fp32 and back, to nearest, ties to even; NaN stays NaN. */
-#ifndef HARNESS_DEVICE_CPU_ARITHMETIC_CONVERT_H
-#define HARNESS_DEVICE_CPU_ARITHMETIC_CONVERT_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -11,5 +10,3 @@ void convert_widen(float *to, const void *from, enum dtype dtype, long rows, lon
 /* to[r * stride + c] = from[r * columns + c]; `dtype` is that of `to`. */
 void convert_narrow(void *to, const float *from, enum dtype dtype, long rows, long columns,
                     long stride);
-
-#endif

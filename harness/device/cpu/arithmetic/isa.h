@@ -1,6 +1,5 @@
 /* The instruction set that the kernels were built for, and whether this CPU has it. */
-#ifndef HARNESS_DEVICE_CPU_ARITHMETIC_ISA_H
-#define HARNESS_DEVICE_CPU_ARITHMETIC_ISA_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -40,5 +39,3 @@ const char *isa_name(void); /* the most telling feature: "avx512bf16" */
 
 /* NO_DEVICE names the first feature that this CPU lacks. */
 enum status isa_check(void);
-
-#endif

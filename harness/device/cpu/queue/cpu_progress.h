@@ -4,8 +4,7 @@
  * event's records reached. A waiter spins for a while, because what it waits for is often a
  * microsecond away, and then sleeps on a futex. One thread at a time may advance it; any number may
  * wait. */
-#ifndef HARNESS_DEVICE_CPU_QUEUE_CPU_PROGRESS_H
-#define HARNESS_DEVICE_CPU_QUEUE_CPU_PROGRESS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void cpu_progress_ring(struct cpu_progress *progress);
 
 /* Returns when the value is at least `target`; spins for up to `spin_ns` before it sleeps. */
 void cpu_progress_await(struct cpu_progress *progress, uint64_t target, int spin_ns);
-
-#endif

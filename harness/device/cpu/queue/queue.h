@@ -1,6 +1,5 @@
 /* A first-in-first-out queue of items and the one worker thread that runs them. */
-#ifndef HARNESS_DEVICE_CPU_QUEUE_QUEUE_H
-#define HARNESS_DEVICE_CPU_QUEUE_QUEUE_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -117,5 +116,3 @@ uint64_t queue_submit(struct queue *queue);
 uint64_t queue_submitted(struct queue *queue);
 bool queue_done(struct queue *queue, uint64_t ticket);
 void queue_wait(struct queue *queue, uint64_t ticket); /* until all items up to `ticket` are done */
-
-#endif

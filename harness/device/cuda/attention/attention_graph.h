@@ -4,8 +4,7 @@
  * statistics that forward leaves to backward are fp32 [samples, heads, tokens]: the logarithm of
  * each query's sum of exponentials. With lengths, keys count up to each sample's; the lengths of
  * the queries are an array too, because cuDNN masks both. */
-#ifndef HARNESS_DEVICE_CUDA_ATTENTION_ATTENTION_GRAPH_H
-#define HARNESS_DEVICE_CUDA_ATTENTION_ATTENTION_GRAPH_H
+#pragma once
 
 #include "harness/device/cuda/attention/cudnn.h"
 #include "harness/device/device.h"
@@ -53,5 +52,3 @@ void attention_graph_release(struct attention_graph *graph);
  * which *status then holds; does nothing where *status is one already. */
 cudnnBackendDescriptor_t attention_graph_own(struct attention_graph *graph, enum status *status,
                                              cudnnBackendDescriptorType_t type);
-
-#endif

@@ -1,7 +1,6 @@
 /* cuDNN's backend interface, loaded when a device is opened. It may be missing: then
  * attention=fused runs our own kernels. */
-#ifndef HARNESS_DEVICE_CUDA_ATTENTION_CUDNN_H
-#define HARNESS_DEVICE_CUDA_ATTENTION_CUDNN_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -42,5 +41,3 @@ enum status cudnn_load(const struct cudnn **cudnn);
 /* OK, or a failure that names the call, cuDNN's status and its last words. UNSUPPORTED: cuDNN
  * cannot do what was asked for. INTERNAL: we asked wrongly. */
 enum status cudnn_check(const struct cudnn *cudnn, cudnnStatus_t result, const char *call);
-
-#endif

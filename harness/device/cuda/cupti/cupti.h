@@ -1,8 +1,7 @@
 /* CUPTI, loaded when a device is opened to record its activity, and at no other time: a process
  * that is timed never has it. The facts are those of the headers of CUDA 13 and of NVIDIA's "CUPTI"
  * guide. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_H
-#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -43,5 +42,3 @@ enum status cupti_load(const struct cupti **cupti);
  * tool that is there already; "" or NULL: nothing. */
 enum status cupti_check(const struct cupti *cupti, CUptiResult result, const char *call,
                         const char *other);
-
-#endif

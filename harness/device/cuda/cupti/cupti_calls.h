@@ -1,8 +1,7 @@
 /* The calls of the host that a trace shows. All of them would be too many: every library asks for
  * the current device and the like, and each record costs. They are known by their names, since
  * their numbers differ between versions of CUDA. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_CALLS_H
-#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_CALLS_H
+#pragma once
 
 #include "harness/device/cuda/cupti/cupti.h"
 
@@ -18,5 +17,3 @@ void cupti_calls_find(struct cupti_calls *calls, const struct cupti *cupti);
 /* The name as it is recorded; NULL: it is none of the calls. */
 const char *cupti_runtime_call(const char *callback_name);
 const char *cupti_driver_call(const char *callback_name);
-
-#endif

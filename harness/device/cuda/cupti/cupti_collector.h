@@ -5,8 +5,7 @@
  * Start it before the device's context is made, where that is possible: memory that existed earlier
  * has no record. Records wait in CUPTI's buffers until they are flushed, and are translated then,
  * so that a traced window bears no more than CUPTI's own work. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
-#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_COLLECTOR_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/device/types/activity.h"
@@ -36,5 +35,3 @@ void cupti_collector_note(const struct cupti_message *message);
 
 /* Drops records that were not flushed. Does nothing without a start. */
 void cupti_collector_stop(void);
-
-#endif

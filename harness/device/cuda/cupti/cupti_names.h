@@ -1,7 +1,6 @@
 /* Names that records give, kept once each for as long as somebody may read them: CUPTI's own belong
  * to CUPTI. Kernels' names come mangled. One thread at a time. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_NAMES_H
-#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_NAMES_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -17,5 +16,3 @@ const char *cupti_names_kernel(struct cupti_names *names, const char *mangled);
 
 /* The same, never mangled. */
 const char *cupti_names_plain(struct cupti_names *names, const char *name);
-
-#endif

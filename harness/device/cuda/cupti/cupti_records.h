@@ -9,8 +9,7 @@
  * NCCL's kernels say nothing of what they communicate. The launch that is inside a call of NCCL's,
  * by thread and time, tells which message its kernel has. Kernels of graphs, which were launched
  * elsewhere, have none. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_CUPTI_RECORDS_H
-#define HARNESS_DEVICE_CUDA_CUPTI_CUPTI_RECORDS_H
+#pragma once
 
 #include "harness/device/cuda/cupti/cupti_calls.h"
 #include "harness/device/cuda/cupti/cupti_names.h"
@@ -66,5 +65,3 @@ enum cupti_outcome cupti_records_translate(struct cupti_records *records,
 void cupti_records_drop(const CUpti_Activity *record);
 
 void cupti_records_release(struct cupti_records *records); /* what was noted, and the messages */
-
-#endif

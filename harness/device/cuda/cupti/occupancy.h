@@ -1,7 +1,6 @@
 /* How many of an SM's threads a kernel's launch can keep busy at most, by CUDA's own calculator
  * (cuda_occupancy.h), as PyTorch's profiler has it. */
-#ifndef HARNESS_DEVICE_CUDA_CUPTI_OCCUPANCY_H
-#define HARNESS_DEVICE_CUDA_CUPTI_OCCUPANCY_H
+#pragma once
 
 #include "harness/device/types/activity.h"
 
@@ -13,5 +12,3 @@
 float occupancy_of(const struct cudaDeviceProp *gpu, const uint32_t grid[3],
                    const uint32_t block[3], uint32_t registers, uint32_t static_bytes,
                    uint32_t dynamic_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernels of kernels.cu, as cudaLaunchKernel takes them. */
-#ifndef HARNESS_DEVICE_CUDA_KERNELS_CUDA_KERNELS_H
-#define HARNESS_DEVICE_CUDA_KERNELS_CUDA_KERNELS_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +13,4 @@ extern const void *const cuda_kernel_empty, *const cuda_kernel_failing;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

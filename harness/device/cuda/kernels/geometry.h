@@ -1,6 +1,5 @@
 /* How many threads a kernel needs: the grid from its shape, its storage type and its count. */
-#ifndef HARNESS_DEVICE_CUDA_KERNELS_GEOMETRY_H
-#define HARNESS_DEVICE_CUDA_KERNELS_GEOMETRY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ enum {
  * columns of such elements (COLUMNS); at least 1. More than GEOMETRY_BLOCKS_MAX do not fit in a
  * grid. */
 int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* cuBLAS, loaded when a device is opened: the plugin starts where it is missing, and says so. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_CUBLAS_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_CUBLAS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -33,5 +32,3 @@ void cublas_version(const struct cublas *cublas, char *text, size_t size);
 
 /* OK, or a failure that names the call, cuBLAS's status and what it says about it. */
 enum status cublas_check(const struct cublas *cublas, cublasStatus_t result, const char *call);
-
-#endif

@@ -1,6 +1,5 @@
 /* Errors of the CUDA runtime: the status of each, and the advice. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_ERRORS_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_ERRORS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -40,5 +39,3 @@ enum status errors_check(cudaError_t error, const char *call, const char *file, 
             goto out;                                                                              \
         }                                                                                          \
     } while (0)
-
-#endif

@@ -4,8 +4,7 @@
  * transpose [columns, rows] with the same leading dimension. So c = op(a) op(b) is c' = op(b)'
  * op(a)' with the operands swapped and everything else as it was: nothing is moved, nothing
  * transposed that was not before. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_GEMM_SWAP_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_GEMM_SWAP_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -20,5 +19,3 @@ struct column_product {
 };
 
 struct column_product gemm_swap(const struct gemm *gemm);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the GPU, and says why if there is none to use. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_GPU_FOUND_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_GPU_FOUND_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -25,5 +24,3 @@ void gpu_look(struct gpu_found *found, int index);
 /* OK, or the sentence that says what is missing and what to do: NO_LIBRARY for the driver,
  * NO_DEVICE for the GPU, UNSUPPORTED for one that is too old. */
 enum status gpu_verdict(const struct gpu_found *found, int index);
-
-#endif

@@ -4,8 +4,7 @@
  * libnccl.so.2 and its header come with neither the toolkit nor the driver, so what is used of them
  * is declared here ("NCCL API", docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html).
  * test_nccl compares it with nccl.h, where that is installed. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_NCCL_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_NCCL_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -73,5 +72,3 @@ enum status nccl_load(const struct nccl **nccl);
  * its last one, and its version. BAD_USAGE: ncclInvalidUsage, as where two ranks have the same GPU.
  * INTERNAL: we asked wrongly. */
 enum status nccl_check(const struct nccl *nccl, enum nccl_result result, const char *call);
-
-#endif

@@ -9,8 +9,7 @@
  * GPUs are found by their PCI address, which is the same for CUDA and for NVML: indices are not,
  * since CUDA's follow CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER. An instance of a divided GPU
  * (MIG) has the address of the whole. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_NVML_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_NVML_H
+#pragma once
 
 #include "harness/device/peer.h"
 #include "harness/device/types/health.h"
@@ -33,5 +32,3 @@ void nvml_link(struct nvml *nvml, const char *peer_address, struct device_link *
 /* The driver's release, "580.65.06"; false, and "", where the library does not say. Needs no
  * GPU. */
 bool nvml_driver_release(char *text, size_t size);
-
-#endif

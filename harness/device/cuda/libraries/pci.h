@@ -1,6 +1,5 @@
 /* The slot of a GPU, from Linux's /sys. */
-#ifndef HARNESS_DEVICE_CUDA_LIBRARIES_PCI_H
-#define HARNESS_DEVICE_CUDA_LIBRARIES_PCI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void pci_locality(const char *root, int domain, int bus, int device, int *numa_n
 /* Between two NUMA nodes, as the firmware states it: 10 within a node (ACPI, "System Locality
  * Information Table"); -1: it does not, or a node is -1. */
 int pci_numa_distance(const char *root, int from, int to);
-
-#endif

@@ -5,8 +5,7 @@
  * half of one. Processes that make entries take turns with a lock, which the kernel releases when
  * its holder dies; the next one removes what the dead one left. Reading an existing entry takes no
  * lock and needs no permission to write, so a cache folder may be shared and read-only. */
-#ifndef HARNESS_ENGINE_DATA_IMAGES_CACHE_FOLDER_H
-#define HARNESS_ENGINE_DATA_IMAGES_CACHE_FOLDER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -45,5 +44,3 @@ enum status cache_folder_get(char path[PATH_MAX], const struct cache_entry *entr
 
 /* Files in a folder whose names do not begin with a dot; 0 where it cannot be read. */
 uint32_t cache_folder_count_files(const char *folder);
-
-#endif

@@ -15,8 +15,7 @@
  * The set has the same samples at every JPEG size and does not depend on any seed: the cache folder
  * holds one per size, written by all cores that the process may use. GENERATED_TRAIN of its files
  * are for training. */
-#ifndef HARNESS_ENGINE_DATA_IMAGES_GENERATED_IMAGES_H
-#define HARNESS_ENGINE_DATA_IMAGES_GENERATED_IMAGES_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -53,5 +52,3 @@ enum status generated_images_get(char path[PATH_MAX], int pixels, bool uneven);
 
 /* Whether the set of that size is there or the cache folder can be written: cache_folder_try(). */
 enum status generated_images_try(int pixels, bool uneven);
-
-#endif

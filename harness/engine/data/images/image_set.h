@@ -1,7 +1,6 @@
 /* Writing the files of an image set on all cores that this process may use. Painting or decoding,
  * and encoding, take milliseconds per file of 512 pixels, and a set has a thousand files. */
-#ifndef HARNESS_ENGINE_DATA_IMAGES_IMAGE_SET_H
-#define HARNESS_ENGINE_DATA_IMAGES_IMAGE_SET_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -25,5 +24,3 @@ enum status image_set_write(const struct image_set *set, const char *folder);
 
 /* A new file of the cache folder. IO names it and says what to do. */
 enum status image_set_write_file(const char *path, const void *bytes, size_t count);
-
-#endif

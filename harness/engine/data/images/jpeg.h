@@ -2,8 +2,7 @@
  *
  * Both are libjpeg-turbo's, through its TurboJPEG interface. A decoder or encoder belongs to one
  * thread at a time and keeps its buffers, so that a stream of images costs no allocation. */
-#ifndef HARNESS_ENGINE_DATA_IMAGES_JPEG_H
-#define HARNESS_ENGINE_DATA_IMAGES_JPEG_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -35,5 +34,3 @@ void jpeg_encoder_close(struct jpeg_encoder *encoder); /* NULL is allowed */
  * and lives until its next image. `quality` is 1 to 100. */
 enum status jpeg_encode(struct jpeg_encoder *encoder, const uint8_t *rgb, int width, int height,
                         int quality, const uint8_t **file, size_t *bytes);
-
-#endif

@@ -4,8 +4,7 @@
  * that is partly covered counts by that part: a box filter, as Pillow's BOX and OpenCV's INTER_AREA
  * use to shrink. The sums are integers, so the result is the exactly rounded mean on every
  * machine. */
-#ifndef HARNESS_ENGINE_DATA_IMAGES_RESIZE_H
-#define HARNESS_ENGINE_DATA_IMAGES_RESIZE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@
  * 65535. */
 void resize_area(const uint8_t *source, size_t stride, int side, uint8_t *result, int size,
                  uint32_t *sums);
-
-#endif

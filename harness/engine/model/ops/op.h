@@ -8,8 +8,7 @@
  * Gradients of activations are tensors too. `gradient` of several tensors may be one and the same:
  * a residual connection hands its gradient on to both addends, so the whole residual stream has
  * one. */
-#ifndef HARNESS_ENGINE_MODEL_OPS_OP_H
-#define HARNESS_ENGINE_MODEL_OPS_OP_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/memory/allocator.h"
@@ -232,5 +231,3 @@ void mixture_close(struct mixture *mixture); /* NULL is allowed */
 enum { MIXTURE_OPS = 5 };
 void mixture_build(struct mixture *mixture, const struct expert_tensors *tensors,
                    struct op ops[MIXTURE_OPS]);
-
-#endif

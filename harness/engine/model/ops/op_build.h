@@ -1,7 +1,6 @@
 /* Shared by the files that build or run ops: column sums, the products of attention and of
  * linear layers. */
-#ifndef HARNESS_ENGINE_MODEL_OPS_OP_BUILD_H
-#define HARNESS_ENGINE_MODEL_OPS_OP_BUILD_H
+#pragma once
 
 #include "harness/engine/model/ops/op.h"
 
@@ -44,5 +43,3 @@ struct column_grid column_grid(const struct model_shape *shape, enum dtype dtype
 enum status column_sums(const struct model_shape *shape, const struct op_context *context,
                         const struct tensor *dbias, const struct tensor *dy,
                         const struct tensor *partial, int rows, int width);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * The first run only finds out how many sums there are; the second is the reference for those that
  * follow. */
-#ifndef HARNESS_ENGINE_MODEL_OPS_TENSOR_SUMS_H
-#define HARNESS_ENGINE_MODEL_OPS_TENSOR_SUMS_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -49,5 +48,3 @@ enum status tensor_sums_compare(struct tensor_sums *sums, struct tensor_differen
 
 /* Checksums of a run. */
 int tensor_sums_count(const struct tensor_sums *sums);
-
-#endif

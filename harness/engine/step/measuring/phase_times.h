@@ -3,8 +3,7 @@
  * In a graph the events are nodes, so every launch records them. Queued op by op, only the last
  * step of a window does, and the others cost what they cost without. Either way the last step's
  * times are read. A phase includes the time that the device waits within it, for launches, say. */
-#ifndef HARNESS_ENGINE_STEP_MEASURING_PHASE_TIMES_H
-#define HARNESS_ENGINE_STEP_MEASURING_PHASE_TIMES_H
+#pragma once
 
 #include "harness/device/device.h"
 
@@ -39,5 +38,3 @@ struct event *phase_times_next(struct phase_times *times, enum timed_phase ended
 
 /* The times of the step that recorded them last, whose work must be done. */
 enum status phase_times_read(const struct phase_times *times, struct phase_ns *ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* A/A within a loop: its steps are compared with themselves, as if every other one had another
  * setting. There is no difference, so every one that is called is false. */
-#ifndef HARNESS_ENGINE_STEP_MEASURING_SELF_COMPARISON_H
-#define HARNESS_ENGINE_STEP_MEASURING_SELF_COMPARISON_H
+#pragma once
 
 #include "harness/engine/settings/config.h"
 
@@ -9,5 +8,3 @@
  * is called: of one step with the next, or of 10 pairs, whose sides take turns in coming first, by
  * the interval of their median ratio. NaN: they are too few for one, or none is asked for. */
 double self_comparison_false_calls(enum self_comparison how, const double *step_ns, int count);
-
-#endif

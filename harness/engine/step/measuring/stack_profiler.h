@@ -1,8 +1,7 @@
 /* A profiler within the loop, as torch.profiler is one with with_stack=True: a row for each pass of
  * an operator, with the time and the call stack. Nobody reads the rows: what they cost is what is
  * of interest. */
-#ifndef HARNESS_ENGINE_STEP_MEASURING_STACK_PROFILER_H
-#define HARNESS_ENGINE_STEP_MEASURING_STACK_PROFILER_H
+#pragma once
 
 #include "harness/engine/model/ops/op.h"
 
@@ -20,5 +19,3 @@ const struct pass_listener *stack_profiler_listener(const struct stack_profiler 
 /* Rows so far, and the frames of the newest one; 0: there is none. */
 int64_t stack_profiler_rows(const struct stack_profiler *profiler);
 int stack_profiler_depth(const struct stack_profiler *profiler);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * The queue is bounded: where disk or service is too slow, the loop waits for it. Where the disk is
  * full, the log ends and the training goes on. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_LINE_LOG_H
-#define HARNESS_ENGINE_STEP_PARTS_LINE_LOG_H
+#pragma once
 
 #include "harness/base/status.h"
 #include "harness/engine/settings/config.h"
@@ -30,5 +29,3 @@ void line_log_add(struct line_log *log, int64_t step, float loss);
 /* Waits until all lines are on the disk, or answered. Returns why the log has ended, and again on
  * every later call. */
 enum status line_log_wait(struct line_log *log);
-
-#endif

@@ -1,8 +1,7 @@
 /* A service that keeps the lines of a log, as an experiment tracker does: a socket on the loopback,
  * and a thread that writes what it is sent to a file and answers. It answers as late as a service
  * in another place would. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_LOG_SERVER_H
-#define HARNESS_ENGINE_STEP_PARTS_LOG_SERVER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -22,5 +21,3 @@ enum status log_server_open(struct log_server **server, int file);
 int log_server_send(struct log_server *server, const char *lines, size_t bytes);
 
 void log_server_close(struct log_server *server); /* NULL is allowed */
-
-#endif

@@ -3,8 +3,7 @@
  * Ops are made for one shape. Where micro-batches are padded to their longest sample only, the
  * model exists once for each length that has come up, with the same parameters. In a pipeline it
  * exists once for each micro-batch in flight, and they take turns. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
-#define HARNESS_ENGINE_STEP_PARTS_MICRO_BATCHES_H
+#pragma once
 
 #include "harness/engine/data/batch.h"
 #include "harness/engine/model/encoder.h"
@@ -39,5 +38,3 @@ int64_t micro_batches_sum(const struct micro_batches *micro_batches,
 
 /* program_trace() for all models, those that are made later included. */
 enum status micro_batches_trace(struct micro_batches *micro_batches, struct trace *trace);
-
-#endif

@@ -1,7 +1,6 @@
 /* Batches that are in memory before the first step: input that costs nothing to get from device
  * memory, and only its copy from host memory. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_RESIDENT_H
-#define HARNESS_ENGINE_STEP_PARTS_RESIDENT_H
+#pragma once
 
 #include "harness/engine/data/loader.h"
 #include "harness/engine/memory/allocator.h"
@@ -25,5 +24,3 @@ const struct batch *resident_batch(const struct resident *resident, int64_t step
 
 /* The lengths of its samples, in host memory. */
 const int32_t *resident_lengths(const struct resident *resident, int64_t step);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that leave no trace: they have no name, and go when the program ends, however it ends. They
  * are in $TMPDIR, else in /var/tmp, which is a disk even where /tmp is memory. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_SCRATCH_FILE_H
-#define HARNESS_ENGINE_STEP_PARTS_SCRATCH_FILE_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -14,5 +13,3 @@ bool scratch_is_in_memory(void);
 
 /* `what` it is for ("the log"), and the setting without which it is not needed. */
 enum status scratch_file_open(int *file, const char *what, const char *without);
-
-#endif

@@ -4,8 +4,7 @@
  * compute: one is filled while the step reads the other. A captured graph freezes its arguments, so
  * there is a graph for each. A batch's host memory goes back to the loader when its copy is done.
  * The host waits for the oldest copy only when `batches_in_flight` of them are in progress. */
-#ifndef HARNESS_ENGINE_STEP_PARTS_TRANSFER_H
-#define HARNESS_ENGINE_STEP_PARTS_TRANSFER_H
+#pragma once
 
 #include "harness/device/device.h"
 #include "harness/engine/data/loader.h"
@@ -42,5 +41,3 @@ enum status transfer_consumed(struct transfer *transfer);
 
 /* As transfer_batch(), from device memory. */
 enum status transfer_resident(struct transfer *transfer, const void *batch);
-
-#endif

@@ -13,8 +13,7 @@
  * that other ranks have updated. A bucket is padded to equal parts, whose ends never cut a chunk of
  * the optimizer. If the parameters are sharded as well, a bucket is a unit of parameter_shards.h,
  * which gathers them; the gradients stay whole, as under no_sync(). */
-#ifndef HARNESS_ENGINE_STEP_RANKS_GRADIENT_BUCKETS_H
-#define HARNESS_ENGINE_STEP_RANKS_GRADIENT_BUCKETS_H
+#pragma once
 
 #include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
@@ -58,5 +57,3 @@ int64_t gradient_buckets_late_bytes(const struct gradient_buckets *buckets);
  * queues their coming, and makes the compute stream wait for it. */
 bool gradient_buckets_are_shared(const struct gradient_buckets *buckets);
 enum status gradient_buckets_gather(struct gradient_buckets *buckets);
-
-#endif

@@ -7,8 +7,7 @@
  * freed: once in forward, and once more in backward. With prefetching a unit's parameters are on
  * their way while the unit before it computes; without, the device waits for them. Either has the
  * same bits as parameters that stay. */
-#ifndef HARNESS_ENGINE_STEP_RANKS_PARAMETER_SHARDS_H
-#define HARNESS_ENGINE_STEP_RANKS_PARAMETER_SHARDS_H
+#pragma once
 
 #include "harness/engine/model/encoder.h"
 #include "harness/engine/model/model_optimizer.h"
@@ -64,5 +63,3 @@ const struct pass_listener *parameter_shards_listener(struct parameter_shards *s
 
 /* Bytes that a run of the training program gathers only when a pass needs them. */
 int64_t parameter_shards_late_bytes(const struct parameter_shards *shards);
-
-#endif

@@ -6,8 +6,7 @@
  * their input, the last their labels. Gradients add up in the order of micro-batches, and the norm
  * is that of all parameters, in their order: so losses are, bit for bit, those of one rank with as
  * many micro-batches. */
-#ifndef HARNESS_ENGINE_STEP_RANKS_PIPELINE_H
-#define HARNESS_ENGINE_STEP_RANKS_PIPELINE_H
+#pragma once
 
 #include "harness/engine/model/encoder.h"
 
@@ -78,5 +77,3 @@ enum status pipeline_exchange(const struct pipeline *pipeline, int peer, const s
  * program_run(). */
 enum status pipeline_evaluate(const struct pipeline *pipeline, const struct encoder *encoder,
                               const struct op_context *context, struct tensor *keep);
-
-#endif

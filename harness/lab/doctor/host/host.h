@@ -2,8 +2,7 @@
  *
  * Facts come from /proc and /sys below `root`: "" is this machine, a test gives a folder. A fact
  * that is not there is n/a: nothing fails. */
-#ifndef HARNESS_LAB_DOCTOR_HOST_HOST_H
-#define HARNESS_LAB_DOCTOR_HOST_HOST_H
+#pragma once
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/base/system/machine.h"
@@ -65,5 +64,3 @@ void pressure_read(struct pressure *pressure, const char *root);
 /* Rows disk_waits and memory_waits, from two readings. */
 void pressure_check(struct checks *checks, const struct pressure *first,
                     const struct pressure *second);
-
-#endif

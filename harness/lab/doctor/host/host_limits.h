@@ -1,7 +1,6 @@
 /* The most that this host can do, measured without the device: the CPU device is compared with
  * it. */
-#ifndef HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
-#define HARNESS_LAB_DOCTOR_HOST_HOST_LIMITS_H
+#pragma once
 
 #include "harness/base/facts/cpu_times.h"
 #include "harness/base/status.h"
@@ -19,5 +18,3 @@ struct host_limits {
 /* Takes about a quarter of a second. The copy is of `copy_bytes`. The fastest of several tries
  * counts: the others were disturbed. OUT_OF_MEMORY; IO when a pipe or a thread is refused. */
 enum status host_limits_measure(struct host_limits *limits, int64_t copy_bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * takes their sum, and the step of a loop that does not takes the larger of the two. Then the size
  * of the JPEG files is chosen so that decoding a batch gives the ratio that the scenario asks for,
  * and measured once more. Both variants use the same size. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_BALANCE_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_BALANCE_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -25,5 +24,3 @@ bool balance_holds(const struct balance *balance, const struct balance_result *r
 /* The reason why it is not, for the user: both times and the band. */
 void balance_explain(const struct balance *balance, const struct balance_result *result, char *text,
                      size_t size);
-
-#endif

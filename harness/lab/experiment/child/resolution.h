@@ -7,8 +7,7 @@
  * not among those that are judged, so the interval of these is as true as for any other length
  * (Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance",
  * 1945). If they leave it undecided, the pairs that are added have windows of full length. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_RESOLUTION_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_RESOLUTION_H
+#pragma once
 
 #include "harness/lab/experiment/protocol.h"
 
@@ -22,5 +21,3 @@ double resolution_margin(const struct scenario *scenario, bool aa,
 /* The length of a window for that distance, from `shortest` to `longest`; `longest` if `shortest`
  * is 0. */
 double resolution_seconds(double shortest, double longest, double margin);
-
-#endif

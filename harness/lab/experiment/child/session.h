@@ -2,8 +2,7 @@
  *
  * Both open the device, settle the settings of both variants, choose what brings host and device
  * work into balance, and report to the parent in records. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_SESSION_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_SESSION_H
+#pragma once
 
 #include "harness/lab/experiment/records.h"
 
@@ -43,5 +42,3 @@ enum status session_send_text(struct session *session, enum record_type type, co
  * the scenario, for the device cannot show it: a "skipped" record is sent and OK comes back. Any
  * other failure is sent as an "error" record and comes back. */
 enum status session_end(struct session *session, enum status status);
-
-#endif

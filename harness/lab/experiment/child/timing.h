@@ -4,8 +4,7 @@
  * pair of repetitions that does not count, and then pairs that before and after open in shuffled
  * order. Each repetition sets up, warms up, times a window, keeps the first losses and tears down
  * (window.h); it becomes a record. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_TIMING_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_TIMING_H
+#pragma once
 
 #include "harness/lab/experiment/protocol.h"
 #include "scenarios/scenario.h"
@@ -15,5 +14,3 @@
  * scenario that the device cannot show is not a failure. Ignores SIGPIPE from then on. */
 enum status timing_child(const struct scenario *scenario, const struct protocol *protocol,
                          enum variant only, int descriptor);
-
-#endif

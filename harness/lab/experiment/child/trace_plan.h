@@ -6,8 +6,7 @@
  * the three of PyTorch's example schedule (torch.profiler.schedule(wait=1, warmup=1, active=3)).
  * If two periods take over 0.1 s or launch very many kernels, fewer are enough if both variants
  * have the same period: per step, both traces then hold the same amount of what is periodic. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACE_PLAN_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_TRACE_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct trace_plan trace_plan(const struct trace_need *need);
  * per step. */
 enum { TRACE_AGAIN_MOST = 3 };
 bool trace_window_is_disturbed(const double *traced_us, int windows, double wait_us);
-
-#endif

@@ -8,8 +8,7 @@
  * The cost of tracing is the median of the recorded windows over the median of the others. There
  * are few windows, so a cost below their spread is noise. The wait is left out where the step's
  * time is known. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_TRACE_RUN_H
+#pragma once
 
 #include "harness/engine/step/training.h"
 #include "harness/lab/experiment/child/trace_plan.h"
@@ -44,5 +43,3 @@ enum status trace_run_wait(struct trace_run *run, struct device *device);
  * IO when it cannot be written. INTERRUPTED when it was stopped before all steps were recorded:
  * then nothing is written. */
 enum status trace_run_record(struct trace_run *run);
-
-#endif

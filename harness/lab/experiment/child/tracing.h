@@ -1,7 +1,6 @@
 /* The tracing child: writes a trace of one variant (trace_run.h). For a quick run the step time of
  * the timing child is good enough. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_TRACING_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_TRACING_H
+#pragma once
 
 #include "harness/lab/experiment/protocol.h"
 #include "scenarios/scenario.h"
@@ -17,5 +16,3 @@ struct tracing_order {
  * Writes no record if the descriptor is negative. Ignores SIGPIPE from then on. */
 enum status tracing_child(const struct scenario *scenario, const struct protocol *protocol,
                           const struct tracing_order *order, int descriptor, bool *written);
-
-#endif

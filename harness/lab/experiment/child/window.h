@@ -14,8 +14,7 @@
  * in every repetition. A window is all slices of a variant together. It is a whole number of
  * periods of everything periodic in either variant, so that it never holds one loss read more or
  * less. */
-#ifndef HARNESS_LAB_EXPERIMENT_CHILD_WINDOW_H
-#define HARNESS_LAB_EXPERIMENT_CHILD_WINDOW_H
+#pragma once
 
 #include "harness/engine/step/training.h"
 #include "harness/lab/experiment/result.h"
@@ -59,5 +58,3 @@ struct window_run {
  * 5%, or after four. On failure `failed` is the index of the run that failed, or -1. */
 enum status window_pair(struct window_run *runs, int count, struct device *device,
                         const struct window_plan *plan, int *failed);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line of a child: `chokepoint exec NAME ...`. cli/exec.c reads it. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_ARGUMENTS_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_ARGUMENTS_H
+#pragma once
 
 #include "harness/lab/experiment/own_scenario.h"
 #include "harness/lab/experiment/protocol.h"
@@ -25,5 +24,3 @@ void arguments_exec(struct arguments *arguments, const struct scenario *scenario
 void arguments_trace(struct arguments *arguments, const struct scenario *scenario,
                      const struct protocol *protocol, enum variant variant, const char *path,
                      double step_time_us);
-
-#endif

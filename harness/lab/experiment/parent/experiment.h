@@ -1,7 +1,6 @@
 /* The parent's side of an experiment: starts a timing child, keeps what it sends, gives the
  * verdict, and has the traces made and diagnosed. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_EXPERIMENT_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_EXPERIMENT_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -32,5 +31,3 @@ enum status experiment_run(struct scenario_result *result, const char *program,
  * skipped result that says so, without starting anything, and true. */
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device);
-
-#endif

@@ -1,6 +1,5 @@
 /* MPI's launcher, and the command that starts a program as several ranks with it. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_LAUNCHER_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_LAUNCHER_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -19,5 +18,3 @@ struct launcher {
  * process is not itself one of a job. NO_LIBRARY and BAD_USAGE say what is missing or wrong. The
  * words point into `launcher`. */
 enum status launcher_find(struct launcher *launcher, int ranks);
-
-#endif

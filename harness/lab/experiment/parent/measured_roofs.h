@@ -1,7 +1,6 @@
 /* The device's limits (roofs.h), measured in a child: a device that hangs, or memory that is short,
  * costs the limits and not the run. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_MEASURED_ROOFS_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_MEASURED_ROOFS_H
+#pragma once
 
 #include "benches/roofs.h"
 
@@ -23,5 +22,3 @@ enum status measured_roofs(struct roofs *roofs, int peak, const struct device_pr
 void measured_roofs_if_possible(struct roofs *roofs, int peak,
                                 const struct device_properties *device, int tries,
                                 const volatile sig_atomic_t *stop);
-
-#endif

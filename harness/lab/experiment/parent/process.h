@@ -4,8 +4,7 @@
  * standard output and error is kept for the message if it fails. The child leads a process group of
  * its own: a timeout or an interruption then also ends what it started, and the terminal's Ctrl-C
  * reaches only the parent. When the parent dies, the child dies too. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_PROCESS_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_PROCESS_H
+#pragma once
 
 #include "harness/base/status.h"
 
@@ -50,5 +49,3 @@ enum status process_run(const struct process *child, struct process_report *repo
 
 /* How it ended as a clause: "ended by signal 11 (Segmentation fault)". */
 void process_describe(const struct process_report *report, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* One line on standard error that says what runs and how long it will take. Silent where standard
  * error is no terminal. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_PROGRESS_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_PROGRESS_H
+#pragma once
 
 #include "harness/lab/experiment/parent/experiment.h"
 
@@ -31,5 +30,3 @@ void progress_next(struct progress *progress);
 
 /* Clears the line: before anything else is printed. */
 void progress_clear(const struct progress *progress);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The rules of harness/desk/diagnosis see nothing but the trace. The verdict does not depend on
  * them: it follows from the times alone. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_DIAGNOSIS_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_DIAGNOSIS_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -31,5 +30,3 @@ bool variant_diagnosis_tolerated_after(const struct scenario_result *result);
 /* The first finding before that the scenario accepts on its device. Its advice is the scenario's
  * fix, so its predicted gain can be compared with the measured one. NULL: there is none. */
 const struct finding *variant_diagnosis_accepted(const struct scenario_result *result);
-
-#endif

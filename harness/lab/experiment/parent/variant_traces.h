@@ -1,6 +1,5 @@
 /* The traces of a scenario that was measured: one tracing child per variant. */
-#ifndef HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_TRACES_H
-#define HARNESS_LAB_EXPERIMENT_PARENT_VARIANT_TRACES_H
+#pragma once
 
 #include "harness/lab/experiment/result.h"
 
@@ -12,5 +11,3 @@
  * either. */
 enum status variant_trace_make(struct scenario_result *result, enum variant variant,
                                const char *program, const volatile sig_atomic_t *stop);
-
-#endif

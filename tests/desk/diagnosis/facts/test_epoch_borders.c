@@ -62,7 +62,6 @@ static void three_waits_at_equal_distances_are_borders(void **state)
 {
     struct series series = series_of(48);
     struct epoch_borders borders;
-    (void)state;
 
     add_borders(&series, 7, 16);
     borders = find(&series);
@@ -74,7 +73,6 @@ static void three_waits_at_equal_distances_are_borders(void **state)
 static void two_waits_are_borders_if_they_are_marked(void **state)
 {
     struct series series = series_of(32);
-    (void)state;
 
     add_borders(&series, 7, 16);
     assert_false(find(&series).found);
@@ -86,7 +84,6 @@ static void two_waits_are_borders_if_they_are_marked(void **state)
 static void marked_borders_are_found_beside_other_waits(void **state)
 {
     struct series series = series_of(32);
-    (void)state;
 
     add_borders(&series, 7, 16);
     mark(&series, 7, 16);
@@ -99,7 +96,6 @@ static void marked_borders_are_found_beside_other_waits(void **state)
 static void one_border_may_be_anything(void **state)
 {
     struct series series = series_of(24);
-    (void)state;
 
     add_borders(&series, 10, 16);
     mark(&series, 10, 16);
@@ -109,7 +105,6 @@ static void one_border_may_be_anything(void **state)
 static void a_border_that_is_missing_contradicts(void **state)
 {
     struct series series = series_of(60);
-    (void)state;
 
     add_borders(&series, 27, 11);
     assert_false(find(&series).found); /* 5 and 16 would be borders, too */
@@ -118,7 +113,6 @@ static void a_border_that_is_missing_contradicts(void **state)
 static void borders_that_do_not_wait_are_not_to_blame(void **state)
 {
     struct series series = series_of(48);
-    (void)state;
 
     add_borders(&series, 7, 16);
     mark(&series, 0, 16);
@@ -159,7 +153,6 @@ static void random_waits_are_rarely_borders(void **state)
     const double most = expected + 3 * sqrt(expected * (1 - EPOCH_CHANCE_MOST));
     static const int64_t cases[][2] = { { 20, 0 },  { 32, 0 },  { 40, 0 },   { 60, 0 },  { 128, 0 },
                                         { 32, 16 }, { 48, 16 }, { 128, 10 }, { 128, 40 } };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int alarms = false_alarms(cases[i][0], cases[i][1], i);

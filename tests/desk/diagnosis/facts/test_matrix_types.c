@@ -39,7 +39,6 @@ static void advice_names_only_what_the_card_has(void **state)
           "bf16 and fp16" },
         { { .name = "AMD Radeon RX 7900 XTX", .compute_major = 11, .multiprocessors = 48 }, "" },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cards); i++) {
         struct event_device device = cards[i].device;
@@ -77,7 +76,6 @@ static void products_in_16_bits_are_faster_by_the_peaks_of_the_card(void **state
         { { .name = "AMD Instinct MI300X", .compute_major = 9, .compute_minor = 4 }, 4 },
         { { .name = "a device", .compute_major = 0 }, 2 },
     };
-    (void)state;
 
     for (size_t i = 0; i < ARRAY_SIZE(cards); i++)
         if (matrix_types_rate(&cards[i].device) != cards[i].rate)
@@ -90,7 +88,6 @@ static void what_the_trace_states_counts(void **state)
     struct event_device device = {
         .name = "CPU device", .bf16_matrix_units = 1, .fp16_matrix_units = 0, .tf32 = 0
     };
-    (void)state;
 
     assert_string_equal(matrix_types_text(matrix_types_of(&device)), "bf16");
     device.bf16_matrix_units = 0;

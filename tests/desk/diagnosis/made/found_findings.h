@@ -1,6 +1,5 @@
 /* A made trace and what is found in it. */
-#ifndef TESTS_DESK_DIAGNOSIS_MADE_FOUND_FINDINGS_H
-#define TESTS_DESK_DIAGNOSIS_MADE_FOUND_FINDINGS_H
+#pragma once
 
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/diagnosis/findings.h"
@@ -33,5 +32,3 @@ double found_lost_us(const struct made_loop *loop, const char *id);
 double found_saved_us(const struct made_loop *loop, const char *id);
 
 void found_list(const struct found *found, char *text, size_t size);
-
-#endif

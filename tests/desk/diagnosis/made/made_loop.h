@@ -2,8 +2,7 @@
  * after the other, the device works what was launched in order, and a wait ends when the device is
  * done. A loop does what it was given; times are microseconds, per step unless they say
  * otherwise. */
-#ifndef TESTS_MADE_LOOP_H
-#define TESTS_MADE_LOOP_H
+#pragma once
 
 #include "tests/fixtures/made_trace.h"
 
@@ -89,5 +88,3 @@ struct made_loop {
     "\"sharesHostCores\":1}]"
 
 struct analysed made_loop(const struct made_loop *loop);
-
-#endif
