@@ -762,7 +762,8 @@ static void two_benchmarks_of_one_name_are_two_rows(void **state)
     "\"family_index\": " family ", \"per_family_instance_index\": " instance                       \
     ", \"run_type\": \"iteration\", \"repetition_index\": " index
 #define INDEX(index) "\"run_type\": \"iteration\", \"repetition_index\": " index
-#define MEAN         "\"run_type\": \"aggregate\", \"run_name\": \"x\", \"aggregate_name\": \"mean\""
+
+#define MEAN "\"run_type\": \"aggregate\", \"run_name\": \"x\", \"aggregate_name\": \"mean\""
     static const struct {
         const char *rows;
         double times[3]; /* of x (1 of n) ... in seconds; 0: no more */
