@@ -14,7 +14,7 @@ or through sudo. Does nothing when all is there.
   --report  also what chokepoint report and scripts/plot.py need
   --tests   also what the tests and the checks of .ci/run need, a browser among it
   --torch   also PyTorch, with pip, into the folder .torch of this checkout, for scripts/twins:
-            5.4 GB with CUDA's libraries; 1 GB where there is no GPU
+            5.4 GB with CUDA's libraries; 1 GB if PIP_INDEX_URL names PyTorch's index for CPUs
   --list    print the packages, one per line, and install nothing
   --help    this text
 
@@ -101,15 +101,10 @@ explain_failure()
     say "still missing: $*"
 }
 
-# Without a GPU the small wheels do, which lack CUDA's libraries.
 install_wheel()
 {
-    if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/kfd ]; then
-        say "installing PyTorch for CPUs into $folder: about 0.2 GB to download, 1 GB on disk"
-        "$folder/bin/pip" -q install torch --index-url https://download.pytorch.org/whl/cpu && return
-        say "that did not work; trying the wheels with CUDA's libraries"
-    fi
-    say "installing PyTorch into $folder: about 2.5 GB to download, 5.4 GB on disk, some minutes"
+    say "installing PyTorch into $folder: about 2.5 GB to download, 5.4 GB on disk, some minutes;" \
+        "PIP_INDEX_URL may name PyTorch's index of wheels for CPUs, which take 1 GB"
     "$folder/bin/pip" -q install torch
 }
 
