@@ -117,12 +117,16 @@ void wrap_quote(char *to, size_t size, const char *word)
     to[length] = '\0';
 }
 
+/* As a shell quotes: by a backslash, or between single quotes. */
 static size_t to_unquoted_space(const char *text)
 {
+    bool is_quoted = false;
     size_t bytes = 0;
 
-    while (text[bytes] != '\0' && text[bytes] != ' ')
-        bytes += text[bytes] == '\\' && text[bytes + 1] != '\0' ? 2 : 1;
+    while (text[bytes] != '\0' && (is_quoted || text[bytes] != ' ')) {
+        is_quoted ^= text[bytes] == '\'';
+        bytes += text[bytes] == '\\' && !is_quoted && text[bytes + 1] != '\0' ? 2 : 1;
+    }
     return bytes;
 }
 

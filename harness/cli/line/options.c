@@ -165,14 +165,33 @@ static void print_option(const struct option_row *row, int width)
     wrap_print(stdout, column, HELP_TEXT, width, row->text);
 }
 
-/* A line that begins with a blank is an example to be copied, and stays whole. */
+/* An example is to be copied: if it is too wide, a backslash ends the line. What four blanks set
+ * apart says what the example is for. */
+static void print_example(char *line, int width)
+{
+    int indent = (int)strspn(line, " ");
+    char *remark = strstr(line + indent, "    ");
+
+    if (wrap_columns(line) <= width) {
+        puts(line);
+        return;
+    }
+    if (remark != NULL)
+        *remark++ = '\0';
+    wrap_command(stdout, indent, width, line + indent);
+    if (remark == NULL)
+        return;
+    printf("%*s", indent + 4, "");
+    wrap_print(stdout, indent + 4, indent + 4, width, remark + strspn(remark, " "));
+}
+
 static void print_lines(const char *text, int width)
 {
     for (size_t bytes; *text != '\0'; text += bytes + (text[bytes] == '\n')) {
         char *line = strndup(text, bytes = strcspn(text, "\n"));
 
         if (line != NULL && line[0] == ' ')
-            puts(line);
+            print_example(line, width);
         else if (line != NULL)
             wrap_print(stdout, 0, 0, width, line);
         free(line);

@@ -479,8 +479,8 @@ const struct command command_bench = {
             "  chokepoint bench --ranks=2    collectives\n"
             "  chokepoint bench --rounds-of old/chokepoint new/chokepoint --out=rounds\n"
             "  chokepoint bench --rounds-of old/my_bench new/my_bench --out=rounds\n"
-            "  chokepoint bench --rounds-of old new --command='hyperfine --export-json={out} "
-            "{program}/tool' --out=rounds\n"
+            "  chokepoint bench --rounds-of old new --command='sh measure.sh {program} {out}' "
+            "--out=rounds\n"
             "\n" EXIT_CODES("every row was measured", "a row failed; with --rounds-of, as compare"),
     .options = options,
     .context_size = sizeof(struct bench_command),
