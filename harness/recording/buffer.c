@@ -87,7 +87,8 @@ void trace_close(struct trace *trace)
     free(trace);
 }
 
-/* A chunk used before, or a new one; NULL when memory or the bound is reached. */
+/* A chunk used before, or a new one, at the end of the recording's list; NULL if memory or the
+ * bound is reached. From then on threads see `full` and do not come here for nothing. */
 static struct chunk *take_chunk(struct trace *trace)
 {
     struct chunk *chunk;
@@ -150,6 +151,7 @@ static bool is_recording(const struct trace *trace)
     return trace != NULL && atomic_load_explicit(&trace->recording, memory_order_acquire);
 }
 
+/* Activity that began before the recording is none of it. */
 static void record_activity(void *context, const struct activity *activity)
 {
     struct trace *trace = context;
@@ -179,6 +181,8 @@ struct activity_sink trace_sink(struct trace *trace)
                                    .dropped = count_dropped };
 }
 
+/* All chunks of the recording before become spare ones. The new number makes every thread take a
+ * chunk anew, and `recording` comes last, with release: whoever sees it sees the rest. */
 void trace_begin(struct trace *trace)
 {
     pthread_mutex_lock(&trace->lock);

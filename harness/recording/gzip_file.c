@@ -56,6 +56,7 @@ out:
     return status;
 }
 
+/* gzwrite() takes an unsigned count and returns an int: hence pieces of at most INT_MAX. */
 enum status gzip_file_write(struct gzip_file *file, const char *bytes, size_t count)
 {
     enum status status = STATUS_OK;

@@ -1,6 +1,7 @@
-/* Host spans are sorted by thread and start, outer ones first; then one pass with the chain of
- * spans that are open finds each one's parent. The span around a call is found by its start,
- * walking up parents that had ended. */
+/* Finds what belongs together in a trace: for a call the host span around it, and for device work
+ * the call that caused it and the spans that it was done for. Host spans are sorted by thread and
+ * start, outer ones first; then one pass with the chain of spans that are open finds each one's
+ * parent. The span around a call is found by its start, walking up parents that had ended. */
 #include "harness/recording/joins.h"
 
 #include "harness/base/bisect.h"
@@ -105,6 +106,8 @@ static enum status collect(struct building *building, const struct trace *trace)
     return STATUS_OK;
 }
 
+/* `open` is the innermost span that has not ended; spans of a thread nest, so its chain of parents
+ * is the stack. */
 static void find_parents(struct building *building)
 {
     int64_t open = -1;
@@ -124,15 +127,11 @@ static int64_t span_around(const struct building *building, const struct activit
 {
     int64_t low = 0, high = building->span_count, at;
 
-    while (low < high) { /* the first span after the call's start */
-        int64_t middle = low + (high - low) / 2;
-        const struct span *span = &building->spans[middle];
-        if (span->thread < call->thread ||
-            (span->thread == call->thread && span->start_ns <= call->start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first span after the call's start */
+    BISECT(low, high, i,
+           building->spans[i].thread < call->thread ||
+               (building->spans[i].thread == call->thread &&
+                building->spans[i].start_ns <= call->start_ns));
     at = low - 1;
     if (at < 0 || building->spans[at].thread != call->thread)
         return -1;
@@ -207,15 +206,10 @@ static const struct trace_replay *replay_of(const struct replays *replays,
     int64_t low = 0, high = replays->count;
     const struct trace_replay *replay;
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        replay = replays->items[middle];
-        if (replay->thread < call->thread ||
-            (replay->thread == call->thread && replay->start_ns <= call->start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    BISECT(low, high, i,
+           replays->items[i]->thread < call->thread ||
+               (replays->items[i]->thread == call->thread &&
+                replays->items[i]->start_ns <= call->start_ns));
     replay = low > 0 ? replays->items[low - 1] : NULL;
     return replay != NULL && replay->thread == call->thread && call->end_ns <= replay->end_ns
                ? replay
@@ -277,6 +271,7 @@ static void widen(struct joins *joins, const struct call_join *call, const struc
     }
 }
 
+/* Work counts for every annotation around its call, from the innermost outwards. */
 static enum status join_work(struct building *building, const struct trace *trace)
 {
     struct trace_cursor cursor = { 0 };

@@ -1,4 +1,6 @@
-/* Numbers are written digit by digit: times need three decimals and nothing else of printf(). */
+/* JSON as it is written, through a buffer into a compressed file. Numbers are written digit by
+ * digit: times need three decimals and nothing else of printf(). The first failure is kept in the
+ * stream, and the writer looks at it once, at the end. */
 #include "harness/recording/json_stream.h"
 
 #include "harness/base/words/utf8.h"
@@ -31,7 +33,8 @@ void json_put(struct json_stream *json, const char *text)
     put(json, text, strlen(text));
 }
 
-/* At least `digits` digits, and a point before the last `decimals` of them. */
+/* At least `digits` digits, and a point before the last `decimals` of them. From the last digit to
+ * the first, as division gives them; 24 bytes hold 20 digits of 64 bits and the point. */
 static void put_digits(struct json_stream *json, uint64_t value, int digits, int decimals)
 {
     char text[24];
@@ -51,6 +54,7 @@ void json_put_unsigned(struct json_stream *json, uint64_t value)
     put_digits(json, value, 1, 0);
 }
 
+/* Negated as unsigned: the least int64_t has no positive counterpart. */
 static uint64_t put_sign(struct json_stream *json, int64_t value)
 {
     if (value < 0)
@@ -83,6 +87,7 @@ static void put_control(struct json_stream *json, unsigned char byte)
     json_put(json, text);
 }
 
+/* Bytes that are no UTF-8 are replaced one by one: a reader of JSON would refuse the whole file. */
 void json_put_string(struct json_stream *json, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;

@@ -1,5 +1,6 @@
-/* Two passes over the rows: one joins (joins.h), one writes. Nothing is kept of what was
- * written. */
+/* Writes a trace as PyTorch's profiler (Kineto) does, so that its viewers take it. Two passes over
+ * the rows: one joins (joins.h), one writes. Nothing is kept of what was written, so a long trace
+ * takes no more memory than its rows. */
 #include "harness/recording/kineto.h"
 
 #include "harness/base/rows.h"
@@ -76,6 +77,8 @@ static void three(struct writer *writer, const char *name, const uint32_t value[
 
 /* --- Events --- */
 
+/* Notes a thread or stream, so that it gets its name at the end. From the newest, which is often
+ * the same again. */
 static void see(struct writer *writer, int64_t pid, int64_t tid)
 {
     for (int i = writer->place_count; i-- > 0;)
@@ -132,6 +135,7 @@ static void interval(struct writer *writer, const char *category, const char *na
     json_put_us(writer->json, end_ns - start_ns);
 }
 
+/* One end of the arrow from a call ("s") to its work ("f"). */
 static void flow(struct writer *writer, const char *phase, uint32_t correlation, int64_t pid,
                  int64_t tid, int64_t at_ns)
 {
@@ -324,27 +328,25 @@ static void write_kernel(struct writer *writer, const struct activity *kernel)
     work_close(writer, kernel);
 }
 
-static void transfer_arguments(struct writer *writer, const struct activity *work)
+static void write_transfer(struct writer *writer, const struct activity *work, const char *category)
 {
     int64_t duration_ns = work->end_ns - work->start_ns;
 
+    work_open(writer, work, category);
     integer(writer, "bytes", work->bytes);
     fraction(writer, "memory bandwidth (GB/s)",
              duration_ns > 0 ? (double)work->bytes / (double)duration_ns : 0);
+    work_close(writer, work);
 }
 
 static void write_memcpy(struct writer *writer, const struct activity *copy)
 {
-    work_open(writer, copy, "gpu_memcpy");
-    transfer_arguments(writer, copy);
-    work_close(writer, copy);
+    write_transfer(writer, copy, "gpu_memcpy");
 }
 
 static void write_memset(struct writer *writer, const struct activity *set)
 {
-    work_open(writer, set, "gpu_memset");
-    transfer_arguments(writer, set);
-    work_close(writer, set);
+    write_transfer(writer, set, "gpu_memset");
 }
 
 /* CUPTI's name for a kind of wait, in the words of PyTorch's profiler. */

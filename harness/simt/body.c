@@ -103,7 +103,8 @@ static enum status special(struct reader *reader, struct ptx_word word, int32_t 
     return STATUS_OK;
 }
 
-/* The register with this name, the innermost scope first; -1: none. */
+/* The register with this name, the innermost scope first; -1: none. "%r<280>" declares %r0 to %r279
+ * in one entry: what follows the stem must be a number below the count. */
 static int32_t find_register(const struct reader *reader, struct ptx_word word)
 {
     for (int64_t i = reader->declared_count - 1; i >= 0; i--) {
@@ -222,7 +223,8 @@ static enum status source(struct reader *reader, const struct statement *stateme
     return STATUS_OK;
 }
 
-/* A register to write to; "_" is none. */
+/* A register to write to; "_" is none. A register of 64 bits takes only results of 64 bits here;
+ * loads, which may fill a wider register, use element(). */
 static enum status destination(struct reader *reader, const struct statement *statement, char form,
                                int32_t *number)
 {
@@ -285,7 +287,9 @@ static int which(const struct statement *statement, const char *const *names, in
     return -1;
 }
 
-/* Every part of the name must be known: `own` are those that the caller understands. */
+/* Every part of the name must be known: `own` are those that the caller understands. The common
+ * ones say how an access is cached and ordered, which changes nothing here: warps run one after the
+ * other, and have no caches. */
 static enum status check_parts(struct reader *reader, const struct statement *statement,
                                const char *own)
 {
@@ -360,7 +364,8 @@ static enum status address(struct reader *reader, struct instruction *row)
     return reader_want(reader, "]");
 }
 
-/* The register of an element that is loaded or stored: of 64 bits for 8 bytes, else of 16 or 32. */
+/* The register of an element that is loaded or stored: of 64 bits for 8 bytes, else of 16 or 32. It
+ * may be wider than the element ("Operand Size Exceeding Instruction-Type Size"), not narrower. */
 static enum status element(struct reader *reader, const struct statement *statement, int width,
                            bool store, int32_t *number)
 {
@@ -415,6 +420,8 @@ static enum status load(struct reader *reader, const struct statement *statement
     TRY(elements(reader, statement, &row, false, row.d));
     TRY(reader_want(reader, ","));
     TRY(address(reader, &row));
+    /* An element that nobody wants ("_") is loaded all the same, so that the access is checked and
+     * counted whole. */
     for (int i = 0; i < row.vector; i++) {
         if (row.d[i] < 0 || (row.width < 8 && is_long(reader, row.d[i]))) {
             wide[i] = row.d[i];
@@ -723,6 +730,7 @@ static enum status operands(struct reader *reader, struct statement *statement)
         return barrier(reader, statement);
     if (strcmp(statement->name, "activemask.b32") == 0)
         return active_mask(reader, statement);
+    /* A mov of a pair is known by its braces, which may come with either operand. */
     if (strcmp(first, "mov") == 0)
         for (int64_t i = reader->at;
              !braces && i < reader->count && !word_is(reader->words[i], ";"); i++)
@@ -863,6 +871,7 @@ static enum status statement(struct reader *reader)
     return instruction(reader);
 }
 
+/* After the last statement, since a branch may lead to a label that comes later. */
 static enum status resolve_jumps(struct reader *reader)
 {
     for (int64_t j = 0; j < reader->jump_count; j++) {

@@ -50,6 +50,7 @@ void count_row(struct simt_counts *counts, const struct simt_kernel *kernel,
     }
 }
 
+/* A straight run is counted at its first row, so that row's step stands for all rows of the run. */
 static struct simt_counts sum_kernel(const struct simt_kernel *kernel)
 {
     struct simt_counts counts = { .launches = kernel->launches, .warps = kernel->warps };

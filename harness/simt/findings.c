@@ -34,6 +34,7 @@ enum status simt_allow(struct simt *simt, enum simt_finding_kind kind, const cha
     return STATUS_OK;
 }
 
+/* By the beginning of the name, so that one call allows a family of kernels. */
 static bool is_allowed(const struct grid_launch *launch, enum simt_finding_kind kind)
 {
     for (const struct allowed *row = launch->simt->allowed; row != NULL; row = row->next)
@@ -95,6 +96,7 @@ void warp_find(struct warp *warp, const struct instruction *instruction,
     va_start(arguments, format);
     text_append_list(finding->detail, sizeof finding->detail, format, arguments);
     va_end(arguments);
+    /* No lane is left, so the warp ends, and run_blocks() sees the finding. */
     warp->live = 0;
     warp_take(warp, 0);
 }

@@ -1,5 +1,6 @@
 /* Straight runs, and where the lanes of a branch meet again: at its immediate post-dominator, the
- * first instruction that every way from the branch to the end goes through. */
+ * first instruction that every way from the branch to the end goes through. Sets of post-dominators
+ * are refined until none changes, as textbooks of compilers have it. */
 #include "harness/base/rows.h"
 #include "harness/simt/code/code.h"
 
@@ -17,6 +18,7 @@ struct flow_graph {
     uint64_t *after; /* [blocks][words]: the blocks that every way to the end goes through */
 };
 
+/* With a predicate, an end or a trap is only for some lanes. */
 static bool falls_through(const struct instruction *row)
 {
     return row->predicate >= 0 || row->kind == PLAIN || row->kind == BARRIER;
@@ -90,6 +92,8 @@ static enum status find_after(struct flow_graph *graph)
     for (size_t i = 0; i < (size_t)graph->count * graph->words; i++) graph->after[i] = UINT64_MAX;
     graph->after[(size_t)graph->count * graph->words + (size_t)graph->count / 64] =
         UINT64_C(1) << graph->count % 64;
+    /* Sets begin full and only lose blocks, so this ends; the bound is for texts made to take long.
+     * It goes from the last block to the first, since a set follows from those after it. */
     while (changed) {
         changed = false;
         for (int32_t block = graph->count - 1; block >= 0; block--) changed |= refine(graph, block);
@@ -124,6 +128,8 @@ static int32_t meeting(const struct flow_graph *graph, int32_t block)
     return nearest;
 }
 
+/* From the end, since a row joins the run that begins after it. A row that a branch leads to begins
+ * a run, and a row with a predicate is in none. */
 static void find_straight(struct flow_graph *graph, struct simt_kernel *kernel)
 {
     for (int64_t i = kernel->count - 1; i >= 0; i--) {

@@ -44,6 +44,7 @@ struct line_table {
     int64_t count, room;
 };
 
+/* The table's row for an instruction's line. From the end, since neighbours often share one. */
 static enum status counts_of_line(struct line_table *table, const struct instruction *row,
                                   struct simt_counts **counts)
 {
@@ -119,6 +120,7 @@ static void take_sample(struct simt_sample *sample, const struct simt_kernel *ke
     line_of(kernel, row, &sample->file, &sample->line);
 }
 
+/* Accesses that never ran have no lanes in their sample, and are left out. */
 enum status simt_counts_samples(struct simt *simt, const struct simt_kernel *kernel,
                                 struct simt_sample **samples, int *count)
 {

@@ -36,6 +36,9 @@ static bool is_global(const struct instruction *row)
     return row->slot >= 0 && (row->space == SPACE_GLOBAL || row->space == SPACE_GENERIC);
 }
 
+/* Gives a row its depth. A store that itself waits for loads raises the floor: loads after it may
+ * read what it writes, so they wait too, unless they are of memory that nobody writes
+ * (ld.global.nc). */
 static void follow(struct chain *chain, struct instruction *row)
 {
     int32_t depth = deepest(chain, row);

@@ -28,6 +28,7 @@ static void include(struct stretch *stretch, int32_t at)
         stretch->last = at;
 }
 
+/* Puts a register into a set, or takes it out; -1 is no register. */
 static void put(uint64_t *set, int32_t number, bool in)
 {
     uint64_t bit;
@@ -64,6 +65,8 @@ static bool refine(struct liveness *liveness, int64_t i, uint64_t *set)
     return true;
 }
 
+/* Until nothing changes: a loop makes what its begin reads live at its end. From the last
+ * instruction to the first, since what is live before one follows from what is live after it. */
 static enum status find_live(struct liveness *liveness)
 {
     enum status status = STATUS_OK;
@@ -107,6 +110,8 @@ static void find_pressure(const struct liveness *liveness)
     }
 }
 
+/* A register that is written and never read still needs a place at that instruction, or the write
+ * would change another register. */
 static enum status find_stretches(struct liveness *liveness)
 {
     const struct simt_kernel *kernel = liveness->kernel;
@@ -183,6 +188,8 @@ static void place_operands(struct simt_kernel *kernel)
     }
 }
 
+/* The register file as a warp begins with it: constants are filled in once, and cost nothing when
+ * they are read. */
 static enum status make_file(struct simt_kernel *kernel)
 {
     size_t bytes = ((size_t)kernel->file_bytes + 63) / 64 * 64 + 64;

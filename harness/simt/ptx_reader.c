@@ -94,6 +94,7 @@ static enum status add_symbol(struct reader *reader, struct ptx_word name, enum 
     return STATUS_OK;
 }
 
+/* From the end, where the kernel's names are: they hide those of the module. */
 struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name)
 {
     for (int64_t i = reader->symbol_count - 1; i >= 0; i--) {
@@ -104,7 +105,8 @@ struct symbol *reader_symbol(const struct reader *reader, struct ptx_word name)
     return NULL;
 }
 
-/* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. */
+/* ".align 4 .b8 name[144]": bytes of an element, of all, and the name. Empty brackets make 0 bytes,
+ * for dynamic memory. The product is bounded at each dimension, so it cannot overflow. */
 static enum status declarator(struct reader *reader, uint64_t *align, int *element, uint64_t *bytes,
                               struct ptx_word *name)
 {
@@ -387,6 +389,7 @@ static enum status file(struct reader *reader)
     TRY(reader_number(reader, &number));
     path = reader_take(reader);
     while (reader_accept(reader, ",")) reader_take(reader);
+    /* Names are in an array by number, and the text chooses the numbers: hence the limit. */
     if (number > 4096 || path.length < 2)
         READER_FAIL(reader, "file %llu has no name", (unsigned long long)number);
     while (module->file_count <= (int64_t)number) {
@@ -507,6 +510,8 @@ enum status module_read(struct module **made, const char *text, size_t bytes, co
     memcpy(reader.module->text, text, bytes);
     TRY_OUT(words_of(&reader.words, &reader.count, reader.module->text, bytes));
     while (reader.at < reader.count) TRY_OUT(declaration(&reader));
+    /* Whether it is the only one is known at the end. The others are never read, so what they use
+     * need not be known. */
     if (reader.picked != NULL && (wanted != NULL || reader.entries == 1)) {
         reader.at = reader.picked_at;
         TRY_OUT(kernel_read(&reader, reader.picked));

@@ -35,6 +35,8 @@ void simt_close(struct simt *simt)
     free(simt);
 }
 
+/* A module's variables become memory like any other, which is written from the start: they have
+ * their initial values, or zeros. */
 static enum status read_module(struct simt *simt, const char *text, size_t bytes, const char *name,
                                bool picks, const char *kernel)
 {
@@ -212,7 +214,7 @@ struct simt_footprint simt_footprint_of(struct simt *simt, const void *address)
 
 /* --- Launches --- */
 
-/* Of three dimensions. */
+/* How many blocks, or threads, three dimensions make. */
 static uint64_t product(const unsigned *of)
 {
     return (uint64_t)of[0] * of[1] * of[2];
@@ -240,6 +242,8 @@ static void check_limits(struct grid_launch *launch)
         launch_find(launch, SIMT_LIMITS, "%zu bytes of shared memory", shared);
 }
 
+/* Every size is checked before any argument is used: a wrong list of arguments would show as a
+ * strange access only later. */
 static void place_arguments(struct grid_launch *launch, unsigned char *parameters,
                             const void *const *arguments, const size_t *sizes, int count)
 {
@@ -299,6 +303,8 @@ static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t blo
 
     warp->group = group;
     warp->number = number;
+    /* Above 0, which means none, and below MEMORY_SEVERAL, which means several readers. In a grid
+     * of more warps than that two may share a stamp, and a race between them is not seen. */
     warp->stamp = (uint32_t)(stamp % (MEMORY_SEVERAL - 1)) + 1;
     warp->live = left >= SIMT_LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
     warp->waits = false;
@@ -310,7 +316,7 @@ static void begin_warp(struct warp *warp, struct warp_group *group, uint64_t blo
 }
 
 /* Warps run one after the other, each until it ends or waits; the last one to wait opens the
- * barrier. */
+ * barrier. Without barriers one struct warp serves all in turn. */
 static void run_group(struct grid_launch *launch, struct warp_group *group, struct warp *warps,
                       uint64_t block)
 {
@@ -332,6 +338,7 @@ static void run_group(struct grid_launch *launch, struct warp_group *group, stru
             warp_run(&warps[n]);
             ended += ran && warps[n].depth == 0;
         }
+        /* The others are waited for in vain: CUDA wants all threads of the block there. */
         if (ended < launch->warps && ended > before && launch->finding->kind == SIMT_NONE)
             launch_find(launch, SIMT_BARRIER,
                         "block (%u, %u, %u): %u of its %u warps have ended without it",

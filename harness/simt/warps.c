@@ -4,6 +4,7 @@
  * the counts of a kernel are those of lanes that meet as early as they can. */
 #include "harness/simt/simt_machine.h"
 
+/* Lanes as words of all ones or none too, which LANES() chooses by without a branch. */
 void warp_take(struct warp *warp, uint32_t mask)
 {
     if (mask == warp->exec)
@@ -27,6 +28,8 @@ static uint32_t lanes_with(const struct warp *warp, const struct instruction *ro
     return (row->negated ? ~bits : bits) & warp->exec;
 }
 
+/* One count for a whole straight run. The budget of instructions is taken at once for the run, and
+ * stops at 0, which warp_run() looks for. */
 static void count_step(struct warp *warp, int32_t pc)
 {
     const struct instruction *row = &warp->launch->kernel->code[pc];
@@ -59,7 +62,9 @@ static int32_t run_plain(struct warp *warp, int32_t pc)
     return pc + 1;
 }
 
-/* Lanes go two ways: they become two entries, above the one in which they are together again. */
+/* Lanes go two ways: they become two entries, above the one in which they are together again. If
+ * that is where the entry itself ends, the entry below serves, so a loop that loses lanes in every
+ * iteration does not deepen the stack. A way that begins where lanes meet has nothing to run. */
 static void split(struct warp *warp, const struct instruction *row, int32_t pc, int32_t meet,
                   uint32_t jumping)
 {
@@ -103,6 +108,7 @@ static bool run_control(struct warp *warp, int32_t *pc, int32_t meet)
     if (row->kind == BARRIER && here != 0) {
         check_barrier(warp, row, here);
         warp->group->opener = *pc - 1;
+        /* The warp goes on behind the barrier, once run_group() has had all others come to it. */
         warp->stack[warp->depth - 1].pc = *pc;
         warp->waits = warp->live != 0;
         return false;

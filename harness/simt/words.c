@@ -1,4 +1,5 @@
-/* Words of PTX point into the text, whose lines are counted as they are passed. */
+/* Splits PTX into words, so that the reader sees neither blanks nor comments. A word points into
+ * the text, and has no copy of it; its line is counted while the text is passed, for messages. */
 #include "harness/simt/words.h"
 
 #include "harness/base/rows.h"
@@ -24,6 +25,8 @@ static const char *skip_comment(const char *at, const char *end, int *line)
     return at + 2 < end ? at + 2 : end;
 }
 
+/* Where the word ends. A string is one word with its quotes. A minus belongs to the digits after
+ * it; a colon is part of a name only in the middle of it, and a label's is a word of its own. */
 static const char *word_end(const char *at, const char *end)
 {
     const char *from = at;
@@ -88,12 +91,14 @@ bool word_number(struct ptx_word word, uint64_t *value)
     word_copy(word, text, sizeof text);
     bits = text[0] == '0' &&
            (tolower((unsigned char)text[1]) == 'f' || tolower((unsigned char)text[1]) == 'd');
+    /* 0f3F800000 is a float by its bits: strtoull() alone would stop at the 'f'. */
     if (bits)
         *value = strtoull(text + 2, &end, 16);
     else if (text[0] == '-')
         *value = (uint64_t)strtoll(text, &end, 0);
     else
         *value = strtoull(text, &end, 0);
+    /* PTX marks unsigned constants so ("Integer Constants"). */
     if (*end == 'U')
         end++;
     return end != text && *end == '\0' && (isdigit((unsigned char)text[0]) || text[0] == '-');

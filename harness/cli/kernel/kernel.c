@@ -29,7 +29,8 @@ struct kernel_command {
     struct kernel_outcome outcome;
 };
 
-/* "64", "64,4" or "64,4,2". */
+/* "64", "64,4" or "64,4,2". strtoul() would take blanks and signs, so each number must begin with a
+ * digit. */
 static enum status parse_dimensions(unsigned sizes[3], const char *option, const char *text)
 {
     int count = 0;
@@ -98,6 +99,7 @@ static enum status launch_of_lesson(struct kernel_command *command, int variant)
     return STATUS_OK;
 }
 
+/* A kernel of a lesson, or a file with the launch that the options give. */
 static enum status find_launch(struct kernel_command *command)
 {
     struct kernel_run *run = &command->run;
@@ -119,7 +121,7 @@ static enum status find_launch(struct kernel_command *command)
     return STATUS_OK;
 }
 
-/* The text of the file that most lines are of, if it is at hand. */
+/* The text of the first file among the lines that ran, if it is at hand. */
 static enum status find_source(struct kernel_command *command)
 {
     const struct kernel_outcome *outcome = &command->outcome;
@@ -185,6 +187,7 @@ static enum status run_kernel(void *context, int *exit_code)
     if (command->beside != NULL && command->flags.out == NULL)
         FAIL(STATUS_BAD_USAGE, "--beside=%s is for a page: give --out=FILE", command->beside);
     TRY(find_launch(command));
+    /* The page is made by a program of its own, which calls `kernel` again for the numbers. */
     if (command->flags.out != NULL)
         return web_page("kernel", &command->flags);
     if (command->lesson == NULL) {

@@ -67,6 +67,7 @@ static bool find_tool(char path[PATH_MAX], const char *name)
     return false;
 }
 
+/* For compute_80, the oldest architecture of which the lab knows the residency. */
 static enum status compile(const char *path, const char *ptx)
 {
     enum status status = STATUS_OK;
@@ -144,6 +145,8 @@ static struct kernel_needs parse_needs(const char *said, const char *kernel)
     return found;
 }
 
+/* The PTX is written to a file again, since it may have been compiled into a folder that is gone.
+ */
 static enum status run_ptxas(struct kernel_needs *found, const struct kernel_source *source,
                              const char *kernel, int architecture)
 {
@@ -185,6 +188,8 @@ struct kernel_needs kernel_source_needs(const struct kernel_source *source, cons
     return found;
 }
 
+/* Beside the PTX or one folder above, where a build folder's sources often are. Names with a slash
+ * are refused: the PTX may be anybody's, and would make this read any file. */
 bool kernel_source_find(char path[PATH_MAX], const char *ptx_path, const char *file)
 {
     const char *slash = strrchr(ptx_path, '/');

@@ -106,6 +106,7 @@ static void give_up(struct collectives *collectives)
     collectives->comm = NULL;
 }
 
+/* An error that NCCL noticed after its calls had returned, such as a rank that died. */
 static enum status look(const struct collectives *collectives)
 {
     enum nccl_result error = NCCL_SUCCESS;
@@ -117,6 +118,7 @@ static enum status look(const struct collectives *collectives)
     return STATUS_OK;
 }
 
+/* Looks for errors while no call is made: a rank would wait for ever for one that died. */
 static void *watch(void *context)
 {
     struct collectives *collectives = context;
@@ -160,6 +162,7 @@ enum status collectives_open(struct collectives **opened, struct cuda_device *de
     collectives->place = host->place;
     pthread_mutex_init(&collectives->lock, NULL);
     pthread_condattr_init(&monotonic);
+    /* A wall clock that is set would end or prolong the watch's waits. */
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&collectives->closes, &monotonic);
     pthread_condattr_destroy(&monotonic);

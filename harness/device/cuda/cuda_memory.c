@@ -110,6 +110,7 @@ static void strike_out(struct cuda_memory *memory, int64_t bytes, bool directly)
     pthread_mutex_unlock(&memory->lock);
 }
 
+/* Only after CUDA gave the memory: a refused allocation is no use. */
 static void note_peak(struct cuda_memory *memory)
 {
     pthread_mutex_lock(&memory->lock);
@@ -396,6 +397,7 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
     return STATUS_OK;
 }
 
+/* Memory that the program has not freed, of the device and pinned. */
 static void free_left_over(const struct regions *regions)
 {
     for (size_t i = 0; i < regions->count; i++) {

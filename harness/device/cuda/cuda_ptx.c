@@ -10,6 +10,7 @@ struct cuda_ptx {
     cudaKernel_t handle;
 };
 
+/* Loading compiles the PTX. A version that the driver does not know is UNSUPPORTED, not a fault. */
 static enum status load(struct cuda_ptx *kernel, const char *text, const char *name)
 {
     cudaError_t error = cudaLibraryLoadData(&kernel->library, text, NULL, NULL, 0, NULL, NULL, 0);

@@ -48,6 +48,7 @@ enum status cuda_event_record(struct event *base, struct stream *stream_base)
     struct cuda_stream *stream = (struct cuda_stream *)stream_base;
 
     TRY(cuda_enter((struct cuda_device *)base->device));
+    /* In a graph only an external record is seen by waits outside of it. */
     if (atomic_load(&stream->capture) != NULL) {
         TRY(capture_allows(&stream->capture, stream->id));
         CUDA(cudaEventRecordWithFlags(event->handle, stream->handle, cudaEventRecordExternal));

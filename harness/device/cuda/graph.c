@@ -1,4 +1,6 @@
-/* Graphs by stream capture. plugin/capture.h decides what a capture allows before CUDA is asked. */
+/* Graphs by stream capture. plugin/capture.h decides what a capture allows before CUDA is asked. A
+ * graph has its own workspace for products: launched again, it must not share one with products
+ * that run on another stream meanwhile. */
 #include "harness/device/cuda/cuda_gemm.h"
 
 #include <stdlib.h>
@@ -17,6 +19,8 @@ struct cuda_capture {
     void *workspace;
 };
 
+/* During a capture of its own a thread may not call what CUDA deems unsafe for it, unless the mode
+ * is relaxed. Calls here know that theirs are safe. */
 struct relaxed cuda_capture_relax(void)
 {
     struct relaxed relaxed = { false, cudaStreamCaptureModeRelaxed };

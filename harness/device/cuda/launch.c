@@ -40,12 +40,6 @@ static enum status launch(struct cuda_stream *stream, const void *kernel, int64_
     return STATUS_OK;
 }
 
-static enum status launch_failure(struct cuda_stream *stream)
-{
-    errors_note_injected();
-    return launch(stream, cuda_kernel_failing, 1, 1, NULL);
-}
-
 enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtype, long count,
                         const void *arguments, size_t size)
 {
@@ -57,8 +51,8 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
     TRY(cuda_enter((struct cuda_device *)base->device));
     TRY(capture_allows(&stream->capture, stream->id));
     if (kernel == (enum kernel)DRIVER_KERNEL_FAILS) {
-        TRY(launch_failure(stream));
-        return STATUS_OK;
+        errors_note_injected();
+        return launch(stream, cuda_kernel_failing, 1, 1, NULL);
     }
     blocks = geometry_blocks(kernels[kernel].shape, dtype_bytes(dtype), count);
     if (blocks > GEOMETRY_BLOCKS_MAX)
@@ -77,7 +71,8 @@ static bool is_for_other_gpus(cudaError_t error)
            error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound;
 }
 
-/* "CUDA C++ Programming Guide", "Lazy Loading": asking for a kernel's attributes loads it. */
+/* Loads a kernel, so that none is loaded in a timed window, or in a capture.
+ * "CUDA C++ Programming Guide", "Lazy Loading": asking for a kernel's attributes loads it. */
 static enum status load(const struct cuda_device *device, const void *kernel,
                         struct cudaFuncAttributes *attributes)
 {

@@ -81,6 +81,7 @@ static _Noreturn void end_process(const struct watch *watch)
     _exit(status_exit_code(STATUS_DEVICE_ERROR));
 }
 
+/* Seconds since the last look, for a wait that has a limit. */
 static double counted_since(int64_t *last_ns)
 {
     int64_t now_ns = clock_ns();
@@ -123,6 +124,8 @@ static void watch_end(struct watch *watch)
 
 /* --- Joining --- */
 
+/* A communicator of its own, so that messages of two channels cannot be mistaken for each other.
+ * The arrays have room for a message to and one from each rank. */
 static enum status open_channel(struct channel *channel)
 {
     size_t count = (size_t)place.count;
@@ -222,20 +225,19 @@ static enum status join_all(void)
 
 static enum status join(struct ranks_place *found, const struct status_bridge *bridge)
 {
-    enum status status = STATUS_OK;
+    enum status status;
     struct watch watch;
 
     status_forward(bridge);
-    TRY_OUT(read_patience());
-    TRY_OUT(watch_start(&watch, "join"));
+    TRY(read_patience());
+    TRY(watch_start(&watch, "join"));
     status = join_all();
     watch_end(&watch);
-    TRY_OUT(status);
+    TRY(status);
     unlink_segment();
     *found = place;
 
-out:
-    return status;
+    return STATUS_OK;
 }
 
 static void leave(void)
@@ -289,6 +291,7 @@ static enum status give_up(struct channel *channel, int count)
     return STATUS_OK;
 }
 
+/* If give_up() finds that all have come meanwhile, the next test sees it too. */
 static enum status await(struct channel *channel, int count)
 {
     const struct timespec rest = { .tv_nsec = REST_NS };
@@ -312,6 +315,7 @@ static enum status await(struct channel *channel, int count)
     return STATUS_OK;
 }
 
+/* Each rank begins with the one after it, so that not all send to the same one first. */
 enum status channel_exchange(struct channel *channel, message_fn *message, const void *context)
 {
     int count = 0;

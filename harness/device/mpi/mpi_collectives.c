@@ -59,6 +59,8 @@ static void *received_from(const struct channel *channel, int rank)
     return channel->received + (size_t)rank * ROUND_FLOATS;
 }
 
+/* In the order of ranks, on every rank: floating-point sums depend on the order, and all must
+ * agree. */
 static void add_floats(const struct channel *channel, float *own, int64_t count)
 {
     float *sum = channel->sum;

@@ -78,6 +78,7 @@ enum status capture_forbids(capture_slot *slot, const char *call)
     return STATUS_OK;
 }
 
+/* The call would be unsafe during each of the thread's captures, so all of them become invalid. */
 enum status capture_forbids_thread(const char *call)
 {
     for (struct capture *capture = captures; capture != NULL; capture = capture->next)

@@ -54,7 +54,7 @@ static bool settles(struct library *library, void *handle, enum status *status)
         return true;
     if (before == NULL)
         return *status != STATUS_OK;
-    library->handle = before;
+    library->handle = before; /* whose addresses were overwritten */
     *status = resolve(library);
     return false;
 }
@@ -80,6 +80,7 @@ static bool settles_in(struct library *library, const struct place *place, enum 
     return settled;
 }
 
+/* `why` is the linker's reason, which names what is missing better than any place in the table. */
 static enum status search(struct library *library)
 {
     enum status status = STATUS_OK;
@@ -95,13 +96,10 @@ static enum status search(struct library *library)
     for (size_t i = 0; i < ARRAY_SIZE(places) && !settled; i++)
         settled = settles_in(library, &places[i], &status);
     if (library->handle == NULL)
-        FAIL_OUT(
-            STATUS_NO_LIBRARY,
-            "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
-            "where it is%s",
-            library->title, why, library->package, library->note != NULL ? library->note : "");
-
-out:
+        FAIL(STATUS_NO_LIBRARY,
+             "cuda: %s does not load: %s; install it (%s), or set CUDA_HOME or LD_LIBRARY_PATH to "
+             "where it is%s",
+             library->title, why, library->package, library->note != NULL ? library->note : "");
     return status;
 }
 

@@ -22,6 +22,7 @@ uint32_t phase_stack_thread(void)
     return thread;
 }
 
+/* Beyond DEPTH phases are only counted, so that each pop still meets its push. */
 void phase_stack_push(const struct activity_sink *sink, const char *name)
 {
     if (sink->record == NULL)

@@ -1,4 +1,5 @@
-/* An array sorted by address under a lock for many readers: every copy looks up both of its sides,
+/* The memory that a device has given out, so that a copy can be refused that its kind does not fit.
+ * An array sorted by address, under a lock for many readers: every copy looks up both of its sides,
  * and only allocations write. */
 #include "harness/device/plugin/regions.h"
 
@@ -87,6 +88,7 @@ size_t regions_remove(struct regions *regions, const void *memory, enum activity
     return bytes;
 }
 
+/* Memory in no region, or only in part, is pageable: nothing here gave it out as a whole. */
 enum activity_memory regions_kind(struct regions *regions, const void *memory, size_t bytes)
 {
     uintptr_t begin = (uintptr_t)memory;

@@ -1,5 +1,6 @@
-/* A list of arguments is read type by type, from left to right; every number, whatever its type, is
- * a double until it is stored. */
+/* Arguments of a kernel as a user writes them: "f32[1024]:random,i32:1024". The list is read type
+ * by type, from left to right; every number, whatever its type, is a double until it is stored.
+ * Filling depends on the argument alone, so two runs of one call have the same data. */
 #include "harness/lab/kernel/kernel_arguments.h"
 
 #include "harness/base/random.h"
@@ -162,7 +163,8 @@ static bool is_real(enum kernel_type type)
     return type == KERNEL_F32 || type == KERNEL_F64 || type == KERNEL_F16 || type == KERNEL_BF16;
 }
 
-/* Integers wrap, as in C. */
+/* Integers wrap, as in C. Beyond 9e18, which no 64 bits hold with a sign, a number is stored as 0:
+ * the conversion would be undefined. */
 static void store(enum kernel_type type, void *to, double value)
 {
     uint64_t whole = 0;
@@ -183,6 +185,7 @@ static void store(enum kernel_type type, void *to, double value)
     }
 }
 
+/* bf16 is the upper half of a float. */
 static double real_of(enum kernel_type type, const void *from)
 {
     uint32_t bits = 0;
@@ -233,6 +236,8 @@ static double drawn(struct random *random, const struct kernel_argument *argumen
     return random_below(random, argument->below != 0 ? argument->below : below);
 }
 
+/* SMALL: whole numbers of 1 to 16, whose sums are exact; rows may be filled in part, the rest is 0.
+ */
 static double element_of(const struct kernel_argument *argument, int64_t i, struct random *random)
 {
     int64_t row = argument->row > 0 ? argument->row : argument->count;
@@ -250,6 +255,7 @@ static double element_of(const struct kernel_argument *argument, int64_t i, stru
     }
 }
 
+/* Unwritten memory is all ones, NaN in every floating-point type: used by mistake, it shows. */
 void kernel_argument_fill(const struct kernel_argument *argument, void *elements)
 {
     struct random random = random_seed(argument->seed, 0);

@@ -35,6 +35,7 @@ const struct kernel_count_row kernel_counts[] = {
     KERNEL_COUNTS(COUNT_ROW)
 };
 
+/* NaN if there was nothing to count, which is null in JSON. */
 static double ratio(uint64_t a, uint64_t b)
 {
     return b > 0 ? (double)a / (double)b : NAN;

@@ -95,7 +95,9 @@ static const struct simt_sample *worst(const struct kernel_facts *facts, waste_o
     return found;
 }
 
-/* The same for lines of the source; returns what all of them waste. */
+/* The same for lines of the source: the finding is at the line that wastes most, and what all of
+ * them waste is returned. For what no single instruction is to blame for, such as waits and idle
+ * lanes. */
 typedef double waste_of_line(const struct simt_line *line);
 
 static double at_worst_line(const struct kernel_facts *facts, waste_of_line *waste,
@@ -209,16 +211,16 @@ static double scalar_bytes(const struct simt_sample *sample)
 
 static double scalar_loads(const struct simt_sample *sample)
 {
-    bool is_one = sample->access == SIMT_LOADS && scalar_bytes(sample) > 0;
-
-    return is_one ? (double)sample->counts.requests : 0;
+    return sample->access == SIMT_LOADS && scalar_bytes(sample) > 0
+               ? (double)sample->counts.requests
+               : 0;
 }
 
 static double scalar_stores(const struct simt_sample *sample)
 {
-    bool is_one = sample->access == SIMT_STORES && scalar_bytes(sample) > 0;
-
-    return is_one ? (double)sample->counts.requests : 0;
+    return sample->access == SIMT_STORES && scalar_bytes(sample) > 0
+               ? (double)sample->counts.requests
+               : 0;
 }
 
 static bool scalar(const struct kernel_facts *facts, struct kernel_finding *finding)
@@ -328,6 +330,7 @@ static double needless(const struct simt_line *line)
     return (double)(line->counts.passed - line->counts.needed);
 }
 
+/* A block of one warp has no other warp to wait for: there the rule has nothing to say. */
 static bool redundant_barriers(const struct kernel_facts *facts, struct kernel_finding *finding)
 {
     if (threads(facts) <= 32)
@@ -407,7 +410,8 @@ static double atomic_lanes(const struct simt_sample *sample)
     return sample->access == SIMT_ATOMICS ? (double)sample->counts.lanes : 0;
 }
 
-/* Atomic operations that each block does on each address. */
+/* Atomic operations that each block does on each address, on average. The machine knows which words
+ * they changed, but not how many blocks changed a word, so every block is taken to change all. */
 static double atomics_of_a_block(const struct kernel_facts *facts)
 {
     const unsigned *blocks = facts->run->blocks;
@@ -428,6 +432,7 @@ static bool contended(const struct kernel_facts *facts, struct kernel_finding *f
            conflicting = share(wasted(facts, contended_lanes), lanes);
 
     finding->share = conflicting;
+    /* Fewer than one lane in a hundred costs little beside the rest, however it waits. */
     if (sample == NULL || share(lanes, 32 * instructions(facts)) < 0.01 ||
         (conflicting < 0.5 && each < COMBINED_LEAST))
         return false;
@@ -538,7 +543,8 @@ static const struct kernel_rule rules[] = {
       "leave it out, or use __syncwarp() if a warp exchanges with itself", redundant_barriers },
 };
 
-/* Sorted as they come; there are few. */
+/* The largest share comes first. Sorted as they come; there are few. A kernel that the machine
+ * found wrong was not executed to its end, so its counts would mislead. */
 int kernel_findings(const struct kernel_facts *facts,
                     struct kernel_finding findings[KERNEL_FINDINGS_MOST])
 {

@@ -1,5 +1,6 @@
 /* Kernels and lessons in JSON: what `kernel` found, the list of lessons, and their results in a
- * result file. */
+ * result file. Counts come from the machine's lists (SIMT_ACCESS_COUNTS and the like), so a new one
+ * has its key at once. Lack of memory is kept in `json` and told at the end, where text is made. */
 #include "harness/lab/kernel/kernel_output.h"
 
 #include "harness/base/rows.h"

@@ -119,6 +119,7 @@ static void source_line(char *text, size_t size, const char *source, int number)
     }
 }
 
+/* "-" if the line has no access of that kind. */
 static void add_line(struct page_rows *rows, const struct simt_line *line, const char *source)
 {
     char place[80], instructions[CELL], lanes[CELL], sectors[CELL], passes[CELL], local[CELL],
@@ -184,6 +185,7 @@ static void print_findings(const struct page *page, const struct kernel_output *
 
 /* --- Arrays --- */
 
+/* As many as fit. */
 static void first_elements(char *text, size_t size, const struct kernel_argument *argument,
                            const struct kernel_array *array, int64_t most)
 {

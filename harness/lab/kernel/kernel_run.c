@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel that is asked for, or the only one; otherwise the sentence has the names. */
+/* The kernel that is asked for, or the only one; otherwise the sentence has as many names as it can
+ * hold. */
 static enum status find_kernel(const struct kernel_run *run, struct kernel_outcome *outcome)
 {
     int count = 0;
@@ -38,6 +39,7 @@ static enum status check_launch(const struct kernel_run *run, const struct kerne
     const struct simt_shape *shape = &outcome->shape;
     uint64_t bytes = 0;
 
+    /* Two dimensions first: the product of three could overflow. */
     if ((uint64_t)run->blocks[0] * run->blocks[1] > KERNEL_RUN_MOST_BLOCKS ||
         (uint64_t)run->blocks[0] * run->blocks[1] * run->blocks[2] > KERNEL_RUN_MOST_BLOCKS)
         FAIL(STATUS_BAD_USAGE, "the grid has more than %llu blocks, which is the limit",

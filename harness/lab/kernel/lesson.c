@@ -48,6 +48,7 @@ double prediction_value(const struct prediction *prediction, int variant, int ar
     return values[variant][arch];
 }
 
+/* NaN holds nothing. */
 bool prediction_holds(const struct prediction *prediction, double measured, int variant, int arch)
 {
     double value = prediction_value(prediction, variant, arch);
@@ -64,6 +65,7 @@ void lesson_kernel_name(char name[LESSON_NAME_SIZE], const struct kernel_lesson 
 
 /* --- Its files --- */
 
+/* The list of files ends with one that has no name. */
 static const struct embedded_file *find_file(const char *name)
 {
     const struct embedded_file *file = lesson_files;

@@ -1,5 +1,6 @@
-/* Variants of a lesson are kernels that run alone, with launches of the lesson. Each is executed
- * twice, which must give the same counts. */
+/* Runs the variants of a lesson and compares the counts with those that were predicted. Variants
+ * are kernels that run alone, with launches of the lesson. Each is executed
+ * twice, which must give the same counts, and all must compute the same values. */
 #include "harness/lab/kernel/lesson_run.h"
 
 #include "harness/base/clock.h"
@@ -13,6 +14,7 @@
 
 /* --- One variant --- */
 
+/* Arrays that begin as zeros are the results. */
 enum status lesson_output_add(struct lesson_output *output, const struct lesson_kernel *kernel,
                               const void *const *elements)
 {
@@ -47,6 +49,7 @@ enum status lesson_measure(struct lesson_counts *counts, struct lesson_output *o
                  simt_finding_text(outcome.finding.kind), outcome.finding.place,
                  outcome.finding.detail);
     facts = kernel_facts_of(&kernel.run, &outcome, arch, lesson_needs(kernel.kernel, arch));
+    /* Registers as the PTX has them would give other residency than was predicted. */
     if (!facts.is_from_ptxas)
         FAIL_OUT(STATUS_BAD_INPUT, "kernels/lessons/registers.txt has no %s", kernel.kernel);
     kernel_counts_read(counts->of, &facts);
@@ -67,6 +70,7 @@ const char *lesson_verdict_name(enum lesson_verdict verdict)
     return names[verdict];
 }
 
+/* NaN is null in JSON. */
 static void forget_counts(struct lesson_result *result)
 {
     for (int v = 0; v < LESSON_VARIANTS; v++) {

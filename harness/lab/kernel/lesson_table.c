@@ -39,6 +39,7 @@ static void print_change(char *text, size_t size, double before, double after)
         snprintf(text, size, "%s", change_text(&figures, false).effect);
 }
 
+/* The last cell says how closely the prediction was met, or what it was if it was not. */
 static void add_row(struct page_rows *rows, const struct lesson_result *result,
                     const struct prediction *prediction)
 {
@@ -129,6 +130,7 @@ static void print_times(const struct page *page, const struct lesson_result *res
                    before > after ? "faster" : "slower");
 }
 
+/* Rows of all lessons are fitted together, so that columns line up from one lesson to the next. */
 void lesson_table(const struct page *page, const struct lesson_result *results, int count)
 {
     static const struct column columns[COLUMNS] = {

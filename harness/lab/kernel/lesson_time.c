@@ -54,6 +54,7 @@ out:
     return status;
 }
 
+/* A launch takes addresses of arguments: of the pointer for an array, of the bits for a scalar. */
 static enum status load_kernel(struct ready *ready, const struct clockwork *clockwork,
                                const struct lesson_result *result, int variant)
 {
@@ -92,7 +93,8 @@ static enum status time_launches(struct ready *ready, const struct clockwork *cl
     return STATUS_OK;
 }
 
-/* The values of one launch, from the device. */
+/* The values of one launch, from the device: of the arrays that begin as zeros, which are a
+ * lesson's results (lesson_output_add()). */
 static enum status fetch_output(struct lesson_output *output, const struct ready *ready,
                                 const struct clockwork *clockwork)
 {
@@ -149,7 +151,9 @@ static enum status check_kernel(struct ready *ready, const struct clockwork *clo
                  ready->lesson.kernel, device_properties(clockwork->device)->name);
         lesson_fail(result, reason);
     }
-    TRY_OUT(time_launches(ready, clockwork, 1, &ns)); /* warm now */
+    /* The first launch loaded the code. A round then lasts about ROUND_NS, which is long beside the
+     * resolution of events, within bounds on the launches. */
+    TRY_OUT(time_launches(ready, clockwork, 1, &ns));
     ready->launches = (int)fmin(fmax(1, ROUND_NS / fmax(ns, 1)), LAUNCHES_MOST);
 
 out:

@@ -3,10 +3,10 @@
 
 enum {
     WARP = 32,
-    REGISTER_UNIT = 256,
-    SHARED_UNIT = 128,
-    SHARED_RESERVED = 1024,
-    MOST_REGISTERS = 255
+    REGISTER_UNIT = 256,    /* a warp's registers come in these */
+    SHARED_UNIT = 128,      /* and a block's shared memory in these */
+    SHARED_RESERVED = 1024, /* the system's own, of each block */
+    MOST_REGISTERS = 255    /* ptxas spills beyond */
 };
 
 const struct architecture architectures[ARCH_COUNT] = {
@@ -79,6 +79,7 @@ enum status residency_of(struct residency *residency, const struct architecture 
     return STATUS_OK;
 }
 
+/* The share of all places in all waves that a block has. */
 double residency_filled(const struct residency *residency)
 {
     double blocks = (double)((residency->waves - 1) * residency->wave + residency->last);

@@ -1,5 +1,7 @@
-/* Blocks are in the order of their addresses, and found by bisection. All that is known of their
- * bytes is in arrays that begin as zeros, so memory that no kernel touches costs nothing. */
+/* The machine's knowledge of memory. Blocks are in the order of their addresses, and found by
+ * bisection. All that is known of their bytes is in arrays that begin as zeros, so memory that no
+ * kernel touches costs nothing. A launch does not clear these arrays: each stamp carries the number
+ * of its launch, so an older one cannot be taken for a race. */
 #include "harness/simt/code/memory.h"
 
 #include "harness/base/bisect.h"
@@ -91,6 +93,8 @@ void memory_begin(struct memory *memory, const struct simt_order *order)
     memory->order = order != NULL ? *order : (struct simt_order){ 0 };
 }
 
+/* A launch need not come after work of another stream that is later than what it surely follows.
+ * Number 0: it comes after everything. */
 static bool is_unordered(const struct memory_use *use, const struct simt_order *order)
 {
     return order->number != 0 && use->stream != order->stream &&
@@ -157,6 +161,7 @@ static void bits_set(uint8_t *bits, uint64_t from, uint64_t to, bool value)
             (uint8_t)((bits[from / 8] & ~(1u << from % 8)) | (unsigned)value << from % 8);
 }
 
+/* Whether one of the bits [from, to) is `value`: bit by bit to a byte, then by words of 64. */
 static bool bits_any(const uint8_t *bits, uint64_t from, uint64_t to, bool value)
 {
     uint8_t none = value ? 0 : 0xff;
@@ -179,11 +184,6 @@ static bool bits_any(const uint8_t *bits, uint64_t from, uint64_t to, bool value
     return false;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -196,7 +196,7 @@ void memory_mark(struct memory *memory, const void *address, size_t bytes, bool 
 
     for (at = at < 0 ? 0 : at; at < memory->count && memory->blocks[at]->first < to; at++) {
         struct memory_block *block = memory->blocks[at];
-        uint64_t first = larger(from, block->first), end = smaller(to, block->end);
+        uint64_t first = from > block->first ? from : block->first, end = smaller(to, block->end);
         if (first < end)
             bits_set(block->written, first - block->first, end - block->first, written);
     }
@@ -246,6 +246,9 @@ static uint32_t find_others(const uint32_t *stamps, uint64_t count, uint32_t sta
     return 0;
 }
 
+/* A second warp that reads a word turns its stamp into MEMORY_SEVERAL, so a store by either of the
+ * two is still a race with the other. One pass looks and notes, without branches: vector
+ * instructions do it. */
 bool memory_races_load(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t stamp,
                        uint32_t *other)
 {
@@ -304,6 +307,8 @@ enum status memory_add_atomic(struct memory_block *block, uint64_t address)
     return STATUS_OK;
 }
 
+/* The array is made when a launch first asks. Sectors lie on multiples of 32 in the address
+ * space, not in the block, hence `base`. */
 unsigned memory_fresh(struct memory_block *block, uint64_t from, uint64_t bytes, uint32_t number)
 {
     uint64_t base = block->first / 32;

@@ -4,16 +4,6 @@
 
 #include <string.h>
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void lane_addresses(struct access *access, const struct warp *warp,
                            const struct instruction *instruction)
 {
@@ -43,6 +33,8 @@ void access_find(struct access *access, const struct warp *warp,
     access->first = first;
     access->end = end;
     start = access->address[first];
+    /* Differences are gathered without a branch, from all lanes, so that the loop becomes vector
+     * instructions; lanes that take no part are masked out. */
     for (int l = 0; l < SIMT_LANES; l++) {
         uint64_t takes_part = (uint64_t)(int64_t)(int32_t)warp->lane[l];
         apart |= (access->address[l] ^ (start + (uint64_t)(l - first) * bytes)) & takes_part;
@@ -59,8 +51,8 @@ void access_find(struct access *access, const struct warp *warp,
     access->shape = differ == 0 ? ACCESS_ONE : ACCESS_SCATTERED;
     for (int l = first; l < end; l++)
         if (warp->lane[l]) {
-            least = smaller(least, access->address[l]);
-            most = larger(most, access->address[l]);
+            least = access->address[l] < least ? access->address[l] : least;
+            most = access->address[l] > most ? access->address[l] : most;
         }
     access->from = least;
     access->to = most + bytes > most ? most + bytes : UINT64_MAX;
@@ -202,6 +194,7 @@ void access_store(const struct access *access, const struct warp *warp,
         move_out(access, warp, instruction, base, 1);
 }
 
+/* Lanes of a range are whole accesses apart, so all are aligned if the first one is. */
 int access_misaligned(const struct access *access, const struct warp *warp)
 {
     uint64_t wrong = 0, mask = access->bytes - 1;
@@ -215,6 +208,7 @@ int access_misaligned(const struct access *access, const struct warp *warp)
     return -1;
 }
 
+/* Lanes are compared in pairs only if the count of addresses says that two are the same. */
 int access_twice(const struct access *access, const struct warp *warp)
 {
     if (access->shape == ACCESS_RANGE || access->end - access->first == 1)

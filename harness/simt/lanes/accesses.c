@@ -3,6 +3,8 @@
  * kernel that is wrong changes nothing but what it may. */
 #include "harness/simt/lanes/access.h"
 
+#include "kernels/dialect/half.h"
+
 #include <string.h>
 
 /* A parameter at a fixed place is the same for all lanes. */
@@ -61,6 +63,7 @@ static bool local_check(struct warp *warp, const struct instruction *instruction
     return true;
 }
 
+/* A parameter that is indexed, as an array in a struct may be. */
 static bool parameter_check(struct warp *warp, const struct instruction *instruction,
                             const struct access *access)
 {
@@ -121,36 +124,16 @@ void lanes_store(struct warp *warp, const struct instruction *instruction)
         access_store(&access, warp, instruction, base);
 }
 
-static float float_of(uint32_t bits)
+/* The sum of two doubles that are given by their bits. */
+static uint64_t double_sum(uint64_t a, uint64_t b)
 {
-    float x;
+    double x, y;
 
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits)
-{
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint64_t bits_of_double(double x)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x += y;
+    memcpy(&a, &x, sizeof a);
+    return a;
 }
 
 /* Comparisons of min and max. */
@@ -161,12 +144,13 @@ static uint64_t less(uint64_t a, uint64_t b, int mode, unsigned width)
     return width == 4 ? (int32_t)a < (int32_t)b : (int64_t)a < (int64_t)b;
 }
 
-/* The value in memory after the operation; `swap` is the second operand of a compare and swap. */
+/* The value in memory after the operation; `swap` is the second operand of a compare and swap. inc
+ * and dec wrap at x, not at the end of the type ("atom"). */
 static uint64_t combined(uint64_t old, uint64_t x, uint64_t swap, int mode, unsigned width)
 {
     if (mode == (ATOMIC_ADD | ATOMIC_FLOAT))
-        return width == 4 ? bits_of(float_of((uint32_t)old) + float_of((uint32_t)x))
-                          : bits_of_double(double_of(old) + double_of(x));
+        return width == 4 ? half_bits_of(half_float_of((uint32_t)old) + half_float_of((uint32_t)x))
+                          : double_sum(old, x);
     switch (mode & (ATOMIC_FLOAT - 1)) {
     case ATOMIC_ADD:
         return old + x;

@@ -55,25 +55,17 @@
     BINARY(function, held, type, uint32_t, (expression) ? UINT32_MAX : 0)
 COMPARISONS(DEFINE)
 
-static void choose_word(struct warp *warp, const struct instruction *instruction)
-{
-    uint32_t *d = REGISTER(uint32_t, instruction->d[0]);
-    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]),
-                   *b = REGISTER(uint32_t, instruction->s[1]);
-    const uint32_t *p = REGISTER(uint32_t, instruction->s[2]);
-
-    LANES(uint32_t, d, v = p[l] ? a[l] : b[l])
-}
-
-static void choose_long(struct warp *warp, const struct instruction *instruction)
-{
-    uint64_t *d = REGISTER(uint64_t, instruction->d[0]);
-    const uint64_t *a = REGISTER(uint64_t, instruction->s[0]),
-                   *b = REGISTER(uint64_t, instruction->s[1]);
-    const uint32_t *p = REGISTER(uint32_t, instruction->s[2]);
-
-    LANES(uint64_t, d, v = p[l] ? a[l] : b[l])
-}
+#define CHOOSE(function, held)                                                                     \
+    static void function(struct warp *warp, const struct instruction *instruction)                 \
+    {                                                                                              \
+        held *d = REGISTER(held, instruction->d[0]);                                               \
+        const held *a = REGISTER(held, instruction->s[0]), *b = REGISTER(held, instruction->s[1]); \
+        const uint32_t *p = REGISTER(uint32_t, instruction->s[2]);                                 \
+                                                                                                   \
+        LANES(held, d, v = p[l] ? a[l] : b[l])                                                     \
+    }
+CHOOSE(choose_word, uint32_t)
+CHOOSE(choose_long, uint64_t)
 
 #define ROW(function, name, form, ...) { name, function, form },
 static const struct opcode rows[] = {

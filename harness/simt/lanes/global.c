@@ -15,6 +15,7 @@ static struct memory_block *block_of(const struct warp *warp, const struct instr
     return *cached != NULL && access->to <= (*cached)->end ? *cached : NULL;
 }
 
+/* Returns false, since the launch ends here. */
 static bool out_of_bounds(struct warp *warp, const struct instruction *instruction, int lane,
                           uint64_t address)
 {

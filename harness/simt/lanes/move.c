@@ -9,29 +9,25 @@ UNARY(from_shared, uint64_t, uint64_t, uint64_t, x & ~SIMT_SHARED_WINDOW)
 UNARY(to_local, uint64_t, uint64_t, uint64_t, x | SIMT_LOCAL_WINDOW)
 UNARY(from_local, uint64_t, uint64_t, uint64_t, x & ~SIMT_LOCAL_WINDOW)
 
+/* Fences order nothing more here: warps run one after the other, and see what was written. */
 static void nothing(struct warp *warp, const struct instruction *instruction)
 {
     (void)warp;
     (void)instruction;
 }
 
-void lanes_pack16(struct warp *warp, const struct instruction *instruction)
-{
-    uint32_t *d = REGISTER(uint32_t, instruction->d[0]);
-    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]),
-                   *b = REGISTER(uint32_t, instruction->s[1]);
-
-    LANES(uint32_t, d, v = (a[l] & 0xffff) | b[l] << 16)
-}
-
-void lanes_pack32(struct warp *warp, const struct instruction *instruction)
-{
-    uint64_t *d = REGISTER(uint64_t, instruction->d[0]);
-    const uint32_t *a = REGISTER(uint32_t, instruction->s[0]),
-                   *b = REGISTER(uint32_t, instruction->s[1]);
-
-    LANES(uint64_t, d, v = a[l] | (uint64_t)b[l] << 32)
-}
+/* The first source is the lower half. */
+#define PACK(function, held, expression)                                                           \
+    void function(struct warp *warp, const struct instruction *instruction)                        \
+    {                                                                                              \
+        held *d = REGISTER(held, instruction->d[0]);                                               \
+        const uint32_t *a = REGISTER(uint32_t, instruction->s[0]),                                 \
+                       *b = REGISTER(uint32_t, instruction->s[1]);                                 \
+                                                                                                   \
+        LANES(held, d, v = expression)                                                             \
+    }
+PACK(lanes_pack16, uint32_t, (a[l] & 0xffff) | b[l] << 16)
+PACK(lanes_pack32, uint64_t, a[l] | (uint64_t)b[l] << 32)
 
 /* A destination may be "_", which is none, and may be the place of the source: a lane is read
  * before it is written. */

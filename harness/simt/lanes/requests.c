@@ -87,7 +87,8 @@ static unsigned settled_sectors(const struct access *access, const struct warp *
     return sectors + (unsigned)((to - from + SECTOR - 1) / SECTOR);
 }
 
-/* Whether the lanes that take part would lie next to each other if all between them took part. */
+/* Whether the lanes that take part would lie next to each other if all between them took part: an
+ * `if` left them out, and it is not their addresses that are at fault. */
 static bool has_holes(const struct access *access, const struct warp *warp)
 {
     for (int l = access->first; l < access->end; l++)
@@ -143,6 +144,7 @@ void access_count_local(const struct access *access, const struct warp *warp,
     access_count(access, warp, instruction, COUNTED_LOCAL, &cost);
 }
 
+/* The first request is kept until one wastes more. */
 static void keep_worst(struct access_counts *counts, const struct access *access,
                        const struct warp *warp, int space, const struct access_cost *cost)
 {

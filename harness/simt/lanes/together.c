@@ -17,12 +17,14 @@ static void check_members(struct warp *warp, const struct instruction *instructi
                   "the mask is 0x%08x; lanes 0x%08x are here without being in it", mask, strange);
 }
 
+/* A mask of members must be the same in all lanes, so any lane's will do. */
 static uint32_t mask_of(const struct warp *warp, int32_t place)
 {
     return REGISTER(uint32_t, place)[first_lane(warp->exec)];
 }
 
-/* Most shuffles: each lane exchanges with the one whose number differs in a bit. */
+/* Most shuffles: each lane exchanges with the one whose number differs in a bit. With a constant
+ * bit the loop is a few vector instructions; anything unusual takes the general way. */
 #define EXCHANGE(bit)                                                                              \
     case bit:                                                                                      \
         for (int l = 0; l < SIMT_LANES; l++) taken[l] = a[l ^ (bit)];                              \

@@ -114,6 +114,7 @@ static struct buffer *detach_full(bool running)
     return list;
 }
 
+/* Buffers that were read are used again. */
 static void give_back(struct buffer *list)
 {
     struct buffer *last = list;
@@ -169,6 +170,7 @@ static CUpti_Activity *next_record(struct buffer *buffer, CUpti_Activity *record
     return result == CUPTI_SUCCESS ? record : NULL;
 }
 
+/* The first pass: device work names its call by a number, and the call may be in a later buffer. */
 static enum status note_calls(struct buffer *list)
 {
     CUpti_Activity *record = NULL;
@@ -357,6 +359,7 @@ static void disable(const struct cupti *cupti)
     cupti->unsubscribe(collector.subscriber);
 }
 
+/* Under the lock, which `count` is under. */
 static void free_all(struct buffer *list)
 {
     while (list != NULL) {
@@ -427,6 +430,7 @@ out:
     return status;
 }
 
+/* Records of the device's opening are flushed first, without a sink, so no trace shows them. */
 enum status cupti_collector_show(struct activity_sink sink)
 {
     enum status status = cupti_collector_flush();

@@ -1,11 +1,6 @@
 /* A block has a fixed number of threads; how much work it does depends on the kernel's shape. */
 #include "harness/device/cuda/kernels/geometry.h"
 
-static int64_t quotient_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t count)
 {
     const int64_t pack = GEOMETRY_PACK_BYTES / (int64_t)element_bytes;
@@ -16,5 +11,6 @@ int64_t geometry_blocks(enum geometry_shape shape, size_t element_bytes, int64_t
         [GEOMETRY_COLUMNS] = rows * pack,
     };
 
-    return quotient_up(count, counts_of_a_block[shape]);
+    /* Not (a + b - 1) / b, which may overflow. */
+    return count / counts_of_a_block[shape] + (count % counts_of_a_block[shape] != 0);
 }

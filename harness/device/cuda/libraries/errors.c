@@ -1,5 +1,7 @@
-/* One table. An error that it does not list is a plain DEVICE_ERROR without advice: most of CUDA's
- * errors say that the caller made a mistake, and here the caller is this device. */
+/* CUDA's errors as statuses, with advice for those that users meet. One table says of each whether
+ * it is sticky: then every later call of the process fails with it. An error that it does not list
+ * is a plain DEVICE_ERROR without advice: most of CUDA's errors say that the caller made a mistake,
+ * and here the caller is this device. */
 #include "harness/device/cuda/libraries/errors.h"
 
 #include <cuda_runtime_api.h>
