@@ -24,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* CUDA's current device is the thread's: it is remembered here, since cudaSetDevice() is a call
+ * that a launch need not pay each time. */
 enum status cuda_enter(const struct cuda_device *device)
 {
     static _Thread_local int current = -1;

@@ -27,6 +27,7 @@ static enum status allow_access(const struct cuda_device *device, int peer)
     return STATUS_OK;
 }
 
+/* The thread's device is set back before any error is looked at: cuda_enter() relies on it. */
 enum status cuda_peer_alloc(struct device *base, int peer, size_t bytes, void **memory)
 {
     struct cuda_device *device = (struct cuda_device *)base;

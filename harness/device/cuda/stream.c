@@ -34,6 +34,7 @@ out:
     return status;
 }
 
+/* Waits for the stream's work first, which may use the workspace that is given up. */
 void cuda_stream_destroy(struct stream *base)
 {
     struct cuda_stream *stream = (struct cuda_stream *)base;

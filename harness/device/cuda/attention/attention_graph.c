@@ -33,6 +33,7 @@ static const cudnnDataType_t types[DTYPE_COUNT] = {
     [DTYPE_F16] = CUDNN_DATA_HALF,
 };
 
+/* The graph keeps every descriptor, so that its release needs no order. */
 descriptor attention_graph_own(struct attention_graph *graph, enum status *status,
                                cudnnBackendDescriptorType_t type)
 {

@@ -46,6 +46,7 @@ void cupti_names_close(struct cupti_names *names)
     free(names);
 }
 
+/* Room for one more comes first, so that a number never is beyond the array. */
 static const char *name_shown(struct cupti_names *names, const char *given, bool mangled)
 {
     uint32_t count = intern_count(names->given), number;

@@ -120,6 +120,8 @@ static uint32_t thread_of(const struct cupti_records *records, uint32_t correlat
     return call != NULL ? call->thread : 0;
 }
 
+/* A call of the runtime makes calls of the driver under the same number: only the outer one is
+ * shown. */
 static enum cupti_outcome translate_call(struct cupti_records *records, const void *record,
                                          struct activity *activity)
 {
@@ -139,6 +141,7 @@ static enum cupti_outcome translate_call(struct cupti_records *records, const vo
 
 /* --- Device work --- */
 
+/* Only kernels of NCCL carry a message. */
 static void say_message(const struct cupti_records *records, struct activity *activity)
 {
     const struct cupti_call *call = find_call(records, activity->correlation);
@@ -302,6 +305,7 @@ static enum cupti_outcome translate_wait(struct cupti_records *records, const vo
     return timed(activity, wait->start, wait->end);
 }
 
+/* A release is a negative number of bytes. */
 static enum cupti_outcome translate_memory(struct cupti_records *records, const void *record,
                                            struct activity *activity)
 {
@@ -378,6 +382,7 @@ enum cupti_outcome cupti_records_translate(struct cupti_records *records,
     return CUPTI_OUTCOME_HIDDEN;
 }
 
+/* CUPTI leaves this memory to whoever takes the record. */
 void cupti_records_drop(const CUpti_Activity *record)
 {
     if (record->kind == CUPTI_ACTIVITY_KIND_OVERHEAD)

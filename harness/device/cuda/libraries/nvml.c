@@ -310,6 +310,7 @@ static bool is_listed(const struct process_list *list, unsigned pid)
     return false;
 }
 
+/* A process that both computes and draws is in both lists, and counts once. */
 static void add_processes(struct process_list *list, const struct nvml_process *found,
                           unsigned count)
 {
