@@ -153,44 +153,6 @@ void member_int(struct members *members, const char *name, int *value, int least
         *value = (int)number;
 }
 
-static bool take_unsigned(const cJSON *item, uint64_t *value)
-{
-    int64_t number;
-    char *end;
-
-    if (cJSON_IsString(item) && item->valuestring[0] >= '0' && item->valuestring[0] <= '9') {
-        errno = 0;
-        *value = strtoull(item->valuestring, &end, 10);
-        return errno == 0 && *end == '\0';
-    }
-    if (!take_integer(item, &number) || number < 0)
-        return false;
-    *value = (uint64_t)number;
-    return true;
-}
-
-void member_unsigned(struct members *members, const char *name, uint64_t *value)
-{
-    const cJSON *item;
-    uint64_t number;
-    char text[24];
-
-    if (!members->reading && members->is_exact && (double)*value >= EXACT_MOST) {
-        snprintf(text, sizeof text, "%" PRIu64, *value);
-        json_text(members->json, members->object, name, text);
-        return;
-    }
-    if (!members->reading) {
-        json_unsigned(members->json, members->object, name, *value);
-        return;
-    }
-    item = find_member(members, name);
-    if (item != NULL && take_unsigned(item, &number))
-        *value = number;
-    else if (item != NULL)
-        fault(members, name, "is no whole number from 0");
-}
-
 static bool take_number(const cJSON *item, double *value)
 {
     if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
@@ -380,16 +342,6 @@ void member_counts(struct members *members, const char *name, int64_t *values, i
     integers(members, name, values, count, 0);
 }
 
-static void take_numbers(struct members *members, const char *name, double *values,
-                         const cJSON *item)
-{
-    for (; item != NULL; item = item->next, values++)
-        if (!take_number(item, values)) {
-            fault(members, name, "has what is no number");
-            *values = NAN;
-        }
-}
-
 void member_numbers(struct members *members, const char *name, double *values, int64_t count)
 {
     const cJSON *array;
@@ -401,22 +353,13 @@ void member_numbers(struct members *members, const char *name, double *values, i
         return;
     }
     array = array_of(members, name, count);
-    if (array != NULL)
-        take_numbers(members, name, values, array->child);
-}
-
-void member_series(struct members *members, const char *name, double **values, int64_t *count,
-                   int64_t most, int digits)
-{
-    const cJSON *item;
-
-    if (!members->reading) {
-        json_numbers(members->json, members->object, name, *values, *count, digits);
-        return;
+    for (const cJSON *item = array != NULL ? array->child : NULL; item != NULL; item = item->next) {
+        if (!take_number(item, values)) {
+            fault(members, name, "has what is no number");
+            *values = NAN;
+        }
+        values++;
     }
-    item = take_array(members, name, most, count);
-    *values = ARENA_NEW(members->arena, double, *count);
-    take_numbers(members, name, *values, item);
 }
 
 void member_strings(struct members *members, const char *name, const char *const **texts,

@@ -49,7 +49,6 @@ void member_bool(struct members *members, const char *name, bool *value);
 void member_integer(struct members *members, const char *name, int64_t *value, int64_t least,
                     int64_t most);
 void member_int(struct members *members, const char *name, int *value, int least, int most);
-void member_unsigned(struct members *members, const char *name, uint64_t *value);
 
 /* Any whole number, and one of at least 0. */
 void member_any(struct members *members, const char *name, int64_t *value);
@@ -97,12 +96,9 @@ void member_integers(struct members *members, const char *name, int64_t *values,
 void member_counts(struct members *members, const char *name, int64_t *values, int64_t count);
 void member_numbers(struct members *members, const char *name, double *values, int64_t count);
 
-/* Of *count texts or numbers when writing; when reading new ones, at most `most`. Numbers are
- * written with `digits` significant ones. */
+/* Of *count texts when writing; when reading new ones, at most `most`. */
 void member_strings(struct members *members, const char *name, const char *const **texts,
                     int64_t *count, int64_t most);
-void member_series(struct members *members, const char *name, double **values, int64_t *count,
-                   int64_t most, int digits);
 
 /* --- Objects --- */
 
