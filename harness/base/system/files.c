@@ -34,6 +34,14 @@ int own_file_open(int folder, const char *name, int flags)
         openat(folder, name, flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), 1);
 }
 
+bool own_file_is_there(int folder, const char *name, int file)
+{
+    struct stat ours, there;
+
+    return fstat(file, &ours) == 0 && fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 int regular_file_open(int folder, const char *name)
 {
     return check_opened(openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC), (nlink_t)-1);

@@ -11,6 +11,10 @@
  * else's file. Never waits. */
 int own_file_open(int folder, const char *name, int flags);
 
+/* Whether `name` is still this open file. Another process may have removed a lock between our
+ * open() and our locking it. */
+bool own_file_is_there(int folder, const char *name, int file);
+
 /* Opens a regular file to read whose name came from a result or from a folder, not from the user.
  * -1 and errno: ENOTSUP for a FIFO, a device or a folder. Never waits, as open() does for a FIFO
  * that nobody writes to. */

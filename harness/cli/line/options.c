@@ -165,8 +165,8 @@ static void print_option(const struct option_row *row, int width)
     wrap_print(stdout, column, HELP_TEXT, width, row->text);
 }
 
-/* An example is to be copied: if it is too wide, a backslash ends the line. What four blanks set
- * apart says what the example is for. */
+/* An example is to be copied: if it is too wide, a backslash ends the line. A remark stands after
+ * four blanks and says what the example is for. */
 static void print_example(char *line, int width)
 {
     int indent = (int)strspn(line, " ");

@@ -58,7 +58,7 @@ void lesson_part(const struct page *page, const char *heading)
     fputs(page->markdown ? "\n" : "", page->console.stream);
 }
 
-/* What must change by how much, and what that metric is. */
+/* Each expectation: the metric, how much it must change, and what it means. */
 static void print_expectation(const struct page *page, const struct expectation *expectation)
 {
     const struct console *console = &page->console;

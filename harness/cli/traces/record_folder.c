@@ -22,7 +22,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -354,21 +353,16 @@ static enum status enter(struct recording *recording, bool others_record)
     return write_launch(recording->path, NULL, &ours);
 }
 
-/* With ENTRY locked. Whoever ended a recording between our open() and our lock has removed the
- * file. */
+/* With ENTRY locked. */
 static enum status open_lock(const struct recording *recording, int *lock)
 {
-    struct stat ours, there;
-
     for (;;) {
         *lock = own_file_open(recording->folder, LOCK, O_RDWR);
         if (*lock < 0)
             FAIL(STATUS_IO, "cannot write %s/%s: %s; %s", recording->path, LOCK, strerror(errno),
                  atomic_file_advice(errno));
         lock_byte(*lock, ENTRY, F_WRLCK, true);
-        if (fstat(*lock, &ours) == 0 &&
-            fstatat(recording->folder, LOCK, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-            ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+        if (own_file_is_there(recording->folder, LOCK, *lock))
             return STATUS_OK;
         close(*lock);
     }

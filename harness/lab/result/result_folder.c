@@ -128,16 +128,6 @@ static enum status lock_failed(const struct result_folder *folder, int error)
                        folder->path, strerror(error), atomic_file_advice(error));
 }
 
-/* A run that ended between our open() and our lock has removed the file. */
-static bool is_current(const struct result_folder *folder)
-{
-    struct stat ours, there;
-
-    return fstat(folder->lock, &ours) == 0 &&
-           fstatat(folder->descriptor, "run.lock", &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-}
-
 static enum status open_lock(struct result_folder *folder)
 {
     enum status status = STATUS_OK;
@@ -162,7 +152,7 @@ static enum status take_lock(struct result_folder *folder)
     for (;;) {
         TRY(open_lock(folder));
         if (flock(folder->lock, LOCK_EX | LOCK_NB) == 0) {
-            if (is_current(folder))
+            if (own_file_is_there(folder->descriptor, "run.lock", folder->lock))
                 break;
         } else if (errno != EWOULDBLOCK && errno != EINTR) {
             snprintf(folder->unlocked, sizeof folder->unlocked, "%s", strerror(errno));
