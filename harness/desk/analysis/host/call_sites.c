@@ -106,18 +106,6 @@ static int64_t take_segment(void *context, const struct call_segment *segment)
     return search->next < times->count ? times->items[search->next].start_ns : INT64_MAX;
 }
 
-/* A function that covers the window holds the loop: its lines say more. */
-static void sum_up(struct search *search)
-{
-    const struct call_tree *tree = search->tree;
-    double window_ns = (double)(tree->end_ns - tree->start_ns);
-
-    for (uint32_t i = tree->node_count; i-- > 1;) { /* a node comes after its parent */
-        search->covered_ns[tree->nodes[i].parent] += search->covered_ns[i];
-        search->opened[i] = (double)tree->nodes[i].total_ns >= CALL_SITE_PURE * window_ns;
-    }
-}
-
 static bool is_pure(const struct search *search, uint32_t node)
 {
     return !search->opened[node] && (!search->own_only || search->tree->nodes[node].is_own) &&
@@ -359,7 +347,12 @@ struct call_place call_site_of(const struct call_tree *tree, struct costly_times
     for (int64_t i = 0; i < times->count; i++) search.all_ns += times->items[i].cost_ns;
     if (times->count > 0)
         call_tree_visit(tree, times->items[0].start_ns, take_segment, &search);
-    sum_up(&search);
+    for (uint32_t i = tree->node_count; i-- > 1;) { /* a node comes after its parent */
+        search.covered_ns[tree->nodes[i].parent] += search.covered_ns[i];
+        /* A function that covers the window has the loop in it: its lines say more. */
+        search.opened[i] = (double)tree->nodes[i].total_ns >=
+                           CALL_SITE_PURE * (double)(tree->end_ns - tree->start_ns);
+    }
     found = search_places(&search);
     if (found.name != 0 && found.cost_ns >= CALL_SITE_LEAST * search.all_ns)
         describe(&place, &search, &found);

@@ -281,16 +281,6 @@ static void doubt_delays(struct sound_row *row, const struct bounds *bounds, int
              (long long)device, quantity_time((double)late_ns).text);
 }
 
-static void doubt_pace(struct sound_row *row, int64_t drift_ns, int64_t device)
-{
-    row->count++;
-    row->trust = TRUST_LITTLE;
-    snprintf(row->found, sizeof row->found,
-             "work of device %lld begins later and later after its launch, even if the device is "
-             "idle, by up to %s: its clock may run faster than the host's",
-             (long long)device, quantity_time((double)drift_ns).text);
-}
-
 static void note_shift(struct sound_row *row, const struct bounds *bounds, int64_t device,
                        int64_t shift_ns)
 {
@@ -314,7 +304,12 @@ static int64_t judge_device(struct sound_row *row, struct arena *arena,
 
     count = beyond.launches + beyond.waits;
     if (drift_ns > 0) {
-        doubt_pace(row, drift_ns, device);
+        row->count++;
+        row->trust = TRUST_LITTLE;
+        snprintf(row->found, sizeof row->found,
+                 "work of device %lld begins later and later after its launch, even if the device "
+                 "is idle, by up to %s: its clock may run faster than the host's",
+                 (long long)device, quantity_time((double)drift_ns).text);
         shift_ns = 0;
     } else if (shift_ns != 0 || trust_without(beyond.launches, bounds.least_count) != TRUST_WHOLE ||
                trust_without(beyond.waits, bounds.most_count) != TRUST_WHOLE) {

@@ -158,12 +158,6 @@ struct memory_curve memory_curve_of(struct arena *arena, const struct trace_file
 /* One pass chooses the points, a second one follows the categories and notes them at those
  * points. */
 
-static const struct memory_point *points_of(const struct memory_curve *memory,
-                                            const struct memory_device *device)
-{
-    return memory->points + device->first_point;
-}
-
 /* Marks the points that stay. */
 static void choose(bool *stays, const struct memory_point *points, int64_t count, int64_t most)
 {
@@ -210,7 +204,7 @@ struct memory_samples memory_samples_of(struct arena *arena, const struct memory
                                         const struct memory_device *device,
                                         const struct trace_file *trace, int64_t most)
 {
-    const struct memory_point *points = points_of(memory, device);
+    const struct memory_point *points = memory->points + device->first_point;
     uint32_t names = trace_file_name_count(trace);
     int64_t count = device->point_count, categories = device->category_count;
     struct arena *scratch = arena_scratch(arena);

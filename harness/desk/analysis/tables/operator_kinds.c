@@ -225,21 +225,6 @@ static void find_items(struct gathering *gathering)
     }
 }
 
-/* Operators that launches of graphs ran. */
-static void add_replayed(struct gathering *gathering, const struct replayed *replayed)
-{
-    for (int64_t i = 0; i < replayed->count; i++) {
-        if (replayed->items[i].is_phase)
-            continue;
-        note_item(gathering, replayed->items[i].event, gathering->count);
-        gathering->items[gathering->count++] =
-            (struct counted){ .event = replayed->items[i].event,
-                              .forward = NONE,
-                              .device_ns = replayed->items[i].total_ns,
-                              .counts = true };
-    }
-}
-
 /* --- Backward passes --- */
 
 static void find_candidates(struct gathering *gathering)
@@ -477,7 +462,15 @@ static void search(struct gathering *gathering, struct arena *scratch, int64_t o
     gathering->run = ARENA_NEW(own, int64_t, operators);
     for (uint32_t i = 0; i < names; i++) gathering->roles[i] = role_of(trace_file_name(trace, i));
     find_items(gathering);
-    add_replayed(gathering, replayed);
+    for (int64_t i = 0; i < replayed->count; i++) { /* operators that launches of graphs ran */
+        const struct replayed_span *span = &replayed->items[i];
+        if (span->is_phase)
+            continue;
+        note_item(gathering, span->event, gathering->count);
+        gathering->items[gathering->count++] = (struct counted){
+            .event = span->event, .forward = NONE, .device_ns = span->total_ns, .counts = true
+        };
+    }
     join_nodes(gathering);
     arena_close(own);
 }

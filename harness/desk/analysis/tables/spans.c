@@ -213,14 +213,6 @@ static void take_from_parent(struct sweep *sweep, const struct trace_event *even
     parent->has_its_like = parent->has_its_like || parent->row == number;
 }
 
-static void take_stated(struct sweep *sweep, struct span_row *row, const struct trace_event *event)
-{
-    const struct trace_file *trace = sweep->timeline->trace;
-
-    if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL)
-        row->flops = intervals_sum_ns(row->flops, trace->operators[event->detail].flops);
-}
-
 static void open_span(struct sweep *sweep, const struct trace_event *event)
 {
     struct allocated_bytes memory;
@@ -246,7 +238,9 @@ static void open_span(struct sweep *sweep, const struct trace_event *event)
         add_bytes(&row->host_bytes, memory.host);
         add_bytes(&row->device_bytes, memory.device);
     }
-    take_stated(sweep, row, event);
+    if (event->kind == EVENT_KIND_OPERATOR && event->detail != NO_DETAIL)
+        row->flops =
+            intervals_sum_ns(row->flops, sweep->timeline->trace->operators[event->detail].flops);
     if (sweep->depth > 0)
         take_from_parent(sweep, event, number, memory);
     sweep->open_of_row[number]++;

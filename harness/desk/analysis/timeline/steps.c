@@ -132,15 +132,6 @@ static void find_steps(struct steps *steps, struct arena *arena, const struct tr
     qsort(steps->items, (size_t)steps->count, sizeof *steps->items, by_start);
 }
 
-static void take_means(struct steps *steps)
-{
-    for (int part = 0; part < STEP_PART_COUNT; part++) {
-        double ns = 0;
-        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
-        steps->mean_part_ns[part] = steps->count > 0 ? ns / (double)steps->count : NAN;
-    }
-}
-
 static void summarise(struct steps *steps, struct arena *scratch)
 {
     int count = (int)steps->count;
@@ -208,7 +199,11 @@ static void measure_steps(struct steps *steps, struct arena *arena, const struct
     }
     for (int64_t i = 0; i < timeline->work_count; i++)
         reach(steps, timeline->trace, &timeline->work[i]);
-    take_means(steps);
+    for (int part = 0; part < STEP_PART_COUNT; part++) {
+        double ns = 0;
+        for (int64_t i = 0; i < steps->count; i++) ns += (double)steps->items[i].part_ns[part];
+        steps->mean_part_ns[part] = steps->count > 0 ? ns / (double)steps->count : NAN;
+    }
     arena_close(scratch);
 }
 

@@ -174,12 +174,6 @@ static bool judge_small_copies(struct finding *finding, const struct facts *fact
     return cost_with_calls(finding, facts, copies.ns * exposed_share(facts));
 }
 
-/* The time, per step, in which the device copies: two directions at once are one time. */
-static double copying_ns(const struct facts *facts)
-{
-    return (double)facts->summary->usage.kind_ns[WORK_COPY] / facts->steps;
-}
-
 /* The part of all copies that is between host and device and not pageable, as durations add up. */
 static double pinned_share(const struct facts *facts, const struct copies *copies)
 {
@@ -193,7 +187,8 @@ static double pinned_share(const struct facts *facts, const struct copies *copie
 static bool judge_exposed_copy(struct finding *finding, const struct facts *facts)
 {
     struct copies copies = copies_between(facts);
-    double all = copying_ns(facts), exposed, lost;
+    /* The time per step in which the device copies: two directions at once are one time. */
+    double all = (double)facts->summary->usage.kind_ns[WORK_COPY] / facts->steps, exposed, lost;
 
     if (are_many_small(&copies))
         return false;

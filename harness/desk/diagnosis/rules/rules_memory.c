@@ -133,15 +133,6 @@ struct growth {
     int64_t first, last; /* bytes at the ends of steps; the first step is left out */
 };
 
-static void take_level(struct growth *growth, int64_t level)
-{
-    if (growth->steps++ == 0)
-        growth->first = level;
-    else
-        growth->rises += level > growth->last;
-    growth->last = level;
-}
-
 static struct growth growth_of(const struct facts *facts, const struct memory_device *device)
 {
     const struct summary *summary = facts->summary;
@@ -152,8 +143,13 @@ static struct growth growth_of(const struct facts *facts, const struct memory_de
     for (int64_t step = 0; step < summary->steps.count; step++) {
         int64_t end_ns = summary->steps.items[step].event->end_ns;
         while (at < device->point_count && points[at].event->start_ns <= end_ns) at++;
-        if (step > 0 && at > 0)
-            take_level(&growth, points[at - 1].allocated);
+        if (step == 0 || at == 0)
+            continue;
+        if (growth.steps++ == 0)
+            growth.first = points[at - 1].allocated;
+        else
+            growth.rises += points[at - 1].allocated > growth.last;
+        growth.last = points[at - 1].allocated;
     }
     return growth;
 }

@@ -200,15 +200,6 @@ static void add_what_ifs(struct json *json, cJSON *trace, const struct diagnosis
 
 /* --- Ranks --- */
 
-static void add_missing(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
-{
-    cJSON *array = json_array(json, to, "missing_ranks");
-
-    for (int64_t rank = 0; rank < diagnosis->traces[0]->world_size; rank++)
-        if (diagnosis_rank(diagnosis, rank) < 0)
-            json_integer(json, array, NULL, rank);
-}
-
 static void add_slow(struct json *json, cJSON *to, const struct diagnosis *diagnosis)
 {
     const struct slow_rank *slow = &diagnosis->together->slow;
@@ -283,7 +274,10 @@ static void add_run(struct json *json, cJSON *to, const struct diagnosis *diagno
     }
     run = json_object(json, to, "run");
     json_integer(json, run, "world_size", diagnosis->traces[0]->world_size);
-    add_missing(json, run, diagnosis);
+    array = json_array(json, run, "missing_ranks");
+    for (int64_t rank = 0; rank < diagnosis->traces[0]->world_size; rank++)
+        if (diagnosis_rank(diagnosis, rank) < 0)
+            json_integer(json, array, NULL, rank);
     json_number(json, run, "step_ns",
                 diagnosis->together->slow.which >= 0 ? diagnosis->together->slow.step_ns : NAN);
     add_headline(json, run, &diagnosis->run.findings.headline);

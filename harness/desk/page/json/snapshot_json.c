@@ -134,25 +134,20 @@ static void add_device(struct json *json, cJSON *array, const struct snapshot *s
     add_findings(json, object, device);
 }
 
-static void add_file(struct json *json, cJSON *array, const struct snapshot_file *file,
-                     bool is_joined)
-{
-    const struct snapshot *snapshot = &file->snapshot;
-    cJSON *object = json_object(json, array, NULL), *devices;
-
-    json_text(json, object, "file", file->path);
-    json_bool(json, object, "is_joined", is_joined);
-    json_integer(json, object, "bytes", snapshot->bytes);
-    json_bool(json, object, "expandable_segments", snapshot->expandable);
-    devices = json_array(json, object, "devices");
-    for (int i = 0; i < snapshot->device_count; i++)
-        add_device(json, devices, snapshot, &snapshot->devices[i]);
-}
-
 void snapshots_json(struct json *json, cJSON *to, const struct snapshot_file *files, int count,
                     const struct snapshot_file *joined)
 {
     cJSON *array = json_array(json, to, "snapshots");
 
-    for (int i = 0; i < count; i++) add_file(json, array, &files[i], &files[i] == joined);
+    for (int i = 0; i < count; i++) {
+        const struct snapshot *snapshot = &files[i].snapshot;
+        cJSON *object = json_object(json, array, NULL), *devices;
+        json_text(json, object, "file", files[i].path);
+        json_bool(json, object, "is_joined", &files[i] == joined);
+        json_integer(json, object, "bytes", snapshot->bytes);
+        json_bool(json, object, "expandable_segments", snapshot->expandable);
+        devices = json_array(json, object, "devices");
+        for (int j = 0; j < snapshot->device_count; j++)
+            add_device(json, devices, snapshot, &snapshot->devices[j]);
+    }
 }
