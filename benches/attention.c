@@ -176,19 +176,6 @@ static enum status attention_check(struct bench_work *work)
     return STATUS_OK;
 }
 
-static enum status open_workspace(struct bench_work *work)
-{
-    struct own *own = work->own;
-    struct attention_shape shape = shape_of(work);
-    size_t bytes;
-
-    TRY(device_attention_plan(work->device, &shape, &bytes));
-    if (bytes > 0)
-        TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
-
-    return STATUS_OK;
-}
-
 /* The naive form's scores are written, read and written by the softmax, and read. */
 static enum status attention_set_up(struct bench_work *work)
 {
@@ -204,8 +191,14 @@ static enum status attention_set_up(struct bench_work *work)
         TRY(operand_open(&own->lse, work, DTYPE_F32, queries));
         work->bytes += queries * (int64_t)sizeof(float);
     }
-    if (work->bench->run == run_fused)
-        TRY(open_workspace(work));
+    if (work->bench->run == run_fused) {
+        struct attention_shape shape = shape_of(work);
+        size_t bytes;
+
+        TRY(device_attention_plan(work->device, &shape, &bytes));
+        if (bytes > 0)
+            TRY(bench_alloc(work, BENCH_DEVICE, bytes, &own->workspace));
+    }
     TRY(attention_check(work));
 
     return STATUS_OK;

@@ -43,16 +43,6 @@ static enum status copies_run(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-static void copies_fill(struct bench_work *work, unsigned char *bytes)
-{
-    uint64_t bits;
-
-    for (int64_t i = 0; i + (int64_t)sizeof bits <= work->argument; i += (int64_t)sizeof bits) {
-        bits = random_bits(&work->random);
-        memcpy(bytes + i, &bits, sizeof bits);
-    }
-}
-
 /* One copy each way, onto zeros: then there must be what was at the source. */
 static enum status copies_check(struct bench_work *work)
 {
@@ -91,7 +81,11 @@ static enum status copies_set_up(struct bench_work *work)
         TRY(bench_alloc(work, BENCH_DEVICE, bytes, &memory));
         own->device[i] = memory;
     }
-    copies_fill(work, own->host);
+    uint64_t bits;
+    for (int64_t i = 0; i + (int64_t)sizeof bits <= work->argument; i += (int64_t)sizeof bits) {
+        bits = random_bits(&work->random);
+        memcpy(own->host + i, &bits, sizeof bits);
+    }
     TRY(copies_check(work));
     work->bytes = work->argument * (goes(work, D2D) ? 2 : goes(work, H2D) + goes(work, D2H));
 

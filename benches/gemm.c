@@ -91,15 +91,6 @@ static const struct role_sizes *role_of(const struct device_properties *device, 
     return balanced->width == width ? balanced : role_sizes(ROLE_HEAVY, device);
 }
 
-/* The memory that a step touches before it comes back to a block: the matrices of all blocks, 12
- * N^2 elements each, with their gradients, both moments of AdamW and, in 16 bits, the copy in fp32.
- * These take 16 bytes per element in fp32 and in 16 bits (Rajbhandari et al., "ZeRO", 2020,
- * section 3.1). */
-static int64_t state_bytes(const struct role_sizes *role)
-{
-    return (int64_t)16 * 12 * role->width * role->width * role->blocks;
-}
-
 static enum status gemm_set_up(struct bench_work *work)
 {
     struct own *own = work->own;
@@ -113,10 +104,14 @@ static enum status gemm_set_up(struct bench_work *work)
     own->n = width * widths[weights].out;
     own->k = width * widths[weights].in;
     m = own->m, n = own->n, k = own->k;
+    /* The memory that a step touches before it comes back to a block: the matrices of all blocks,
+     * 12 N^2 elements each, with their gradients, both moments of AdamW and, in 16 bits, the copy
+     * in fp32. These take 16 bytes per element in fp32 and in 16 bits (Rajbhandari et al., "ZeRO",
+     * 2020, section 3.1). */
     if (weights != SQUARE)
         operands_span(
             work, (k * n + (widths[weights].comes_back ? m * n : 0)) * (int64_t)dtype_bytes(dtype),
-            state_bytes(role));
+            (int64_t)16 * 12 * role->width * role->width * role->blocks);
     TRY(operand_open(&own->c, work, dtype, m * n));
     TRY(operand_open(&own->a, work, dtype, m * k));
     TRY(operand_open(&own->b, work, dtype, k * n));

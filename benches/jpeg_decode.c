@@ -31,21 +31,6 @@ static enum status jpeg_run(struct bench_work *work, int64_t iterations)
     return STATUS_OK;
 }
 
-static void paint(struct bench_work *work)
-{
-    struct own *own = work->own;
-    int64_t n = work->argument;
-    double phases[CHANNELS];
-
-    for (int i = 0; i < CHANNELS; i++) phases[i] = 6 * (double)random_uniform(&work->random);
-    for (int64_t i = 0; i < n * n * CHANNELS; i++) {
-        double x = (double)(i / CHANNELS % n) / (double)n;
-        double y = (double)(i / CHANNELS / n) / (double)n;
-        double wave = sin(9 * x + phases[i % CHANNELS]) * cos(7 * y + phases[(i + 1) % CHANNELS]);
-        own->picture[i] = (uint8_t)(128 + 90 * wave + 8 * (double)random_uniform(&work->random));
-    }
-}
-
 /* JPEG loses: at this quality the decoded picture is off by a few levels of 256 in the mean. A
  * picture that was shifted, or has its channels swapped, is off by much more. */
 static enum status jpeg_check(const struct bench_work *work)
@@ -73,7 +58,15 @@ static enum status jpeg_set_up(struct bench_work *work)
     TRY(rows_make(&own->decoded, bytes));
     TRY(jpeg_encoder_open(&own->encoder));
     TRY(jpeg_decoder_open(&own->decoder));
-    paint(work);
+    int64_t n = work->argument;
+    double phases[CHANNELS];
+    for (int i = 0; i < CHANNELS; i++) phases[i] = 6 * (double)random_uniform(&work->random);
+    for (int64_t i = 0; i < n * n * CHANNELS; i++) {
+        double x = (double)(i / CHANNELS % n) / (double)n;
+        double y = (double)(i / CHANNELS / n) / (double)n;
+        double wave = sin(9 * x + phases[i % CHANNELS]) * cos(7 * y + phases[(i + 1) % CHANNELS]);
+        own->picture[i] = (uint8_t)(128 + 90 * wave + 8 * (double)random_uniform(&work->random));
+    }
     TRY(jpeg_encode(own->encoder, own->picture, (int)work->argument, (int)work->argument, QUALITY,
                     &own->file, &own->file_bytes));
     TRY(jpeg_run(work, 1));

@@ -58,12 +58,6 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/* Values are multiples of 1 / levels: 2^-7, 2^-10, and 2^-23 in fp32. */
-static int levels(enum dtype dtype)
-{
-    return dtype == DTYPE_BF16 ? 1 << 7 : dtype == DTYPE_F16 ? 1 << 10 : 1 << 23;
-}
-
 /* Exact, since `value` is a multiple of 1 / levels and at most 1. An fp16's exponent is biased by
  * 15, an fp32's by 127. */
 static void put_value(struct operand *operand, int64_t index, float value)
@@ -97,7 +91,10 @@ double operand_value(const struct operand *operand, int64_t index)
 static void fill_operand(struct operand *operand, struct random *random)
 {
     size_t element = dtype_bytes(operand->dtype);
-    int most = levels(operand->dtype);
+    /* Values are multiples of 1 / levels: 2^-7, 2^-10, and 2^-23 in fp32. */
+    int most = operand->dtype == DTYPE_BF16  ? 1 << 7
+               : operand->dtype == DTYPE_F16 ? 1 << 10
+                                             : 1 << 23;
     unsigned char *bytes = operand->host;
 
     for (int64_t i = 0; i < operand->count && i < PERIOD; i++) {

@@ -71,20 +71,6 @@ static int count_alike(const struct checks *checks, int first)
     return count;
 }
 
-static void print_row(const struct page *page, const struct check *row)
-{
-    char expected[sizeof row->expected + 16] = "";
-    const char *const cells[] = { check_status_name(row->status), row->name, row->value, expected,
-                                  row->advice };
-    const enum ink inks[] = { status_inks[row->status], INK_PLAIN, INK_PLAIN, INK_DIM, INK_PLAIN };
-
-    if (is_wide(page))
-        snprintf(expected, sizeof expected, "%s", row->expected);
-    else if (row->status != CHECK_OK && row->expected[0] != '\0')
-        snprintf(expected, sizeof expected, "expected: %s", row->expected);
-    page_row_inked(page, columns_of(page), ARRAY_SIZE(columns), cells, inks);
-}
-
 /* "n/a  gpu_link and 13 more: the CPU device is not a GPU". */
 static void print_alike(const struct page *page, const struct check *row, int count)
 {
@@ -121,8 +107,19 @@ static void print_new(struct checks_printer *printer, bool ended)
         }
         if (count > 1)
             print_alike(page, row, count);
-        else
-            print_row(page, row);
+        else {
+            char expected[sizeof row->expected + 16] = "";
+            const char *const cells[] = { check_status_name(row->status), row->name, row->value,
+                                          expected, row->advice };
+            const enum ink inks[] = { status_inks[row->status], INK_PLAIN, INK_PLAIN, INK_DIM,
+                                      INK_PLAIN };
+
+            if (is_wide(page))
+                snprintf(expected, sizeof expected, "%s", row->expected);
+            else if (row->status != CHECK_OK && row->expected[0] != '\0')
+                snprintf(expected, sizeof expected, "expected: %s", row->expected);
+            page_row_inked(page, columns_of(page), ARRAY_SIZE(columns), cells, inks);
+        }
         printer->printed += count;
     }
     fflush(page->console.stream);

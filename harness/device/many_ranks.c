@@ -64,26 +64,6 @@ enum status ranks_load(void)
     return STATUS_OK;
 }
 
-/* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer than
- * ranks. */
-static void take_share(const cpu_set_t *all)
-{
-    int cores = CPU_COUNT(all), number = 0;
-    int first = (int)((int64_t)place.local_rank * cores / place.local_count);
-    int last = (int)((int64_t)(place.local_rank + 1) * cores / place.local_count);
-    cpu_set_t share;
-
-    if (cores < place.local_count) {
-        first = place.local_rank % cores;
-        last = first + 1;
-    }
-    CPU_ZERO(&share);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, all) && number++ >= first && number <= last)
-            CPU_SET(cpu, &share);
-    sched_setaffinity(0, sizeof share, &share); /* If it is forbidden, the ranks share all cores. */
-}
-
 /* A launcher that gave out cores gave different ones. */
 static enum status divide_cores(void)
 {
@@ -98,29 +78,41 @@ static enum status divide_cores(void)
     masks[place.rank] = own;
     TRY_OUT(joined->gather(RANKS_HOSTS, masks, sizeof *masks));
     for (int i = 0; i < place.count; i++) same = same && CPU_EQUAL(&own, &masks[i]);
-    if (same)
-        take_share(&own);
+    if (same) {
+        /* Rank `local_rank`'s part of the cores that all may use; one of them where there are fewer
+         * than ranks. */
+        int cores = CPU_COUNT(&own), number = 0;
+        int first = (int)((int64_t)place.local_rank * cores / place.local_count);
+        int last = (int)((int64_t)(place.local_rank + 1) * cores / place.local_count);
+        cpu_set_t share;
+
+        if (cores < place.local_count) {
+            first = place.local_rank % cores;
+            last = first + 1;
+        }
+        CPU_ZERO(&share);
+        for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &own) && number++ >= first && number <= last)
+                CPU_SET(cpu, &share);
+        /* If it is forbidden, the ranks share all cores. */
+        sched_setaffinity(0, sizeof share, &share);
+    }
 
 out:
     free(masks);
     return status;
 }
 
-/* Without srun's help to join, MPI may end the process, or some kinds of it may find another
- * way. */
-static void warn_of_srun(void)
+enum status ranks_join(int count)
 {
+    TRY(ranks_load());
+    /* Without srun's help to join, MPI may end the process, or some kinds of it may find another
+     * way. */
     if (loaded->joins_by != NULL && number_in(srun_size) > 1 && number_in("SLURM_PROCID") == 0 &&
         getenv(loaded->joins_by) == NULL)
         notice_once("srun has started %d ranks in a way that %s may not know; if it fails now, "
                     "give srun %s",
                     number_in(srun_size), loaded->library, loaded->srun_option);
-}
-
-enum status ranks_join(int count)
-{
-    TRY(ranks_load());
-    warn_of_srun();
     /* A launcher that was killed leaves no rank behind. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     TRY(loaded->join(&place, &bridge));

@@ -114,20 +114,6 @@ static void table_add(struct table *table, const struct fleet *fleet,
     table->matrix.alike = table->matrix.figures;
 }
 
-/* How slow a machine is in the median of its figures, so that one figure that is out does not
- * count. */
-static double median_slowness(const struct table *table, int node, double *scratch)
-{
-    int count = 0;
-
-    for (int f = 0; f < table->matrix.alike; f++) {
-        double slow = table->slow[(int64_t)f * table->matrix.nodes + node];
-        if (!isnan(slow))
-            scratch[count++] = slow;
-    }
-    return stats_sort_median(scratch, count);
-}
-
 /* The median of all figures as one more of the kind's, if it is of several. */
 static void add_median(struct arena *scratch, struct table *table, struct fleet *fleet,
                        struct fleet_kind *kind)
@@ -146,7 +132,16 @@ static void add_median(struct arena *scratch, struct table *table, struct fleet 
                                      .noise = NAN,
                                      .smallest = NAN };
     for (int i = 0; i < kind->count; i++) {
-        row[i] = median_slowness(table, i, room);
+        /* How slow a machine is in the median of its figures, so that one figure that is out does
+         * not count. */
+        int count = 0;
+
+        for (int f = 0; f < table->matrix.alike; f++) {
+            double slow = table->slow[(int64_t)f * table->matrix.nodes + i];
+            if (!isnan(slow))
+                room[count++] = slow;
+        }
+        row[i] = stats_sort_median(room, count);
         if (isnan(row[i]))
             continue;
         if (exp(row[i]) > figure->high)
@@ -427,22 +422,6 @@ static void tell_apart(struct fleet *fleet)
     arena_close(scratch);
 }
 
-static void gather_out(struct fleet *fleet, bool *is_out)
-{
-    for (int k = 0; k < fleet->kind_count; k++) {
-        const struct fleet_kind *kind = &fleet->kinds[k];
-        for (int i = 0; i < kind->outlier_count; i++)
-            if (!kind->outliers[i].doubtful)
-                is_out[kind->outliers[i].node] = true;
-        for (int i = 0; i < kind->status_count; i++)
-            for (int j = 0; kind->statuses[i].odd && j < kind->statuses[i].count; j++)
-                is_out[kind->statuses[i].nodes[j]] = true;
-    }
-    for (int i = 0; i < fleet->count; i++)
-        if (is_out[i])
-            fleet->out[fleet->out_count++] = i;
-}
-
 bool fleet_tells(const struct fleet *fleet)
 {
     for (int k = 0; k < fleet->kind_count; k++)
@@ -466,7 +445,18 @@ static void compare_all(struct arena *arena, void *context)
         compare_settings(fleet, &fleet->kinds[k]);
         compare_statuses(fleet, &fleet->kinds[k]);
     }
-    gather_out(fleet, is_out);
+    for (int k = 0; k < fleet->kind_count; k++) {
+        const struct fleet_kind *kind = &fleet->kinds[k];
+        for (int i = 0; i < kind->outlier_count; i++)
+            if (!kind->outliers[i].doubtful)
+                is_out[kind->outliers[i].node] = true;
+        for (int i = 0; i < kind->status_count; i++)
+            for (int j = 0; kind->statuses[i].odd && j < kind->statuses[i].count; j++)
+                is_out[kind->statuses[i].nodes[j]] = true;
+    }
+    for (int i = 0; i < fleet->count; i++)
+        if (is_out[i])
+            fleet->out[fleet->out_count++] = i;
 }
 
 enum status fleet_compare(struct fleet *fleet)

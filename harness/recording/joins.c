@@ -106,22 +106,6 @@ static enum status collect(struct building *building, const struct trace *trace)
     return STATUS_OK;
 }
 
-/* `open` is the innermost span that has not ended; spans of a thread nest, so its chain of parents
- * is the stack. */
-static void find_parents(struct building *building)
-{
-    int64_t open = -1;
-
-    for (int64_t i = 0; i < building->span_count; i++) {
-        struct span *span = &building->spans[i];
-        while (open >= 0 && (building->spans[open].thread != span->thread ||
-                             building->spans[open].end_ns <= span->start_ns))
-            open = building->spans[open].parent;
-        span->parent = open;
-        open = i;
-    }
-}
-
 /* The innermost span that `call` starts in; -1: none. */
 static int64_t span_around(const struct building *building, const struct activity *call)
 {
@@ -139,22 +123,6 @@ static int64_t span_around(const struct building *building, const struct activit
     return at;
 }
 
-static enum status add_projection(struct building *building, struct span *span,
-                                  const struct activity *work)
-{
-    struct joins *joins = building->joins;
-
-    TRY(rows_grow(&joins->projections, joins->projection_count + 1, &joins->projection_room));
-    TRY(rows_grow(&building->older, joins->projection_count + 1, &building->older_room));
-    joins->projections[joins->projection_count] =
-        (struct projection){ span->row,    span->external, work->device,
-                             work->stream, work->start_ns, work->end_ns };
-    building->older[joins->projection_count] = span->projection;
-    span->projection = joins->projection_count++;
-
-    return STATUS_OK;
-}
-
 /* Widens the span's projection on the work's stream. */
 static enum status project(struct building *building, struct span *span,
                            const struct activity *work)
@@ -169,7 +137,16 @@ static enum status project(struct building *building, struct span *span,
             projection->end_ns = work->end_ns;
         return STATUS_OK;
     }
-    return add_projection(building, span, work);
+    struct joins *joins = building->joins;
+    TRY(rows_grow(&joins->projections, joins->projection_count + 1, &joins->projection_room));
+    TRY(rows_grow(&building->older, joins->projection_count + 1, &building->older_room));
+    joins->projections[joins->projection_count] =
+        (struct projection){ span->row,    span->external, work->device,
+                             work->stream, work->start_ns, work->end_ns };
+    building->older[joins->projection_count] = span->projection;
+    span->projection = joins->projection_count++;
+
+    return STATUS_OK;
 }
 
 /* --- Launches of graphs --- */
@@ -216,11 +193,6 @@ static const struct trace_replay *replay_of(const struct replays *replays,
                : NULL;
 }
 
-static bool launches_graph(const struct activity *call)
-{
-    return strstr(call->name, "GraphLaunch") != NULL;
-}
-
 static enum status join_replays(struct joins *joins, const struct trace *trace)
 {
     struct replays replays = { 0 };
@@ -230,8 +202,9 @@ static enum status join_replays(struct joins *joins, const struct trace *trace)
     TRY_OUT(collect_replays(&replays, trace));
     for (int64_t i = 0; i < joins->call_count && replays.count > 0; i++) {
         struct call_join *join = &joins->calls[i];
-        const struct trace_replay *replay =
-            launches_graph(join->call) ? replay_of(&replays, join->call) : NULL;
+        const struct trace_replay *replay = strstr(join->call->name, "GraphLaunch") != NULL
+                                                ? replay_of(&replays, join->call)
+                                                : NULL;
         if (replay == NULL)
             continue;
         join->spans = replay->spans;
@@ -304,7 +277,17 @@ enum status joins_make(struct joins *joins, const struct trace *trace)
 
     memset(joins, 0, sizeof *joins);
     TRY_OUT(collect(&building, trace));
-    find_parents(&building);
+    /* `open` is the innermost span that has not ended; spans of a thread nest, so its chain of
+     * parents is the stack. */
+    int64_t open = -1;
+    for (int64_t i = 0; i < building.span_count; i++) {
+        struct span *span = &building.spans[i];
+        while (open >= 0 && (building.spans[open].thread != span->thread ||
+                             building.spans[open].end_ns <= span->start_ns))
+            open = building.spans[open].parent;
+        span->parent = open;
+        open = i;
+    }
     for (int64_t i = 0; i < joins->call_count; i++) {
         int64_t at = span_around(&building, joins->calls[i].call);
         building.span_of_call[i] = at;

@@ -105,11 +105,6 @@ static void event_open(struct writer *writer, const char *phase, const char *cat
     json_put_us(writer->json, at_ns - writer->start_ns);
 }
 
-static void event_close(struct writer *writer)
-{
-    json_put(writer->json, "}");
-}
-
 /* The first argument takes no comma, so it is opened with the arguments: every kind has one
  * number. */
 static void arguments_open(struct writer *writer, const char *name, int64_t value)
@@ -143,7 +138,7 @@ static void flow(struct writer *writer, const char *phase, uint32_t correlation,
     integer(writer, "id", correlation);
     if (phase[0] == 'f')
         text(writer, "bp", "e"); /* binds to the interval that encloses it */
-    event_close(writer);
+    json_put(writer->json, "}");
 }
 
 /* --- Host rows --- */

@@ -71,20 +71,6 @@ static void join_lines(char *text)
     *to = '\0';
 }
 
-static enum status read_arguments(struct kernel_command *command)
-{
-    const char *text = command->arguments != NULL ? command->arguments : "";
-    size_t bytes;
-
-    if (text[0] == '@') {
-        TRY(kernel_text_read(&command->argument_text, &bytes, text + 1));
-        join_lines(command->argument_text);
-        text = command->argument_text;
-    }
-    command->run.arguments = command->values;
-    return kernel_arguments_parse(command->values, &command->run.argument_count, text);
-}
-
 /* The launch is the lesson's. BAD_USAGE: the call asks for another one. */
 static enum status launch_of_lesson(struct kernel_command *command, int variant)
 {
@@ -113,7 +99,15 @@ static enum status find_launch(struct kernel_command *command)
     command->lesson = NULL;
     TRY(parse_dimensions(run->blocks, "grid", command->grid != NULL ? command->grid : "1"));
     TRY(parse_dimensions(run->threads, "block", command->block != NULL ? command->block : "32"));
-    TRY(read_arguments(command));
+    const char *text = command->arguments != NULL ? command->arguments : "";
+    size_t bytes;
+    if (text[0] == '@') {
+        TRY(kernel_text_read(&command->argument_text, &bytes, text + 1));
+        join_lines(command->argument_text);
+        text = command->argument_text;
+    }
+    command->run.arguments = command->values;
+    TRY(kernel_arguments_parse(command->values, &command->run.argument_count, text));
     run->name = name;
     run->kernel = command->kernel;
     run->shared_bytes = (size_t)command->shared_bytes;

@@ -112,15 +112,6 @@ out:
     return status;
 }
 
-/* Output that could not be written is a failure like others: the disk may be full. */
-static enum status flush_output(void)
-{
-    if (fflush(stdout) != 0 || ferror(stdout))
-        FAIL(STATUS_IO, "cannot write to standard output: %s", strerror(errno != 0 ? errno : EIO));
-
-    return STATUS_OK;
-}
-
 enum status command_set_run(const struct command_set *set, int argc, char **argv, int *exit_code)
 {
     enum status status = STATUS_OK;
@@ -152,8 +143,9 @@ enum status command_set_run(const struct command_set *set, int argc, char **argv
     status = command_execute(command, argc - 1, argv + 1, exit_code);
     if (status != STATUS_OK)
         status_context("%s", command->name);
-    else
-        TRY_OUT(flush_output());
+    else if (fflush(stdout) != 0 || ferror(stdout)) /* the disk may be full */
+        FAIL_OUT(STATUS_IO, "cannot write to standard output: %s",
+                 strerror(errno != 0 ? errno : EIO));
 
 out:
     return status;

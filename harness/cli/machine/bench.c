@@ -301,20 +301,6 @@ static void bench_prepare(void *context)
     command->ranks = 1;
 }
 
-static enum status measure_rounds(struct bench_command *command, int *exit_code)
-{
-    static const struct rounds_of_command rounds_of_bench = { "bench", "benchmark_out", ".json",
-                                                              NULL };
-    if (command->list || command->output_options.file != NULL || command->against.where != NULL)
-        FAIL(STATUS_BAD_USAGE, "--rounds-of measures, and writes its files to the folder --out: "
-                               "leave out --benchmark_list_tests, --benchmark_out and --against");
-    if (command->flags.argument_count > 2)
-        FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
-             command->flags.arguments[2]);
-    command->flags.format = command->output_options.format;
-    return rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code);
-}
-
 /* Refuses options that only the rounds take, or only a measurement. */
 static enum status refuse_others(const struct bench_command *command)
 {
@@ -383,8 +369,19 @@ static enum status run_bench(void *context, int *exit_code)
 
     if (command->ceilings != NULL)
         return print_ceilings(command);
-    if (command->rounds_of.given)
-        return measure_rounds(command, exit_code);
+    if (command->rounds_of.given) {
+        static const struct rounds_of_command rounds_of_bench = { "bench", "benchmark_out", ".json",
+                                                                  NULL };
+        if (command->list || command->output_options.file != NULL || command->against.where != NULL)
+            FAIL(STATUS_BAD_USAGE,
+                 "--rounds-of measures, and writes its files to the folder --out: "
+                 "leave out --benchmark_list_tests, --benchmark_out and --against");
+        if (command->flags.argument_count > 2)
+            FAIL(STATUS_BAD_USAGE, "--rounds-of compares two programs; unexpected \"%.60s\"",
+                 command->flags.arguments[2]);
+        command->flags.format = command->output_options.format;
+        return rounds_of_measure(&command->rounds_of, &rounds_of_bench, &command->flags, exit_code);
+    }
     TRY(refuse_others(command));
     TRY(against_read(&command->against, "bench", node_read_bench));
     if (!command->list && command->ranks > 1 && !ranks_are_started())

@@ -280,27 +280,6 @@ out:
     return status;
 }
 
-/* doctor_all.c asks children for these, since opening a device may hang: how many devices there
- * are, what is between them, and a look at one apart from the others. */
-static enum status print_count(struct doctor *doctor)
-{
-    doctor->flags.device = "cuda:0";
-    TRY(flags_open_device(&doctor->device, &doctor->flags));
-    printf("%d\n", device_properties(doctor->device)->peers + 1);
-
-    return STATUS_OK;
-}
-
-static enum status print_links(struct doctor *doctor)
-{
-    doctor->flags.device = "cuda:0";
-    TRY(flags_open_device(&doctor->device, &doctor->flags));
-    TRY(device_links_measure(&doctor->links, doctor->device));
-    device_links_check(&doctor->checks, &doctor->links);
-
-    return print_json(doctor);
-}
-
 /* "cuda:3,apart" is cuda:3. */
 static void take_apart(struct doctor *doctor)
 {
@@ -350,10 +329,23 @@ static enum status run_doctor(void *context, int *exit_code)
 {
     struct doctor *doctor = context;
 
-    if (strcmp(doctor->flags.device, "cuda:count") == 0)
-        return print_count(doctor);
-    if (strcmp(doctor->flags.device, "cuda:links") == 0)
-        return print_links(doctor);
+    if (strcmp(doctor->flags.device, "cuda:count") == 0) {
+        /* doctor_all.c asks children for these, since opening a device may hang: how many devices
+         * there are, what is between them, and a look at one apart from the others. */
+        doctor->flags.device = "cuda:0";
+        TRY(flags_open_device(&doctor->device, &doctor->flags));
+        printf("%d\n", device_properties(doctor->device)->peers + 1);
+
+        return STATUS_OK;
+    }
+    if (strcmp(doctor->flags.device, "cuda:links") == 0) {
+        doctor->flags.device = "cuda:0";
+        TRY(flags_open_device(&doctor->device, &doctor->flags));
+        TRY(device_links_measure(&doctor->links, doctor->device));
+        device_links_check(&doctor->checks, &doctor->links);
+
+        return print_json(doctor);
+    }
     take_apart(doctor);
     if (!doctor_is_of_all(doctor->flags.device))
         return doctor->prolog ? run_prolog(doctor, exit_code) : run_one(doctor, exit_code);

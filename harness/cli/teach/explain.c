@@ -67,19 +67,6 @@ static void print_finding(const struct page *page, const struct rule *rule)
     lesson_invocation(page, "See it in small", "run", best->name);
 }
 
-/* Without a name. */
-static void list_findings(const struct console *console)
-{
-    const struct rule *rule;
-    enum { COLUMN = 24 };
-
-    printf("\n%sfindings%s: what diagnose finds in traces\n", console->bold, console->plain);
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        printf("  %-*s", COLUMN - 2, rule->id);
-        wrap_print(stdout, COLUMN, COLUMN, console->width, rule->title);
-    }
-}
-
 /* --- The checklist --- */
 
 /* The ids of the rules whose findings say no. */
@@ -210,41 +197,6 @@ static void print_between(const struct page *page, bool *is_first)
     *is_first = false;
 }
 
-/* By what is at fault, as `list` has them. */
-static void print_scenarios(const struct page *page, const struct choice *choice,
-                            const struct benchmark_file *measured, bool *is_first)
-{
-    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
-        for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
-            if (!choice->chosen[i] || (int)scenarios[i]->group != group)
-                continue;
-            print_between(page, is_first);
-            lesson_scenario(page, scenarios[i], measured);
-        }
-    }
-}
-
-static void print_kernel_lessons(const struct page *page, const struct choice *choice,
-                                 const struct benchmark_file *measured, bool *is_first)
-{
-    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++) {
-        if (!choice->lessons[i])
-            continue;
-        print_between(page, is_first);
-        kernel_lesson_print(page, kernel_lessons[i], measured);
-    }
-}
-
-static void print_findings(const struct page *page, bool *is_first)
-{
-    const struct rule *rule;
-
-    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
-        print_between(page, is_first);
-        print_finding(page, rule);
-    }
-}
-
 /* `name` stands for scenarios, findings or both. */
 static enum status print_several(const struct page *page, const char *name,
                                  const struct benchmark_file *measured)
@@ -257,10 +209,29 @@ static enum status print_several(const struct page *page, const char *name,
         TRY(choice_add(&choice, name));
     if (page->markdown)
         begin_hand_out(page, &choice, findings);
-    print_scenarios(page, &choice, measured, &is_first);
-    print_kernel_lessons(page, &choice, measured, &is_first);
-    if (findings)
-        print_findings(page, &is_first);
+    /* By what is at fault, as `list` has them. */
+    for (int group = GROUP_FIRST; group < GROUP_COUNT; group++) {
+        for (int i = 0; i < CHOICE_MAX && scenarios[i] != NULL; i++) {
+            if (!choice.chosen[i] || (int)scenarios[i]->group != group)
+                continue;
+            print_between(page, &is_first);
+            lesson_scenario(page, scenarios[i], measured);
+        }
+    }
+    for (int i = 0; i < CHOICE_LESSONS_MAX && kernel_lessons[i] != NULL; i++) {
+        if (!choice.lessons[i])
+            continue;
+        print_between(page, &is_first);
+        kernel_lesson_print(page, kernel_lessons[i], measured);
+    }
+    if (findings) {
+        const struct rule *rule;
+
+        for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+            print_between(page, &is_first);
+            print_finding(page, rule);
+        }
+    }
 
     return STATUS_OK;
 }
@@ -291,7 +262,14 @@ static enum status list_all(const struct page *page, void *context, int *exit_co
     if (page->markdown)
         FAIL(STATUS_BAD_USAGE, "--format=markdown: name what is to be explained, or all");
     TRY(command_list.run(context, exit_code));
-    list_findings(&page->console);
+    const struct rule *rule;
+    enum { COLUMN = 24 };
+    printf("\n%sfindings%s: what diagnose finds in traces\n", page->console.bold,
+           page->console.plain);
+    for (int i = 0; (rule = rule_at(i)) != NULL; i++) {
+        printf("  %-*s", COLUMN - 2, rule->id);
+        wrap_print(stdout, COLUMN, COLUMN, page->console.width, rule->title);
+    }
     printf("\n%s ", program_invocation_name);
     wrap_print(stdout, wrap_columns(program_invocation_name) + 1, 0, page->console.width,
                "explain NAME says what a scenario teaches or a finding means; NAME may be all "

@@ -38,17 +38,6 @@ static const char *unjudged(const struct diagnosis *diagnosis, int which)
     return NULL;
 }
 
-static void print_finding(const struct page *page, const char *path, const struct finding *finding)
-{
-    char cost[96] = "";
-
-    if (finding->lost_ns_per_step > 0)
-        snprintf(cost, sizeof cost, ", %.4g us per step", finding->lost_ns_per_step / 1e3);
-    page_paragraph(page, INK_BAD, "Not passed: %s (%s%s, %s confidence) in %s", finding->id,
-                   severity_name(finding->severity), cost, confidence_name(finding->confidence),
-                   path);
-}
-
 /* Whether no trace (only number `only`, if that is 0 or more) has a finding of that severity or
  * above, and each tells enough to be judged. A line on `page` names each of those that do, and the
  * trace. */
@@ -69,7 +58,13 @@ static bool fail_on_passes(const struct page *page, const struct diagnosis *diag
         for (int64_t i = 0; i < findings->count; i++) {
             if (findings->items[i].severity < level)
                 continue;
-            print_finding(page, diagnosis->paths[which], &findings->items[i]);
+            char cost[96] = "";
+            if (findings->items[i].lost_ns_per_step > 0)
+                snprintf(cost, sizeof cost, ", %.4g us per step",
+                         findings->items[i].lost_ns_per_step / 1e3);
+            page_paragraph(page, INK_BAD, "Not passed: %s (%s%s, %s confidence) in %s",
+                           findings->items[i].id, severity_name(findings->items[i].severity), cost,
+                           confidence_name(findings->items[i].confidence), diagnosis->paths[which]);
             passes = false;
         }
     }

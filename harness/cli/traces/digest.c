@@ -61,15 +61,6 @@ static void make_digest(struct arena *arena, void *context)
     making->digest.record.job = making->command->job != NULL ? making->command->job : "";
 }
 
-static enum status append(struct written *written, const char *bytes, size_t count)
-{
-    TRY(rows_grow(&written->bytes, written->count + (int64_t)count, &written->room));
-    memcpy(written->bytes + written->count, bytes, count);
-    written->count += (int64_t)count;
-
-    return STATUS_OK;
-}
-
 /* If a digest is too large, it gets half as many collectives. */
 static enum status add_digest(struct written *written, struct making *making)
 {
@@ -90,7 +81,9 @@ static enum status add_digest(struct written *written, struct making *making)
     if (count > DIGEST_BYTES)
         FAIL_OUT(STATUS_BAD_INPUT, "%s: its digest would take %zu bytes, more than %d",
                  making->diagnosis->paths[making->which], count, DIGEST_BYTES);
-    TRY_OUT(append(written, bytes, count));
+    TRY_OUT(rows_grow(&written->bytes, written->count + (int64_t)count, &written->room));
+    memcpy(written->bytes + written->count, bytes, count);
+    written->count += (int64_t)count;
 
 out:
     free(bytes);

@@ -44,18 +44,15 @@ enum status program_file_find(char path[PATH_MAX], const char *name)
 
 /* --- The page of a command --- */
 
-/* The options of the page itself; the rest is the run's. */
-static bool is_of_page(const char *option)
-{
-    return strcmp(option, "out") == 0 || strcmp(option, "beside") == 0;
-}
-
 static enum status add_options(char **arguments, int *count, const struct flags *flags,
                                bool of_page)
 {
     for (int i = 0; i < flags->given_count; i++) {
         const struct given_option *given = &flags->given[i];
-        if (is_of_page(given->row->name) != of_page || strcmp(given->row->name, "format") == 0)
+        /* The options of the page itself; the rest is the run's. */
+        if ((strcmp(given->row->name, "out") == 0 || strcmp(given->row->name, "beside") == 0) !=
+                of_page ||
+            strcmp(given->row->name, "format") == 0)
             continue;
         TRY(given->value != NULL
                 ? text_make(&arguments[*count], "--%s=%s", given->row->name, given->value)

@@ -150,11 +150,6 @@ static enum status wait_for(pid_t pid, int *wait_status)
     return STATUS_OK;
 }
 
-static int exit_code_of(int wait_status)
-{
-    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
 /* Runs another command of this program, which prints to standard error: standard output is the
  * other program's. */
 static enum status run_self(const char *const *words)
@@ -241,7 +236,8 @@ static enum status run_record(void *context, int *exit_code)
     TRY_OUT(wait_for(pid, &command.wait_status));
     child = 0;
     unsetenv("CHOKEPOINT_RECORD"); /* a Python of our own does not record */
-    *exit_code = exit_code_of(command.wait_status);
+    *exit_code = WIFSIGNALED(command.wait_status) ? 128 + WTERMSIG(command.wait_status)
+                                                  : WEXITSTATUS(command.wait_status);
     command.words = words;
     conclude(options, lock, &command);
 

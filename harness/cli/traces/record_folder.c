@@ -168,14 +168,6 @@ static enum status open_recording(struct recording *recording)
     return STATUS_OK;
 }
 
-static void close_recording(struct recording *recording)
-{
-    cJSON_Delete(recording->documents);
-    close_folder(recording->notes);
-    close_folder(recording->stacks);
-    close_folder(recording->folder);
-}
-
 /* A file that is no JSON names nothing. */
 static enum status keep_document(cJSON *documents, int folder, const char *name)
 {
@@ -285,17 +277,6 @@ static void remove_notes(int folder, int notes)
     unlinkat(folder, NOTES, AT_REMOVEDIR);
 }
 
-static enum status remove_recording(struct recording *recording)
-{
-    for (int remove = 0; remove < 2; remove++) { /* nothing goes before all was looked at */
-        TRY(go_through_traces(recording, recording->folder, "", remove));
-        TRY(go_through_traces(recording, recording->stacks, "stacks/", remove));
-    }
-    unlinkat(recording->folder, STACKS, AT_REMOVEDIR);
-    remove_notes(recording->folder, recording->notes);
-    return STATUS_OK;
-}
-
 /* --- The beginning --- */
 
 static enum status write_record(const char *folder, const struct json *json, const cJSON *root)
@@ -349,7 +330,12 @@ static enum status enter(struct recording *recording, bool others_record)
              "another recording is under way in %s; wait for its end, or name another folder with "
              "--traces",
              recording->path);
-    TRY(remove_recording(recording));
+    for (int remove = 0; remove < 2; remove++) { /* nothing goes before all was looked at */
+        TRY(go_through_traces(recording, recording->folder, "", remove));
+        TRY(go_through_traces(recording, recording->stacks, "stacks/", remove));
+    }
+    unlinkat(recording->folder, STACKS, AT_REMOVEDIR);
+    remove_notes(recording->folder, recording->notes);
     return write_launch(recording->path, NULL, &ours);
 }
 
@@ -390,7 +376,10 @@ out:
         close_folder(*lock);
         *lock = -1;
     }
-    close_recording(&recording);
+    cJSON_Delete(recording.documents);
+    close_folder(recording.notes);
+    close_folder(recording.stacks);
+    close_folder(recording.folder);
     return status;
 }
 
@@ -457,15 +446,6 @@ static bool take_notes(struct json *json, cJSON *processes, int notes)
 
 /* --- Sentences --- */
 
-static void print_ending(FILE *to, int wait_status)
-{
-    if (WIFSIGNALED(wait_status))
-        fprintf(to, "ended by signal %d (%s)", WTERMSIG(wait_status),
-                strsignal(WTERMSIG(wait_status)));
-    else
-        fprintf(to, "ended with exit code %d", WEXITSTATUS(wait_status));
-}
-
 /* False: all is there. */
 static bool print_why(FILE *to, const cJSON *note, const struct recorded_program *program)
 {
@@ -478,7 +458,11 @@ static bool print_why(FILE *to, const cJSON *note, const struct recorded_program
         fputs(why, to);
     } else {
         fputs("the process was ", to);
-        print_ending(to, program->wait_status);
+        if (WIFSIGNALED(program->wait_status))
+            fprintf(to, "ended by signal %d (%s)", WTERMSIG(program->wait_status),
+                    strsignal(WTERMSIG(program->wait_status)));
+        else
+            fprintf(to, "ended with exit code %d", WEXITSTATUS(program->wait_status));
         fprintf(to, " %s, without Python's usual end",
                 is_phase(note, "recording") ? "during the recording" : "before the recording");
     }
@@ -504,17 +488,6 @@ static void print_nothing(FILE *to, const cJSON *note, const struct recorded_pro
 }
 
 /* --- The end --- */
-
-static void command_json(struct json *json, cJSON *root, const struct recorded_program *command)
-{
-    cJSON *words = json_array(json, root, "command");
-
-    for (int i = 0; command->words[i] != NULL; i++) json_text(json, words, NULL, command->words[i]);
-    if (WIFSIGNALED(command->wait_status))
-        json_integer(json, root, "signal", WTERMSIG(command->wait_status));
-    else
-        json_integer(json, root, "exit_code", WEXITSTATUS(command->wait_status));
-}
 
 /* What the processes of this program lack: those that other ranks' `record` started are theirs to
  * tell. */
@@ -573,7 +546,13 @@ enum status record_folder_end(const char *folder, int lock, const struct recorde
     lock_byte(lock, ENTRY, F_WRLCK, true);
     is_last = lock_byte(lock, PRESENCE, F_WRLCK, false) || (errno != EAGAIN && errno != EACCES);
     json_integer(&json, root, "schema", SCHEMA);
-    command_json(&json, root, command);
+    cJSON *words = json_array(&json, root, "command");
+    for (int i = 0; command->words[i] != NULL; i++)
+        json_text(&json, words, NULL, command->words[i]);
+    if (WIFSIGNALED(command->wait_status))
+        json_integer(&json, root, "signal", WTERMSIG(command->wait_status));
+    else
+        json_integer(&json, root, "exit_code", WEXITSTATUS(command->wait_status));
     processes = json_array(&json, root, "processes");
     any_note = take_notes(&json, processes, notes);
     say(to, processes, command, any_note);

@@ -165,21 +165,6 @@ static enum status measuring_words(struct words *words, const struct rounds *rou
 
 /* --- Before anything is measured --- */
 
-static enum status check_program(const char *program)
-{
-    struct stat info;
-
-    if (stat(program, &info) != 0)
-        FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", program, strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        FAIL(STATUS_BAD_USAGE, "%s is a folder: name the program in it, as in build/chokepoint",
-             program);
-    if (access(program, X_OK) != 0)
-        FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", program, strerror(errno));
-
-    return STATUS_OK;
-}
-
 /* Results of earlier rounds are neither lost nor counted. */
 static enum status open_folder(const char *path)
 {
@@ -237,8 +222,20 @@ static enum status prepare_rounds(struct rounds *rounds, const char *command)
                                "devices: unset it");
     for (int side = 0; side < SIDES; side++) {
         rounds->programs[side] = flags->arguments[side];
-        if (command == NULL)
-            TRY(check_program(rounds->programs[side]));
+        if (command == NULL) {
+            struct stat info;
+
+            if (stat(rounds->programs[side], &info) != 0)
+                FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", rounds->programs[side],
+                     strerror(errno));
+            if (S_ISDIR(info.st_mode))
+                FAIL(STATUS_BAD_USAGE,
+                     "%s is a folder: name the program in it, as in build/chokepoint",
+                     rounds->programs[side]);
+            if (access(rounds->programs[side], X_OK) != 0)
+                FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", rounds->programs[side],
+                     strerror(errno));
+        }
     }
     TRY(open_folder(flags->out));
     TRY(name_unfinished(rounds));

@@ -66,35 +66,6 @@ static int roof_tries(const struct run *run)
     return run->flags.quick ? ROOF_TRIES_QUICK : ROOF_TRIES;
 }
 
-/* The limits for each precision, once for all scenarios, on a device that does nothing else. A run
- * goes on without them. */
-static void measure_ceilings(struct run *run)
-{
-    for (int i = 0; i < CHOICE_MAX; i++)
-        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i]; v++) {
-            int peak = peak_of(run, scenarios[i], (enum variant)v);
-            if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
-                measured_roofs_if_possible(&run->roofs, peak, &run->device, roof_tries(run),
-                                           interrupt_flag());
-        }
-}
-
-/* A step that was faster than the peak shows that the peak is too low: it is measured again, and
- * the faster one counts. A step that is still above it stays a doubt (utilisation.h). */
-static void raise_ceilings(struct run *run, struct scenario_result *result)
-{
-    for (int v = 0; v < VARIANT_COUNT && !interrupt_signal(); v++) {
-        struct utilisation utilisation = utilisation_of(result, (enum variant)v);
-        int peak = peak_of(run, result->scenario, (enum variant)v);
-        if (utilisation.over_peak > 0 && peak < ROOF_PEAKS &&
-            measured_roofs(&run->roofs, peak, &run->device, roof_tries(run), interrupt_flag()) ==
-                STATUS_OK)
-            for (int other = 0; other < VARIANT_COUNT; other++)
-                if (peak_of(run, result->scenario, (enum variant)other) == peak)
-                    result->protocol.ceilings[other] = roofs_ceilings(&run->roofs, peak);
-    }
-}
-
 static enum status run_scenario(struct run *run, const struct scenario *scenario,
                                 const struct protocol *protocol, struct progress *progress)
 {
@@ -108,7 +79,18 @@ static enum status run_scenario(struct run *run, const struct scenario *scenario
     if (status != STATUS_OK)
         scenario_result_release(result);
     TRY_OUT(status);
-    raise_ceilings(run, result);
+    /* A step that was faster than the peak shows that the peak is too low: it is measured again,
+     * and the faster one counts. A step that is still above it stays a doubt (utilisation.h). */
+    for (int v = 0; v < VARIANT_COUNT && !interrupt_signal(); v++) {
+        struct utilisation utilisation = utilisation_of(result, (enum variant)v);
+        int peak = peak_of(run, result->scenario, (enum variant)v);
+        if (utilisation.over_peak > 0 && peak < ROOF_PEAKS &&
+            measured_roofs(&run->roofs, peak, &run->device, roof_tries(run), interrupt_flag()) ==
+                STATUS_OK)
+            for (int other = 0; other < VARIANT_COUNT; other++)
+                if (peak_of(run, result->scenario, (enum variant)other) == peak)
+                    result->protocol.ceilings[other] = roofs_ceilings(&run->roofs, peak);
+    }
     run->count++;
     progress_next(progress);
     progress_clear(progress);
@@ -353,7 +335,15 @@ static enum status measure_scenarios(struct run *run, int *exit_code)
         run_data_check(&run->data, &run->choice, run->like.jpeg_pixels, &protocol, &run->device));
     TRY_OUT(open_output(run));
     interrupt_catch();
-    measure_ceilings(run);
+    /* The limits for each precision, once for all scenarios, on a device that does nothing else. A
+     * run goes on without them. */
+    for (int i = 0; i < CHOICE_MAX; i++)
+        for (int v = 0; v < VARIANT_COUNT && run->choice.chosen[i]; v++) {
+            int peak = peak_of(run, scenarios[i], (enum variant)v);
+            if (peak < ROOF_PEAKS && run->roofs.flops_per_second[peak] == 0 && !interrupt_signal())
+                measured_roofs_if_possible(&run->roofs, peak, &run->device, roof_tries(run),
+                                           interrupt_flag());
+        }
     outcome = run_scenarios(run);
     error = *status_last();
     TRY_OUT(print_results(run)); /* of a run cut short too */

@@ -62,23 +62,6 @@ static void describe(char text[160], const struct effect *effect, enum metric me
              change.interval[0] != '\0' ? ")" : "");
 }
 
-/* "major, predicted 1.42x" */
-static void predicted_text(char text[96], const struct rung *rung)
-{
-    const char *severity = severity_name(rung->severity);
-
-    if (rung->finding == NULL)
-        snprintf(text, 96, "what the trace does not show, as one change");
-    else if (!isfinite(rung->predicted_gain))
-        snprintf(text, 96, "%s, no time predicted", severity);
-    else
-        snprintf(text, 96, "%s, predicted %s%.2fx", severity,
-                 rung->gain_is_least  ? "at least "
-                 : rung->gain_is_most ? "at most "
-                                      : "",
-                 rung->predicted_gain);
-}
-
 /* Each knob of a block with its values: "transfer blocking -> overlapped, ..." */
 static void print_changes(const struct page *page, const struct rung *rung)
 {
@@ -109,7 +92,18 @@ static void print_rung(const struct page *page, int number, const struct rung *r
               rung_ends[rung->end]);
     if (rung->fix == NULL)
         print_changes(page, rung);
-    predicted_text(predicted, rung);
+    /* "major, predicted 1.42x" */
+    const char *severity = severity_name(rung->severity);
+    if (rung->finding == NULL)
+        snprintf(predicted, sizeof predicted, "what the trace does not show, as one change");
+    else if (!isfinite(rung->predicted_gain))
+        snprintf(predicted, sizeof predicted, "%s, no time predicted", severity);
+    else
+        snprintf(predicted, sizeof predicted, "%s, predicted %s%.2fx", severity,
+                 rung->gain_is_least  ? "at least "
+                 : rung->gain_is_most ? "at most "
+                                      : "",
+                 rung->predicted_gain);
     if (rung->end != RUNG_FAILED) {
         describe(measured, &rung->effect, rung->metric, direction_of(rung));
         if (rung->metric != METRIC_STEP_TIME)

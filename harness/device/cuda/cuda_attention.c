@@ -388,15 +388,6 @@ out:
 
 /* --- Open and close --- */
 
-static void describe(struct device_properties *properties, const struct cudnn *cudnn)
-{
-    size_t version = cudnn->get_version();
-
-    snprintf(properties->attention_library, sizeof properties->attention_library,
-             "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
-    properties->attention_cuda = (int)cudnn->get_cuda_version();
-}
-
 void attentions_open(struct attentions **result, struct cuda_device *device)
 {
     enum status status = STATUS_OK;
@@ -411,7 +402,10 @@ void attentions_open(struct attentions **result, struct cuda_device *device)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no host memory for cuDNN's handle");
     pthread_mutex_init(&attentions->lock, NULL);
     attentions->cudnn = cudnn;
-    describe(properties, cudnn);
+    size_t version = cudnn->get_version();
+    snprintf(properties->attention_library, sizeof properties->attention_library,
+             "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+    properties->attention_cuda = (int)cudnn->get_cuda_version();
     properties->fused_attention = true;
     *result = attentions;
     attentions = NULL;

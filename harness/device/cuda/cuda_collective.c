@@ -134,15 +134,6 @@ static void *watch(void *context)
     return NULL;
 }
 
-static enum status start_watch(struct collectives *collectives)
-{
-    if (pthread_create(&collectives->watch, NULL, watch, collectives) != 0)
-        FAIL(STATUS_OUT_OF_MEMORY, "no thread to watch the communication of the ranks");
-    collectives->watched = true;
-
-    return STATUS_OK;
-}
-
 enum status collectives_open(struct collectives **opened, struct cuda_device *device,
                              const struct driver_host *host)
 {
@@ -171,7 +162,9 @@ enum status collectives_open(struct collectives **opened, struct cuda_device *de
     TRY_OUT(cuda_enter(device));
     NCCL_OUT(ncclCommInitRank(&comm, host->place.count, id, host->place.rank));
     collectives->comm = comm;
-    TRY_OUT(start_watch(collectives));
+    if (pthread_create(&collectives->watch, NULL, watch, collectives) != 0)
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no thread to watch the communication of the ranks");
+    collectives->watched = true;
     *opened = collectives;
     collectives = NULL;
 
@@ -245,11 +238,6 @@ static const int types[DTYPE_COUNT] = {
     [DTYPE_BF16] = NCCL_BFLOAT16,
     [DTYPE_F16] = NCCL_FLOAT16,
 };
-
-static size_t bytes_of(const struct collective *collective)
-{
-    return (size_t)collective->count * dtype_bytes(collective->dtype);
-}
 
 /* Both sides know where nothing goes. */
 static enum status queue_piece(struct collectives *collectives, const struct collective *collective,
@@ -340,22 +328,6 @@ static enum status queue(struct collectives *collectives, const struct collectiv
     return STATUS_OK;
 }
 
-/* NCCL's kernels are recorded by CUPTI, which knows nothing of messages: those of this call are
- * found by its time. */
-static void note_message(const struct collective *collective, int64_t start_ns)
-{
-    const struct cupti_message message = {
-        .start_ns = start_ns,
-        .end_ns = clock_ns(),
-        .thread = phase_stack_thread(),
-        .name = names[collective->kind],
-        .bytes = (int64_t)bytes_of(collective),
-        .dtype = collective->dtype,
-    };
-
-    cupti_collector_note(&message);
-}
-
 static enum status check_memory(struct cuda_device *device, const struct collective *collective,
                                 const void *data, int64_t count)
 {
@@ -390,8 +362,20 @@ enum status cuda_collective(struct stream *base, const struct collective *collec
                                        : status_raise(&collectives->failure);
     if (status != STATUS_OK)
         give_up(collectives);
-    else if (device->records)
-        note_message(collective, start_ns);
+    else if (device->records) {
+        /* NCCL's kernels are recorded by CUPTI, which knows nothing of messages: those of this call
+         * are found by its time. */
+        const struct cupti_message message = {
+            .start_ns = start_ns,
+            .end_ns = clock_ns(),
+            .thread = phase_stack_thread(),
+            .name = names[collective->kind],
+            .bytes = (int64_t)((size_t)collective->count * dtype_bytes(collective->dtype)),
+            .dtype = collective->dtype,
+        };
+
+        cupti_collector_note(&message);
+    }
     pthread_mutex_unlock(&collectives->lock);
 
 out:

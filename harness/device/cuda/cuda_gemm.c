@@ -35,13 +35,6 @@ struct retired {
     struct retired *next;
 };
 
-/* "cuBLAS Library", cublasSetWorkspace: the recommended sizes, for Hopper and newer and for older
- * GPUs. */
-static size_t recommended_workspace(int compute_capability)
-{
-    return (size_t)(compute_capability >= 90 ? 32 : 4) << 20;
-}
-
 enum status gemm_workspace_open(struct cuda_gemms *gemms, void **workspace)
 {
     cudaError_t error = cudaMalloc(workspace, gemms->workspace_bytes);
@@ -268,7 +261,9 @@ enum status cuda_gemms_open(struct cuda_gemms **result, struct cuda_device *devi
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for cuBLAS's handle (%zu bytes)", sizeof *gemms);
     pthread_mutex_init(&gemms->lock, NULL);
     gemms->device = device;
-    gemms->workspace_bytes = recommended_workspace(properties->compute_capability);
+    /* "cuBLAS Library", cublasSetWorkspace: the recommended sizes, for Hopper and newer and for
+     * older GPUs. */
+    gemms->workspace_bytes = (size_t)(properties->compute_capability >= 90 ? 32 : 4) << 20;
     TRY(cublas_load(&cublas));
     gemms->cublas = cublas;
     cublas_version(cublas, properties->gemm_library, sizeof properties->gemm_library);

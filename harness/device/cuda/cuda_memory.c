@@ -119,24 +119,6 @@ static void note_peak(struct cuda_memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
-/* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the other
- * way. */
-static enum status forget(struct cuda_memory *memory, const void *address, bool directly)
-{
-    struct region region = regions_find(&memory->regions, address);
-    size_t bytes;
-
-    if (region.kind == ACTIVITY_MEMORY_DEVICE && region.ordered == directly)
-        FAIL(STATUS_BAD_USAGE, "freeing %p %s, but it was allocated the other way, %s", address,
-             directly ? "directly" : "in stream order", directly ? "in stream order" : "directly");
-    bytes = regions_remove(&memory->regions, address, ACTIVITY_MEMORY_DEVICE);
-    if (bytes == 0)
-        FAIL(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
-    strike_out(memory, (int64_t)bytes, directly);
-
-    return STATUS_OK;
-}
-
 /* --- Allocations --- */
 
 static cudaError_t ask(struct cuda_memory *memory, const struct cuda_stream *stream, size_t bytes,
@@ -230,7 +212,17 @@ enum status cuda_free(struct device *base, struct stream *stream, enum allocatio
         TRY(capture_forbids_thread("freeing device memory"));
     else
         TRY(capture_forbids(&((struct cuda_stream *)stream)->capture, "freeing on the stream"));
-    TRY(forget(device->memory, address, directly));
+    /* Takes the allocation out of the books. BAD_USAGE if there is none, or it was allocated the
+     * other way. */
+    struct region region = regions_find(&device->memory->regions, address);
+    size_t bytes;
+    if (region.kind == ACTIVITY_MEMORY_DEVICE && region.ordered == directly)
+        FAIL(STATUS_BAD_USAGE, "freeing %p %s, but it was allocated the other way, %s", address,
+             directly ? "directly" : "in stream order", directly ? "in stream order" : "directly");
+    bytes = regions_remove(&device->memory->regions, address, ACTIVITY_MEMORY_DEVICE);
+    if (bytes == 0)
+        FAIL(STATUS_BAD_USAGE, "freeing %p, which is not allocated on this device", address);
+    strike_out(device->memory, (int64_t)bytes, directly);
     if (directly)
         CUDA(cudaFree(address));
     else
@@ -397,23 +389,18 @@ enum status cuda_memory_open(struct cuda_memory **result, int index, int64_t lim
     return STATUS_OK;
 }
 
-/* Memory that the program has not freed, of the device and pinned. */
-static void free_left_over(const struct regions *regions)
-{
-    for (size_t i = 0; i < regions->count; i++) {
-        void *address = (void *)regions->items[i].begin;
-        if (regions->items[i].kind == ACTIVITY_MEMORY_PINNED)
-            cudaFreeHost(address);
-        else
-            cudaFree(address);
-    }
-}
-
 void cuda_memory_close(struct cuda_memory *memory)
 {
     if (memory == NULL)
         return;
-    free_left_over(&memory->regions);
+    /* Memory that the program has not freed, of the device and pinned. */
+    for (size_t i = 0; i < memory->regions.count; i++) {
+        void *address = (void *)memory->regions.items[i].begin;
+        if (memory->regions.items[i].kind == ACTIVITY_MEMORY_PINNED)
+            cudaFreeHost(address);
+        else
+            cudaFree(address);
+    }
     if (memory->pool != NULL)
         cudaMemPoolDestroy(memory->pool);
     (void)cudaGetLastError();

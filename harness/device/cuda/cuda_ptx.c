@@ -10,20 +10,6 @@ struct cuda_ptx {
     cudaKernel_t handle;
 };
 
-/* Loading compiles the PTX. A version that the driver does not know is UNSUPPORTED, not a fault. */
-static enum status load(struct cuda_ptx *kernel, const char *text, const char *name)
-{
-    cudaError_t error = cudaLibraryLoadData(&kernel->library, text, NULL, NULL, 0, NULL, NULL, 0);
-
-    if (error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound)
-        FAIL(STATUS_UNSUPPORTED, "the driver cannot compile the PTX of %s: %s", name,
-             cudaGetErrorName(error));
-    TRY(errors_check(error, "cudaLibraryLoadData", __FILE__, __LINE__));
-    CUDA(cudaLibraryGetKernel(&kernel->handle, kernel->library, name));
-
-    return STATUS_OK;
-}
-
 enum status cuda_ptx_load(struct device *device, const char *text, const char *name,
                           struct ptx_kernel **result)
 {
@@ -34,7 +20,15 @@ enum status cuda_ptx_load(struct device *device, const char *text, const char *n
         FAIL(STATUS_OUT_OF_MEMORY, "no host memory for a kernel (%zu bytes)", sizeof *kernel);
     kernel->base.device = device;
     TRY_OUT(cuda_enter((struct cuda_device *)device));
-    TRY_OUT(load(kernel, text, name));
+    /* Loading compiles the PTX. A version that the driver does not know is UNSUPPORTED, not a
+     * fault. */
+    cudaError_t error = cudaLibraryLoadData(&kernel->library, text, NULL, NULL, 0, NULL, NULL, 0);
+
+    if (error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound)
+        FAIL_OUT(STATUS_UNSUPPORTED, "the driver cannot compile the PTX of %s: %s", name,
+                 cudaGetErrorName(error));
+    TRY_OUT(errors_check(error, "cudaLibraryLoadData", __FILE__, __LINE__));
+    CUDA_OUT(cudaLibraryGetKernel(&kernel->handle, kernel->library, name));
     *result = &kernel->base;
 
 out:

@@ -65,12 +65,6 @@ enum status cuda_launch(struct stream *base, enum kernel kernel, enum dtype dtyp
 
 /* --- At the opening --- */
 
-static bool is_for_other_gpus(cudaError_t error)
-{
-    return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
-           error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound;
-}
-
 /* Loads a kernel, so that none is loaded in a timed window, or in a capture.
  * "CUDA C++ Programming Guide", "Lazy Loading": asking for a kernel's attributes loads it. */
 static enum status load(const struct cuda_device *device, const void *kernel,
@@ -79,7 +73,8 @@ static enum status load(const struct cuda_device *device, const void *kernel,
     int capability = device->base.properties.compute_capability;
     cudaError_t error = cudaFuncGetAttributes(attributes, kernel);
 
-    if (is_for_other_gpus(error))
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+        error == cudaErrorUnsupportedPtxVersion || error == cudaErrorJitCompilerNotFound)
         FAIL(STATUS_UNSUPPORTED,
              "cuda:%d: the kernels here were built for the compute capabilities %s, and %s has %d; "
              "build with -DCHOKEPOINT_CUDA_ARCHITECTURES=%d (%s)",

@@ -146,22 +146,6 @@ static enum status open_channel(struct channel *channel)
     return STATUS_OK;
 }
 
-static enum status find_place(void)
-{
-    MPI_Comm local;
-
-    TRY(mpi_check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
-    TRY(mpi_check(MPI_Comm_size(MPI_COMM_WORLD, &place.count), "MPI_Comm_size"));
-    TRY(mpi_check(
-        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
-        "MPI_Comm_split_type"));
-    TRY(mpi_check(MPI_Comm_rank(local, &place.local_rank), "MPI_Comm_rank"));
-    TRY(mpi_check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
-    TRY(mpi_check(MPI_Comm_free(&local), "MPI_Comm_free"));
-
-    return STATUS_OK;
-}
-
 /* Open MPI's memory that this rank shares with those of its machine. Once all have it, its name is
  * needed no more, and would stay if the rank were killed. */
 static void unlink_segment(void)
@@ -216,7 +200,16 @@ static enum status join_all(void)
     if (provided < MPI_THREAD_MULTIPLE)
         FAIL(STATUS_NO_LIBRARY,
              "this MPI takes calls from one thread only; install one with MPI_THREAD_MULTIPLE");
-    TRY(find_place());
+    MPI_Comm local;
+
+    TRY(mpi_check(MPI_Comm_rank(MPI_COMM_WORLD, &place.rank), "MPI_Comm_rank"));
+    TRY(mpi_check(MPI_Comm_size(MPI_COMM_WORLD, &place.count), "MPI_Comm_size"));
+    TRY(mpi_check(
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+        "MPI_Comm_split_type"));
+    TRY(mpi_check(MPI_Comm_rank(local, &place.local_rank), "MPI_Comm_rank"));
+    TRY(mpi_check(MPI_Comm_size(local, &place.local_count), "MPI_Comm_size"));
+    TRY(mpi_check(MPI_Comm_free(&local), "MPI_Comm_free"));
     for (int i = 0; i < RANKS_CHANNELS; i++) TRY(open_channel(&channels[i]));
     TRY(mpi_check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"));
 

@@ -28,11 +28,6 @@ static struct part part_of(int64_t count, int rank, int ranks)
     return (struct part){ first, count * (rank + 1) / ranks - first };
 }
 
-static int64_t part_longest(int64_t count, int ranks)
-{
-    return (count + ranks - 1) / ranks;
-}
-
 /* At most `most` elements of the part, from its element `at` on. */
 static struct part part_slice(struct part part, int64_t at, int64_t most)
 {
@@ -165,7 +160,7 @@ static enum status run_parts(struct channel *channel, const struct collective *c
     enum status status = STATUS_OK;
     struct part *parts = malloc((size_t)channel->place.count * sizeof *parts);
     struct round round = { channel, collective->data, parts, collective->dtype };
-    int64_t longest = part_longest(collective->count, channel->place.count);
+    int64_t longest = (collective->count + channel->place.count - 1) / channel->place.count;
 
     if (parts == NULL)
         FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory for the parts of %d ranks", channel->place.count);

@@ -182,24 +182,6 @@ static enum status write_image(void *opened, uint32_t number, const char *folder
     return STATUS_OK;
 }
 
-/* A class without images would be none. */
-static enum status check_classes(const struct own_set *set)
-{
-    for (int label = 0; label < dataset_classes(set->dataset); label++) {
-        uint32_t first = 0;
-
-        if (set->of_class[label] > 0)
-            continue;
-        while (set->images[first].label != label) first++;
-        FAIL(STATUS_BAD_INPUT,
-             "no JPEG file of the class %.100s can be decoded, %.300s for one; replace them or "
-             "remove the class",
-             dataset_class_name(set->dataset, label), set->images[first].path);
-    }
-
-    return STATUS_OK;
-}
-
 static enum status fill_set(void *context, const char *folder)
 {
     struct own_set *set = context;
@@ -219,7 +201,18 @@ static enum status fill_set(void *context, const char *folder)
                  path, strerror(errno));
     }
     TRY(image_set_write(&writing, folder));
-    TRY(check_classes(set));
+    /* A class without images would be none. */
+    for (int label = 0; label < dataset_classes(set->dataset); label++) {
+        uint32_t first = 0;
+
+        if (set->of_class[label] > 0)
+            continue;
+        while (set->images[first].label != label) first++;
+        FAIL(STATUS_BAD_INPUT,
+             "no JPEG file of the class %.100s can be decoded, %.300s for one; replace them or "
+             "remove the class",
+             dataset_class_name(set->dataset, label), set->images[first].path);
+    }
     snprintf(path, sizeof path, "%s/" ABOUT, folder);
     snprintf(text, sizeof text, "%u %u\n%.*s\n", set->count - set->damaged,
              set->damaged + set->first_set.damaged, (int)sizeof set->about.first_damaged - 1,

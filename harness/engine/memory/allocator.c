@@ -107,22 +107,6 @@ void allocator_trace(struct allocator *allocator, struct trace *trace)
         record_change(allocator, NULL, 0, (enum allocator_category)i);
 }
 
-/* Totals and peaks change before the trace gets its row, which has them. */
-static void use_begin(struct allocator *allocator, struct block *block, int64_t requested,
-                      enum allocator_category category)
-{
-    struct allocator_statistics *now = &allocator->statistics;
-
-    block->requested = requested;
-    block->category = category;
-    block_use(&allocator->blocks, block);
-    now->allocated[category] += requested;
-    now->allocated_all += requested;
-    raise_to(&now->peak[category], now->allocated[category]);
-    raise_to(&now->peak_all, now->allocated_all);
-    record_change(allocator, block->address, requested, category);
-}
-
 /* --- Memory from the device --- */
 
 static enum allocation device_way(const struct allocator *allocator)
@@ -316,7 +300,16 @@ enum status allocator_alloc(struct allocator *allocator, enum allocator_category
                              has_room(allocator, rounded) ? &device : NULL);
     }
     TRY(status);
-    use_begin(allocator, block, rounded, category);
+    /* Totals and peaks change before the trace gets its row, which has them. */
+    struct allocator_statistics *now = &allocator->statistics;
+    block->requested = rounded;
+    block->category = category;
+    block_use(&allocator->blocks, block);
+    now->allocated[category] += rounded;
+    now->allocated_all += rounded;
+    raise_to(&now->peak[category], now->allocated[category]);
+    raise_to(&now->peak_all, now->allocated_all);
+    record_change(allocator, block->address, rounded, category);
     *address = block->address;
 
     return STATUS_OK;

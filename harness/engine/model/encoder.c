@@ -46,23 +46,6 @@ static enum status allocate_parameters(struct encoder *encoder, const struct mod
     return STATUS_OK;
 }
 
-/* A router that prefers one expert. */
-static enum status set_router_biases(struct encoder *encoder, const struct model_config *model,
-                                     struct stream *stream)
-{
-    const float skew = (float)model->router_skew;
-
-    for (int i = 0; i < encoder->shape.blocks; i++) {
-        struct tensor *bias = encoder->router_biases[i];
-        TRY(allocator_alloc(encoder->allocator, bias->category, tensor_bytes(bias), &bias->data));
-        TRY(device_memset(stream, bias->data, 0, tensor_bytes(bias)));
-        TRY(device_copy(stream, COPY_HOST_TO_DEVICE, (float *)bias->data + model->experts - 1,
-                        &skew, sizeof skew));
-    }
-
-    return STATUS_OK;
-}
-
 /* Tensors that no pass allocates, beside the parameters. */
 static enum status allocate_kept(struct encoder *encoder, const struct model_config *model,
                                  struct stream *stream)
@@ -75,8 +58,19 @@ static enum status allocate_kept(struct encoder *encoder, const struct model_con
         if (kept[i] != NULL && kept[i]->persistent)
             TRY(allocator_alloc(encoder->allocator, kept[i]->category, tensor_bytes(kept[i]),
                                 &kept[i]->data));
-    if (encoder->mixtures != NULL)
-        TRY(set_router_biases(encoder, model, stream));
+    if (encoder->mixtures != NULL) {
+        /* A router that prefers one expert. */
+        const float skew = (float)model->router_skew;
+
+        for (int i = 0; i < encoder->shape.blocks; i++) {
+            struct tensor *bias = encoder->router_biases[i];
+            TRY(allocator_alloc(encoder->allocator, bias->category, tensor_bytes(bias),
+                                &bias->data));
+            TRY(device_memset(stream, bias->data, 0, tensor_bytes(bias)));
+            TRY(device_copy(stream, COPY_HOST_TO_DEVICE, (float *)bias->data + model->experts - 1,
+                            &skew, sizeof skew));
+        }
+    }
     if (right == NULL)
         return STATUS_OK;
     TRY(allocator_alloc(encoder->allocator, right->category, tensor_bytes(right), &right->data));

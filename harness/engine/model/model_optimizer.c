@@ -337,20 +337,6 @@ static enum status update_tensor_unfused(struct optimizer *optimizer, int index)
     return STATUS_OK;
 }
 
-static enum status update_weights(struct optimizer *optimizer)
-{
-    if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
-        TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), adamw_multi, optimizer->chunks,
-                   .table = optimizer->table, .state = optimizer->state, .width = CHUNK));
-    else
-        for (int i = 0; i < optimizer->count; i++)
-            TRY(optimizer->config.form == OPTIMIZER_PER_TENSOR
-                    ? update_tensor(optimizer, i)
-                    : update_tensor_unfused(optimizer, i));
-
-    return STATUS_OK;
-}
-
 enum status optimizer_update(struct optimizer *optimizer)
 {
     bool overflow = false; /* The device knows in any case, and skips the update by itself. */
@@ -363,8 +349,16 @@ enum status optimizer_update(struct optimizer *optimizer)
                         &optimizer->state->gradient_scale, sizeof *optimizer->read));
         overflow = *optimizer->read < 0;
     }
-    if (!overflow)
-        TRY(update_weights(optimizer));
+    if (!overflow) {
+        if (optimizer->config.form == OPTIMIZER_MULTI_TENSOR)
+            TRY(LAUNCH(optimizer->stream, dtype_of(optimizer), adamw_multi, optimizer->chunks,
+                       .table = optimizer->table, .state = optimizer->state, .width = CHUNK));
+        else
+            for (int i = 0; i < optimizer->count; i++)
+                TRY(optimizer->config.form == OPTIMIZER_PER_TENSOR
+                        ? update_tensor(optimizer, i)
+                        : update_tensor_unfused(optimizer, i));
+    }
     if (scales_loss(optimizer))
         TRY(LAUNCH(optimizer->stream, DTYPE_F32, loss_scale_update, 1, .state = optimizer->state,
                    .interval = optimizer->config.scale_interval, .width = ROW_MULTIPLE));

@@ -262,21 +262,6 @@ void saved_blocks_release(struct saved_blocks *saved)
     *saved = (struct saved_blocks){ 0 };
 }
 
-/* For checksums, bytes that a pass does not write must be the same each time. */
-static enum status run_pass(const struct entry *entry, const struct op_context *context)
-{
-    for (int i = 0; context->sums != NULL && i < entry->allocations; i++)
-        TRY(device_memset(context->stream, entry->allocate[i]->data, 0,
-                          tensor_bytes(entry->allocate[i])));
-    TRY(entry->pass->run(entry->what.op, context));
-    for (int i = 0; context->sums != NULL && i < PASS_WRITES; i++)
-        if (entry->pass->writes[i] != NULL)
-            TRY(tensor_sums_add(context->sums, entry->what.op->name, entry->what.backward,
-                                entry->pass->writes[i]));
-
-    return STATUS_OK;
-}
-
 /* Without a context nothing is queued. */
 static enum status run_entry(struct entry *entry, const struct op_context *context,
                              struct allocator *allocator, const struct tensor *keep,
@@ -288,8 +273,17 @@ static enum status run_entry(struct entry *entry, const struct op_context *conte
         struct tensor *tensor = entry->allocate[i];
         TRY_OUT(allocator_alloc(allocator, tensor->category, tensor_bytes(tensor), &tensor->data));
     }
-    if (context != NULL)
-        TRY_OUT(run_pass(entry, context));
+    if (context != NULL) {
+        /* For checksums, bytes that a pass does not write must be the same each time. */
+        for (int i = 0; context->sums != NULL && i < entry->allocations; i++)
+            TRY_OUT(device_memset(context->stream, entry->allocate[i]->data, 0,
+                                  tensor_bytes(entry->allocate[i])));
+        TRY_OUT(entry->pass->run(entry->what.op, context));
+        for (int i = 0; context->sums != NULL && i < PASS_WRITES; i++)
+            if (entry->pass->writes[i] != NULL)
+                TRY_OUT(tensor_sums_add(context->sums, entry->what.op->name, entry->what.backward,
+                                        entry->pass->writes[i]));
+    }
     for (int i = 0; i < entry->releases; i++) {
         struct tensor *tensor = entry->release[i].tensor;
         if (tensor == keep)

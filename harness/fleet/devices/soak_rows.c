@@ -159,23 +159,6 @@ static const char *row_name(char name[40], const struct soak_part *part, const c
     return name;
 }
 
-static void check_time(struct checks *checks, const struct soak *soak)
-{
-    bool whole = soak->seconds >= soak->planned_seconds;
-    int64_t iterations = 0;
-
-    for (int i = 0; i < SOAK_PARTS; i++) iterations += soak->parts[i].iterations;
-    checks_number(checks, soak->seconds, NAN, "s");
-    checks_add(checks, "soak_time",
-               iterations == 0 ? CHECK_FAIL
-               : whole         ? CHECK_OK
-                               : CHECK_LOW,
-               "the time asked for",
-               iterations == 0 ? "nothing was computed: see the rows below"
-                               : "it ended early: the rows below are of this time",
-               "%.1f of %.1f s", soak->seconds, soak->planned_seconds);
-}
-
 static void check_bits(struct checks *checks, const struct soak_part *part)
 {
     char name[40], advice[sizeof part->trouble];
@@ -250,7 +233,18 @@ void soak_check(struct checks *checks, const struct soak *soak,
                 const struct device_properties *properties)
 {
     checks->group = "soak";
-    check_time(checks, soak);
+    bool whole = soak->seconds >= soak->planned_seconds;
+    int64_t iterations = 0;
+    for (int i = 0; i < SOAK_PARTS; i++) iterations += soak->parts[i].iterations;
+    checks_number(checks, soak->seconds, NAN, "s");
+    checks_add(checks, "soak_time",
+               iterations == 0 ? CHECK_FAIL
+               : whole         ? CHECK_OK
+                               : CHECK_LOW,
+               "the time asked for",
+               iterations == 0 ? "nothing was computed: see the rows below"
+                               : "it ended early: the rows below are of this time",
+               "%.1f of %.1f s", soak->seconds, soak->planned_seconds);
     for (int i = 0; i < SOAK_PARTS; i++) check_part(checks, soak, &soak->parts[i]);
     soak_readings_check(checks, &soak->readings, properties->is_gpu);
 }

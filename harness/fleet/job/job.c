@@ -37,17 +37,6 @@ static struct slot *find_slot(const struct table *table, const char *text, const
     }
 }
 
-static void enlarge(struct table *table)
-{
-    struct table old = *table;
-
-    table->size = old.size > 0 ? 2 * old.size : 1024;
-    table->slots = ARENA_NEW(table->arena, struct slot, table->size);
-    for (int64_t i = 0; i < old.size; i++)
-        if (old.slots[i].value != 0)
-            *find_slot(table, old.slots[i].text, old.slots[i].numbers) = old.slots[i];
-}
-
 /* The number of a key, the next one if it is new; *is_new says so. */
 static int32_t number_of(struct table *table, const char *text, int64_t a, int64_t b, int64_t c,
                          bool *is_new)
@@ -55,8 +44,15 @@ static int32_t number_of(struct table *table, const char *text, int64_t a, int64
     int64_t numbers[4] = { a, b, c, 0 };
     struct slot *slot;
 
-    if (2 * table->count >= table->size)
-        enlarge(table);
+    if (2 * table->count >= table->size) {
+        struct table old = *table;
+
+        table->size = old.size > 0 ? 2 * old.size : 1024;
+        table->slots = ARENA_NEW(table->arena, struct slot, table->size);
+        for (int64_t i = 0; i < old.size; i++)
+            if (old.slots[i].value != 0)
+                *find_slot(table, old.slots[i].text, old.slots[i].numbers) = old.slots[i];
+    }
     slot = find_slot(table, text, numbers);
     *is_new = slot->value == 0;
     if (*is_new) {

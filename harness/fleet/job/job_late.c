@@ -39,20 +39,6 @@ static void find_slot_medians(struct arena *arena, double *slot_ns, int64_t slot
     arena_close(scratch);
 }
 
-static void find_slots(struct arena *arena, const struct job *job, const struct job_times *times,
-                       double *slot_ns)
-{
-    struct arena *scratch = arena_scratch(arena);
-    int64_t all = times->first[job->rank_count];
-    int32_t *slots = ARENA_NEW(scratch, int32_t, all);
-
-    for (int64_t i = 0; i < job->rank_count; i++)
-        for (int64_t j = 0; j < job->ranks[i].entry_count; j++)
-            slots[times->first[i] + j] = job->meetings[job->ranks[i].entries[j].meeting].slot;
-    find_slot_medians(scratch, slot_ns, job->slot_count, slots, times->own_ns, all, 0);
-    arena_close(scratch);
-}
-
 /* An entry of a rank, with its place in the step and what it is beyond the others. */
 struct visited {
     const struct job_late *late;
@@ -95,7 +81,14 @@ struct job_late job_late_of(struct arena *arena, const struct job *job,
                                  ARENA_NEW(arena, float, job->rank_count * job->step_count),
                              .mean_ns = ARENA_NEW(arena, double, job->rank_count) };
 
-    find_slots(arena, job, times, late.slot_ns);
+    struct arena *scratch = arena_scratch(arena);
+    int64_t all = times->first[job->rank_count];
+    int32_t *slots = ARENA_NEW(scratch, int32_t, all);
+    for (int64_t i = 0; i < job->rank_count; i++)
+        for (int64_t j = 0; j < job->ranks[i].entry_count; j++)
+            slots[times->first[i] + j] = job->meetings[job->ranks[i].entries[j].meeting].slot;
+    find_slot_medians(scratch, late.slot_ns, job->slot_count, slots, times->own_ns, all, 0);
+    arena_close(scratch);
     for (int64_t i = 0; i < job->rank_count; i++) {
         double sum_ns = 0;
         for (struct visited entry = visit(&late, i); next_entry(&entry);) {

@@ -43,31 +43,6 @@ static enum status fastest(double *ns, struct stream *stream, int peer,
     return STATUS_OK;
 }
 
-static void fill_random(unsigned char *host)
-{
-    struct random random = random_seed(1, 0);
-    uint64_t bits;
-
-    for (size_t i = 0; i < LARGE_BYTES; i += sizeof bits) {
-        bits = random_bits(&random);
-        memcpy(host + i, &bits, sizeof bits);
-    }
-}
-
-/* There and back, onto zeros. */
-static enum status check_data(struct stream *stream, int peer, const struct way_memory *memory)
-{
-    TRY(device_copy(stream, COPY_HOST_TO_DEVICE, memory->own, memory->host, LARGE_BYTES));
-    TRY(device_memset(stream, memory->returned, 0, LARGE_BYTES));
-    TRY(device_copy_to_peer(stream, peer, memory->there, memory->own, LARGE_BYTES));
-    TRY(device_copy_from_peer(stream, peer, memory->returned, memory->there, LARGE_BYTES));
-    TRY(device_copy(stream, COPY_DEVICE_TO_HOST, memory->back, memory->returned, LARGE_BYTES));
-    if (memcmp(memory->host, memory->back, LARGE_BYTES) != 0)
-        FAIL(STATUS_INTERNAL, "copies to device %d and back change the data", peer);
-
-    return STATUS_OK;
-}
-
 static enum status measure_way(struct device_way *way, struct device *device, struct stream *stream,
                                struct way_memory *memory)
 {
@@ -76,7 +51,14 @@ static enum status measure_way(struct device_way *way, struct device *device, st
 
     memory->there = NULL;
     TRY_OUT(device_peer_alloc(device, way->to, LARGE_BYTES, &memory->there));
-    TRY_OUT(check_data(stream, way->to, memory));
+    /* There and back, onto zeros. */
+    TRY_OUT(device_copy(stream, COPY_HOST_TO_DEVICE, memory->own, memory->host, LARGE_BYTES));
+    TRY_OUT(device_memset(stream, memory->returned, 0, LARGE_BYTES));
+    TRY_OUT(device_copy_to_peer(stream, way->to, memory->there, memory->own, LARGE_BYTES));
+    TRY_OUT(device_copy_from_peer(stream, way->to, memory->returned, memory->there, LARGE_BYTES));
+    TRY_OUT(device_copy(stream, COPY_DEVICE_TO_HOST, memory->back, memory->returned, LARGE_BYTES));
+    if (memcmp(memory->host, memory->back, LARGE_BYTES) != 0)
+        FAIL_OUT(STATUS_INTERNAL, "copies to device %d and back change the data", way->to);
     TRY_OUT(fastest(&ns, stream, way->to, memory, LARGE_BYTES, TRIES));
     way->bytes_per_second = LARGE_BYTES * 1e9 / ns;
     TRY_OUT(fastest(&way->copy_ns, stream, way->to, memory, FEW_BYTES, SHORT_TRIES));
@@ -147,7 +129,12 @@ enum status device_links_measure(struct device_links *links, struct device *devi
     TRY_OUT(rows_make(&links->ways, (int64_t)devices * devices));
     TRY_OUT(rows_make(&memory.host, LARGE_BYTES));
     TRY_OUT(rows_make(&memory.back, LARGE_BYTES));
-    fill_random(memory.host);
+    struct random random = random_seed(1, 0);
+    uint64_t bits;
+    for (size_t i = 0; i < LARGE_BYTES; i += sizeof bits) {
+        bits = random_bits(&random);
+        memcpy(memory.host + i, &bits, sizeof bits);
+    }
     for (int from = 0; from < devices; from++)
         for (int to = 0; to < devices; to++)
             if (from != to)

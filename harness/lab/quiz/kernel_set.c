@@ -31,20 +31,6 @@ static bool is_wrong(const struct kernel_lesson *lesson, const struct kernel_les
     return other != lesson;
 }
 
-/* The change of the count that the fix moves most; 1 if none moves to a number. */
-static double effect_of(const struct lesson_result *result)
-{
-    double most = 1;
-
-    for (int i = 0; i < prediction_count(result->lesson); i++) {
-        enum kernel_count count = result->lesson->predicted[i].count;
-        double factor = result->counts[0].of[count] / result->counts[1].of[count];
-        if (isfinite(factor) && factor > 0)
-            most = fmax(most, fmax(factor, 1 / factor));
-    }
-    return most;
-}
-
 /* After the fix the lesson's own fault is gone, and thus a wrong choice. */
 static void draw_choices(struct quiz_set *set, struct random random)
 {
@@ -74,7 +60,15 @@ static enum status add_lesson(struct quiz_sets *sets, int number, uint64_t seed)
     TRY(lesson_run(&result, kernel_lessons[number], ARCH));
     if (result.verdict == LESSON_FAILED)
         FAIL(STATUS_BAD_INPUT, "%s: %s", result.lesson->name, result.reason);
-    effect = effect_of(&result);
+    /* The change of the count that the fix moves most; 1 if none moves to a number. */
+    double most = 1;
+    for (int i = 0; i < prediction_count(result.lesson); i++) {
+        enum kernel_count count = result.lesson->predicted[i].count;
+        double factor = result.counts[0].of[count] / result.counts[1].of[count];
+        if (isfinite(factor) && factor > 0)
+            most = fmax(most, fmax(factor, 1 / factor));
+    }
+    effect = most;
     for (int v = 0; v < VARIANT_COUNT && effect > 1; v++) {
         struct quiz_set *set = &sets->items[sets->count++];
         *set = (struct quiz_set){ .lesson = kernel_lessons[number],

@@ -59,15 +59,6 @@ static void add_expectation(struct json *json, cJSON *expectations,
     add_interval(json, object, "interval", &result->effect);
 }
 
-static void add_losses(struct json *json, cJSON *object, const struct scenario_result *result)
-{
-    cJSON *losses = json_object(json, object, "losses");
-
-    json_text(json, losses, "check", loss_checks[verdict_loss_check(result)].name);
-    json_bool(json, losses, "agree", result->losses_agree);
-    json_number(json, losses, "difference", result->loss_difference);
-}
-
 static void add_balance(struct json *json, cJSON *object, const struct scenario_result *result)
 {
     const struct balance *wanted = &result->scenario->balance;
@@ -167,7 +158,10 @@ void result_scenario_add(struct json *json, cJSON *array, const struct scenario_
     expectations = json_array(json, object, "expectations");
     for (int i = 0; i < result->expectation_count; i++)
         add_expectation(json, expectations, &result->expectations[i]);
-    add_losses(json, object, result);
+    cJSON *losses = json_object(json, object, "losses");
+    json_text(json, losses, "check", loss_checks[verdict_loss_check(result)].name);
+    json_bool(json, losses, "agree", result->losses_agree);
+    json_number(json, losses, "difference", result->loss_difference);
     json_integer(json, object, "damaged_samples", result->damaged_samples);
     add_balance(json, object, result);
     members_write(json, json_object(json, object, "settings"), settings_members, result->settings);

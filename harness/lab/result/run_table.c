@@ -15,20 +15,6 @@ static const enum ink verdict_inks[VERDICT_COUNT] = {
 
 enum { COLUMNS = 6 };
 
-static struct page_rows *open_rows(const struct scenario_result *results)
-{
-    const struct column columns[COLUMNS] = {
-        { "", -22, 0 },
-        { summary_side(results, VARIANT_BEFORE), 8, 0 },
-        { summary_side(results, VARIANT_AFTER), 8, 0 },
-        { "effect", -12, 0 },
-        { "95% interval", -12, 0 },
-        { "", -11, 0 },
-    };
-
-    return page_rows_open(columns, COLUMNS);
-}
-
 /* The verdict of a row on its promise; "": it is kept. While others used the cores, a promise that
  * is missed does not count. */
 static const char *outcome_text(const struct expectation_result *expectation, enum verdict verdict)
@@ -165,7 +151,15 @@ void run_table(const struct page *page, const struct scenario_result *results, i
 
     if (count == 0)
         return;
-    rows = open_rows(results);
+    const struct column columns[COLUMNS] = {
+        { "", -22, 0 },
+        { summary_side(results, VARIANT_BEFORE), 8, 0 },
+        { summary_side(results, VARIANT_AFTER), 8, 0 },
+        { "effect", -12, 0 },
+        { "95% interval", -12, 0 },
+        { "", -11, 0 },
+    };
+    rows = page_rows_open(columns, COLUMNS);
     for (int i = 0; i < count; i++) {
         int own_count = summary_rows(&results[i], own);
         for (int j = 0; j < own_count; j++) add_row(rows, &own[j], results[i].verdict);

@@ -31,21 +31,6 @@ static enum status take_values(struct sweep_axis *axis, char *next)
     return STATUS_OK;
 }
 
-/* All values, or pairs of values, as rows. */
-static enum status make_rows(struct knob_sweep *sweep)
-{
-    int outer = sweep->axes[0].count, inner = sweep->knobs > 1 ? sweep->axes[1].count : 1;
-
-    if (outer * inner > SWEEP_ROWS)
-        FAIL(STATUS_BAD_USAGE, "--sweep takes %d pairs of values at most; these are %d", SWEEP_ROWS,
-             outer * inner);
-    sweep->row_count = outer * inner;
-    for (int i = 0; i < sweep->row_count; i++)
-        sweep->rows[i] = (struct sweep_row){ .at = { i / inner, i % inner } };
-
-    return STATUS_OK;
-}
-
 enum status sweep_take(struct knob_sweep *sweep, const char *text)
 {
     struct sweep_axis *axis = &sweep->axes[sweep->knobs];
@@ -64,7 +49,14 @@ enum status sweep_take(struct knob_sweep *sweep, const char *text)
         FAIL(STATUS_BAD_USAGE, "--sweep was given twice with %s; give all its values at once",
              axis->knob);
     TRY(take_values(axis, next));
-    TRY(make_rows(sweep));
+    /* All values, or pairs of values, as rows. */
+    int outer = sweep->axes[0].count, inner = sweep->knobs > 1 ? sweep->axes[1].count : 1;
+    if (outer * inner > SWEEP_ROWS)
+        FAIL(STATUS_BAD_USAGE, "--sweep takes %d pairs of values at most; these are %d", SWEEP_ROWS,
+             outer * inner);
+    sweep->row_count = outer * inner;
+    for (int i = 0; i < sweep->row_count; i++)
+        sweep->rows[i] = (struct sweep_row){ .at = { i / inner, i % inner } };
 
     return STATUS_OK;
 }

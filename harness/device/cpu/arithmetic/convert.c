@@ -3,11 +3,6 @@
 
 #include "kernels/dialect/half.h"
 
-static inline float widen_bf16(uint16_t half)
-{
-    return half_float_of((uint32_t)half << 16);
-}
-
 static inline uint16_t narrow_bf16(float f)
 {
     uint32_t bits = half_bits_of(f), nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -23,7 +18,7 @@ void convert_widen(float *to, const void *from, enum dtype dtype, long rows, lon
 
     for (long r = 0; r < rows; r++, to += columns, halves += stride)
         if (dtype == DTYPE_BF16)
-            for (long c = 0; c < columns; c++) to[c] = widen_bf16(halves[c]);
+            for (long c = 0; c < columns; c++) to[c] = half_float_of((uint32_t)halves[c] << 16);
         else
             for (long c = 0; c < columns; c++) to[c] = half_widen(halves[c]);
 }

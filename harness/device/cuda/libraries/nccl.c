@@ -46,15 +46,6 @@ static void print_version(const struct nccl *nccl, char *text, size_t size)
         snprintf(text, size, "NCCL %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 }
 
-/* The last words may have several lines, the first of them empty. */
-static void print_last_error(const struct nccl *nccl, char *text, size_t size)
-{
-    const char *said = nccl->ncclGetLastError(NULL);
-
-    said = said != NULL ? said + strspn(said, "\n") : "";
-    snprintf(text, size, "%.*s", (int)strcspn(said, "\n"), said);
-}
-
 enum status nccl_check(const struct nccl *nccl, enum nccl_result result, const char *call)
 {
     enum status status = result == NCCL_INVALID_USAGE      ? STATUS_BAD_USAGE
@@ -65,7 +56,10 @@ enum status nccl_check(const struct nccl *nccl, enum nccl_result result, const c
     if (result == NCCL_SUCCESS)
         return STATUS_OK;
     print_version(nccl, version, sizeof version);
-    print_last_error(nccl, last, sizeof last);
+    /* The last words may have several lines, the first of them empty. */
+    const char *said = nccl->ncclGetLastError(NULL);
+    said = said != NULL ? said + strspn(said, "\n") : "";
+    snprintf(last, sizeof last, "%.*s", (int)strcspn(said, "\n"), said);
     FAIL_OUT(status, "%.*s failed: %s%s%s (%s)", (int)strcspn(call, "("), call,
              nccl->ncclGetErrorString(result), last[0] != '\0' ? ": " : "", last, version);
 

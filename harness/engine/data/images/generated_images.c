@@ -160,13 +160,6 @@ static struct scene draw_scene(struct random *random, int label)
     return scene;
 }
 
-static uint8_t to_byte(float value)
-{
-    int byte = (int)(255 * value + 0.5f);
-
-    return (uint8_t)(byte < 0 ? 0 : byte > 255 ? 255 : byte);
-}
-
 /* How much of the stripes' colour a point has, -0.5 to 0.5; 0 outside the disc. */
 static float stripe_at(const struct scene *scene, float x, float y)
 {
@@ -195,8 +188,12 @@ const uint8_t *image_painter_paint(struct image_painter *painter, int label, uin
         for (int x = 0; x < painter->pixels; x++, pixel += 3) {
             float stripe = stripe_at(&scene, ((float)x + 0.5f) * share, ((float)y + 0.5f) * share);
 
-            for (int c = 0; c < 3; c++)
-                pixel[c] = to_byte(scene.background[c] + scene.difference[c] * stripe + clouds[x]);
+            for (int c = 0; c < 3; c++) {
+                int byte =
+                    (int)(255 * (scene.background[c] + scene.difference[c] * stripe + clouds[x]) +
+                          0.5f);
+                pixel[c] = (uint8_t)(byte < 0 ? 0 : byte > 255 ? 255 : byte);
+            }
         }
     }
     return painter->rgb;

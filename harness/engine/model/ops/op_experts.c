@@ -272,23 +272,6 @@ static struct op op_route(struct mixture *mixture)
 
 /* --- There and back --- */
 
-/* On the stream on which gradients travel: ranks must communicate in one order. */
-static enum status communicate(const struct op_context *context,
-                               const struct collective *collective)
-{
-    const struct side_stream *side = context->communication;
-
-    if (side == NULL)
-        return device_collective(context->stream, collective);
-    TRY(event_record(side->forked, context->stream));
-    TRY(stream_wait_event(side->stream, side->forked));
-    TRY(device_collective(side->stream, collective));
-    TRY(event_record(side->joined, side->stream));
-    TRY(stream_wait_event(context->stream, side->joined));
-
-    return STATUS_OK;
-}
-
 /* One rank keeps what it has, which is sorted by expert on both sides. */
 static enum status exchange(const struct op *op, const struct op_context *context,
                             const struct pass *pass, const struct collective_piece *pieces)
@@ -305,7 +288,17 @@ static enum status exchange(const struct op *op, const struct op_context *contex
         return device_copy_async(context->stream, COPY_DEVICE_TO_DEVICE, to->data, from->data,
                                  tensor_bytes(from));
     for (int i = 0; i < op->mixture->options.experts; i++) all_to_all.count += pieces[i].sent;
-    return communicate(context, &all_to_all);
+    /* On the stream on which gradients travel: ranks must communicate in one order. */
+    const struct side_stream *side = context->communication;
+    if (side == NULL)
+        return device_collective(context->stream, &all_to_all);
+    TRY(event_record(side->forked, context->stream));
+    TRY(stream_wait_event(side->stream, side->forked));
+    TRY(device_collective(side->stream, &all_to_all));
+    TRY(event_record(side->joined, side->stream));
+    TRY(stream_wait_event(context->stream, side->joined));
+
+    return STATUS_OK;
 }
 
 static enum status dispatch_forward(const struct op *op, const struct op_context *context)

@@ -26,25 +26,6 @@ struct transfer {
     int64_t sent, returned;                  /* batches, in order */
 };
 
-/* A second input and a stream for copies. */
-static enum status open_overlap(struct transfer *transfer)
-{
-    struct device *device = stream_device(transfer->compute);
-
-    TRY(stream_create(device, &transfer->copies));
-    for (int i = 0; i < TRANSFER_INPUTS; i++) {
-        if (i > 0)
-            TRY(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
-                                &transfer->inputs[i]));
-        TRY(event_create(device, false, &transfer->consumed[i]));
-    }
-    /* The copy stream may write to the inputs only after earlier work of the compute stream on this
-     * memory. */
-    TRY(stream_synchronize(transfer->compute));
-
-    return STATUS_OK;
-}
-
 enum status transfer_open(struct transfer **opened, const struct transfer_config *config,
                           struct stream *compute, struct allocator *allocator,
                           const struct batch_layout *layout, bool from_host, struct loader *loader)
@@ -63,8 +44,21 @@ enum status transfer_open(struct transfer **opened, const struct transfer_config
     TRY_OUT(allocator_alloc(allocator, MEMORY_INPUT, layout->bytes, &transfer->inputs[0]));
     for (int i = 0; from_host && i < config->batches_in_flight; i++)
         TRY_OUT(event_create(stream_device(compute), false, &transfer->flights[i].arrived));
-    if (from_host && config->mode == TRANSFER_OVERLAPPED)
-        TRY_OUT(open_overlap(transfer));
+    if (from_host && config->mode == TRANSFER_OVERLAPPED) {
+        /* A second input and a stream for copies. */
+        struct device *device = stream_device(transfer->compute);
+
+        TRY_OUT(stream_create(device, &transfer->copies));
+        for (int i = 0; i < TRANSFER_INPUTS; i++) {
+            if (i > 0)
+                TRY_OUT(allocator_alloc(transfer->allocator, MEMORY_INPUT, transfer->layout.bytes,
+                                        &transfer->inputs[i]));
+            TRY_OUT(event_create(device, false, &transfer->consumed[i]));
+        }
+        /* The copy stream may write to the inputs only after earlier work of the compute stream on
+         * this memory. */
+        TRY_OUT(stream_synchronize(transfer->compute));
+    }
     *opened = transfer;
     transfer = NULL;
 

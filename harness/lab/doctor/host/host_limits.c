@@ -100,24 +100,6 @@ static void *answer(void *context)
     return NULL;
 }
 
-static enum status time_echo(double *round_trip_ns, const struct echo *echo)
-{
-    enum { TRIPS = 500 };
-    double best_ns = INFINITY;
-    char byte = 1;
-
-    for (int try = 0; try < TRIES; try++) {
-        int64_t start = clock_ns();
-        for (int i = 0; i < TRIPS; i++)
-            if (write(echo->to[1], &byte, 1) != 1 || read(echo->from[0], &byte, 1) != 1)
-                FAIL(STATUS_IO, "a pipe to another thread broke: %s", strerror(errno));
-        best_ns = fmin(best_ns, (double)(clock_ns() - start) / TRIPS);
-    }
-    *round_trip_ns = best_ns;
-
-    return STATUS_OK;
-}
-
 static enum status measure_round_trip(double *round_trip_ns)
 {
     enum status status = STATUS_OK;
@@ -130,7 +112,17 @@ static enum status measure_round_trip(double *round_trip_ns)
     if (pthread_create(&thread, NULL, answer, &echo) != 0)
         FAIL_OUT(STATUS_IO, "no thread can be started");
     started = true;
-    TRY_OUT(time_echo(round_trip_ns, &echo));
+    enum { TRIPS = 500 };
+    double best_ns = INFINITY;
+    char byte = 1;
+    for (int try = 0; try < TRIES; try++) {
+        int64_t start = clock_ns();
+        for (int i = 0; i < TRIPS; i++)
+            if (write(echo.to[1], &byte, 1) != 1 || read(echo.from[0], &byte, 1) != 1)
+                FAIL_OUT(STATUS_IO, "a pipe to another thread broke: %s", strerror(errno));
+        best_ns = fmin(best_ns, (double)(clock_ns() - start) / TRIPS);
+    }
+    *round_trip_ns = best_ns;
 
 out:
     if (echo.to[1] >= 0)

@@ -13,15 +13,6 @@
 
 #define CPU "/sys/devices/system/cpu/"
 
-static void check_cores(struct checks *checks, const struct machine *machine)
-{
-    checks_number(checks, machine->cores_allowed, 2, "cores");
-    checks_add(checks, "cores", machine->cores_allowed < 2 ? CHECK_LOW : CHECK_OK, "2 or more",
-               "host and device work share the cores of the CPU device, and the loader needs one "
-               "too: give this process more (taskset, docker --cpuset-cpus)",
-               "%d of %d (%s)", machine->cores_allowed, machine->cpus, machine->affinity);
-}
-
 /* Threads of one core share its units: two processors may be one core. */
 static void check_smt(struct checks *checks, const char *root, const cpu_set_t *allowed)
 {
@@ -240,7 +231,11 @@ void host_check_processors(struct checks *checks, const char *root, const struct
     checks_add(checks, "cpu", machine->cpu_model[0] != '\0' ? CHECK_OK : CHECK_NONE, "",
                "there is no model name in /proc/cpuinfo", "%s",
                machine->cpu_model[0] != '\0' ? machine->cpu_model : "unknown");
-    check_cores(checks, machine);
+    checks_number(checks, machine->cores_allowed, 2, "cores");
+    checks_add(checks, "cores", machine->cores_allowed < 2 ? CHECK_LOW : CHECK_OK, "2 or more",
+               "host and device work share the cores of the CPU device, and the loader needs one "
+               "too: give this process more (taskset, docker --cpuset-cpus)",
+               "%d of %d (%s)", machine->cores_allowed, machine->cpus, machine->affinity);
     check_smt(checks, root, &allowed);
     check_governor(checks, root, &allowed);
     check_turbo(checks, root);

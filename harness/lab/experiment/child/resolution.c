@@ -19,20 +19,14 @@ static double distance(double value, double bound)
     return INFINITY;
 }
 
-static double factor_of(const struct expectation *expectation, double before, double after)
-{
-    double larger = expectation->direction == SHRINKS ? before : after;
-    double smaller = expectation->direction == SHRINKS ? after : before;
-
-    return larger == smaller ? 1 : larger / smaller;
-}
-
 static double margin_of(const struct expectation *expectation,
                         double metric[VARIANT_COUNT][METRIC_COUNT])
 {
     double before = metric[VARIANT_BEFORE][expectation->metric];
     double after = metric[VARIANT_AFTER][expectation->metric];
-    double factor = factor_of(expectation, before, after);
+    double larger = expectation->direction == SHRINKS ? before : after;
+    double smaller = expectation->direction == SHRINKS ? after : before;
+    double factor = larger == smaller ? 1 : larger / smaller;
     const double margins[] = {
         distance(factor, expectation_least(expectation)),
         distance(factor, expectation->at_most),

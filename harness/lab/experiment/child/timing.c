@@ -263,25 +263,16 @@ out:
     return status;
 }
 
-static enum status open_device(struct timing *timing)
+static enum status run_timing(struct timing *timing)
 {
-    const struct session *session = &timing->session;
+    struct session *session = &timing->session;
+    bool holds = false;
 
     TRY(session_open_device(session->protocol, (struct activity_sink){ 0 }, &timing->device));
     timing->longest = fmax(session->protocol->window_seconds,
                            device_properties(timing->device)->window_seconds_least);
     timing->plan.seconds = timing->longest;
     timing->plan.longest = LONGER_MOST * timing->longest;
-
-    return STATUS_OK;
-}
-
-static enum status run_timing(struct timing *timing)
-{
-    struct session *session = &timing->session;
-    bool holds = false;
-
-    TRY(open_device(timing));
     TRY(session_settle(session, timing->device));
     TRY(send_scenario(timing));
     TRY(session_check_balance(session, &holds));

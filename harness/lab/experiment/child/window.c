@@ -258,17 +258,6 @@ out:
     return status;
 }
 
-/* Returns the memory that pools and graphs kept, so that every pair starts from the same state.
- * Context, handles and workspaces stay. */
-static enum status close_runs(struct window_run *runs, int count, struct device *device)
-{
-    for (int i = 0; i < count; i++) {
-        training_close(runs[i].training);
-        runs[i].training = NULL;
-    }
-    return device_memory_trim(device);
-}
-
 enum status window_pair(struct window_run *runs, int count, struct device *device,
                         const struct window_plan *plan, int *failed)
 {
@@ -289,7 +278,13 @@ enum status window_pair(struct window_run *runs, int count, struct device *devic
         take_window(&runs[i]);
         memcpy(runs[i].repetition->vitals, vitals, sizeof vitals);
     }
-    TRY_OUT(close_runs(runs, count, device));
+    /* Returns the memory that pools and graphs kept, so that every pair starts from the same state.
+     * Context, handles and workspaces stay. */
+    for (int i = 0; i < count; i++) {
+        training_close(runs[i].training);
+        runs[i].training = NULL;
+    }
+    TRY_OUT(device_memory_trim(device));
 
 out:
     for (int i = 0; i < count; i++) {

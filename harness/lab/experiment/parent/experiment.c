@@ -64,18 +64,13 @@ static int pairs_expected(const struct collector *collector)
     return planned + groups * EXTRA_PAIRS < most ? planned + groups * EXTRA_PAIRS : most;
 }
 
-/* Two traces take about as long as the pairs: 45% to 71% of a scenario's time, measured in quick
- * and whole runs of launch_overhead and precision on two cores of a Xeon. */
-static double share_of_pairs(const struct scenario_result *result)
-{
-    return result->protocol.traces != NULL ? 0.5 : 1;
-}
-
 /* `done`: of all pairs, or before each trace of all traces, 0 to 1. */
 static void report_progress(const struct collector *collector, const char *part, int number,
                             int total, double done)
 {
-    double pairs = share_of_pairs(collector->result);
+    /* Two traces take about as long as the pairs: 45% to 71% of a scenario's time, measured in
+     * quick and whole runs of launch_overhead and precision on two cores of a Xeon. */
+    double pairs = collector->result->protocol.traces != NULL ? 0.5 : 1;
     bool is_trace = strcmp(part, "trace") == 0;
     const struct experiment_state state = {
         .part = part,
@@ -94,20 +89,6 @@ static void report_pairs(const struct collector *collector)
 
     report_progress(collector, "pair", 1 + complete_pairs(collector), total,
                     (double)collector->done / (VARIANT_COUNT * total));
-}
-
-static void take_scenario(struct collector *collector)
-{
-    const struct record *record = &collector->record;
-    struct scenario_result *result = collector->result;
-
-    result->device = record->device;
-    result->balance = record->balance;
-    memcpy(result->settings, record->settings, sizeof result->settings);
-    memcpy(result->fp32, record->fp32, sizeof result->fp32);
-    if (record->window_seconds > 0)
-        result->protocol.window_seconds = record->window_seconds;
-    report_pairs(collector);
 }
 
 /* Takes over the record's step_ns. A repetition that nobody asked for, or that comes twice, is
@@ -130,15 +111,22 @@ static void take_line(void *context, const char *line)
 {
     struct collector *collector = context;
     struct record *record = &collector->record;
+    struct scenario_result *result = collector->result;
 
     if (!record_parse(record, line))
         return;
     switch (record->type) {
     case RECORD_SCENARIO:
-        take_scenario(collector);
+        result->device = record->device;
+        result->balance = record->balance;
+        memcpy(result->settings, record->settings, sizeof result->settings);
+        memcpy(result->fp32, record->fp32, sizeof result->fp32);
+        if (record->window_seconds > 0)
+            result->protocol.window_seconds = record->window_seconds;
+        report_pairs(collector);
         break;
     case RECORD_WINDOW:
-        collector->result->protocol.window_seconds = record->window_seconds;
+        result->protocol.window_seconds = record->window_seconds;
         break;
     case RECORD_REPETITION:
         take_repetition(collector);
@@ -264,27 +252,22 @@ static bool lacks_ranks(const struct scenario *scenario, const struct protocol *
     return true;
 }
 
-/* Says what the scenario needs and the device lacks, and names the quota that may be why. */
-static void explain_lack(char *reason, size_t size, const struct scenario *scenario,
-                         const struct device_properties *device)
-{
-    double quota = device->shares_host_cores ? machine_quota() : 0;
-
-    snprintf(reason, size, "the bottleneck shows only %s; this is the %s",
-             wheres[scenario->needs].text, device->name);
-    if (quota > 0)
-        text_append(reason, size, ", as a control group's quota is %.3g core%s", quota,
-                    quota == 1 ? "" : "s");
-}
-
 bool experiment_skips(struct scenario_result *result, const struct scenario *scenario,
                       const struct protocol *protocol, const struct device_properties *device)
 {
     char reason[sizeof result->reason];
 
-    if (!where_holds(scenario->needs, device))
-        explain_lack(reason, sizeof reason, scenario, device);
-    else if (!lacks_ranks(scenario, protocol, device, reason, sizeof reason))
+    if (!where_holds(scenario->needs, device)) {
+        /* Says what the scenario needs and the device lacks, and names the quota that may be why.
+         */
+        double quota = device->shares_host_cores ? machine_quota() : 0;
+
+        snprintf(reason, sizeof reason, "the bottleneck shows only %s; this is the %s",
+                 wheres[scenario->needs].text, device->name);
+        if (quota > 0)
+            text_append(reason, sizeof reason, ", as a control group's quota is %.3g core%s", quota,
+                        quota == 1 ? "" : "s");
+    } else if (!lacks_ranks(scenario, protocol, device, reason, sizeof reason))
         return false;
     open_result(result, scenario, protocol);
     result->verdict = VERDICT_SKIPPED;

@@ -23,19 +23,6 @@ struct progress progress_start(int count)
     };
 }
 
-/* Broken at a space rather than wrapped by the terminal, which would leave a line behind at every
- * update. The width is asked for each time: the terminal may have been resized. */
-static void put_line(const char *text)
-{
-    int width = wrap_terminal(stderr);
-    size_t bytes = width > 0 ? wrap_line(text, width - 1) : strlen(text);
-
-    if (width > 0 && bytes > wrap_bytes(text, width - 1)) /* a word that is longer than the line */
-        bytes = wrap_bytes(text, width - 1);
-    fprintf(stderr, "\r\033[K%.*s", (int)bytes, text);
-    fflush(stderr);
-}
-
 /* The time left assumes that the rest goes as what is done. */
 void progress_show(const struct progress *progress, double share, const char *format, ...)
 {
@@ -52,7 +39,14 @@ void progress_show(const struct progress *progress, double share, const char *fo
     quantity_duration(left, seconds);
     if (seconds >= 0.5)
         text_append(text, sizeof text, ", about %s left", left);
-    put_line(text);
+    /* Broken at a space rather than wrapped by the terminal, which would leave a line behind at
+     * every update. The width is asked for each time: the terminal may have been resized. */
+    int width = wrap_terminal(stderr);
+    size_t bytes = width > 0 ? wrap_line(text, width - 1) : strlen(text);
+    if (width > 0 && bytes > wrap_bytes(text, width - 1)) /* a word that is longer than the line */
+        bytes = wrap_bytes(text, width - 1);
+    fprintf(stderr, "\r\033[K%.*s", (int)bytes, text);
+    fflush(stderr);
 }
 
 void progress_update(void *context, const struct scenario *scenario,

@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path of the trace of rank `rank`; the first one's is `tracing->file`. */
-static enum status trace_path(char path[PATH_MAX], const char *folder,
-                              const struct tracing *tracing, int rank)
-{
-    char given[NAME_MAX + 1], whole[PATH_MAX];
-
-    rank_trace_given(given, tracing->file);
-    if (snprintf(whole, PATH_MAX, "%s/%s", folder, given) >= PATH_MAX)
-        FAIL(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
-    TRY(rank_trace_name(path, PATH_MAX, whole, rank, tracing->ranks));
-
-    return STATUS_OK;
-}
-
 /* The findings of all ranks are those of the run. */
 static enum status diagnose_variant(struct variant_diagnosis *to, const char *folder,
                                     const struct tracing *tracing)
@@ -37,7 +23,13 @@ static enum status diagnose_variant(struct variant_diagnosis *to, const char *fo
     TRY_OUT(rows_make(&names, ranks));
     TRY_OUT(rows_make(&paths, ranks));
     for (int rank = 0; rank < ranks; rank++) {
-        TRY_OUT(trace_path(names[rank], folder, tracing, rank));
+        /* The path of the trace of rank `rank`; the first one's is `tracing->file`. */
+        char given[NAME_MAX + 1], whole[PATH_MAX];
+
+        rank_trace_given(given, tracing->file);
+        if (snprintf(whole, PATH_MAX, "%s/%s", folder, given) >= PATH_MAX)
+            FAIL_OUT(STATUS_BAD_INPUT, "%s/%s is too long a path", folder, tracing->file);
+        TRY_OUT(rank_trace_name(names[rank], PATH_MAX, whole, rank, tracing->ranks));
         paths[rank] = names[rank];
     }
     TRY_OUT(diagnosis_make(&diagnosis, paths, ranks, NULL, NULL));
