@@ -33,7 +33,7 @@ def environment() -> Dict[str, str]:
 
 def call(arguments: List[str], given: bytes = b"") -> str:
     """What the program prints. Error: its exit code is neither 0 nor 1."""
-    done = subprocess.run([PROGRAM, *arguments], input=given, capture_output=True, check=False, env=environment())
+    done = subprocess.run(["chokepoint", *arguments], executable=PROGRAM, input=given, capture_output=True, check=False, env=environment())
     if done.returncode not in (0, 1):
         raise Error(done.returncode, done.stderr.decode(errors="replace").strip())
     return done.stdout.decode()

@@ -493,6 +493,8 @@ def wrap_optimizer(recorder, module):
     def seen(function, optimizer=None):
         @functools.wraps(function)
         def step(*args, **kwargs):
+            if recorder.profiler is not None:
+                args, kwargs = with_marked_closure(args, kwargs)
             recorder.depth += 1
             try:
                 result = function(*args, **kwargs)
@@ -532,6 +534,24 @@ def wrap_optimizer(recorder, module):
     for each in gc.get_objects() if made else []:
         if issubclass(type(each), optimizer_class) and "step" in each.__dict__:
             replace(recorder, each, "step", seen(each.step, each))
+
+
+def with_marked_closure(args, kwargs):
+    """The arguments of an optimizer's step, where the call of a closure is an annotation: what is left of the step is the
+    optimizer's own (harness/desk/analysis/timeline/closures.h)."""
+    closure = kwargs["closure"] if "closure" in kwargs else args[1] if len(args) > 1 else None
+    if not callable(closure):
+        return args, kwargs
+    from torch.autograd.profiler import record_function
+
+    @functools.wraps(closure, updated=())
+    def marked(*words, **named):
+        with record_function("Optimizer.closure"):
+            return closure(*words, **named)
+
+    if "closure" in kwargs:
+        return args, {**kwargs, "closure": marked}
+    return (args[0], marked, *args[2:]), kwargs
 
 
 def wrap_loader(recorder, module):

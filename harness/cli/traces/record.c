@@ -123,7 +123,7 @@ static void catch_signals(void)
 
 /* Starts the words as a shell would, with the signals that this process has changed as they
  * were. */
-static enum status start(pid_t *pid, const char *const *words,
+static enum status start(pid_t *pid, const char *file, const char *const *words,
                          const posix_spawn_file_actions_t *actions)
 {
     posix_spawnattr_t attributes;
@@ -135,10 +135,10 @@ static enum status start(pid_t *pid, const char *const *words,
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigdefault(&attributes, &changed);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    error = posix_spawnp(pid, words[0], actions, &attributes, (char *const *)words, environ);
+    error = posix_spawnp(pid, file, actions, &attributes, (char *const *)words, environ);
     posix_spawnattr_destroy(&attributes);
     if (error != 0)
-        FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", words[0], strerror(error));
+        FAIL(STATUS_BAD_USAGE, "%s cannot be started: %s", file, strerror(error));
     return STATUS_OK;
 }
 
@@ -155,18 +155,18 @@ static enum status wait_for(pid_t pid, int *wait_status)
 static enum status run_self(const char *const *words)
 {
     char program[PATH_MAX];
-    const char *with_path[8] = { program };
+    const char *named[8] = { program_invocation_name }; /* in the commands that it prints */
     posix_spawn_file_actions_t actions;
     enum status status;
     pid_t pid;
     int wait_status;
 
     TRY(program_path(program));
-    for (int i = 0; words[i] != NULL && i < 6; i++) with_path[i + 1] = words[i];
+    for (int i = 0; words[i] != NULL && i < 6; i++) named[i + 1] = words[i];
     fflush(stdout);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    status = start(&pid, with_path, &actions);
+    status = start(&pid, program, named, &actions);
     posix_spawn_file_actions_destroy(&actions);
     TRY(status);
     return wait_for(pid, &wait_status);
@@ -230,7 +230,7 @@ static enum status run_record(void *context, int *exit_code)
                  words[0], isolated);
     TRY_OUT(record_folder_begin(options->traces, &lock));
     TRY_OUT(set_environment(options));
-    TRY_OUT(start(&pid, words, NULL));
+    TRY_OUT(start(&pid, words[0], words, NULL));
     child = (sig_atomic_t)pid;
     catch_signals();
     TRY_OUT(wait_for(pid, &command.wait_status));

@@ -48,6 +48,10 @@ CASES = [
 SLOW = [("collate.py", "data_loading", r"collate\.py:\d+ in by_number"),
         ("transform.py", "data_loading", r"transform\.py:\d+ in augmented"),
         ("saving.py", "host_work", r"saving\.py:\d+ in <module>, save\(\)")]
+# The first finding and its place in tests/fixtures/trainings/kinds, and what must be installed.
+KINDS = [("lightning_metric.py", "small_operators|host_work", r"lightning_metric\.py:\d+ in counted", "lightning"),
+         ("closure.py", "small_operators|host_work", r"closure\.py:\d+ in (penalty|closure)", None),
+         ("recurrent.py", "data_loading", r"recurrent\.py:\d+ in __getitem__", None)]
 
 program, examples = os.path.abspath(sys.argv[1]), os.path.abspath(os.path.join(sys.argv[2], "examples/slow"))
 failures = []
@@ -90,6 +94,19 @@ def check_slow(folder, name, finding, line):
     return [] if re.match(line, place) else [f"{finding} is at {place!r}, not {line}"]
 
 
+def check_kind(folder, name, finding, line):
+    """The cause comes first, with its place."""
+    done = run([f"kinds/{name}"], folder)
+    said = subprocess.run([program, "diagnose", "--format=json", str(folder)], capture_output=True, text=True,
+                          check=False)
+    if done.code != 0 or said.returncode not in (0, 1):
+        return [f"{done.code} {done.said} {said.stderr}"]
+    first = json.loads(said.stdout)["traces"][0]["findings"][0]
+    place = (first["where"] or {}).get("text", "")
+    right = re.fullmatch(finding, first["id"]) and re.match(line, place)
+    return [] if right else [f"{first['id']} at {place!r} comes first, not {finding} at {line}"]
+
+
 def main():
     switch_or_skip()
     chosen = sys.argv[3:]
@@ -107,6 +124,15 @@ def main():
             if chosen and not any(word in text for word in chosen):
                 continue
             faults = check_slow(pathlib.Path(name) / text, text, finding, line)
+            print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
+            failures.extend(faults)
+        for text, finding, line, needs in KINDS:
+            if chosen and not any(word in text for word in chosen):
+                continue
+            if needs and importlib.util.find_spec(needs) is None:
+                print(f"{text}: skipped, {needs} is missing")
+                continue
+            faults = check_kind(pathlib.Path(name) / text, text, finding, line)
             print(f"{text}: {'; '.join(faults) or 'ok'}", flush=True)
             failures.extend(faults)
     return 1 if failures else 0

@@ -637,6 +637,60 @@ static void phases_have_their_time_on_host_and_device(void **state)
     made_release(&analysed);
 }
 
+/* `inside` of a step of 100 us is a closure's, and so is one of the two launches, each of 1 us. */
+static void check_closure(int inside_us)
+{
+    struct analysed analysed = made_analyse();
+    struct phases phases = phases_of(analysed.arena, &analysed.timeline, &analysed.steps);
+
+    check_us(phases.closures.host_ns, inside_us);
+    check_us(phases.closures.device_ns, 1);
+    check_phase(&phases, 0, PHASE_OPTIMIZER, 100 - inside_us, 1, 1);
+    made_release(&analysed);
+}
+
+static void begin_optimizer_step(void)
+{
+    made_begin();
+    made_add("user_annotation", "ProfilerStep#1", 100, 100, 0, 200, 0);
+    made_add("user_annotation", "Optimizer.step#SGD.step", 100, 100, 50, 150, 0);
+}
+
+static void an_operator(const char *name, int tid, int start_us, int end_us, bool autograd)
+{
+    made_add_with("cpu_op", name, 100, tid, start_us, end_us, 0,
+                  autograd ? "\"Sequence number\":3" : "");
+}
+
+static void a_closure_is_not_the_optimizers(void **state)
+{
+    begin_optimizer_step(); /* marked */
+    made_add("user_annotation", "Optimizer.closure", 100, 100, 52, 120, 0);
+    made_add_work("kernel", "forward", 7, 300, 301, 60);
+    made_add_work("kernel", "update", 7, 310, 311, 130);
+    check_closure(68);
+
+    begin_optimizer_step(); /* backward on a thread of its own, and a no_grad operator in forward */
+    an_operator("aten::zeros", 100, 55, 58, false);
+    an_operator("aten::mm", 100, 60, 70, true);
+    made_add_work("kernel", "forward", 7, 300, 301, 61);
+    an_operator("autograd::engine::evaluate_function: MmBackward0", 101, 80, 110, true);
+    an_operator("aten::_foreach_add_", 100, 120, 140, false);
+    made_add_work("kernel", "update", 7, 310, 311, 130);
+    check_closure(60);
+
+    begin_optimizer_step(); /* the closure is evaluated twice */
+    an_operator("aten::mm", 100, 52, 60, true);
+    made_add_work("kernel", "forward", 7, 300, 301, 55);
+    an_operator("autograd::engine::evaluate_function: MmBackward0", 100, 60, 80, true);
+    an_operator("aten::dot", 100, 90, 100, false);
+    made_add_work("kernel", "update", 7, 310, 311, 95);
+    an_operator("aten::mm", 100, 110, 115, true);
+    an_operator("autograd::engine::evaluate_function: MmBackward0", 100, 116, 120, true);
+    an_operator("aten::add_", 100, 130, 140, false);
+    check_closure(30 + 20);
+}
+
 static void without_steps_there_are_no_phases(void **state)
 {
     struct analysed analysed;
@@ -673,6 +727,7 @@ int main(void)
         cmocka_unit_test(a_launched_graph_shows_its_operators),
         cmocka_unit_test(phases_are_named_as_here_and_in_pytorch),
         cmocka_unit_test(phases_have_their_time_on_host_and_device),
+        cmocka_unit_test(a_closure_is_not_the_optimizers),
         cmocka_unit_test(without_steps_there_are_no_phases),
     };
 

@@ -63,6 +63,11 @@ static void find_times(struct phases *phases, struct arena *arena, const struct 
             intervals_add(&phases->times[of_name[event->name]], event->start_ns, event->end_ns);
     }
     for (int i = 0; i < PHASE_COUNT; i++) intervals_merge(&phases->times[i]);
+    if (phases->closures.times.count > 0) {
+        struct intervals own = { .arena = arena };
+        intervals_without(&own, &phases->times[PHASE_OPTIMIZER], &phases->closures.times);
+        phases->times[PHASE_OPTIMIZER] = own;
+    }
     arena_close(scratch);
 }
 
@@ -105,7 +110,7 @@ static void take_means(struct phases *phases)
 struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps)
 {
-    struct phases phases = { .step_count = steps->count };
+    struct phases phases = { .closures = closures_of(arena, timeline), .step_count = steps->count };
     uint32_t track = steps->count > 0 ? steps->items[0].event->track : 0;
 
     phases.steps = arena_alloc(arena, steps->count, sizeof *phases.steps);

@@ -256,12 +256,15 @@ static const struct span_row *optimizer_of(const struct facts *facts)
                              : spans_find(spans, facts->summary->trace, "Optimizer.step#", true);
 }
 
-/* Per step, of the device or, if that is alone, of the host. */
+/* Per step, of the device or, if that is alone, of the host; without closures in its step. */
 static double optimizer_ns(const struct facts *facts, const struct span_row *optimizer)
 {
+    const struct closures *closures = &facts->summary->phases.closures;
+
     return (double)(facts->summary->timeline.host_alone
-                        ? optimizer->host_total_ns
-                        : optimizer->device_total_ns - facts->summary->messages.optimizer_ns) /
+                        ? optimizer->host_total_ns - closures->host_ns
+                        : optimizer->device_total_ns - closures->device_ns -
+                              facts->summary->messages.optimizer_ns) /
            facts->steps;
 }
 
@@ -289,6 +292,11 @@ static bool judge_optimizer_overhead(struct finding *finding, const struct facts
     finding_says(finding, "the optimizer takes %s of %s time in %s: %.0f%%, where 15%% is enough",
                  quantity_time(ns).text, alone ? "host" : "device", step_text(facts).text,
                  100 * ns / facts->step_ns);
+    if (strstr(trace_file_name(facts->summary->trace, optimizer->name), "LBFGS") != NULL)
+        finding->advice = "keep fewer past steps (history_size) and iterate less (max_iter): LBFGS "
+                          "has no fused form";
+    if (facts->summary->phases.closures.times.count > 0)
+        finding_says(finding, "; forward and backward in its closure are not counted");
     if (facts->has_steps && updates > 1.5)
         finding_says(finding, "; it updates the weights %.3g times per step", updates);
     return alone ? finding_costs(finding, facts, saved_of_optimizer(facts))
