@@ -8,6 +8,7 @@
 #include "harness/device/device.h"
 #include "harness/engine/settings/knobs.h"
 #include "harness/engine/step/metric.h"
+#include "harness/text/catalogue.h"
 
 #include <stdbool.h>
 
@@ -226,3 +227,7 @@ enum status scenario_set_each(struct training_config *config, const char *names,
 enum variant variant_find(const char *name); /* VARIANT_COUNT: none */
 enum status scenario_config(const struct scenario *scenario, enum variant variant,
                             struct training_config *config);
+
+/* --- Scenarios and settings, for the pages of the desk (catalogue.h) --- */
+
+extern const struct catalogue lab_catalogue;

@@ -4,7 +4,7 @@
 #include "harness/bench/interrupt.h"
 #include "harness/cli/line/command_set.h"
 #include "harness/device/many_ranks.h"
-#include "scenarios/lab_catalogue.h"
+#include "scenarios/scenario.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
-#include "harness/cli/traces/snapshots.h"
 #include "harness/cli/traces/trace_paths.h"
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/diagnosis.h"

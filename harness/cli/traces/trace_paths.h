@@ -3,6 +3,9 @@
 
 #include "harness/base/status.h"
 #include "harness/desk/diagnosis/diagnosis.h"
+#include "harness/desk/diagnosis/rules/finding.h"
+#include "harness/desk/snapshot/snapshot.h"
+#include "harness/text/page.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +21,7 @@ struct trace_paths {
 };
 
 /* `paths` has zeros but for what the caller sets. A folder stands for its files that end as a trace
- * format does (formats.h); one with a result.json, or that file itself, for the traces beside it.
+ * format does (reader.h); one with a result.json, or that file itself, for the traces beside it.
  * "-" is standard input. FOLDER/traces/NAME that is not there stands for the trace of that name
  * which FOLDER/result.json has, in traces-2 say. Others are taken as they are. BAD_INPUT: a folder
  * cannot be read or has no trace; with `skip`, which may be NULL, it is called for each of these
@@ -43,3 +46,26 @@ struct stack_lines {
 enum status stack_lines_take(struct stack_lines *lines, struct diagnosis *diagnosis,
                              diagnosis_skip *skip, void *context);
 void stack_lines_release(struct stack_lines *lines);
+
+/* --- Snapshots of PyTorch's memory among these files --- */
+
+/* Whether a file is one, by its first bytes; only a regular file can be. */
+bool snapshot_is(const char *path);
+
+struct snapshots {
+    const char **paths;
+    int path_count;
+    struct snapshot_file *files; /* those that were read */
+    int count;
+};
+
+/* Moves the paths of snapshots out of `paths`; release in every case. */
+enum status snapshots_take(struct snapshots *snapshots, struct trace_paths *paths);
+void snapshots_release(struct snapshots *snapshots);
+
+/* Reads them. One that cannot be read is passed to `skip`, or if that is NULL ends it. */
+enum status snapshots_read(struct snapshots *snapshots, void (*skip)(void *context), void *context);
+
+/* Whether none but `joined` has a finding of that severity or above. A line names each that has. */
+bool snapshots_pass(const struct page *page, const struct snapshots *snapshots,
+                    const struct snapshot_file *joined, enum severity level);

@@ -10,7 +10,6 @@
 #include "harness/desk/analysis/tables/host_operators.h"
 #include "harness/desk/analysis/tables/kernel_table.h"
 #include "harness/desk/analysis/tables/memory_curve.h"
-#include "harness/desk/analysis/tables/mix.h"
 #include "harness/desk/analysis/tables/operator_kinds.h"
 #include "harness/desk/analysis/tables/products.h"
 #include "harness/desk/analysis/tables/spans.h"

@@ -20,7 +20,7 @@
 #include "harness/desk/compare/row_sides.h"
 
 /* "faster" is better, "slower" is worse, whatever the metric. Its name tells which way that is
- * (metric_name.h), or the caller does. Where neither does, a row that moved is undecided. */
+ * (metric_name_says()), or the caller does. Where neither does, a row that moved is undecided. */
 enum better { BETTER_BY_NAME, BETTER_SMALLER, BETTER_LARGER };
 
 struct compare_rule {
@@ -102,3 +102,12 @@ int compare_runs_needed(double between, double target, double limit);
 enum status compare_runs(struct compared_row *row, const struct benchmark_row *const *base,
                          int base_count, const struct benchmark_row *const *after, int after_count,
                          const struct run_noise *noise, const struct compare_rule *rule);
+
+/* --- Which way is better, by a name --- */
+
+enum metric_says { METRIC_SAYS_NOTHING, METRIC_IS_COST, METRIC_IS_RATE };
+
+/* A rate ends in "_per_second": more is better. A name with a word of a cost in it ("step_time",
+ * "bytesUsed") is one: less is better. All others say nothing: of a share or a score, either may be
+ * better, and "Throughput" or "ops" may be what a benchmark was asked to do. */
+enum metric_says metric_name_says(const char *metric);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/base/figures/quantity.h"
-#include "harness/desk/compare/gate.h"
+#include "harness/desk/compare/comparison.h"
 #include "harness/text/page.h"
 
 /* A value of a metric with its unit: "1.42 ms", "21.5 MiB", "40.9 GB/s", "12.5". "-" for NaN. */

@@ -5,7 +5,6 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/summary.h"
 #include "harness/desk/page/diagnosis_ranks.h"
-#include "harness/desk/page/longest_gaps.h"
 #include "harness/desk/page/snapshot_page.h"
 #include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/desk/page/timeline_text.h"

@@ -6,7 +6,7 @@
 #include "harness/base/figures/quantity.h"
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/excerpt.h"
-#include "harness/desk/page/tables/table_cells.h"
+#include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
 #include "harness/base/words/text.h"
 #include "harness/desk/analysis/timeline/phases.h"
 #include "harness/desk/diagnosis/rules/finding.h"
-#include "harness/desk/page/tables/table_cells.h"
+#include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>

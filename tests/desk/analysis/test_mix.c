@@ -1,5 +1,5 @@
 /* The classes of kernels, by name, and the mix that they make of a step. */
-#include "harness/desk/analysis/tables/mix.h"
+#include "harness/desk/analysis/tables/kernel_table.h"
 
 #include "harness/desk/analysis/names/event_names.h"
 #include "tests/fixtures/cmocka_prelude.h"

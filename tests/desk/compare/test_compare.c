@@ -1,6 +1,6 @@
 /* Verdicts of a comparison on runs whose truth is known, and the files it reads. */
+#include "harness/desk/compare/compared_row.h"
 #include "harness/desk/compare/comparison_output.h"
-#include "harness/desk/compare/file/metric_name.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The format that reads a file. */
-#include "harness/desk/read/formats.h"
+#include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Names in exports of Nsight Systems: what calls, kernels and ranges are called elsewhere, and
  * which ranges are steps. */
 #include "harness/desk/read/nsys/nsys_names.h"
-#include "harness/desk/read/nsys/nsys_range_name.h"
 #include "tests/fixtures/cmocka_prelude.h"
 
 #include <stdio.h>

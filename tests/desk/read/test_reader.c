@@ -1,6 +1,6 @@
 /* The reader of trace files: every form that profilers write, and what happens to files that are
  * not. */
-#include "harness/desk/read/kineto/decimal.h"
+#include "harness/desk/read/kineto/json_scan.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
 

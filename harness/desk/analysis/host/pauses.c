@@ -3,7 +3,7 @@
 #include "harness/desk/analysis/host/pauses.h"
 
 #include "harness/base/sort.h"
-#include "harness/desk/analysis/host/open_events.h"
+#include "harness/desk/analysis/host/host_activity.h"
 #include "harness/desk/analysis/names/event_names.h"
 
 /* A launch, or an operator of a host that computes itself. */

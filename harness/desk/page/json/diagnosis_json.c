@@ -6,9 +6,6 @@
 #include "harness/desk/diagnosis/checklist.h"
 #include "harness/desk/diagnosis/digest/diagnosis_members.h"
 #include "harness/desk/page/diagnosis_ranks.h"
-#include "harness/desk/page/json/snapshot_json.h"
-#include "harness/desk/page/json/tables_json.h"
-#include "harness/desk/page/json/timeline_json.h"
 #include "harness/text/catalogue.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* A curve is arrays of numbers, one for each member of its points. */
-#include "harness/desk/page/json/snapshot_json.h"
+/* Snapshots of PyTorch's memory as JSON: what each device holds, in curves, sites and findings. A
+ * curve is arrays of numbers, one for each member of its points. */
+#include "harness/desk/page/json/diagnosis_json.h"
 
 #include "harness/desk/diagnosis/rules/rules.h"
 

@@ -1,6 +1,6 @@
 /* The tables of a trace as JSON: kernels and what they are of, operators and annotations, and
  * memory over time. A digest has none of them, and their members are empty. */
-#include "harness/desk/page/json/tables_json.h"
+#include "harness/desk/page/json/diagnosis_json.h"
 
 #include "harness/desk/analysis/tables/memory_curve.h"
 #include "harness/desk/analysis/tables/spans.h"

@@ -1,11 +1,9 @@
-/* Bars are stored as columns, one array per member of a row, with names and categories by number: a
- * timeline may have thousands of bars. */
-#include "harness/desk/page/json/timeline_json.h"
-
+/* Gaps and the timeline as JSON. Bars are stored as columns, one array per member of a row, with
+ * names and categories by number: a timeline may have thousands of bars. */
 #include "harness/desk/analysis/excerpt.h"
 #include "harness/desk/diagnosis/finding_place.h"
 #include "harness/desk/page/json/diagnosis_json.h"
-#include "harness/desk/page/longest_gaps.h"
+#include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include <math.h>
 

@@ -1,14 +1,79 @@
-/* The tables at the end of a trace's page. What fits the terminal is decided by rule
- * (harness/text/page_rows.h). */
+/* The tables at the end of a trace's page, each a const row of columns and a function that fills
+ * the cells of a row. page_rows.h decides which columns and rows fit the terminal. */
 #include "harness/desk/page/tables/diagnosis_tables.h"
 
 #include "harness/base/figures/quantity.h"
-#include "harness/desk/page/tables/operator_tables.h"
-#include "harness/desk/page/tables/table_cells.h"
+#include "harness/base/words/utf8.h"
+#include "harness/desk/diagnosis/finding_place.h"
 #include "harness/text/page_rows.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+
+/* --- Cells --- */
+
+enum { ROWS_USUAL = 8 };
+
+/* Prefixes that C++ names repeat in every row tell rows apart no better. */
+void cell_name(char text[NAME_SIZE], const char *name)
+{
+    static const char *const noise[] = { "void ", "(anonymous namespace)::", "at::native::",
+                                         "cutlass::Kernel2<", "cutlass::Kernel<" };
+    size_t length = 0;
+
+    while (*name != '\0' && length < NAME_SIZE - 1) {
+        size_t skipped = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(noise) && skipped == 0; i++)
+            if (strncmp(name, noise[i], strlen(noise[i])) == 0)
+                skipped = strlen(noise[i]);
+        if (skipped == 0)
+            text[length++] = *name++;
+        name += skipped;
+    }
+    text[length] = '\0';
+}
+
+void cell_percent(char text[CELL_SIZE], double share)
+{
+    if (isfinite(share))
+        snprintf(text, CELL_SIZE, "%.1f%%", 100 * share);
+    else
+        snprintf(text, CELL_SIZE, "-");
+}
+
+void cell_count(char text[CELL_SIZE], int64_t count)
+{
+    snprintf(text, CELL_SIZE, "%lld", (long long)count);
+}
+
+void cell_stamp(char text[CELL_SIZE], int64_t ns)
+{
+    unsigned long long size = ns < 0 ? 0 - (unsigned long long)ns : (unsigned long long)ns;
+
+    snprintf(text, CELL_SIZE, "%s%llu.%03llu", ns < 0 ? "-" : "", size / 1000, size % 1000);
+}
+
+void table_heading(const struct page *page, const char *what, int64_t shown, int64_t all)
+{
+    char heading[96];
+
+    if (shown < all)
+        snprintf(heading, sizeof heading, "%s: %lld of %lld, totals of the trace", what,
+                 (long long)shown, (long long)all);
+    else
+        snprintf(heading, sizeof heading, "%s: totals of the trace", what);
+    page_heading(page, heading);
+}
+
+int64_t table_rows(const struct table_choice *choice, int64_t count)
+{
+    int64_t most = choice->rows > 0 ? choice->rows : ROWS_USUAL;
+
+    return count < most ? count : most;
+}
 
 /* --- Kinds of work --- */
 
@@ -52,18 +117,6 @@ static void print_groups(const struct page *page, const struct mix *mix)
     }
     page_rows_print(page, rows);
     page_paragraph(page, INK_DIM, "Usual: %s.", mix_source);
-}
-
-static void print_mix(const struct page *page, const struct summary *summary)
-{
-    const struct mix *mix = &summary->mix;
-
-    if (!mix->is_transformer)
-        return;
-    table_heading(page, "Device work by kind", MIX_COUNT, MIX_COUNT);
-    print_kinds(page, mix);
-    if (mix->trains)
-        print_groups(page, mix);
 }
 
 /* --- Kernels and copies --- */
@@ -260,7 +313,12 @@ static void print_memory(const struct page *page, const struct summary *summary,
 void diagnosis_tables(const struct page *page, const struct summary *summary,
                       const struct table_choice *choice)
 {
-    print_mix(page, summary);
+    if (summary->mix.is_transformer) {
+        table_heading(page, "Device work by kind", MIX_COUNT, MIX_COUNT);
+        print_kinds(page, &summary->mix);
+        if (summary->mix.trains)
+            print_groups(page, &summary->mix);
+    }
     print_kernels(page, summary, choice);
     print_copies(page, summary, choice);
     operator_tables(page, summary, choice);
@@ -311,4 +369,111 @@ void diagnosis_thresholds(const struct page *page, const struct findings *findin
         add_threshold(rows, &findings->thresholds[i]);
     page_rows_print(page, rows);
     page_paragraph(page, INK_DIM, "-: the trace has nothing that the rule looks at");
+}
+
+/* --- The longest gaps --- */
+
+/* Keeps the longest gaps in order while all are visited. */
+static void keep_gap(void *context, const struct idle_gap *gap)
+{
+    struct longest_gaps *longest = context;
+    int place = longest->count;
+
+    while (place > 0 && longest->items[place - 1].time.idle_ns < gap->time.idle_ns) place--;
+    if (place == LONGEST_GAPS)
+        return;
+    if (longest->count < LONGEST_GAPS)
+        longest->count++;
+    memmove(&longest->items[place + 1], &longest->items[place],
+            (size_t)(longest->count - 1 - place) * sizeof longest->items[0]);
+    longest->items[place] = *gap;
+}
+
+struct longest_gaps longest_gaps_of(struct arena *arena, const struct summary *summary)
+{
+    struct longest_gaps gaps = { .count = 0 };
+
+    idle_visit(arena, &summary->timeline, &summary->steps, &summary->host, keep_gap, &gaps);
+    return gaps;
+}
+
+/* Two threads find the places of gaps in the code, since each is a search through all calls of
+ * the loop. */
+struct shown_gaps {
+    const struct summary *summary;
+    struct longest_gaps gaps;
+    int count;
+    atomic_int next; /* gap that has no place yet */
+    struct call_place places[LONGEST_GAPS_ON_PAGE];
+};
+
+static void place_some_gaps(struct arena *arena, void *context)
+{
+    struct shown_gaps *shown = context;
+
+    for (int i; (i = atomic_fetch_add(&shown->next, 1)) < shown->count;)
+        shown->places[i] = finding_place_of_gap(arena, shown->summary, &shown->gaps.items[i]);
+}
+
+static void find_gaps(struct arena *arena, void *context)
+{
+    struct shown_gaps *shown = context;
+
+    shown->gaps = longest_gaps_of(arena, shown->summary);
+    shown->count =
+        shown->gaps.count < LONGEST_GAPS_ON_PAGE ? shown->gaps.count : LONGEST_GAPS_ON_PAGE;
+    arena_run_both(arena, place_some_gaps, place_some_gaps, shown);
+}
+
+static const struct column gap_columns[] = {
+    { "idle", 8, 0 },         { "step", 6, 0 },      { "from (us in the file)", 21, 0 },
+    { "cause", PAGE_CUT, 0 }, { "", PAGE_BELOW, 0 },
+};
+
+enum { NAME_COLUMNS = 48 }; /* of a kernel name, which can be a thousand */
+
+static void name_work(char *text, size_t size, const struct summary *summary,
+                      const struct work *work, const char *otherwise)
+{
+    char name[NAME_SIZE];
+
+    cell_name(name, work != NULL ? trace_file_name(summary->trace, work->event->name) : otherwise);
+    snprintf(text, size, "%.*s%s", (int)utf8_cut(name, NAME_COLUMNS), name,
+             strlen(name) > NAME_COLUMNS ? "..." : "");
+}
+
+static void print_gap(const struct page *page, const struct summary *summary,
+                      const struct idle_gap *gap, const struct call_place *place)
+{
+    struct quantity_text idle = quantity_time((double)gap->time.idle_ns);
+    int64_t step = steps_find(&summary->steps, gap->start_ns);
+    char before[NAME_COLUMNS + 8], after[NAME_COLUMNS + 8], where[CALL_PLACE_TEXT] = "";
+    char number[24] = "-", from[CELL_SIZE], cause[64], text[640];
+    const char *const cells[] = { idle.text, number, from, cause, text };
+
+    if (step >= 0)
+        snprintf(number, sizeof number, "%" PRId64, summary->steps.items[step].number);
+    cell_stamp(from, gap->start_ns);
+    snprintf(cause, sizeof cause, "%s%s", gap_cause_name(gap_cause_longest(&gap->time)),
+             gap->time.drained_count > 0 ? ", after a wait" : "");
+    name_work(before, sizeof before, summary, gap->before, "the start");
+    name_work(after, sizeof after, summary, gap->after, "the end");
+    if (place->kind != PLACE_UNKNOWN)
+        call_place_text(where, sizeof where, place);
+    snprintf(text, sizeof text, "after %s; before %s%s%s", before, after,
+             where[0] != '\0' ? "; " : "", where);
+    page_row(page, gap_columns, ARRAY_SIZE(gap_columns), cells);
+}
+
+void longest_gaps_print(const struct page *page, const struct summary *summary)
+{
+    struct shown_gaps shown = { .summary = summary };
+
+    if (summary->timeline.work_count == 0 ||
+        arena_run(summary->arena, find_gaps, &shown) != STATUS_OK || shown.count == 0)
+        return;
+    page_heading(page, "Gaps: the longest times without device work");
+    page_table(page, gap_columns, ARRAY_SIZE(gap_columns));
+    for (int i = 0; i < shown.count; i++)
+        print_gap(page, summary, &shown.gaps.items[i], &shown.places[i]);
 }

@@ -1,9 +1,8 @@
-/* Shares are of the device's time, or of the host's if there is no device work. */
-#include "harness/desk/page/tables/operator_tables.h"
-
+/* The tables of annotations, of operators by name, and of operators by kind and shape. Shares are
+ * of the device's time, or of the host's if there is no device work. */
 #include "harness/base/figures/quantity.h"
 #include "harness/desk/analysis/tables/spans.h"
-#include "harness/desk/page/tables/table_cells.h"
+#include "harness/desk/page/tables/diagnosis_tables.h"
 #include "harness/text/page_rows.h"
 
 #include <math.h>

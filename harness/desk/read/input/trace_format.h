@@ -1,4 +1,4 @@
-/* A format of trace files. Each is one const row, NAME_format, which FORMATS in formats.c lists.
+/* A format of trace files. Each is one const row, NAME_format, which FORMATS in reader.c lists.
  *
  * A reader of a format fills rows (trace_rows.h), and knows no other format. */
 #pragma once

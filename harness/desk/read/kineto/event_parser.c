@@ -6,7 +6,6 @@
 #include "harness/desk/read/kineto/event_parser.h"
 
 #include "harness/base/status.h"
-#include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/kineto/device_numbers.h"
 #include "harness/desk/read/kineto/json_scan.h"
 

@@ -5,10 +5,12 @@
  * it; JSON_SCAN_PADDING bytes from that zero on are readable. */
 #pragma once
 
+#include <emmintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
 #ifdef __SSE2__
-#include <emmintrin.h>
 #endif
 
 enum { JSON_SCAN_PADDING = 16, JSON_SCAN_DEPTH = 64 /* of brackets */ };
@@ -91,3 +93,14 @@ const char *json_scan_word(const char *at);
 /* Any value, at `depth` brackets. NaN and infinities, which some writers put there, pass for
  * one. */
 const char *json_scan_value(const char *at, int depth);
+
+/* --- Exact numbers --- */
+
+/* A time that went through a double would lose nanoseconds. */
+
+/* Microseconds as nanoseconds, rounded to the nearest, halves away from zero. False: `text` is no
+ * number of JSON, or beyond 2^62 ns (146 years). */
+bool decimal_us_to_ns(const char *text, size_t length, int64_t *ns);
+
+/* A whole number. False: it has a fraction, or does not fit. */
+bool decimal_integer(const char *text, size_t length, int64_t *value);

@@ -2,14 +2,73 @@
  * end. */
 #include "harness/desk/read/kineto/kineto_events.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/sort.h"
 #include "harness/base/status.h"
-#include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/read/kineto/json_scan.h"
 #include "harness/desk/read/kineto/unread_devices.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* --- Events that are written as two halves --- */
+
+/* "B" where an interval begins, "E" where it ends.
+ *
+ * On a thread such intervals nest, so an end belongs to the last beginning before it that has no
+ * end yet (Chrome's trace event format, "duration events"). The format wants a thread's halves in
+ * the order of time; here they may come in any order, and only those of one moment count in the
+ * order of the file. */
+struct event_half {
+    int64_t process, thread;
+    int64_t at_ns;
+    int64_t offset; /* in the file */
+    bool is_end;
+    int64_t owner; /* the number of the event that begins here, or NOT_KEPT */
+
+    /* Found by match_halves(). */
+    bool paired;
+    int64_t end_ns; /* of a beginning that is paired */
+    int64_t below;  /* the beginning around this one, while they are matched; -1: none */
+};
+
+static enum status keep_half(struct kineto_events *events, const struct event_half *half)
+{
+    TRY(rows_grow(&events->halves, events->half_count + 1, &events->half_room));
+    events->halves[events->half_count++] = *half;
+
+    return STATUS_OK;
+}
+
+COMPARATOR(by_thread_and_time, struct event_half,
+           ASCENDING(process) ?: ASCENDING(thread) ?: ASCENDING(at_ns) ?: ASCENDING(offset))
+
+/* Says of each half whether it has its other half. They are sorted by thread and time; one pass
+ * with a stack then joins them. The stack is a chain through the halves themselves (`below`), so
+ * matching needs no memory of its own. */
+static void match_halves(struct event_half *halves, int64_t count)
+{
+    int64_t top = -1;
+
+    if (count == 0)
+        return;
+    qsort(halves, (size_t)count, sizeof *halves, by_thread_and_time);
+    for (int64_t i = 0; i < count; i++) {
+        if (i > 0 && (halves[i - 1].process != halves[i].process ||
+                      halves[i - 1].thread != halves[i].thread))
+            top = -1;
+        if (!halves[i].is_end) {
+            halves[i].below = top;
+            top = i;
+        } else if (top >= 0) {
+            halves[top].end_ns = halves[i].at_ns;
+            halves[top].paired = halves[i].paired = true;
+            top = halves[top].below;
+        }
+    }
+}
 
 /* --- Messages between ranks --- */
 
@@ -474,11 +533,11 @@ static enum status add_half(struct kineto_events *events, const struct event_fie
         .at_ns = fields->start_ns, .offset = offset, .is_end = fields->phase == 'E', .owner = owner
     };
 
-    if (!trace_rows_have_room(events->rows, events->pairs.count / 2))
+    if (!trace_rows_have_room(events->rows, events->half_count / 2))
         return STATUS_OK;
     TRY(identity(events, fields->pid, &half.process));
     TRY(identity(events, fields->tid, &half.thread));
-    TRY(event_pairs_add(&events->pairs, half));
+    TRY(keep_half(events, &half));
 
     return STATUS_OK;
 }
@@ -518,15 +577,15 @@ enum status kineto_events_join(struct kineto_events *events, struct kineto_event
 
     /* A named track's number is that of its name, and `later` has others. */
     *joined = !later->has_named_tracks && trace_rows_can_join(events->rows, later->rows) &&
-              (events->pairs.count + later->pairs.count) / 2 <= events->rows->rows_max;
+              (events->half_count + later->half_count) / 2 <= events->rows->rows_max;
     if (!*joined)
         return STATUS_OK;
-    for (int64_t i = 0; i < later->pairs.count; i++) {
-        struct event_half half = later->pairs.halves[i];
+    for (int64_t i = 0; i < later->half_count; i++) {
+        struct event_half half = later->halves[i];
         half.owner += half.owner != NOT_KEPT ? count : 0;
-        TRY(event_pairs_add(&events->pairs, half));
+        TRY(keep_half(events, &half));
     }
-    later->pairs.count = 0;
+    later->half_count = 0;
     TRY(trace_rows_join(events->rows, later->rows, numbers));
 
     return STATUS_OK;
@@ -537,16 +596,16 @@ void kineto_events_settle(struct kineto_events *events)
     struct trace_file *file = events->rows->file;
     int64_t kept = 0;
 
-    event_pairs_match(&events->pairs);
-    for (int64_t i = 0; i < events->pairs.count; i++) {
-        const struct event_half *half = &events->pairs.halves[i];
+    match_halves(events->halves, events->half_count);
+    for (int64_t i = 0; i < events->half_count; i++) {
+        const struct event_half *half = &events->halves[i];
         if (!half->paired)
             trace_rows_bad(events->rows, half->offset,
                            half->is_end ? "it ends what never began" : "it begins and never ends");
         else if (half->owner != NOT_KEPT)
             file->events[half->owner].end_ns = half->end_ns;
     }
-    if (events->pairs.count == 0)
+    if (events->half_count == 0)
         return;
     for (int64_t i = 0; i < file->event_count; i++)
         if (file->events[i].end_ns != OPEN_NS)
@@ -556,5 +615,5 @@ void kineto_events_settle(struct kineto_events *events)
 
 void kineto_events_release(struct kineto_events *events)
 {
-    event_pairs_release(&events->pairs);
+    free(events->halves);
 }

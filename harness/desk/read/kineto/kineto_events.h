@@ -2,15 +2,18 @@
 #pragma once
 
 #include "harness/base/status.h"
-#include "harness/desk/read/kineto/event_pairs.h"
 #include "harness/desk/read/kineto/event_parser.h"
 #include "harness/desk/trace/trace_rows.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* `rows` is the caller's; the others start with zeros. */
 struct kineto_events {
     struct trace_rows *rows;
-    struct event_pairs pairs; /* events that are written as two halves */
-    bool has_named_tracks;    /* a process or thread has a text for a number */
+    struct event_half *halves; /* [half_count], of events that are written as two */
+    int64_t half_count, half_room;
+    bool has_named_tracks; /* a process or thread has a text for a number */
 };
 
 void kineto_events_release(struct kineto_events *events);

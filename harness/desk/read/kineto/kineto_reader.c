@@ -8,7 +8,6 @@
 #include "harness/base/system/thread.h"
 #include "harness/desk/read/input/read_ahead.h"
 #include "harness/desk/read/input/trace_format.h"
-#include "harness/desk/read/kineto/decimal.h"
 #include "harness/desk/read/kineto/event_splitter.h"
 #include "harness/desk/read/kineto/json_scan.h"
 #include "harness/desk/read/kineto/kineto_events.h"

@@ -4,7 +4,7 @@
 #include "harness/base/rows.h"
 #include "harness/base/sort.h"
 #include "harness/desk/analysis/names/event_names.h"
-#include "harness/desk/read/nsys/nsys_range_name.h"
+#include "harness/desk/read/nsys/nsys_names.h"
 #include "harness/desk/read/nsys/nsys_reading.h"
 
 #include <stdio.h>
