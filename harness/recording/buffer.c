@@ -1,7 +1,8 @@
-/* Rows are kept in chunks. A thread remembers its chunk, and which recording that chunk belongs to:
- * every trace_begin() of any trace gets a number of its own, so a chunk of an earlier recording, or
- * of another trace, is never written to. A chunk is published with the count of its rows, which
- * only its thread raises; the reader of the rows sees what was counted. */
+/* The buffer of what a traced run does. Rows are kept in chunks. A thread remembers its chunk, and
+ * which recording that chunk belongs to: every trace_begin() of any trace gets a number of its own,
+ * so a chunk of an earlier recording, or of another trace, is never written to. A chunk is
+ * published with the count of its rows, which only its thread raises; the reader of the rows sees
+ * what was counted. */
 #include "harness/recording/buffer.h"
 
 #include "harness/base/clock.h"
@@ -139,6 +140,7 @@ static struct trace_row *row_begin(struct trace *trace, enum trace_kind kind)
     return &chunk->rows[count];
 }
 
+/* Release: whoever reads the new count, sees the row. */
 static void row_done(void)
 {
     int count = atomic_load_explicit(&own.chunk->count, memory_order_relaxed);
@@ -146,6 +148,7 @@ static void row_done(void)
     atomic_store_explicit(&own.chunk->count, count + 1, memory_order_release);
 }
 
+/* Acquire pairs with the release in trace_begin(): whoever records sees the new number. */
 static bool is_recording(const struct trace *trace)
 {
     return trace != NULL && atomic_load_explicit(&trace->recording, memory_order_acquire);
@@ -200,6 +203,7 @@ void trace_begin(struct trace *trace)
     atomic_store_explicit(&trace->recording, true, memory_order_release);
 }
 
+/* Exchanged, so that a second call does not move the end. */
 void trace_end(struct trace *trace)
 {
     if (atomic_exchange(&trace->recording, false))

@@ -1,7 +1,10 @@
 /* Finds what belongs together in a trace: for a call the host span around it, and for device work
  * the call that caused it and the spans that it was done for. Host spans are sorted by thread and
  * start, outer ones first; then one pass with the chain of spans that are open finds each one's
- * parent. The span around a call is found by its start, walking up parents that had ended. */
+ * parent. The span around a call is found by its start, walking up parents that had ended.
+ *
+ * A launch of a graph has no host spans for what runs in it, so the spans that were noted when the
+ * graph was captured take their place (graph_spans.h), each as long as the work of its nodes. */
 #include "harness/recording/joins.h"
 
 #include "harness/base/bisect.h"

@@ -1,19 +1,113 @@
 /* JSON as it is written, through a buffer into a compressed file. Numbers are written digit by
- * digit: times need three decimals and nothing else of printf(). The first failure is kept in the
- * stream, and the writer looks at it once, at the end. */
+ * digit: times need three decimals and nothing else of printf(), and a long trace has millions of
+ * them. The first failure is kept in the stream, so that only the end has to look at it.
+ *
+ * zlib compresses what the buffer hands over. The file grows beside its name and is renamed at the
+ * end (base/system/atomic_file.h), so whoever looks finds a whole trace or none. */
 #include "harness/recording/json_stream.h"
 
+#include "harness/base/rows.h"
+#include "harness/base/system/atomic_file.h"
+#include "harness/base/words/text.h"
 #include "harness/base/words/utf8.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zlib.h>
 
-void json_flush(struct json_stream *json)
+/* The fastest level: event text shrinks about 15 times even so, and higher ones cost more time than
+ * a short run takes. */
+#define LEVEL "1"
+
+enum { BUFFER_BYTES = 128 << 10, WINDOW_BYTES = 256 << 10 };
+
+struct json_stream {
+    char path[PATH_MAX], temporary[PATH_MAX];
+    int descriptor;
+    /* has a descriptor of its own, so that the file can be forced to disk after it */
+    gzFile compressed;
+    enum status status; /* the first failure */
+    size_t length;
+    char bytes[BUFFER_BYTES];
+};
+
+/* --- The file --- */
+
+enum status json_stream_open(struct json_stream **opened, const char *path)
+{
+    enum status status = STATUS_OK;
+    struct json_stream *json;
+    int copy;
+
+    *opened = NULL;
+    TRY_OUT(rows_make(&json, 1));
+    TRY_OUT(atomic_file_open(json->temporary, &json->descriptor, path));
+    snprintf(json->path, sizeof json->path, "%s", path);
+    copy = fcntl(json->descriptor, F_DUPFD_CLOEXEC, 0);
+    json->compressed = copy >= 0 ? gzdopen(copy, ends_in(path, ".gz") ? "wb" LEVEL : "wbT") : NULL;
+    if (json->compressed == NULL) {
+        if (copy >= 0)
+            close(copy);
+        atomic_file_discard(json->temporary, json->descriptor);
+        FAIL_OUT(STATUS_OUT_OF_MEMORY, "no memory to write the trace %s", path);
+    }
+    gzbuffer(json->compressed, WINDOW_BYTES);
+    *opened = json;
+    json = NULL;
+
+out:
+    free(json);
+    return status;
+}
+
+static enum status write_buffer(struct json_stream *json)
+{
+    enum status status = STATUS_OK;
+
+    if (gzwrite(json->compressed, json->bytes, (unsigned)json->length) != (int)json->length)
+        ATOMIC_FILE_FAIL(json->path, errno);
+
+out:
+    return status;
+}
+
+/* After the first failure nothing is written any more. */
+static void flush_buffer(struct json_stream *json)
 {
     if (json->status == STATUS_OK && json->length > 0)
-        json->status = gzip_file_write(json->file, json->bytes, json->length);
+        json->status = write_buffer(json);
     json->length = 0;
 }
+
+enum status json_stream_finish(struct json_stream *json)
+{
+    enum status status = STATUS_OK;
+    int error;
+
+    flush_buffer(json);
+    status = json->status;
+    error = gzclose(json->compressed); /* frees it whatever happens */
+    if (error != Z_OK)
+        error = error == Z_MEM_ERROR ? ENOMEM : errno;
+    if (status != STATUS_OK || error != 0)
+        atomic_file_discard(json->temporary, json->descriptor);
+    TRY_OUT(status);
+    if (error != 0)
+        ATOMIC_FILE_FAIL(json->path, error);
+    TRY_OUT(atomic_file_finish(json->temporary, json->path, json->descriptor));
+
+out:
+    free(json);
+    return status;
+}
+
+/* --- The text --- */
 
 static void put(struct json_stream *json, const char *bytes, size_t count)
 {
@@ -24,7 +118,7 @@ static void put(struct json_stream *json, const char *bytes, size_t count)
         bytes += piece;
         count -= piece;
         if (json->length == sizeof json->bytes)
-            json_flush(json);
+            flush_buffer(json);
     }
 }
 

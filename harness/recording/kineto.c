@@ -1,16 +1,18 @@
 /* Writes a trace as PyTorch's profiler (Kineto) does, so that its viewers take it. Two passes over
  * the rows: one joins (joins.h), one writes. Nothing is kept of what was written, so a long trace
- * takes no more memory than its rows. */
+ * takes no more memory than its rows.
+ *
+ * The helpers at the top write one member or one event each and know nothing of activity; every
+ * kind of row has a function that uses them, and `activity_writers` picks it. Facts of the whole
+ * trace come first, because a reader of the stream needs them before the events. */
 #include "harness/recording/kineto.h"
 
-#include "harness/base/rows.h"
 #include "harness/desk/read/kineto/device_numbers.h"
 #include "harness/recording/joins.h"
 #include "harness/recording/json_stream.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -238,16 +240,6 @@ static void write_call(struct writer *writer, const struct activity *call, const
         flow(writer, "s", call->correlation, writer->host, call->thread, call->start_ns);
 }
 
-static void write_runtime(struct writer *writer, const struct activity *activity)
-{
-    write_call(writer, activity, "cuda_runtime");
-}
-
-static void write_driver(struct writer *writer, const struct activity *activity)
-{
-    write_call(writer, activity, "cuda_driver");
-}
-
 /* The members that all device work has, up to its own arguments. */
 static void work_open(struct writer *writer, const struct activity *work, const char *category)
 {
@@ -302,14 +294,14 @@ static void collective_arguments(struct writer *writer, const struct activity *k
 
 /* Blocks and warps per SM as Kineto has them (libkineto/src/DeviceProperties.cpp, blocksPerSm and
  * warpsPerSm). On the CPU device a block is a row or pack of a kernel. */
-static void write_kernel(struct writer *writer, const struct activity *kernel)
+static void write_kernel(struct writer *writer, const struct activity *kernel, const char *category)
 {
     const struct device_properties *device = writer->about->device;
     int sms = device->multiprocessors > 0 ? device->multiprocessors : 1;
     int lanes = device->warp_lanes > 0 ? device->warp_lanes : 1;
     double blocks = product(kernel->grid) / sms;
 
-    work_open(writer, kernel, "kernel");
+    work_open(writer, kernel, category);
     integer(writer, "queued", 0);
     integer(writer, "registers per thread", kernel->registers);
     integer(writer, "shared memory", kernel->shared_bytes);
@@ -334,16 +326,6 @@ static void write_transfer(struct writer *writer, const struct activity *work, c
     work_close(writer, work);
 }
 
-static void write_memcpy(struct writer *writer, const struct activity *copy)
-{
-    write_transfer(writer, copy, "gpu_memcpy");
-}
-
-static void write_memset(struct writer *writer, const struct activity *set)
-{
-    write_transfer(writer, set, "gpu_memset");
-}
-
 /* CUPTI's name for a kind of wait, in the words of PyTorch's profiler. */
 static const char *wait_name(const char *name)
 {
@@ -359,11 +341,11 @@ static const char *wait_name(const char *name)
     return name;
 }
 
-static void write_wait(struct writer *writer, const struct activity *wait)
+static void write_wait(struct writer *writer, const struct activity *wait, const char *category)
 {
     const char *name = wait_name(wait->name);
 
-    interval(writer, "cuda_sync", name, wait->device, WAITS_TID, wait->start_ns, wait->end_ns);
+    interval(writer, category, name, wait->device, WAITS_TID, wait->start_ns, wait->end_ns);
     arguments_open(writer, "device", wait->device);
     integer(writer, "context", 1);
     integer(writer, "stream", wait->stream > 0 ? (int64_t)wait->stream : -1);
@@ -372,12 +354,13 @@ static void write_wait(struct writer *writer, const struct activity *wait)
     arguments_close(writer);
 }
 
-static void write_device_memory(struct writer *writer, const struct activity *memory)
+static void write_device_memory(struct writer *writer, const struct activity *memory,
+                                const char *category)
 {
     static const char *const kinds[] = { "Unknown", "Pageable", "Pinned", "Device" };
     bool on_device = memory->destination == ACTIVITY_MEMORY_DEVICE;
 
-    event_open(writer, "i", "cpu_instant_event", "[device memory]", writer->host, memory->thread,
+    event_open(writer, "i", category, "[device memory]", writer->host, memory->thread,
                memory->start_ns);
     text(writer, "s", "t");
     arguments_open(writer, "Device Type", on_device ? DEVICE_TYPE_CUDA : DEVICE_TYPE_CPU);
@@ -391,29 +374,36 @@ static void write_device_memory(struct writer *writer, const struct activity *me
     arguments_close(writer);
 }
 
-static void write_phase(struct writer *writer, const struct activity *phase)
+static void write_phase(struct writer *writer, const struct activity *phase, const char *category)
 {
-    interval(writer, "user_annotation", phase->name, writer->host, phase->thread, phase->start_ns,
+    interval(writer, category, phase->name, writer->host, phase->thread, phase->start_ns,
              phase->end_ns);
     arguments_open(writer, "External id", ++writer->external);
     arguments_close(writer);
 }
 
-static void write_overhead(struct writer *writer, const struct activity *overhead)
+static void write_overhead(struct writer *writer, const struct activity *overhead,
+                           const char *category)
 {
-    interval(writer, "overhead", overhead->name, WAITS_TID, 0, overhead->start_ns,
-             overhead->end_ns);
+    interval(writer, category, overhead->name, WAITS_TID, 0, overhead->start_ns, overhead->end_ns);
     arguments_open(writer, "device", overhead->device);
     arguments_close(writer);
 }
 
-static void (*const activity_writers[ACTIVITY_KIND_COUNT])(struct writer *,
-                                                           const struct activity *) = {
-    [ACTIVITY_RUNTIME] = write_runtime,      [ACTIVITY_DRIVER] = write_driver,
-    [ACTIVITY_KERNEL] = write_kernel,        [ACTIVITY_MEMCPY] = write_memcpy,
-    [ACTIVITY_MEMSET] = write_memset,        [ACTIVITY_SYNCHRONIZATION] = write_wait,
-    [ACTIVITY_MEMORY] = write_device_memory, [ACTIVITY_PHASE] = write_phase,
-    [ACTIVITY_OVERHEAD] = write_overhead,
+/* The category says to viewers what kind of row it is; kineto.h lists them. */
+static const struct {
+    void (*write)(struct writer *writer, const struct activity *activity, const char *category);
+    const char *category;
+} activity_writers[ACTIVITY_KIND_COUNT] = {
+    [ACTIVITY_RUNTIME] = { write_call, "cuda_runtime" },
+    [ACTIVITY_DRIVER] = { write_call, "cuda_driver" },
+    [ACTIVITY_KERNEL] = { write_kernel, "kernel" },
+    [ACTIVITY_MEMCPY] = { write_transfer, "gpu_memcpy" },
+    [ACTIVITY_MEMSET] = { write_transfer, "gpu_memset" },
+    [ACTIVITY_SYNCHRONIZATION] = { write_wait, "cuda_sync" },
+    [ACTIVITY_MEMORY] = { write_device_memory, "cpu_instant_event" },
+    [ACTIVITY_PHASE] = { write_phase, "user_annotation" },
+    [ACTIVITY_OVERHEAD] = { write_overhead, "overhead" },
 };
 
 static void write_row(struct writer *writer, const struct trace_row *row)
@@ -421,7 +411,8 @@ static void write_row(struct writer *writer, const struct trace_row *row)
     switch (row->kind) {
     case TRACE_ACTIVITY:
         if ((unsigned)row->activity.kind < ACTIVITY_KIND_COUNT)
-            activity_writers[row->activity.kind](writer, &row->activity);
+            activity_writers[row->activity.kind].write(
+                writer, &row->activity, activity_writers[row->activity.kind].category);
         break;
     case TRACE_OPERATOR:
         write_operator(writer, &row->call);
@@ -467,6 +458,9 @@ static void write_replayed(struct writer *writer, const struct graph_run *replay
 }
 
 /* --- Names of processes and threads --- */
+
+/* Viewers take a process for a row of its own, so the host is one and the device another. Metadata
+ * events ("M") name and sort them. They come last, since only then all threads were seen. */
 
 static void name_row(struct writer *writer, const char *what, int64_t pid, int64_t tid,
                      const char *argument, const char *value)
@@ -612,29 +606,18 @@ static void put_events(struct writer *writer)
 enum status kineto_write(const char *path, struct trace *trace, const struct kineto_about *about)
 {
     struct writer writer = { .trace = trace, .about = about, .host = getpid(), .first = true };
-    struct gzip_file *file = NULL;
     enum status status = STATUS_OK;
 
     trace_end(trace);
     writer.start_ns = trace_start_ns(trace);
     writer.end_ns = trace_end_ns(trace);
-    TRY_OUT(rows_make(&writer.json, 1));
     TRY_OUT(joins_make(&writer.joins, trace));
-    TRY_OUT(gzip_file_open(&file, path));
-    writer.json->file = file;
-    writer.json->status = STATUS_OK;
-    writer.json->length = 0;
+    TRY_OUT(json_stream_open(&writer.json, path));
     put_head(&writer);
     put_events(&writer);
-    json_flush(writer.json);
-    TRY_OUT(writer.json->status);
-    status = gzip_file_finish(file);
-    file = NULL;
-    TRY_OUT(status);
+    TRY_OUT(json_stream_finish(writer.json));
 
 out:
-    gzip_file_abandon(file);
     joins_release(&writer.joins);
-    free(writer.json);
     return status;
 }

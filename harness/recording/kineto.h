@@ -7,19 +7,22 @@
  * Times are microseconds with three decimals, exact to the nanosecond, since the recording began,
  * which is `baseTimeNanoseconds` since 1970. Rows by category:
  *
- *   cpu_op               an operator: "Input Dims", "Input type", "Sequence number", "bytes",
- * "flops" user_annotation      a phase, or "ProfilerStep#N": "samples", "tokens", "padded tokens"
- * (padding; tokens are the others), "flops" gpu_user_annotation  the same on a stream: from the
- * first work launched in it to the end of the last kernel, gpu_memcpy, gpu_memset   pid is the
- * device's number, tid the stream One that communicates has "Collective name", "In msg nelems",
- * "Out msg nelems", "dtype", "Group size" and "Rank", as PyTorch's profiler writes them from 2.3 on
- *   cuda_runtime, cuda_driver        pid and tid of the host; "correlation" as on the work it
- * caused cuda_sync            a wait; tid -1, since it lasts across work of its stream; "stream"
- * -1: of all ac2g                 a flow: s at the call, f at the first work that it caused
- *   cpu_instant_event    "[memory]": a block of the step's allocator, whose "Bytes" add up to
- * "Total Allocated"; 0 bytes: what was allocated at the beginning, one row per category.
- *                        "[device memory]": an allocation from the device itself
- *   overhead             what tracing cost
+ * - cpu_op: an operator, with "Input Dims", "Input type", "Sequence number", "bytes" and "flops".
+ * - user_annotation: a phase, or a step "ProfilerStep#N" with "samples", "tokens", "padded tokens"
+ *   (padding; tokens are the others) and "flops".
+ * - gpu_user_annotation: the same on a stream, from the first work that was launched in it to the
+ *   end of the last.
+ * - kernel, gpu_memcpy, gpu_memset: pid is the device's number, tid the stream. A kernel that
+ *   communicates has "Collective name", "In msg nelems", "Out msg nelems", "dtype", "Group size"
+ * and "Rank", as PyTorch's profiler writes them from 2.3 on.
+ * - cuda_runtime, cuda_driver: pid and tid of the host; "correlation" as on the work it caused.
+ * - cuda_sync: a wait. Its tid is -1, since it lasts across work of its stream; "stream" -1: of
+ * all.
+ * - ac2g: a flow, s at the call and f at the first work that it caused.
+ * - cpu_instant_event: "[memory]" is a block of the step's allocator, whose "Bytes" add up to
+ * "Total Allocated"; 0 bytes: what was allocated at the beginning, one row per category. "[device
+ *   memory]" is an allocation from the device itself.
+ * - overhead: what tracing cost.
  *
  * "External id" is an operator's or annotation's number, and on a call and its work that of the
  * innermost one in which the call was made. */

@@ -1,1 +1,1 @@
-"""The page that scripts/report.py writes: sources.py reads, page.py and its templates show."""
+"""The pages that scripts/report.py writes. Of `report`: sources.py reads, page.py and its templates show."""

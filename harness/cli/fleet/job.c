@@ -99,7 +99,7 @@ static enum status run_job(void *context, int *exit_code)
         FAIL_OUT(STATUS_BAD_USAGE,
                  "--map is a part of the JSON: give --format=json, or --out=FILE for a page");
     if (flags->out != NULL)
-        TRY_OUT(web_page(command_job.name, flags));
+        TRY_OUT(web_page(command_job.name, flags, NULL));
     if (command->racks != NULL)
         TRY_OUT(job_racks_open(&judging.racks, command->racks));
     judging.by_rack = command->racks != NULL;

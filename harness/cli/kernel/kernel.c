@@ -183,7 +183,7 @@ static enum status run_kernel(void *context, int *exit_code)
     TRY(find_launch(command));
     /* The page is made by a program of its own, which calls `kernel` again for the numbers. */
     if (command->flags.out != NULL)
-        return web_page("kernel", &command->flags);
+        return web_page("kernel", &command->flags, command->beside);
     if (command->lesson == NULL) {
         TRY(kernel_source_read(&command->source, command->flags.arguments[0]));
         run->ptx = command->source.ptx;

@@ -1,4 +1,6 @@
-/* Scripts are looked up beside the program, and Python then takes the place of this process. */
+/* Scripts are looked up beside the program, and Python then takes the place of this process. A page
+ * is made of what the same program prints as JSON, so Python gets its path, and the options of the
+ * run but for those of the page itself. */
 #include "harness/cli/traces/program_file.h"
 
 #include "harness/base/rows.h"
@@ -44,25 +46,11 @@ enum status program_file_find(char path[PATH_MAX], const char *name)
 
 /* --- The page of a command --- */
 
-static enum status add_options(char **arguments, int *count, const struct flags *flags,
-                               bool of_page)
-{
-    for (int i = 0; i < flags->given_count; i++) {
-        const struct given_option *given = &flags->given[i];
-        /* The options of the page itself; the rest is the run's. */
-        if ((strcmp(given->row->name, "out") == 0 || strcmp(given->row->name, "beside") == 0) !=
-                of_page ||
-            strcmp(given->row->name, "format") == 0)
-            continue;
-        TRY(given->value != NULL
-                ? text_make(&arguments[*count], "--%s=%s", given->row->name, given->value)
-                : text_make(&arguments[*count], "--%s", given->row->name));
-        ++*count;
-    }
-    return STATUS_OK;
-}
+/* Options that the program does not get again: those of the page, and --verbose, which it inherits
+ * (CHOKEPOINT_VERBOSE). */
+static const char *const of_page[] = { "out", "beside", "format", "verbose" };
 
-enum status web_page(const char *command, const struct flags *flags)
+enum status web_page(const char *command, const struct flags *flags, const char *beside)
 {
     enum status status = STATUS_OK;
     char program[PATH_MAX], script[PATH_MAX], **arguments = NULL;
@@ -72,19 +60,29 @@ enum status web_page(const char *command, const struct flags *flags)
     if (flags->format != FORMAT_CONSOLE)
         FAIL(STATUS_BAD_USAGE, "--out=%s is a page, and has no --format", flags->out);
     TRY_OUT(program_path(program));
-    TRY_OUT(program_file_find(script, "command_page.py"));
+    TRY_OUT(program_file_find(script, "report.py"));
     TRY_OUT(rows_make(&arguments, flags->given_count + flags->argument_count + 8));
-    TRY_OUT(text_make(&arguments[count], "%s", python != NULL ? python : "python3"));
-    TRY_OUT(text_make(&arguments[++count], "%s", script));
-    TRY_OUT(text_make(&arguments[++count], "--program=%s", program));
-    TRY_OUT(text_make(&arguments[++count], "--command=%s", command));
-    count++;
-    TRY_OUT(add_options(arguments, &count, flags, true));
-    TRY_OUT(text_make(&arguments[count], "--"));
-    count++;
-    TRY_OUT(add_options(arguments, &count, flags, false));
-    for (int i = 0; i < flags->argument_count; i++, count++)
-        TRY_OUT(text_make(&arguments[count], "%s", flags->arguments[i]));
+    TRY_OUT(text_make(&arguments[count++], "%s", python != NULL ? python : "python3"));
+    TRY_OUT(text_make(&arguments[count++], "%s", script));
+    TRY_OUT(text_make(&arguments[count++], "--program=%s", program));
+    TRY_OUT(text_make(&arguments[count++], "--command=%s", command));
+    TRY_OUT(text_make(&arguments[count++], "--out=%s", flags->out));
+    if (beside != NULL)
+        TRY_OUT(text_make(&arguments[count++], "--beside=%s", beside));
+    TRY_OUT(text_make(&arguments[count++], "--"));
+    for (int i = 0; i < flags->given_count; i++) {
+        const char *name = flags->given[i].row->name, *value = flags->given[i].value;
+        bool is_of_page = false;
+
+        for (size_t j = 0; j < ARRAY_SIZE(of_page); j++)
+            is_of_page = is_of_page || strcmp(name, of_page[j]) == 0;
+        if (is_of_page)
+            continue;
+        TRY_OUT(value != NULL ? text_make(&arguments[count++], "--%s=%s", name, value)
+                              : text_make(&arguments[count++], "--%s", name));
+    }
+    for (int i = 0; i < flags->argument_count; i++)
+        TRY_OUT(text_make(&arguments[count++], "%s", flags->arguments[i]));
     execvp(arguments[0], arguments);
     FAIL_OUT(STATUS_NO_LIBRARY, "%s cannot be started: %s; scripts/setup.sh --report installs it",
              arguments[0], strerror(errno));

@@ -15,9 +15,10 @@ enum status program_file_find(char path[PATH_MAX], const char *name);
 
 /* --- The page of a command --- */
 
-/* `kernel --out=FILE` and `job --out=FILE`: the page that scripts/command_page.py makes of what the
- * command prints as JSON. */
-
-/* Becomes python3, which runs this program again with the same options. Returns only if that fails:
+/* The page that scripts/report.py makes at `flags->out`, of what `command` prints as JSON, or of
+ * the files that `report` is given. `beside`: the JSON of another run, which the page of `kernel`
+ * shows as before; NULL: none.
+ *
+ * Becomes python3, which runs this program again with the same options. Returns only if that fails:
  * NO_LIBRARY, BAD_USAGE, also if a format was asked for. */
-enum status web_page(const char *command, const struct flags *flags);
+enum status web_page(const char *command, const struct flags *flags, const char *beside);

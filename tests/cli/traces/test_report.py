@@ -489,7 +489,7 @@ class Report(unittest.TestCase):
         program.chmod(0o755)
         names = sorted(os.listdir(folder))
         script = pathlib.Path(PROGRAM).parent / "scripts/report.py"
-        ran = subprocess.run(["python3", script, f"--program={program}", f"--out={older}", plain],
+        ran = subprocess.run(["python3", script, f"--program={program}", "--command=report", f"--out={older}", plain],
                              capture_output=True, text=True, check=False,
                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         self.assertEqual((ran.returncode, ran.stderr),
