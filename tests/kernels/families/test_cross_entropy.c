@@ -98,6 +98,30 @@ static void cross_entropy_of_equal_logits_is_the_logarithm_of_their_number(void 
     }
 }
 
+/* What p, of a class whose logit is x below the largest, may err by, in units of 2^-24 of its
+ * scale: exp(-x) by 2 x + 4 of them (test_experts), and the sum by the mean of that, in which x is
+ * at most the entropy, log(classes), and by its additions, eight at once. What comes of it, p less
+ * 1 or 0, is rounded by difference and scale. The difference of two large terms is small, so its
+ * own size is no measure. */
+static double *gradient_units(struct workbench *bench, const struct scored *s, double scale)
+{
+    double *units = workbench_doubles(bench, s->rows * s->width);
+    double of_sum = 2 * log(s->classes) + 4 + s->classes / 8.0 + 3;
+
+    for (int row = 0; row < s->rows; row++) {
+        const double *logits = s->logits->values + (size_t)row * (size_t)s->width;
+        double most = logits[0], sum = 0;
+        for (int c = 0; c < s->classes; c++) most = fmax(most, logits[c]);
+        for (int c = 0; c < s->classes; c++) sum += exp(logits[c] - most);
+        for (int c = 0; c < s->classes; c++) {
+            double x = most - logits[c], p = exp(-x) / sum;
+            units[row * s->width + c] =
+                scale * (p * (2 * x + 4 + of_sum) + 2 * (p + (c == (int)s->labels->values[row])));
+        }
+    }
+    return units;
+}
+
 static void cross_entropy_backward_follows_its_reference(void **state)
 {
     struct workbench *bench = *state;
@@ -116,7 +140,8 @@ static void cross_entropy_backward_follows_its_reference(void **state)
         RUN(bench, cross_entropy_backward, s.rows, .dlogits = dlogits->data,
             .logits = s.logits->data, .labels = s.labels->data, .state = step_state->data,
             .scale = scale, .width = s.width, .classes = s.classes);
-        EXPECT(bench, dlogits, reference, 1e-6);
+        EXPECT_SIZED(bench, dlogits, reference,
+                     gradient_units(bench, &s, (double)scale * (double)step.loss_scale), 0x1p-24);
         for (int j = 0; j < s.rows * s.width; j++)
             assert_true(j % s.width < s.classes || dlogits->values[j] == 0);
         workbench_settle(bench);
@@ -152,7 +177,7 @@ static void cross_entropy_backward_takes_the_rows_that_are_listed(void **state)
             .logits = s.logits->data, .labels = s.labels->data, .rows = rows->data,
             .state = step_state->data, .scale = 1 / (float)s.rows, .width = s.width,
             .classes = s.classes);
-        EXPECT(bench, dlogits, reference, 1e-6);
+        EXPECT_SIZED(bench, dlogits, reference, gradient_units(bench, &s, 1.0 / s.rows), 0x1p-24);
         workbench_settle(bench);
     }
 }
