@@ -3,6 +3,7 @@
 #include "harness/base/sort.h"
 #include "harness/base/status.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <stdbool.h>
 
@@ -61,7 +62,7 @@ static void check(const struct item *items, int64_t count)
 static void items_are_sorted(void **state)
 {
     static struct item items[ITEMS_MOST];
-    struct random random = random_seed(1, 0);
+    struct random random = random_seed(test_seed(), 0);
 
     for (int round = 0; round < 500; round++) {
         int64_t count = random_below(&random, round % 10 == 0 ? ITEMS_MOST : 60);
@@ -94,7 +95,7 @@ static void runs_are_merged_and_not_sorted(void **state)
 static void numbers_are_sorted(void **state)
 {
     static int64_t values[ITEMS_MOST], sums[2];
-    struct random random = random_seed(3, 0);
+    struct random random = random_seed(test_seed(), 1);
 
     for (int round = 0; round < 400; round++) {
         int64_t count = random_below(&random, ITEMS_MOST);

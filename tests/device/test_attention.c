@@ -3,6 +3,7 @@
 #include "harness/base/random.h"
 #include "kernels/dialect/half.h"
 #include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +100,7 @@ static struct tensors tensors_make(struct cpu_device_test *test, const struct at
                                    size_t workspace_bytes)
 {
     const int32_t lengths[SAMPLES] = { of->tokens, 1, of->tokens * 23 / 40 };
-    struct random random = random_seed(11, 0);
+    struct random random = random_seed(test_seed(), 0);
     struct tensors t = { .q = normal(test, of, &random),
                          .k = normal(test, of, &random),
                          .v = normal(test, of, &random),

@@ -7,6 +7,7 @@
 #include "harness/base/random.h"
 #include "tests/fixtures/fields.h"
 #include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -159,7 +160,7 @@ static void compare(const struct product *product, const struct matrices *a,
 static void multiply_and_compare(struct cpu_device_test *test, struct product product)
 {
     struct gemm *g = &product.gemm;
-    struct random random = random_seed(7, 1);
+    struct random random = random_seed(test_seed(), 1);
     struct matrices a, b, c;
     void *before;
 
@@ -312,7 +313,7 @@ static void results_are_rounded_to_nearest_even(void **state)
     enum { SIZE = 96 };
     static const enum dtype types[] = { DTYPE_BF16, DTYPE_F16 };
     struct cpu_device_test *test = *state;
-    struct random random = random_seed(11, 1);
+    struct random random = random_seed(test_seed(), 2);
 
     for (size_t t = 0; t < ARRAY_SIZE(types); t++) {
         uint16_t a[SIZE], b[SIZE], c[SIZE * SIZE];

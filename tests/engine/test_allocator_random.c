@@ -2,6 +2,7 @@
  * be. */
 #include "harness/base/random.h"
 #include "tests/engine/allocator_bench.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <string.h>
 
@@ -206,18 +207,20 @@ static struct allocator_statistics random_run(enum allocation_mode mode, uint64_
 
 static void random_calls_agree_with_the_oracle(void **state)
 {
-    for (uint64_t seed = 1; seed <= 3; seed++) random_run(ALLOCATION_CACHING, seed, 6000);
-    random_calls(bench_open_caching(SEGMENTS_POOLED), ALLOCATION_CACHING, 1, 3000);
-    random_calls(bench_open_caching(SEGMENTS_EXACT), ALLOCATION_CACHING, 2, 3000);
-    random_run(ALLOCATION_STREAM_ORDERED, 4, 2000);
-    random_run(ALLOCATION_DIRECT, 5, 2000);
+    for (uint64_t i = 0; i < 3; i++) random_run(ALLOCATION_CACHING, test_seed() + i, 6000);
+    random_calls(bench_open_caching(SEGMENTS_POOLED), ALLOCATION_CACHING, test_seed() + 3, 3000);
+    random_calls(bench_open_caching(SEGMENTS_EXACT), ALLOCATION_CACHING, test_seed() + 4, 3000);
+    random_run(ALLOCATION_STREAM_ORDERED, test_seed() + 5, 2000);
+    random_run(ALLOCATION_DIRECT, test_seed() + 6, 2000);
 }
 
 static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 {
     for (int mode = ALLOCATION_CACHING; mode <= ALLOCATION_DIRECT; mode++) {
-        struct allocator_statistics first = random_run((enum allocation_mode)mode, 9, 1500),
-                                    second = random_run((enum allocation_mode)mode, 9, 1500);
+        struct allocator_statistics first =
+                                        random_run((enum allocation_mode)mode, test_seed(), 1500),
+                                    second =
+                                        random_run((enum allocation_mode)mode, test_seed(), 1500);
         assert_memory_equal(&first, &second, sizeof first);
         assert_true(first.peak_all > (int64_t)(30 * MIB));
     }
@@ -226,10 +229,11 @@ static void the_same_calls_give_the_same_figures_to_the_byte(void **state)
 /* Peaks of what is allocated do not depend on who allocates it. */
 static void all_allocators_count_alike(void **state)
 {
-    struct allocator_statistics caching = random_run(ALLOCATION_CACHING, 11, 1500);
+    struct allocator_statistics caching = random_run(ALLOCATION_CACHING, test_seed(), 1500);
 
     for (int mode = ALLOCATION_STREAM_ORDERED; mode <= ALLOCATION_DIRECT; mode++) {
-        struct allocator_statistics other = random_run((enum allocation_mode)mode, 11, 1500);
+        struct allocator_statistics other =
+            random_run((enum allocation_mode)mode, test_seed(), 1500);
         assert_memory_equal(caching.allocated, other.allocated, sizeof other.allocated);
         assert_memory_equal(caching.peak, other.peak, sizeof other.peak);
         assert_int_equal(caching.peak_all, other.peak_all);

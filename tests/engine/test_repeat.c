@@ -6,6 +6,7 @@
 #include "harness/engine/step/repeat.h"
 #include "tests/fixtures/lab/cpu_device.h"
 #include "tests/fixtures/lab/training_fixture.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,9 +148,9 @@ static struct tensor_difference planted(const char *precision, int kernel, int64
 /* In the second of three runs: any launch of any kernel of the step, any bit of what it computes.
  * The two runs beside it are as the reference. A kernel that is launched equally often in each step
  * tells in which the bit is. */
-static void check_random_flips(const char *precision, uint64_t seed, int count)
+static void check_random_flips(const char *precision, int count)
 {
-    struct random random = random_seed(seed, 0);
+    struct random random = random_seed(test_seed(), 0);
     int64_t before[KERNELS], each[KERNELS];
 
     count_launches(precision, before, each);
@@ -175,11 +176,10 @@ static void check_random_flips(const char *precision, uint64_t seed, int count)
 
 static void random_flips_are_found(void **state)
 {
-    const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *count = getenv("CHOKEPOINT_TEST_FLIPS");
+    const char *count = getenv("CHOKEPOINT_TEST_FLIPS");
 
     for (size_t i = 0; i < ARRAY_SIZE(precisions); i++)
-        check_random_flips(precisions[i], seed != NULL ? strtoull(seed, NULL, 0) : 1,
-                           count != NULL ? atoi(count) : 6);
+        check_random_flips(precisions[i], count != NULL ? atoi(count) : 6);
 }
 
 /* The second step's: a third of the launches of a run come before it. */

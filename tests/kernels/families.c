@@ -1,6 +1,5 @@
 #include "tests/kernels/families.h"
-
-#include "harness/base/clock.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +79,11 @@ static int run_families(int *pieces)
 int kernel_families_run(const struct kernel_runner *runner, int *pieces)
 {
     static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
-    const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *only = getenv("CHOKEPOINT_TEST_TYPE");
+    const char *only = getenv("CHOKEPOINT_TEST_TYPE");
     int failed = 0;
 
     bench.runner = runner;
-    bench.seed = seed ? strtoull(seed, NULL, 0) : (uint64_t)clock_ns();
-    print_message("seed: CHOKEPOINT_TEST_SEED=%llu\n", (unsigned long long)bench.seed);
-
+    bench.seed = test_seed();
     for (size_t i = 0; i < ARRAY_SIZE(dtypes); i++) {
         bench.dtype = dtypes[i];
         if (only == NULL || strcmp(only, workbench_dtype(dtypes[i])) == 0)

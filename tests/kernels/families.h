@@ -18,7 +18,6 @@ extern const struct kernel_family layernorm_family, optimizer_family, residual_f
 
 /* Runs every family in each storage type and returns the number of failed tests and of kernels that
  * no test has run. Where `pieces` is not NULL (cpu_runner's), everything runs a second time with
- * the same numbers and *pieces = 3, and must give the same bits. The seed is the clock's, or
- * CHOKEPOINT_TEST_SEED; it is printed. CHOKEPOINT_TEST_TYPE, fp32 for example, chooses one storage
- * type. */
+ * the same numbers and *pieces = 3, and must give the same bits. The seed is that of test_seed.h.
+ * CHOKEPOINT_TEST_TYPE, fp32 for example, chooses one storage type. */
 int kernel_families_run(const struct kernel_runner *runner, int *pieces);

@@ -22,7 +22,7 @@ import zlib
 
 PROGRAM = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
-SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(sys.argv[3] if len(sys.argv) > 3 else os.environ.get("CHOKEPOINT_TEST_SEED", 1))
 STATE = "training.state"
 HEADER = 4096
 END = ".chokepoint"  # of temporary files (harness/base/system/atomic_file.h)

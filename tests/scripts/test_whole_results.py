@@ -26,7 +26,7 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 8
-SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+SEED = int(sys.argv[3] if len(sys.argv) > 3 else os.environ.get("CHOKEPOINT_TEST_SEED", 1))
 PATIENCE = 120  # seconds for a command that nothing ends
 END = ".chokepoint"  # of temporary files (harness/base/system/atomic_file.h)
 LOCK = "run.lock"

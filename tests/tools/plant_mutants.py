@@ -8,7 +8,7 @@ Works on a copy of the checkout in FOLDER, as plant_bugs.py does. A folder is dr
 a change of the line: a comparison turned or moved by one, a statement dropped, a one left out, a sum for a difference, a
 condition the other way round. A mutant that does not compile is replaced by the next one; so is one that only the
 sanitizers could see (memory that is not released, a lock not taken). The tests are those of the folder below tests/ of
-the same name, then those of the folders above it, then those of the commands. The table says which test found each, and
+the same name, then those of the folders above it, the quick ones first. The table says which test found each, and
 the exit code is 1 if more than one in ten was not found: such a mutant wants a test, or changes nothing."""
 
 import argparse
@@ -86,17 +86,26 @@ def mutants(source, seed):
             yield path.relative_to(source), number, before, after
 
 
+# Folders whose tests are in folders of another name.
+ASIDE = {"benches": ["bench"], "recording": ["recording", "engine"], "lab/quiz": ["cli/teach"], "lab/search": ["lab/experiment"],
+         "desk/snapshot": ["desk/page", "cli/traces"]}
+
+
 def test_folders(source, path):
-    """Below tests/: the folder of the same name, those above it, and the commands'."""
+    """Below tests/: the folder of the same name, or the nearest above it, and then those above that."""
     parts = path.parts[1 if path.parts[0] == "harness" else 0:-1]
     above = ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
-    aside = {"benches": ["bench"], "recording": ["recording", "engine"]}.get(parts[0], [])
-    return [folder for folder in dict.fromkeys(above + aside + ["cli"])
-            if (source / "tests" / folder / "CMakeLists.txt").exists() or folder in ("desk", "lab")]
+    aside = [other for folder in above for other in ASIDE.get(folder, [])]
+    if parts[0] == "cli":
+        return ["cli/traces" if above[0] == "cli/job" else above[0] if len(above) == 2 and
+                (source / "tests" / above[0]).is_dir() else "cli/."]
+    return [folder for folder in dict.fromkeys(aside + above) if (source / "tests" / folder).is_dir()]
 
 
 def tests_below(source, folder):
     """The folders of tests that have their own list, of one of them."""
+    if folder.startswith("cli/"):
+        return [folder]
     below = sorted((source / "tests" / folder).glob("**/CMakeLists.txt"))
     listed = (source / "tests/CMakeLists.txt").read_text()
     names = [str(path.parent.relative_to(source / "tests")) for path in below]
@@ -109,6 +118,9 @@ class Bench:
 
     def ctest(self, folder, *chosen):
         """The first test that fails."""
+        if folder.startswith("cli/"):  # these have one list, and are told by their folder
+            names = {path.stem for path in (self.source / "tests" / folder).iterdir()}
+            folder, chosen = "cli", (*chosen, *(() if "-R" in chosen else ("-R", f"^({'|'.join(sorted(names))})$")))
         done = run("ctest", "--test-dir", self.build / "tests" / folder, *chosen, "--stop-on-failure", "--timeout", 300,
                    "-j", self.jobs)
         failed = re.search(r"^\s*\d+ - (\w+) \((?!Skipped)", done.stdout, re.M)
@@ -127,7 +139,7 @@ class Bench:
         kernels = path.parts[0] == "kernels"
         for folder in test_folders(self.source, path):
             folders = tests_below(self.source, folder)
-            targets = ["test_kernels"] if kernels else ["chokepoint", *(f"tests/{name}/all" for name in folders)]
+            targets = ["test_kernels"] if kernels else ["chokepoint", *(f"tests/{name.split('/')[0] if name[:4] == 'cli/' else name}/all" for name in folders)]
             if run("cmake", "--build", self.build, "--target", *targets, "-j", self.jobs).returncode != 0:
                 return False
             for name in folders:
@@ -150,7 +162,7 @@ class Bench:
 
     def fails_anyway(self, found):
         """Of folders and tests, those that fail without a mutant, and so have found none."""
-        must("cmake", "--build", self.build, "--target", "chokepoint", *{f"tests/{folder}/all" for folder, _ in found})
+        must("cmake", "--build", self.build, "--target", "chokepoint", *{f"tests/{'cli' if folder[:4] == 'cli/' else folder}/all" for folder, _ in found})
         return {(folder, test) for folder, test in found if self.ctest(folder, "-R", f"^{test}$")}
 
 

@@ -3,6 +3,7 @@
 #include "harness/base/random.h"
 #include "harness/desk/read/reader.h"
 #include "tests/fixtures/cmocka_prelude.h"
+#include "tests/fixtures/test_seed.h"
 #include "tests/fixtures/trace_folder.h"
 
 #include <limits.h>
@@ -81,7 +82,7 @@ static void a_whole_export_is_read(void **state)
 static void any_bytes_may_be_others(void **state)
 {
     unsigned char bytes[BYTES_MOST];
-    struct random random = random_seed(7, 0);
+    struct random random = random_seed(test_seed(), 0);
     int read = 0;
 
     for (int round = 0; round < ROUNDS; round++) {
@@ -107,7 +108,7 @@ static void pages_may_be_in_each_others_place(void **state)
 {
     unsigned char bytes[BYTES_MOST];
     size_t pages = whole_size / PAGE;
-    struct random random = random_seed(11, 0);
+    struct random random = random_seed(test_seed(), 1);
 
     for (int round = 0; round < ROUNDS / 4; round++) {
         size_t from = random_bits(&random) % pages, to = 1 + random_bits(&random) % (pages - 1);

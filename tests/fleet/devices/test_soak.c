@@ -5,6 +5,7 @@
 #include "harness/device/faults.h"
 #include "harness/fleet/devices/soak.h"
 #include "tests/fixtures/lab/cpu_device.h"
+#include "tests/fixtures/test_seed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,8 +101,8 @@ static void a_wrong_bit_is_found_in_each_precision(void **state)
         { KERNEL_adamw_multi, "adamw_multi" },
         { KERNEL_token_embedding_backward, "token_embedding_backward" },
     };
-    const char *seed = getenv("CHOKEPOINT_TEST_SEED"), *most = getenv("CHOKEPOINT_TEST_FLIPS");
-    struct random random = random_seed(seed != NULL ? strtoull(seed, NULL, 0) : 1, 0);
+    const char *most = getenv("CHOKEPOINT_TEST_FLIPS");
+    struct random random = random_seed(test_seed(), 0);
     int count = most != NULL ? atoi(most) : 5;
 
     for (int i = 0; i < SOAK_PARTS * count; i++) {
