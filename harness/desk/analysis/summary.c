@@ -6,14 +6,6 @@
 
 #include <math.h>
 
-static double fixed_ns_of_products(struct arena *arena, const struct summary *summary)
-{
-    const struct span_row *forward = spans_find(&summary->spans, summary->trace, "forward", false);
-
-    return forward == NULL ? (double)NAN
-                           : products_fixed_ns(arena, &summary->timeline, (double)forward->count);
-}
-
 /* The host: what it did, what the device waited for, and what a step would be without. */
 static void find_host(struct arena *arena, void *context)
 {
@@ -39,6 +31,7 @@ static void find_tables(struct arena *arena, void *context)
 {
     struct summary *summary = context;
     const struct timeline *timeline = &summary->timeline;
+    const struct span_row *forward;
 
     summary->launches = launches_of(arena, timeline, &summary->captures);
     summary->kernels = kernels_of(arena, timeline);
@@ -47,7 +40,10 @@ static void find_tables(struct arena *arena, void *context)
     summary->phases = phases_of(arena, timeline, &summary->steps);
     summary->messages = messages_of(arena, timeline, &summary->steps, &summary->phases);
     summary->mix = mix_of(arena, timeline, &summary->phases);
-    summary->product_fixed_ns = fixed_ns_of_products(arena, summary);
+    forward = spans_find(&summary->spans, summary->trace, "forward", false);
+    summary->product_fixed_ns =
+        forward == NULL ? (double)NAN
+                        : products_fixed_ns(arena, &summary->timeline, (double)forward->count);
     summary->memory =
         memory_curve_of(arena, summary->trace); /* late: others need more for a while */
 }

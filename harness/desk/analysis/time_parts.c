@@ -124,18 +124,6 @@ static void add_time(struct splitting *splitting, int64_t part, int64_t start_ns
 
 /* --- Work --- */
 
-static enum part_kind part_of_work(enum work_kind kind)
-{
-    static const enum part_kind kinds[WORK_KIND_COUNT] = {
-        [WORK_COMPUTATION] = PART_COMPUTATION,
-        [WORK_COPY] = PART_COPY,
-        [WORK_MEMSET] = PART_MEMSET,
-        [WORK_COMMUNICATION] = PART_COMMUNICATION,
-    };
-
-    return kinds[kind];
-}
-
 /* The row of the operator that launched the work, or else whether the optimizer did. */
 static int64_t row_of_work(const struct splitting *splitting, const struct replayed *replayed,
                            const struct work *work, bool *optimizer)
@@ -182,7 +170,13 @@ static void add_piece(struct splitting *splitting, const struct trace_event *eve
 static void add_work(struct splitting *splitting, const struct replayed *replayed,
                      const struct work *work)
 {
-    enum part_kind kind = part_of_work(work->kind);
+    static const enum part_kind kinds[WORK_KIND_COUNT] = {
+        [WORK_COMPUTATION] = PART_COMPUTATION,
+        [WORK_COPY] = PART_COPY,
+        [WORK_MEMSET] = PART_MEMSET,
+        [WORK_COMMUNICATION] = PART_COMMUNICATION,
+    };
+    enum part_kind kind = kinds[work->kind];
     bool optimizer = false;
     int64_t row = NONE, part;
 
@@ -193,15 +187,6 @@ static void add_work(struct splitting *splitting, const struct replayed *replaye
     else
         part = part_named(splitting, kind, row, work->event->name);
     add_piece(splitting, work->event, kind, part);
-}
-
-static void find_work(struct splitting *splitting)
-{
-    const struct timeline *timeline = &splitting->summary->timeline;
-    struct replayed replayed = replayed_of(splitting->scratch, timeline);
-
-    for (int64_t i = 0; i < timeline->work_count; i++)
-        add_work(splitting, &replayed, &timeline->work[i]);
 }
 
 COMPARATOR(by_start, struct piece, ASCENDING(start_ns) ?: DESCENDING(end_ns))
@@ -260,13 +245,6 @@ static void take_kind(struct splitting *splitting, enum part_kind kind)
 
 /* --- Idle time --- */
 
-/* Time just before a launch counts as launching. */
-static const char *cause_of(enum host_kind activity)
-{
-    return host_kind_name(activity == HOST_OUTSIDE || activity == HOST_OPERATOR ? HOST_LAUNCHING
-                                                                                : activity);
-}
-
 static void add_idle(struct splitting *splitting, const char *cause, bool after_wait, int64_t at_ns,
                      int64_t ns)
 {
@@ -288,7 +266,9 @@ static void add_gap(void *context, const struct idle_gap *gap)
     for (int cause = 0; cause < GAP_HOST; cause++)
         add_idle(splitting, gap_cause_name(cause), false, gap->start_ns, gap_cause_ns(time, cause));
     for (int activity = 0; activity < HOST_KIND_COUNT; activity++) {
-        const char *cause = cause_of((enum host_kind)activity);
+        /* Time just before a launch counts as launching. */
+        bool launches = activity == HOST_OUTSIDE || activity == HOST_OPERATOR;
+        const char *cause = host_kind_name(launches ? HOST_LAUNCHING : (enum host_kind)activity);
         add_idle(splitting, cause, false, gap->start_ns, time->free_ns[activity]);
         add_idle(splitting, cause, activity != HOST_WAITING, gap->start_ns,
                  time->drained_ns[activity]);
@@ -375,10 +355,13 @@ struct time_parts time_parts_of(struct arena *arena, const struct summary *summa
 
     find_steps(&splitting);
     operator_kinds_of(scratch, timeline, &splitting.row_of);
-    if (timeline->host_alone)
+    if (timeline->host_alone) {
         find_operators(&splitting);
-    else
-        find_work(&splitting);
+    } else {
+        struct replayed replayed = replayed_of(scratch, timeline);
+        for (int64_t i = 0; i < timeline->work_count; i++)
+            add_work(&splitting, &replayed, &timeline->work[i]);
+    }
     for (int kind = 0; kind < PART_IDLE; kind++) take_kind(&splitting, (enum part_kind)kind);
     if (timeline->host_alone) {
         add_rests(&splitting);

@@ -93,20 +93,6 @@ static double nine_of_ten(const double *sorted, int count)
     return sorted[(int)ceil(0.9 * count) - 1];
 }
 
-static void print_noise(const struct page *page, const struct plan *plan, double *room)
-{
-    double median;
-
-    for (int i = 0; i < plan->count; i++) room[i] = plan->rows[i].between;
-    median = stats_sort_median(room, plan->count);
-    page_paragraph(page, INK_PLAIN,
-                   "%d files of one version, %d row%s: a run varies by %.1f%% (half of the "
-                   "rows) and %.1f%% (nine of ten), or less. Changes from these on are called in "
-                   "nineteen of twenty comparisons:",
-                   plan->files, plan->count, plan->count == 1 ? "" : "s", 100 * median,
-                   100 * nine_of_ten(room, plan->count));
-}
-
 static void add_line(struct page_rows *rows, const struct plan *plan, int files, double limit,
                      double *room)
 {
@@ -133,10 +119,17 @@ static enum status print_plan(const struct page *page, const struct plan *plan, 
     static const int files[] = { 2, 3, 4, 6, 8, 12, 20 };
     enum status status = STATUS_OK;
     struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
-    double *room = NULL;
+    double *room = NULL, median;
 
     TRY_OUT(rows_make(&room, plan->count));
-    print_noise(page, plan, room);
+    for (int i = 0; i < plan->count; i++) room[i] = plan->rows[i].between;
+    median = stats_sort_median(room, plan->count);
+    page_paragraph(page, INK_PLAIN,
+                   "%d files of one version, %d row%s: a run varies by %.1f%% (half of the "
+                   "rows) and %.1f%% (nine of ten), or less. Changes from these on are called in "
+                   "nineteen of twenty comparisons:",
+                   plan->files, plan->count, plan->count == 1 ? "" : "s", 100 * median,
+                   100 * nine_of_ten(room, plan->count));
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
         add_line(rows, plan, files[i], log1p(threshold), room);
     page_rows_print(page, rows);

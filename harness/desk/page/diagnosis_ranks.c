@@ -72,17 +72,6 @@ static void add_rank(struct page_rows *rows, const struct diagnosis *diagnosis, 
     page_rows_add(rows, cells, inks);
 }
 
-static void print_ranks(const struct page *page, const struct diagnosis *diagnosis)
-{
-    struct page_rows *rows = page_rows_open(columns, ARRAY_SIZE(columns));
-
-    page_heading(page, "Ranks: means per step");
-    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
-         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
-        add_rank(rows, diagnosis, i);
-    page_rows_print(page, rows);
-}
-
 /* --- The slow rank --- */
 
 void slow_rank_text(char *text, size_t size, const struct diagnosis *diagnosis)
@@ -245,6 +234,7 @@ static enum status print_timeline(const struct page *page, const struct diagnosi
 enum status diagnosis_ranks(const struct page *page, const struct diagnosis *diagnosis,
                             const struct diagnosis_view *view)
 {
+    struct page_rows *rows;
     char title[64];
 
     snprintf(title, sizeof title, "%d of %lld ranks", diagnosis->run_count,
@@ -258,7 +248,12 @@ enum status diagnosis_ranks(const struct page *page, const struct diagnosis *dia
         print_answer(page, diagnosis);
         return STATUS_OK;
     }
-    print_ranks(page, diagnosis);
+    page_heading(page, "Ranks: means per step");
+    rows = page_rows_open(columns, ARRAY_SIZE(columns));
+    for (int i = diagnosis_next_rank(diagnosis, -1); i >= 0;
+         i = diagnosis_next_rank(diagnosis, diagnosis->traces[i]->rank))
+        add_rank(rows, diagnosis, i);
+    page_rows_print(page, rows);
     print_slow(page, diagnosis);
     TRY(print_timeline(page, diagnosis, view->timeline));
     print_findings(page, diagnosis);

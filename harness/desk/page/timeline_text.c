@@ -78,11 +78,6 @@ static struct letter letter_of(enum excerpt_kind kind, int category)
     return of_host[category];
 }
 
-static char small(char letter)
-{
-    return letter == '#' ? '+' : (char)tolower((unsigned char)letter);
-}
-
 /* --- Cells --- */
 
 /* The cells in which a bar begins and ends, clipped to the drawing; a bar of no width gets one
@@ -142,7 +137,9 @@ static char summarise(struct drawing *drawing, const char *cells)
     if (most == 0)
         return '.';
     drawing->used[(unsigned char)letter] = true;
-    return 2 * most >= FINE ? letter : small(letter);
+    if (2 * most >= FINE)
+        return letter;
+    return letter == '#' ? '+' : (char)tolower((unsigned char)letter);
 }
 
 /* --- Lines --- */

@@ -387,23 +387,12 @@ static enum status take_operation(struct unpickler *machine, unsigned char opera
     }
 }
 
-/* Reads on to the end of the file, for its size and for damage that only shows there. */
-static enum status read_rest(struct unpickler *machine)
-{
-    bool is_end = false;
-
-    while (!is_end) TRY(refill(machine, &is_end));
-    machine->pickle->bytes = machine->before;
-
-    return STATUS_OK;
-}
-
 static enum status run_machine(struct unpickler *machine)
 {
     for (;;) {
         unsigned char operation;
+        bool is_end = false;
         if (machine->at == machine->end) {
-            bool is_end = false;
             TRY(refill(machine, &is_end));
             if (is_end)
                 return damaged(machine, "it has no end: the file is cut");
@@ -413,7 +402,10 @@ static enum status run_machine(struct unpickler *machine)
             if (machine->depth != 1)
                 return damaged(machine, "it ends with other than one value");
             machine->pickle->root = machine->stack[0];
-            return read_rest(machine);
+            /* On to the end of the file, for its size and for damage that only shows there. */
+            while (!is_end) TRY(refill(machine, &is_end));
+            machine->pickle->bytes = machine->before;
+            return STATUS_OK;
         }
         TRY(take_operation(machine, operation));
     }

@@ -77,13 +77,6 @@ static void take_oom(struct memory_history *history, int64_t number, int64_t liv
     device->oom_count++;
 }
 
-static void take_counts(struct snapshot_device *device, const struct memory_event *event)
-{
-    device->alloc_count += event->action == ALLOC;
-    device->segment_alloc_count += event->action == SEGMENT_ALLOC;
-    device->segment_free_count += event->action == SEGMENT_FREE;
-}
-
 /* Live and reserved memory at the start, from that at the end. */
 static void find_start(const struct memory_history *history, int64_t *live, int64_t *reserved)
 {
@@ -115,7 +108,9 @@ static void follow(struct memory_history *history)
         reserved += reserved_change(event);
         if (event->action == OOM)
             take_oom(history, i, live, reserved);
-        take_counts(device, event);
+        device->alloc_count += event->action == ALLOC;
+        device->segment_alloc_count += event->action == SEGMENT_ALLOC;
+        device->segment_free_count += event->action == SEGMENT_FREE;
         if (first || live > point->live)
             *point = (struct snapshot_point){ i, event->time_us, live, reserved, { 0 } };
         if (live > device->live_peak) {

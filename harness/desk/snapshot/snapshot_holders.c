@@ -95,12 +95,6 @@ static struct snapshot_site *site_of(const struct holders *holders, int64_t stac
     return &holders->sites[holders->history->reading->stacks[stack].site];
 }
 
-static void note_peak(struct holders *holders)
-{
-    memcpy(holders->history->at_peak, holders->live,
-           (size_t)holders->stack_count * sizeof *holders->live);
-}
-
 static void note_marks(struct holders *holders, int64_t event)
 {
     const struct memory_history *history = holders->history;
@@ -127,7 +121,8 @@ static enum status follow_blocks(struct holders *holders)
         }
         note_marks(holders, i);
         if (i == history->device->peak_event)
-            note_peak(holders);
+            memcpy(holders->history->at_peak, holders->live,
+                   (size_t)holders->stack_count * sizeof *holders->live);
     }
     return STATUS_OK;
 }

@@ -35,16 +35,6 @@ static int rank_of(const char *file, const char *function)
     return frame_name_is_own(&name) ? 3 : 2;
 }
 
-static void describe(char text[SNAPSHOT_LABEL], const char *file, int64_t line,
-                     const char *function)
-{
-    if (file[0] != '\0' && file[0] != '?')
-        snprintf(text, SNAPSHOT_LABEL, "%.180s:%lld %.80s", short_path(file), (long long)line,
-                 function);
-    else
-        snprintf(text, SNAPSHOT_LABEL, "C++: %.200s", function);
-}
-
 /* Describes a frame whose rank is above `least`. Returns its rank. */
 static int take_frame(const struct snapshot_reading *reading, uint32_t frame, int least,
                       char label[SNAPSHOT_LABEL])
@@ -54,9 +44,12 @@ static int take_frame(const struct snapshot_reading *reading, uint32_t frame, in
     const char *function = pickle_text(pickle, pickle_member(pickle, frame, WORD_NAME));
     int rank = rank_of(file, function);
 
-    if (rank > least)
-        describe(label, file, pickle_integer(pickle, pickle_member(pickle, frame, WORD_LINE), 0),
+    if (rank > least && file[0] != '\0' && file[0] != '?')
+        snprintf(label, SNAPSHOT_LABEL, "%.180s:%lld %.80s", short_path(file),
+                 (long long)pickle_integer(pickle, pickle_member(pickle, frame, WORD_LINE), 0),
                  function);
+    else if (rank > least)
+        snprintf(label, SNAPSHOT_LABEL, "C++: %.200s", function);
     return rank;
 }
 

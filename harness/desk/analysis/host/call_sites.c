@@ -299,21 +299,14 @@ static void describe(struct call_place *place, const struct search *search,
 
 enum { PATH_COLUMNS = 40 };
 
-/* The end of a path that has room, after its first "/"; its last part in any case. */
-static const char *end_of_path(const char *path)
-{
-    const char *end = path;
-
-    while (strlen(end) > PATH_COLUMNS && strchr(end, '/') != NULL) end = strchr(end, '/') + 1;
-    return end;
-}
-
 void call_place_text(char *text, size_t size, const struct call_place *place)
 {
     const char *comma = place->call[0] != '\0' ? ", " : "";
-    const char *path = end_of_path(place->file);
+    const char *path = place->file;
     char last[32] = "";
 
+    /* The end of a path that has room, after its first "/"; its last part in any case. */
+    while (strlen(path) > PATH_COLUMNS && strchr(path, '/') != NULL) path = strchr(path, '/') + 1;
     if (place->kind == PLACE_LINE) {
         if (place->last_line > place->line)
             snprintf(last, sizeof last, "-%lld", (long long)place->last_line);

@@ -203,17 +203,13 @@ static int64_t pass_over(struct call_pass *pass, const struct any_call *call)
     return end_ns;
 }
 
-static int64_t start_of(const struct call_tree *tree, int64_t number)
-{
-    return tree->is_python ? tree->frames[number].start_ns : tree->host[number]->start_ns;
-}
-
 /* The first call from `first` on that does not start before a moment, mostly one of the next. */
 static int64_t find_from(const struct call_tree *tree, int64_t first, int64_t at_ns)
 {
     int64_t low = first, high = tree->call_count;
 
-    BISECT_NEAR(low, high, first, i, start_of(tree, i) < at_ns);
+    BISECT_NEAR(low, high, first, i,
+                (tree->is_python ? tree->frames[i].start_ns : tree->host[i]->start_ns) < at_ns);
     return low;
 }
 

@@ -68,42 +68,27 @@ const char *gap_cause_name(int cause)
 
 /* --- Gaps --- */
 
-/* The events of a thread are by start, an outer one first. */
-static void find_loop(struct idle *idle, const struct timeline *timeline,
-                      const struct host_activity *activity)
+static void find_window(struct idle *idle, const struct timeline *timeline,
+                        const struct steps *steps, const struct host_activity *activity)
 {
     bool seen = false;
 
-    for (int64_t i = 0; i < timeline->host_count; i++) {
-        const struct trace_event *event = timeline->host[i];
+    idle->start_ns = timeline->all.start_ns;
+    idle->end_ns = timeline->all.end_ns;
+    for (int64_t i = 0; steps->count == 0 && timeline->host_alone && i < timeline->host_count;
+         i++) {
+        const struct trace_event *event = timeline->host[i]; /* by start, an outer one first */
         if (!activity->has_loop || event->track != activity->loop)
             continue;
         idle->start_ns = seen ? idle->start_ns : event->start_ns;
         idle->end_ns = seen ? interval_later(idle->end_ns, event->end_ns) : event->end_ns;
         seen = true;
     }
-}
-
-static void find_window(struct idle *idle, const struct timeline *timeline,
-                        const struct steps *steps, const struct host_activity *activity)
-{
-    idle->start_ns = timeline->all.start_ns;
-    idle->end_ns = timeline->all.end_ns;
-    if (steps->count == 0 && timeline->host_alone)
-        find_loop(idle, timeline, activity);
     if (steps->count == 0)
         return;
     idle->start_ns = steps->items[0].event->start_ns;
     for (int64_t i = 0; i < steps->count; i++)
         idle->end_ns = interval_later(idle->end_ns, steps->items[i].event->end_ns);
-}
-
-/* The step that the moment is in or after; NULL: before all. */
-static struct idle_time *step_of(const struct sweep *sweep, int64_t at_ns)
-{
-    int64_t step = steps_last_begun(sweep->steps, at_ns);
-
-    return step >= 0 ? &sweep->idle->steps[step] : NULL;
 }
 
 static void add_times(struct idle_time *sum, const struct idle_time *more)
@@ -161,17 +146,6 @@ static bool was_queued(const struct sweep *sweep, const struct gap *gap)
            host_activity_wait(sweep->activity, call->track, gap->start_ns) == call;
 }
 
-/* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those inside a
- * graph, whose work has one call in common. */
-static void take_queued(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
-{
-    time->queued_ns = time->idle_ns;
-    if (time->idle_ns >= IDLE_DEVICE_WAIT_NS)
-        time->stalled_ns = time->idle_ns;
-    else if (sweep->queued != NULL && gap->work->call != sweep->last_call)
-        sweep->queued[sweep->queued_count++] = time->idle_ns;
-}
-
 /* Decides whose a gap is: nobody's if the call is unknown, the device's if the work was queued,
  * else the host's. */
 static struct idle_time split_gap(struct sweep *sweep, const struct gap *gap)
@@ -179,12 +153,19 @@ static struct idle_time split_gap(struct sweep *sweep, const struct gap *gap)
     struct idle_time time = { .idle_ns = gap->end_ns - gap->start_ns };
 
     time.longest_ns = time.idle_ns;
-    if (gap->work == NULL ? !sweep->activity->has_loop : gap->work->call == NULL)
+    if (gap->work == NULL ? !sweep->activity->has_loop : gap->work->call == NULL) {
         time.unknown_ns = time.idle_ns;
-    else if (gap->work != NULL && was_queued(sweep, gap))
-        take_queued(sweep, &time, gap);
-    else
+    } else if (gap->work != NULL && was_queued(sweep, gap)) {
+        /* Long gaps are stalls. The lengths of short ones are kept for late_ns, without those
+         * inside a graph, whose work has one call in common. */
+        time.queued_ns = time.idle_ns;
+        if (time.idle_ns >= IDLE_DEVICE_WAIT_NS)
+            time.stalled_ns = time.idle_ns;
+        else if (sweep->queued != NULL && gap->work->call != sweep->last_call)
+            sweep->queued[sweep->queued_count++] = time.idle_ns;
+    } else {
         split_host(sweep, &time, gap);
+    }
     return time;
 }
 
@@ -199,14 +180,14 @@ static void show_gap(const struct sweep *sweep, const struct gap *gap, const str
 /* The sums are wanted once; whoever visits the gaps looks at each. */
 static void count_gap(struct sweep *sweep, struct idle_time *time, const struct gap *gap)
 {
-    struct idle_time *step;
+    int64_t step; /* that the gap begins in or after; -1: before all */
 
     if (sweep->visit != NULL)
         return;
-    step = step_of(sweep, gap->start_ns);
+    step = steps_last_begun(sweep->steps, gap->start_ns);
     add_times(&sweep->idle->all, time);
-    if (step != NULL)
-        add_times(step, time);
+    if (step >= 0)
+        add_times(&sweep->idle->steps[step], time);
 }
 
 /* True if the host waits after the last step only. It then waits because the recording ends, which
@@ -266,24 +247,6 @@ static void take_steps(struct sweep *sweep)
     }
     if (sweep->steps->count == 0 && sweep->idle->start_ns < sweep->idle->end_ns)
         take_whole(sweep, sweep->idle->start_ns, sweep->idle->end_ns);
-}
-
-/* The part of the short gaps that exceeds their median, or half of them (late_ns in idle.h). */
-static int64_t late(int64_t *lengths, int64_t count)
-{
-    int64_t beyond_median = 0, sum = 0;
-
-    sort_int64(lengths, count);
-    for (int64_t i = 0; i < count; i++) sum += lengths[i];
-    for (int64_t i = count / 2; i < count; i++) beyond_median += lengths[i] - lengths[count / 2];
-    return interval_later(beyond_median, sum / 2);
-}
-
-static void sort_loadings(struct idle *idle, int count)
-{
-    for (int i = 0; i < count; i++)
-        idle->loadings[i] = (double)idle_host_ns(&idle->steps[i], HOST_LOADING);
-    stats_sort(idle->loadings, count);
 }
 
 /* The calls, in the order of their work. One that was made before that of earlier work, for another
@@ -370,12 +333,20 @@ struct idle idle_of(struct arena *arena, const struct timeline *timeline, const 
                            .steps = steps,
                            .activity = activity,
                            .queued = ARENA_NEW(scratch, int64_t, timeline->work_count) };
+    int64_t beyond_median = 0, sum = 0;
     struct idle idle;
 
     find_gaps(&idle, arena, &sweep);
     idle.loadings = ARENA_NEW(arena, double, steps->count);
-    sort_loadings(&idle, (int)steps->count);
-    idle.late_ns = late(sweep.queued, sweep.queued_count);
+    for (int64_t i = 0; i < steps->count; i++)
+        idle.loadings[i] = (double)idle_host_ns(&idle.steps[i], HOST_LOADING);
+    stats_sort(idle.loadings, (int)steps->count);
+    /* The part of the short gaps that exceeds their median, or half of them (late_ns in idle.h). */
+    sort_int64(sweep.queued, sweep.queued_count);
+    for (int64_t i = 0; i < sweep.queued_count; i++) sum += sweep.queued[i];
+    for (int64_t i = sweep.queued_count / 2; i < sweep.queued_count; i++)
+        beyond_median += sweep.queued[i] - sweep.queued[sweep.queued_count / 2];
+    idle.late_ns = interval_later(beyond_median, sum / 2);
     sum_host(&idle, timeline, activity);
     find_pace(&idle, scratch, (int)steps->count);
     arena_close(scratch);

@@ -25,12 +25,6 @@ static double after_ns(const struct replaying *now, const struct graph_node *nod
     return node->after != GRAPH_NONE ? now->ends_ns[node->after] + (double)node->lag_ns : -INFINITY;
 }
 
-static void run_host(struct replaying *now, const struct graph_node *node, int64_t at)
-{
-    now->starts_ns[at] = later(now->host_ns, after_ns(now, node));
-    now->host_ns = now->ends_ns[at] = now->starts_ns[at] + (double)node->duration_ns;
-}
-
 static void run_work(struct replaying *now, const struct graph_node *node, int64_t at)
 {
     double *stream_ns = &now->streams_ns[node->stream];
@@ -65,10 +59,12 @@ static void replay_iteration(struct replaying *now, const struct replay_change *
             continue;
         for (int change = 0; change < count; change++)
             changes[change].alter(changes[change].context, graph, i, &node);
-        if (node.stream == GRAPH_NONE)
-            run_host(now, &node, i);
-        else
+        if (node.stream == GRAPH_NONE) {
+            now->starts_ns[i] = later(now->host_ns, after_ns(now, &node));
+            now->host_ns = now->ends_ns[i] = now->starts_ns[i] + (double)node.duration_ns;
+        } else {
             run_work(now, &node, i);
+        }
     }
 }
 

@@ -199,19 +199,6 @@ static int64_t lateness(const struct bounds *bounds)
                                                                                       : 0;
 }
 
-/* The soonest start of each part of the launches that found the device idle. */
-static void find_soonest(struct moment soonest[DRIFT_PARTS], const struct bounds *bounds)
-{
-    for (int part = 0; part < DRIFT_PARTS; part++) {
-        int64_t first = bounds->delay_count * part / DRIFT_PARTS;
-        int64_t end = bounds->delay_count * (part + 1) / DRIFT_PARTS;
-        soonest[part] = bounds->moments[first];
-        for (int64_t i = first + 1; i < end; i++)
-            if (bounds->moments[i].after_ns < soonest[part].after_ns)
-                soonest[part] = bounds->moments[i];
-    }
-}
-
 /* The time by which a clock that runs faster than the host's gets ahead: an idle device then seems
  * to begin later and later, in proportion to the time. No clock is wrong by more than a few
  * hundredths. 0: it does not. */
@@ -223,7 +210,15 @@ static int64_t drift_of(const struct bounds *bounds)
 
     if (bounds->delay_count < 2 * DRIFT_PARTS)
         return 0;
-    find_soonest(soonest, bounds);
+    /* The soonest start of each part of the launches that found the device idle. */
+    for (int part = 0; part < DRIFT_PARTS; part++) {
+        int64_t first = bounds->delay_count * part / DRIFT_PARTS;
+        int64_t end = bounds->delay_count * (part + 1) / DRIFT_PARTS;
+        soonest[part] = bounds->moments[first];
+        for (int64_t i = first + 1; i < end; i++)
+            if (bounds->moments[i].after_ns < soonest[part].after_ns)
+                soonest[part] = bounds->moments[i];
+    }
     last = soonest[DRIFT_PARTS - 1];
     ahead_ns = (double)(last.after_ns - soonest[0].after_ns);
     span_ns = (double)(last.called_ns - soonest[0].called_ns);

@@ -218,12 +218,6 @@ static bool same_launch(const struct work *a, const struct work *b)
     return a->event->correlation != 0 && a->event->correlation == b->event->correlation;
 }
 
-/* The event, whose row is to be changed. */
-static struct trace_event *row_of(struct trace_file *trace, const struct trace_event *event)
-{
-    return &trace->events[event - trace->events];
-}
-
 /* Work on a stream, and the next launch's first piece there if the work runs over it. */
 struct overlap {
     const struct work *work, *next;
@@ -284,7 +278,7 @@ bool mend_streams(struct sound_row *row, struct arena *arena, struct trace_file 
     row->count = find_overlaps(overlaps, scratch, timeline, &longest_ns);
     usual_ns = row->count > 0 ? find_longest(scratch, timeline, overlaps, row->count) : NULL;
     for (int64_t i = 0; i < row->count; i++) {
-        struct trace_event *event = row_of(trace, overlaps[i].work->event);
+        struct trace_event *event = &trace->events[overlaps[i].work->event - trace->events];
         int64_t usual = usual_ns[event->name];
         event->end_ns = overlaps[i].next->event->start_ns;
         if (usual > 0)

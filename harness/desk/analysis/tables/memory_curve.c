@@ -54,12 +54,6 @@ static void find_devices(struct memory_curve *memory, struct arena *arena)
     }
 }
 
-/* A broken trace may overflow a sum, so it is made to wrap, which is defined. */
-static int64_t plus(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static void follow(struct memory_device *device, struct memory_point *points,
                    const struct trace_file *trace)
 {
@@ -72,7 +66,8 @@ static void follow(struct memory_device *device, struct memory_point *points,
     for (int64_t i = 0; i < device->point_count; i++) {
         struct memory_point *point = &points[i];
         int64_t reserved = block_of(trace, point)->reserved;
-        sum = plus(sum, point->event->bytes);
+        /* A broken trace may overflow a sum, so it is made to wrap, which is defined. */
+        sum = (int64_t)((uint64_t)sum + (uint64_t)point->event->bytes);
         point->allocated = device->stated ? block_of(trace, point)->allocated : sum;
         if (i == 0 || point->allocated > device->peak) {
             device->peak = point->allocated;

@@ -390,18 +390,6 @@ static uint32_t row_of_item(struct grouping *grouping, const struct counted *ite
                                                 item->forward != NONE });
 }
 
-static void take_item(struct operator_kinds *kinds, struct operator_kind *kind,
-                      const struct counted *item)
-{
-    kind->count += item->counts;
-    kind->device_ns = intervals_sum_ns(kind->device_ns, item->device_ns);
-    kind->host_ns = intervals_sum_ns(kind->host_ns, item->host_ns);
-    kind->flops = intervals_sum_ns(kind->flops, item->flops);
-    kind->bytes = intervals_sum_ns(kind->bytes, item->bytes);
-    kinds->device_ns = intervals_sum_ns(kinds->device_ns, item->device_ns);
-    kinds->host_ns = intervals_sum_ns(kinds->host_ns, item->host_ns);
-}
-
 /* Turns items of events into rows of them, where these stand now. */
 static void find_rows(struct grouping *grouping)
 {
@@ -429,23 +417,22 @@ static struct operator_kinds group(struct arena *arena, struct arena *scratch,
                                  .spellings.arena = scratch };
 
     for (int64_t i = 0; i < gathering->count; i++) {
-        uint32_t row = row_of_item(&grouping, &gathering->items[i]);
-        take_item(&kinds, &kinds.rows[row], &gathering->items[i]);
+        const struct counted *item = &gathering->items[i];
+        uint32_t row = row_of_item(&grouping, item);
+        struct operator_kind *kind = &kinds.rows[row];
+        kind->count += item->counts;
+        kind->device_ns = intervals_sum_ns(kind->device_ns, item->device_ns);
+        kind->host_ns = intervals_sum_ns(kind->host_ns, item->host_ns);
+        kind->flops = intervals_sum_ns(kind->flops, item->flops);
+        kind->bytes = intervals_sum_ns(kind->bytes, item->bytes);
+        kinds.device_ns = intervals_sum_ns(kinds.device_ns, item->device_ns);
+        kinds.host_ns = intervals_sum_ns(kinds.host_ns, item->host_ns);
     }
     if (kinds.count > 0)
         qsort(kinds.rows, (size_t)kinds.count, sizeof *kinds.rows, by_time);
     if (gathering->item_of != NULL)
         find_rows(&grouping);
     return kinds;
-}
-
-/* NONE for every event. */
-static int64_t *no_items(struct arena *arena, const struct trace_file *trace)
-{
-    int64_t *item_of = ARENA_NEW(arena, int64_t, trace->event_count);
-
-    for (int64_t i = 0; i < trace->event_count; i++) item_of[i] = NONE;
-    return item_of;
 }
 
 /* The search needs most of the memory, and only until all items are found and joined. */
@@ -488,7 +475,9 @@ struct operator_kinds operator_kinds_of(struct arena *arena, const struct timeli
         operators += timeline->host[i]->kind == EVENT_KIND_OPERATOR;
     gathering.items = ARENA_NEW(scratch, struct counted, operators);
     if (row_of != NULL)
-        *row_of = gathering.item_of = no_items(arena, timeline->trace);
+        *row_of = gathering.item_of = ARENA_NEW(arena, int64_t, timeline->trace->event_count);
+    for (int64_t i = 0; row_of != NULL && i < timeline->trace->event_count; i++)
+        gathering.item_of[i] = NONE;
     search(&gathering, scratch, operators, &replayed);
     kinds = group(arena, scratch, &gathering);
     arena_close(scratch);

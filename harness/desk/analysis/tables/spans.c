@@ -268,20 +268,6 @@ static void take_work(struct sweep *sweep, const struct trace_event *call)
     }
 }
 
-static void sweep_over(struct sweep *sweep)
-{
-    for (int64_t i = 0; i < sweep->timeline->host_count; i++) {
-        const struct trace_event *event = sweep->timeline->host[i];
-        if (sweep->is_hidden[event->name] || !timeline_counts(sweep->timeline, event))
-            continue;
-        close_spans(sweep, event);
-        if (trace_event_is_call(event))
-            take_work(sweep, event);
-        open_span(sweep, event);
-    }
-    close_spans(sweep, NULL);
-}
-
 /* The work of graphs has no time on the host. */
 static void add_replayed(struct sweep *sweep)
 {
@@ -317,7 +303,16 @@ struct spans spans_of(struct arena *arena, const struct timeline *timeline)
 
     for (uint32_t i = 0; i < names; i++)
         sweep.is_hidden[i] = name_is_hidden(trace_file_name(trace, i));
-    sweep_over(&sweep);
+    for (int64_t i = 0; i < timeline->host_count; i++) {
+        const struct trace_event *event = timeline->host[i];
+        if (sweep.is_hidden[event->name] || !timeline_counts(timeline, event))
+            continue;
+        close_spans(&sweep, event);
+        if (trace_event_is_call(event))
+            take_work(&sweep, event);
+        open_span(&sweep, event);
+    }
+    close_spans(&sweep, NULL);
     add_replayed(&sweep);
     if (sweep.count > 0)
         qsort(sweep.rows, (size_t)sweep.count, sizeof *sweep.rows, by_device_time);

@@ -12,14 +12,6 @@
  * looked at once. */
 enum does { DOES_OTHER, DOES_BEGIN, DOES_END, DOES_INSTANTIATE };
 
-static enum does by_name(const char *name)
-{
-    return name_begins_capture(name) ? DOES_BEGIN
-           : name_ends_capture(name) ? DOES_END
-           : name_instantiates(name) ? DOES_INSTANTIATE
-                                     : DOES_OTHER;
-}
-
 enum { AROUND_MOST = 100000 }; /* events to look back for the operator around a capture */
 
 struct search {
@@ -158,7 +150,13 @@ struct captures captures_of(struct arena *arena, const struct timeline *timeline
     struct captures captures = { .times.arena = arena, .taken.arena = arena };
     struct search search = { .captures = &captures, .timeline = timeline, .does = does };
 
-    for (uint32_t i = 0; i < names; i++) does[i] = by_name(trace_file_name(timeline->trace, i));
+    for (uint32_t i = 0; i < names; i++) {
+        const char *name = trace_file_name(timeline->trace, i);
+        does[i] = name_begins_capture(name) ? DOES_BEGIN
+                  : name_ends_capture(name) ? DOES_END
+                  : name_instantiates(name) ? DOES_INSTANTIATE
+                                            : DOES_OTHER;
+    }
     find_captures(&search);
     captures.again = come_again(&captures, steps);
     captures.idle = timeline_idle_within(arena, timeline, &captures.taken);

@@ -114,13 +114,6 @@ static void find_captures(struct first_uses *uses, const struct captures *captur
     uses->instantiated = captures->instantiated;
 }
 
-static enum first by_name(const char *name)
-{
-    return name_loads_module(name) ? FIRST_LOAD
-           : name_compiles(name)   ? FIRST_COMPILATION
-                                   : FIRST_NOTHING;
-}
-
 struct first_uses first_uses_of(struct arena *arena, const struct timeline *timeline,
                                 const struct captures *captures)
 {
@@ -130,8 +123,12 @@ struct first_uses first_uses_of(struct arena *arena, const struct timeline *time
     struct search search = { &uses, timeline, ARENA_NEW(scratch, bool, names),
                              ARENA_NEW(scratch, enum first, names) };
 
-    for (uint32_t i = 0; i < names; i++)
-        search.firsts[i] = by_name(trace_file_name(timeline->trace, i));
+    for (uint32_t i = 0; i < names; i++) {
+        const char *name = trace_file_name(timeline->trace, i);
+        search.firsts[i] = name_loads_module(name) ? FIRST_LOAD
+                           : name_compiles(name)   ? FIRST_COMPILATION
+                                                   : FIRST_NOTHING;
+    }
     find_launches(&search);
     find_by_name(&search);
     find_captures(&uses, captures);

@@ -31,18 +31,6 @@ bool phase_of_name(const char *name, enum phase *phase)
     return *phase != PHASE_DATA || name_is_data_loading(name);
 }
 
-/* The phase of each name; PHASE_COUNT: of none. */
-static const enum phase *phases_by_name(struct arena *scratch, const struct trace_file *trace)
-{
-    uint32_t count = trace_file_name_count(trace);
-    enum phase *phases = ARENA_NEW(scratch, enum phase, count);
-
-    for (uint32_t i = 0; i < count; i++)
-        if (!phase_of_name(trace_file_name(trace, i), &phases[i]))
-            phases[i] = PHASE_COUNT;
-    return phases;
-}
-
 /* Whether it is an annotation of that thread; in 2021 they were filed under operators. */
 static bool is_annotation(const struct trace_event *event, uint32_t track)
 {
@@ -54,8 +42,12 @@ static void find_times(struct phases *phases, struct arena *arena, const struct 
                        uint32_t track)
 {
     struct arena *scratch = arena_scratch(arena);
-    const enum phase *of_name = phases_by_name(scratch, trace);
+    uint32_t count = trace_file_name_count(trace);
+    enum phase *of_name = ARENA_NEW(scratch, enum phase, count); /* PHASE_COUNT: of none */
 
+    for (uint32_t i = 0; i < count; i++)
+        if (!phase_of_name(trace_file_name(trace, i), &of_name[i]))
+            of_name[i] = PHASE_COUNT;
     for (int i = 0; i < PHASE_COUNT; i++) phases->times[i].arena = arena;
     for (int64_t i = 0; i < trace->event_count; i++) {
         const struct trace_event *event = &trace->events[i];
@@ -96,17 +88,6 @@ static void take_work(struct phases *phases, uint32_t track, int64_t step, const
     }
 }
 
-static void take_means(struct phases *phases)
-{
-    for (int64_t step = 0; step < phases->step_count; step++)
-        for (int i = 0; i < PHASE_COUNT; i++) {
-            const struct phase_usage *usage = &phases->steps[step][i];
-            phases->means[i].host_ns += (double)usage->host_ns / (double)phases->step_count;
-            phases->means[i].device_ns += (double)usage->device_ns / (double)phases->step_count;
-            phases->means[i].work_count += (double)usage->work_count / (double)phases->step_count;
-        }
-}
-
 struct phases phases_of(struct arena *arena, const struct timeline *timeline,
                         const struct steps *steps)
 {
@@ -132,6 +113,12 @@ struct phases phases_of(struct arena *arena, const struct timeline *timeline,
         if (step >= 0 && steps->items[step].event->track == track)
             take_work(&phases, track, step, work);
     }
-    take_means(&phases);
+    for (int64_t step = 0; step < phases.step_count; step++)
+        for (int i = 0; i < PHASE_COUNT; i++) {
+            const struct phase_usage *usage = &phases.steps[step][i];
+            phases.means[i].host_ns += (double)usage->host_ns / (double)phases.step_count;
+            phases.means[i].device_ns += (double)usage->device_ns / (double)phases.step_count;
+            phases.means[i].work_count += (double)usage->work_count / (double)phases.step_count;
+        }
     return phases;
 }

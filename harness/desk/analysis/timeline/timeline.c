@@ -135,17 +135,6 @@ static bool is_host(const struct trace_event *event, const bool *is_step)
            !is_step[event->name];
 }
 
-static const bool *find_step_names(struct arena *scratch, const struct trace_file *trace)
-{
-    uint32_t names = trace_file_name_count(trace);
-    bool *is_step = ARENA_NEW(scratch, bool, names);
-    int64_t step;
-
-    for (uint32_t i = 0; i < names; i++)
-        is_step[i] = name_is_step(trace_file_name(trace, i), &step);
-    return is_step;
-}
-
 /* The order of a thread's events in a sweep with a stack: what contains comes before what is
  * contained, calls last. */
 COMPARATOR_OF_POINTERS(by_place, struct trace_event,
@@ -159,9 +148,12 @@ static void find_host_events(struct timeline *timeline, struct arena *arena,
                              const struct trace_file *trace)
 {
     struct arena *scratch = arena_scratch(arena);
-    const bool *is_step = find_step_names(scratch, trace);
-    int64_t *ends = ARENA_NEW(scratch, int64_t, trace->track_count + 1), first = 0;
+    uint32_t names = trace_file_name_count(trace);
+    bool *is_step = ARENA_NEW(scratch, bool, names);
+    int64_t *ends = ARENA_NEW(scratch, int64_t, trace->track_count + 1), first = 0, step;
 
+    for (uint32_t i = 0; i < names; i++)
+        is_step[i] = name_is_step(trace_file_name(trace, i), &step);
     for (int64_t i = 0; i < trace->event_count; i++)
         if (is_host(&trace->events[i], is_step))
             ends[trace->events[i].track + 1]++;

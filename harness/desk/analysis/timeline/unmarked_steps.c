@@ -83,14 +83,6 @@ static void collect_work(struct search *search)
 
 /* --- A try --- */
 
-static void find_anchors(struct search *search, uint32_t name)
-{
-    search->anchor_count = 0;
-    for (int64_t i = 0; i < search->count; i++)
-        if (search->work[i].name == name)
-            search->anchors[search->anchor_count++] = i;
-}
-
 static int64_t length_of(const struct search *search, int64_t piece)
 {
     return search->anchors[piece + 1] - search->anchors[piece];
@@ -152,7 +144,10 @@ static bool repeats(struct search *search, uint32_t name)
 {
     int64_t pieces, typical, same = 0, met = 0, alike = 0;
 
-    find_anchors(search, name);
+    search->anchor_count = 0;
+    for (int64_t i = 0; i < search->count; i++)
+        if (search->work[i].name == name)
+            search->anchors[search->anchor_count++] = i;
     pieces = search->anchor_count - 1;
     typical = typical_piece(search);
     count_names(search, typical, 1);

@@ -12,16 +12,6 @@
 
 enum { SCHEMA = 1, DIGITS = 15 };
 
-/* Those that show the finding, the best one first. */
-static void add_scenarios(struct json *json, cJSON *to, const char *finding)
-{
-    cJSON *array = json_array(json, to, "scenarios");
-    const char *name;
-
-    for (int i = 0; (name = catalogue_scenario(finding, i)) != NULL; i++)
-        json_text(json, array, NULL, name);
-}
-
 void place_json(struct json *json, cJSON *to, const char *name, const struct call_place *place)
 {
     struct members members = { .json = json, .object = to };
@@ -31,10 +21,13 @@ void place_json(struct json *json, cJSON *to, const char *name, const struct cal
 
 static cJSON *add_finding(struct json *json, cJSON *array, const struct finding *finding)
 {
-    cJSON *object = json_object(json, array, NULL);
+    cJSON *object = json_object(json, array, NULL), *scenarios;
+    const char *name;
 
     members_write(json, object, finding_members, finding);
-    add_scenarios(json, object, finding->id);
+    scenarios = json_array(json, object, "scenarios"); /* that show it, the best one first */
+    for (int i = 0; (name = catalogue_scenario(finding->id, i)) != NULL; i++)
+        json_text(json, scenarios, NULL, name);
     return object;
 }
 

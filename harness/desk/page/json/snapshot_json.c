@@ -25,19 +25,6 @@ static void add_points(struct json *json, cJSON *to, const char *name,
 
 #define AT(member) offsetof(struct snapshot_point, member)
 
-static void add_curve(struct json *json, cJSON *to, const struct snapshot_device *device)
-{
-    cJSON *object = json_object(json, to, "curve");
-
-    json_bool(json, object, "has_times", device->end_us > device->start_us);
-    json_integer(json, object, "start_us", device->start_us);
-    json_integer(json, object, "end_us", device->end_us);
-    add_points(json, object, "at_us", device, AT(time_us), device->start_us);
-    add_points(json, object, "event", device, AT(event), 0);
-    add_points(json, object, "live_bytes", device, AT(live), 0);
-    add_points(json, object, "reserved_bytes", device, AT(reserved), 0);
-}
-
 static void add_sites(struct json *json, cJSON *to, const struct snapshot *snapshot,
                       const struct snapshot_device *device)
 {
@@ -108,7 +95,7 @@ static void add_ooms(struct json *json, cJSON *to, const struct snapshot_device 
 static void add_device(struct json *json, cJSON *array, const struct snapshot *snapshot,
                        const struct snapshot_device *device)
 {
-    cJSON *object = json_object(json, array, NULL);
+    cJSON *object = json_object(json, array, NULL), *curve;
 
     json_integer(json, object, "device", device->device);
     json_integer(json, object, "events", device->event_count);
@@ -128,7 +115,14 @@ static void add_device(struct json *json, cJSON *array, const struct snapshot *s
     json_integer(json, object, "segments_given_back", device->segment_free_count);
     json_integer(json, object, "steps", device->has_steps ? device->mark_count : 0);
     json_integer(json, object, "grown_bytes", device->grown);
-    add_curve(json, object, device);
+    curve = json_object(json, object, "curve");
+    json_bool(json, curve, "has_times", device->end_us > device->start_us);
+    json_integer(json, curve, "start_us", device->start_us);
+    json_integer(json, curve, "end_us", device->end_us);
+    add_points(json, curve, "at_us", device, AT(time_us), device->start_us);
+    add_points(json, curve, "event", device, AT(event), 0);
+    add_points(json, curve, "live_bytes", device, AT(live), 0);
+    add_points(json, curve, "reserved_bytes", device, AT(reserved), 0);
     add_ooms(json, object, device);
     add_sites(json, object, snapshot, device);
     add_calls(json, object, snapshot, device);

@@ -210,22 +210,17 @@ static void add_device(struct json *json, cJSON *array, struct arena *arena,
     json_numbers(json, curve, "reserved_bytes", samples.reserved, samples.count, DIGITS);
 }
 
-static void add_memory(struct json *json, cJSON *to, struct arena *arena,
-                       const struct summary *summary)
-{
-    cJSON *array = json_array(json, to, "memory");
-
-    for (int64_t i = 0; i < summary->memory.device_count; i++)
-        add_device(json, array, arena, summary, &summary->memory.devices[i]);
-}
-
 void tables_json(struct json *json, cJSON *to, struct arena *arena, const struct summary *summary,
                  const struct table_choice *choice)
 {
+    cJSON *array;
+
     add_kernels(json, to, summary);
     add_mix(json, to, &summary->mix);
     add_spans(json, to, arena, summary, false, choice);
     add_spans(json, to, arena, summary, true, choice);
     add_kinds(json, to, summary, choice);
-    add_memory(json, to, arena, summary);
+    array = json_array(json, to, "memory");
+    for (int64_t i = 0; i < summary->memory.device_count; i++)
+        add_device(json, array, arena, summary, &summary->memory.devices[i]);
 }

@@ -126,20 +126,6 @@ static bool is_kernel(const struct kernel_row *row)
     return row->kind == WORK_COMPUTATION || row->kind == WORK_COMMUNICATION;
 }
 
-static int64_t count_kernels(const struct kernels *kernels, bool wanted, int64_t *total_ns)
-{
-    int64_t count = 0;
-
-    *total_ns = 0;
-    for (int64_t i = 0; i < kernels->count; i++) {
-        if (is_kernel(&kernels->rows[i]) != wanted)
-            continue;
-        count++;
-        *total_ns += kernels->rows[i].total_ns;
-    }
-    return count;
-}
-
 /* Occupancy says nothing about the CPU device, which has no blocks but rows. */
 static bool has_occupancy(const struct trace_file *trace)
 {
@@ -174,34 +160,13 @@ static void add_kernel(struct page_rows *rows, const struct trace_file *trace,
     page_rows_add(rows, cells, NULL);
 }
 
-static void print_kernels(const struct page *page, const struct summary *summary,
-                          const struct table_choice *choice)
-{
-    const struct kernels *kernels = &summary->kernels;
-    struct page_rows *rows;
-    int64_t total_ns, left, count = count_kernels(kernels, true, &total_ns);
-
-    if (count == 0)
-        return;
-    left = table_rows(choice, count);
-    table_heading(page, "Kernels", left, count);
-    rows = page_rows_open(kernel_columns, ARRAY_SIZE(kernel_columns));
-    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
-        if (!is_kernel(&kernels->rows[i]))
-            continue;
-        add_kernel(rows, summary->trace, &kernels->rows[i], (double)total_ns);
-        left--;
-    }
-    page_rows_print(page, rows);
-}
-
 static const struct column copy_columns[] = {
     { "total", 8, 0 }, { "mean", 8, 1 }, { "calls", 6, 0 },
     { "bytes", 9, 0 }, { "GB/s", 6, 0 }, { "copy", PAGE_CUT, 0 },
 };
 
 static void add_copy(struct page_rows *rows, const struct trace_file *trace,
-                     const struct kernel_row *row)
+                     const struct kernel_row *row, double all_ns)
 {
     struct quantity_text total = quantity_time((double)row->total_ns),
                          mean = quantity_time((double)row->total_ns / (double)row->count),
@@ -209,30 +174,38 @@ static void add_copy(struct page_rows *rows, const struct trace_file *trace,
     char calls[CELL_SIZE], speed[QUANTITY_SIZE], name[NAME_SIZE];
     const char *const cells[] = { total.text, mean.text, calls, bytes.text, speed, name };
 
+    (void)all_ns; /* no column is a share */
     cell_count(calls, row->count);
     quantity_print(speed, row->bytes_ns > 0 ? (double)row->bytes / (double)row->bytes_ns : NAN, "");
     cell_name(name, trace_file_name(trace, row->name));
     page_rows_add(rows, cells, NULL);
 }
 
-static void print_copies(const struct page *page, const struct summary *summary,
-                         const struct table_choice *choice)
+/* A table of kernels, or one of all other work. */
+static void print_work(const struct page *page, const struct summary *summary,
+                       const struct table_choice *choice, bool of_kernels)
 {
     const struct kernels *kernels = &summary->kernels;
     struct page_rows *rows;
-    int64_t total_ns, left, count = count_kernels(kernels, false, &total_ns);
+    int64_t left, count = 0, total_ns = 0;
 
+    for (int64_t i = 0; i < kernels->count; i++)
+        if (is_kernel(&kernels->rows[i]) == of_kernels) {
+            count++;
+            total_ns += kernels->rows[i].total_ns;
+        }
     if (count == 0)
         return;
     left = table_rows(choice, count);
-    table_heading(page, "Copies and memsets", left, count);
-    rows = page_rows_open(copy_columns, ARRAY_SIZE(copy_columns));
-    for (int64_t i = 0; i < kernels->count && left > 0; i++) {
-        if (is_kernel(&kernels->rows[i]))
-            continue;
-        add_copy(rows, summary->trace, &kernels->rows[i]);
-        left--;
-    }
+    table_heading(page, of_kernels ? "Kernels" : "Copies and memsets", left, count);
+    rows = of_kernels ? page_rows_open(kernel_columns, ARRAY_SIZE(kernel_columns))
+                      : page_rows_open(copy_columns, ARRAY_SIZE(copy_columns));
+    for (int64_t i = 0; i < kernels->count && left > 0; i++)
+        if (is_kernel(&kernels->rows[i]) == of_kernels) {
+            (of_kernels ? add_kernel : add_copy)(rows, summary->trace, &kernels->rows[i],
+                                                 (double)total_ns);
+            left--;
+        }
     page_rows_print(page, rows);
 }
 
@@ -319,8 +292,8 @@ void diagnosis_tables(const struct page *page, const struct summary *summary,
         if (summary->mix.trains)
             print_groups(page, &summary->mix);
     }
-    print_kernels(page, summary, choice);
-    print_copies(page, summary, choice);
+    print_work(page, summary, choice, true);
+    print_work(page, summary, choice, false);
     operator_tables(page, summary, choice);
     print_memory(page, summary, choice);
 }

@@ -40,23 +40,6 @@ static const struct {
 /* By the name of an event without a category: Horovod's timeline. */
 static const char horovod[] = "NEGOTIATE_";
 
-static void note_name(const char **device, const struct event_fields *fields)
-{
-    if (fields->category.length == 0 && fields->name.length >= sizeof horovod - 1 &&
-        memcmp(fields->name.bytes, horovod, sizeof horovod - 1) == 0)
-        *device = "Horovod's timeline";
-}
-
-static void note_category(const char **device, const struct event_fields *fields)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(categories); i++) {
-        size_t length = strlen(categories[i].category);
-        if (fields->category.length >= length &&
-            memcmp(fields->category.bytes, categories[i].category, length) == 0)
-            *device = categories[i].device;
-    }
-}
-
 static void note_process(const char **device, struct event_text name)
 {
     for (size_t i = 0; i < ARRAY_SIZE(processes) && *device != processes[i].device; i++)
@@ -72,8 +55,15 @@ void unread_device_note(const char **device, const struct event_fields *fields)
     static const char process_name[] = "process_name";
 
     if (fields->phase != 'M') {
-        note_category(device, fields);
-        note_name(device, fields);
+        for (size_t i = 0; i < ARRAY_SIZE(categories); i++) {
+            size_t length = strlen(categories[i].category);
+            if (fields->category.length >= length &&
+                memcmp(fields->category.bytes, categories[i].category, length) == 0)
+                *device = categories[i].device;
+        }
+        if (fields->category.length == 0 && fields->name.length >= sizeof horovod - 1 &&
+            memcmp(fields->name.bytes, horovod, sizeof horovod - 1) == 0)
+            *device = "Horovod's timeline";
     } else if (fields->named.bytes != NULL && fields->name.length == sizeof process_name - 1 &&
                memcmp(fields->name.bytes, process_name, fields->name.length) == 0)
         note_process(device, fields->named);

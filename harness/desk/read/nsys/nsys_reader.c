@@ -132,15 +132,6 @@ static enum status take_call(void *context, sqlite3_value **row)
     return trace_rows_event(rows, &event);
 }
 
-static enum status read_calls(struct nsys_reading *reading)
-{
-    static const char *const columns[CALL_COUNT] = { "start",     "end",           "eventClass",
-                                                     "globalTid", "correlationId", "nameId" };
-
-    return nsys_scan(reading, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, CALL_COUNT, take_call,
-                     reading);
-}
-
 /* --- The file --- */
 
 /* Other programs write databases too. */
@@ -169,6 +160,8 @@ static enum status check_tables(struct database *database, const char *path)
 
 static enum status read_all(struct nsys_reading *reading)
 {
+    static const char *const columns[CALL_COUNT] = { "start",     "end",           "eventClass",
+                                                     "globalTid", "correlationId", "nameId" };
     struct trace_file *file = reading->rows->file;
     int working = 0;
 
@@ -176,7 +169,7 @@ static enum status read_all(struct nsys_reading *reading)
                      nsys_names_read(&reading->names, reading->database, reading->rows)));
     TRY(nsys_read_about(reading));
     TRY(nsys_read_work(reading));
-    TRY(read_calls(reading));
+    TRY(nsys_scan(reading, "CUPTI_ACTIVITY_KIND_RUNTIME", columns, CALL_COUNT, take_call, reading));
     TRY(nsys_read_ranges(reading));
     TRY(nsys_read_waits(reading));
     for (int i = 0; i < reading->process_count; i++) working += reading->processes[i].works;
