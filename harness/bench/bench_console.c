@@ -1,5 +1,5 @@
-/* Columns have Google Benchmark's widths. On a narrow terminal columns are left out, the least
- * needed first, and counters wrap below their row. */
+/* Rows of bench as a table for people. Columns have Google Benchmark's widths. On a narrow terminal
+ * columns are left out, the least needed first, and counters wrap below their row. */
 #include "harness/bench/bench_console.h"
 
 #include "harness/base/figures/quantity.h"
@@ -138,6 +138,7 @@ static struct line line_of_repetition(const struct bench_result *result, int ind
     return line;
 }
 
+/* Counters are aggregated over the repetitions as the times are. */
 static struct line line_of_aggregate(const struct bench_result *result,
                                      const struct benchmark_aggregate *aggregate)
 {
@@ -155,6 +156,8 @@ static struct line line_of_aggregate(const struct bench_result *result,
     return line;
 }
 
+/* The row of a benchmark whose repetitions are not listed. The noise is half the interval of the
+ * median, in percent of it. */
 static void print_median(struct bench_console *console, const struct bench_result *result)
 {
     struct confidence_interval interval = stats_median_interval(result->real_ns, result->count);

@@ -1,6 +1,6 @@
-/* A visit sets up, chooses or warms up the iterations, repeats until the noise is low enough, and
- * tears down. Whether there is more to do is decided from the result alone, so that visits can be
- * spread over a run. */
+/* Times one row of bench. A visit sets up, chooses or warms up the iterations, repeats until the
+ * noise is low enough, and tears down. Whether there is more to do is decided from the result
+ * alone, so that visits can be spread over a run (rounds.h). */
 #include "harness/bench/bench_measure.h"
 
 #include "harness/base/clock.h"
@@ -70,6 +70,7 @@ static enum status time_lap(struct lap *lap, struct bench_work *work, int64_t it
     lap->passed_ns = clock_ns() - start;
     lap->cpu_ns = clock_process_cpu_ns() - cpu;
     lap->real_ns = work->bench->manual_time ? work->timed_ns : lap->passed_ns;
+    /* All ranks go by the first one's clock, so that they agree on whether to go on. */
     TRY(ranks_take_first(lap, sizeof *lap));
 
     return STATUS_OK;
@@ -97,6 +98,7 @@ static enum status choose_iterations(int64_t *iterations, struct bench_work *wor
     return STATUS_OK;
 }
 
+/* Half the interval of the median, as a share of it. */
 static bool is_known_well(const struct bench_result *result, double noise)
 {
     struct confidence_interval interval = stats_median_interval(result->real_ns, result->count);

@@ -1,4 +1,8 @@
-/* Rows are kept in an array of fixed size: whoever adds one never has to handle a failure. */
+/* The rows of doctor: what was found, what was expected, and what to do. Rows are kept in an array
+ * of fixed size: whoever adds one never has to handle a failure.
+ *
+ * A figure goes with the row that is added next: checks_number() and checks_noise() come before
+ * checks_add(), which takes and forgets them. */
 #include "harness/checks/checks.h"
 
 #include "harness/base/words/text.h"
@@ -27,6 +31,7 @@ void checks_add(struct checks *checks, const char *name, enum check_status statu
     row->status = status;
     snprintf(row->name, sizeof row->name, "%s", name);
     snprintf(row->expected, sizeof row->expected, "%s", expected);
+    /* Nothing is to be done about a row that is ok. */
     snprintf(row->advice, sizeof row->advice, "%s", status == CHECK_OK ? "" : advice);
     va_start(values, format);
     vsnprintf(row->value, sizeof row->value, format, values);
@@ -73,6 +78,7 @@ void check_members(struct members *members, void *object)
     member_text(members, "advice", row->advice, sizeof row->advice);
     member_number(members, "number", &row->number);
     member_number(members, "bound", &row->bound);
+    /* Written as null if there is none, but read into the row itself. */
     if (members->reading)
         member_text(members, "unit", row->unit, sizeof row->unit);
     else
@@ -126,6 +132,7 @@ const struct check *checks_find(const struct checks *checks, const char *name)
     return NULL;
 }
 
+/* The worst status decides, and the rows that have it are named. */
 const char *checks_fitness(const struct checks *checks, char *names, size_t size)
 {
     enum check_status worst = checks->counts[CHECK_FAIL] > 0  ? CHECK_FAIL

@@ -1,5 +1,6 @@
-/* Rows appear as they are added, because the measurements behind them take seconds. Rows that do
- * not apply for one reason are joined into one line, so such rows wait for the next one. */
+/* The rows of doctor as a page and as JSON. Rows appear as they are added, because the measurements
+ * behind them take seconds. Rows that do not apply for one reason are joined into one line, so such
+ * rows wait for the next one. */
 #include "harness/checks/checks_output.h"
 
 #include "harness/base/words/text.h"
@@ -147,6 +148,7 @@ void checks_print_end(struct checks_printer *printer)
                  names, names[0] != '\0' ? ")" : "");
 }
 
+/* Written at the end as one document. */
 void checks_json(struct json *json, cJSON *root, const struct checks *checks)
 {
     char names[256];

@@ -1,5 +1,9 @@
-/* Rows are sorted into faults of the machine, traces of others, and doubts: the first kind that has
- * a row decides. */
+/* The one line that a job scheduler reads: whether a machine is fit to measure. Rows are sorted
+ * into faults of the machine, traces of others, and doubts: the first kind that has a row decides.
+ *
+ * A row that takes time may fail because others use the machine, so it is no fault while rows show
+ * others. With two looks a fault must be in both; a wrong result is no matter of luck and needs no
+ * second look. */
 #include "harness/checks/prolog_verdict.h"
 
 #include "harness/base/status.h"

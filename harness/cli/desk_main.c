@@ -1,5 +1,7 @@
 /* chokepoint-desk: the commands that read traces and results, without the lab that makes them. It
- * needs ISA-L, SQLite and cJSON only. */
+ * needs ISA-L, SQLite and cJSON only.
+ *
+ * It has no catalogue (text/catalogue.h), so its pages name no scenario and no setting. */
 #include "harness/cli/line/command_set.h"
 
 #include <signal.h>
@@ -38,7 +40,7 @@ int main(int argc, char **argv)
     int exit_code = 0;
     enum status status;
 
-    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`, a write fails with a sentence */
     status = command_set_run(&commands_here, argc, argv, &exit_code);
     if (status == STATUS_OK)
         return exit_code;

@@ -63,6 +63,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_NAME, program_invocation_short_name);
     /* Beyond `ulimit -f`, a write fails with a sentence instead of ending the process. */
     signal(SIGXFSZ, SIG_IGN);
+    /* Pages of the desk may name scenarios and settings, which it does not include itself. */
     catalogue_use(&lab_catalogue);
     status = command_set_run(&commands_here, argc, argv, &exit_code);
     if (status == STATUS_INTERRUPTED && interrupt_signal() != 0)
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
     command_print_error();
     if (exit_code == 0)
         exit_code = status_exit_code(status);
+    /* The other ranks must not wait for one that failed. */
     ranks_abort(exit_code);
     return exit_code;
 }

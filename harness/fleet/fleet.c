@@ -1,5 +1,10 @@
-/* Figures of all machines of a kind are sorted by name into a table, one row per figure, which
- * fleet_noise.c judges. Settings and rows that are not ok are grouped by value in the same way. */
+/* Compares the machines of a fleet, kind by kind. Figures of all machines of a kind are sorted by
+ * name into a table, one row per figure, which fleet_noise.c judges. Settings and rows that are not
+ * ok are grouped by value in the same way.
+ *
+ * All figures are compared as logarithms of how much longer the same work takes than at the median,
+ * so that times and rates go the same way and a factor counts alike up and down. The median of all
+ * figures is judged as one figure more: it finds a machine that is a little slow in everything. */
 #include "harness/fleet/fleet.h"
 
 #include "harness/base/figures/statistics.h"
@@ -101,6 +106,7 @@ static struct table table_make(struct arena *scratch, const struct fleet *fleet,
     return table;
 }
 
+/* A machine that lacks the figure keeps NAN, which all sums pass over. */
 static void table_add(struct table *table, const struct fleet *fleet,
                       const struct fleet_figure *figure, const struct entry *entries)
 {
@@ -123,6 +129,7 @@ static void add_median(struct arena *scratch, struct table *table, struct fleet 
     double *room = ARENA_NEW(scratch, double, table->matrix.alike);
     double *row = table->slow + (int64_t)table->matrix.alike * kind->count;
 
+    /* The median of two figures is only their mean, and one that is out would count. */
     if (table->matrix.alike < 3 || kind->count < FLEET_NODES_LEAST)
         return;
     *figure = (struct fleet_figure){ .name = fleet->all_figures,
@@ -157,6 +164,7 @@ static void add_median(struct arena *scratch, struct table *table, struct fleet 
     kind->figure_count++;
 }
 
+/* A machine that is out need not be so in every figure: those in which it is are named. */
 static void add_outliers(const struct fleet *fleet, struct fleet_kind *kind,
                          const struct table *table, int f)
 {
@@ -193,11 +201,13 @@ static void find_outliers(struct arena *scratch, struct fleet *fleet, struct fle
         row->noise = noise->deviation;
         if (isfinite(noise->smallest))
             row->smallest = is_time ? exp(noise->smallest) - 1 : 1 - exp(-noise->smallest);
+        /* One figure in which a difference of that size would show is enough to tell something. */
         kind->tells = kind->tells || 1 - exp(-noise->smallest) <= FLEET_TELLS_PERCENT / 100.0;
         add_outliers(fleet, kind, table, f);
     }
 }
 
+/* Entries of one name and unit are neighbours after the sort, and each run of them is a figure. */
 static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int tests)
 {
     struct arena *scratch = arena_scratch(fleet->arena);
@@ -232,6 +242,7 @@ static void compare_figures(struct fleet *fleet, struct fleet_kind *kind, int te
         table_add(&table, fleet, &kind->figures[kind->figure_count++], entries + from);
     }
     add_median(scratch, &table, fleet, kind);
+    /* Fewer machines cannot tell which of them is the odd one. */
     if (kind->count >= FLEET_NODES_LEAST)
         find_outliers(scratch, fleet, kind, &table);
     qsort(kind->outliers, (size_t)kind->outlier_count, sizeof *kind->outliers, by_off);

@@ -1,6 +1,10 @@
 /* Machines in question are removed one after the other, the most deviant first. After each removal
  * the noise of the rest is estimated anew: means and moderated variances per figure, then the
- * weight of each shape of tails, then the bound. */
+ * weight of each shape of tails, then the bound.
+ *
+ * The last machine that stands out from the noise of the rest stays removed, and all before it;
+ * the others come back. So several slow machines cannot hide each other by making the noise look
+ * large. */
 #include "harness/fleet/fleet_noise.h"
 
 #include "harness/base/figures/statistics.h"
@@ -55,7 +59,8 @@ static const double *values_of(const struct fleet_matrix *matrix, int figure)
 
 /* --- The others --- */
 
-/* Mean and standard deviation of a figure of the machines that are not removed. */
+/* Mean and standard deviation of a figure of the machines that are not removed. By Welford's
+ * method, in one pass. */
 static struct fleet_noise noise_of(const struct search *search, int figure)
 {
     const double *slow = values_of(search->matrix, figure);
@@ -75,6 +80,8 @@ static struct fleet_noise noise_of(const struct search *search, int figure)
     return noise;
 }
 
+/* The mean of the others is itself uncertain, hence 1 / count. A noise that the file states for the
+ * figure counts if it is larger. */
 double fleet_noise_deviations(const struct fleet_noise *noise, double slow, double stated)
 {
     double scale = fmax(noise->deviation * sqrt(1 + 1.0 / noise->count), stated);
@@ -233,6 +240,7 @@ static void judge_others(struct search *search, struct fleet_noise *noise)
     }
 }
 
+/* Slow or fast: a machine that is far too fast is as odd, and its removal matters to the noise. */
 static bool stands_out(const struct fleet_matrix *matrix, const struct fleet_noise *noise, int node)
 {
     for (int f = 0; f < matrix->figures; f++) {

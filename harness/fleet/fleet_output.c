@@ -1,5 +1,6 @@
-/* For each kind of machine, what is odd comes first and all figures come last; JSON has the same in
- * the same order. */
+/* Prints a fleet as a page and as JSON. For each kind of machine, what is odd comes first
+ * and all figures come last; JSON has the same in the same order. Long lists of machines are cut on
+ * the page and whole in JSON. */
 #include "harness/fleet/fleet_output.h"
 
 #include "harness/base/figures/quantity.h"

@@ -1,5 +1,7 @@
 /* Each figure is looked up in every other machine of the kind and placed by counting those that are
- * better. */
+ * better.
+ *
+ * No noise is asked for: one machine among others has a place, not a verdict. */
 #include "harness/fleet/machine_rank.h"
 
 #include "harness/base/figures/quantity.h"
@@ -66,6 +68,7 @@ enum status machine_ranks_make(struct machine_ranks *standings, const struct own
                 standings->items[standings->count++] = standing;
         }
     }
+    /* Figures that no other machine has, which the page counts in its last line. */
     standings->alone = count - standings->count;
 
 out:

@@ -1,5 +1,7 @@
 /* Takes from a file of doctor or bench what machines of a kind can be compared by. Texts become
- * numbers of one table, since thousands of machines state the same ones. */
+ * numbers of one table, since thousands of machines state the same ones.
+ *
+ * A file may lack anything: what it does not state is not compared. */
 #include "harness/fleet/node.h"
 
 #include "harness/base/figures/quantity.h"
@@ -93,12 +95,15 @@ static enum status add_figure(struct node *node, struct intern *names, const cha
     TRY(name_of(&figure->name, names, name));
     TRY(name_of(&figure->unit, names, unit));
     figure->value = value;
+    /* A share; anything else is no noise that a doctor states. */
     figure->noise = noise > 0 && noise < 1 ? noise : 0;
     node->figure_count++;
 
     return STATUS_OK;
 }
 
+/* A row with a speed is a figure; one without a unit is a setting, by its text. Other rows, such as
+ * temperatures, are not compared. */
 static enum status take_row(struct node *node, struct intern *names, const cJSON *row)
 {
     struct check check = { .name = "" };
@@ -118,6 +123,7 @@ static enum status take_row(struct node *node, struct intern *names, const cJSON
     return STATUS_OK;
 }
 
+/* Without a host name the file's name stands for the machine. */
 static enum status take_context(struct node *node, struct intern *names, const cJSON *context)
 {
     const char *host = json_text_of(context, "host_name"),
@@ -216,6 +222,7 @@ enum status node_read_bench(struct node *node, struct intern *names, const char 
     struct benchmark_file file = { .path = NULL };
 
     memset(node, 0, sizeof *node);
+    /* The file is read once for each metric, as its reader takes one at a time. */
     for (size_t i = 0; i < ARRAY_SIZE(bench_figures); i++) {
         benchmark_file_release(&file);
         TRY_OUT(benchmark_file_read(&file, path, bench_figures[i].metric));

@@ -1,4 +1,8 @@
-/* chokepoint fleet: the files of doctor from many machines, and which of these is the odd one. */
+/* chokepoint fleet: the files of doctor from many machines, and which of these is the odd one.
+ *
+ * The files are found and read here; the comparison and its page are in harness/fleet. A file that
+ * cannot be read is skipped and named, because the comparison of the others still stands: the page
+ * is printed first, and the exit code then says that it is not of all. */
 #include "harness/cli/fleet/machine_files.h"
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
@@ -48,6 +52,7 @@ static enum status run_fleet(void *context, int *exit_code)
     if (command->files.skipped_count > 0)
         FAIL(STATUS_BAD_INPUT, "%d of %d files were skipped; the first: %s",
              command->files.skipped_count, command->files.count, command->files.skipped[0].reason);
+    /* A node that is out decides even if other figures tell too little. */
     *exit_code = command->fleet.out_count > 0 ? 1 : fleet_tells(&command->fleet) ? 0 : TOO_FEW_EXIT;
 
     return STATUS_OK;

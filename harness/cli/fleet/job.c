@@ -1,4 +1,9 @@
-/* chokepoint job: the digests of thousands of ranks, and who holds the others up. */
+/* chokepoint job: the digests of thousands of ranks, and who holds the others up.
+ *
+ * All memory of the job is in one arena. The digests are read one by one into it; then judge_job()
+ * lays them beside each other in one arena_run(), so that a lack of memory anywhere ends the work
+ * at one place. With --out, Python takes the place of this process and runs it again for the JSON
+ * (program_file.h). */
 #include "harness/cli/line/commands.h"
 #include "harness/cli/line/flags.h"
 #include "harness/cli/traces/program_file.h"
@@ -17,6 +22,7 @@ struct job_command {
     const char *racks;
 };
 
+/* A file that cannot be read is named at once; the others are judged all the same. */
 static void skip(void *context)
 {
     int *skipped = context;
@@ -26,6 +32,7 @@ static void skip(void *context)
     (*skipped)++;
 }
 
+/* The work of judge_job() within its arena_run(): what it gets, and what it leaves. */
 struct judging {
     struct job_ranks ranks;
     struct job_racks racks;
@@ -129,6 +136,8 @@ static void job_prepare(void *context)
 {
     struct job_command *command = context;
 
+    /* Without --out there is no page: the default of the flags is a folder, which other commands
+     * write to. */
     command->flags.out = NULL;
 }
 

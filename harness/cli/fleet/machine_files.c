@@ -1,5 +1,6 @@
-/* Folders are read two levels deep, since each machine may have a folder of its own with other
- * files beside the one that is wanted. */
+/* Finds the files of many machines, and reads them for `fleet` and for --against. Folders are read
+ * two levels deep, since each machine may have a folder of its own with other files beside the one
+ * that is wanted. */
 #include "harness/cli/fleet/machine_files.h"
 
 #include "harness/base/rows.h"
@@ -52,6 +53,7 @@ static enum status add_folder(struct machine_files *files, const char *folder, c
         TRY_OUT(text_make(&inner, "%s/%s", folder, name));
         if (depth == 0 && is_folder(inner))
             TRY_OUT(add_folder(files, inner, command, 1));
+        /* In a machine's own folder only files that are named after the command are taken. */
         else if (ends_in(name, ".json") && is_regular_file(inner) &&
                  (depth == 0 || strncmp(name, command, strlen(command)) == 0))
             TRY_OUT(add_path(files, folder, name));

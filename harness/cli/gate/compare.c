@@ -1,4 +1,9 @@
-/* chokepoint compare: result files of one version against those of another, row by row. */
+/* chokepoint compare: result files of one version against those of another, row by row.
+ *
+ * This file takes the command line apart into two sides, reads the files, and chooses what is done
+ * with them: a gate (comparison.h), --explain (compare_explain.h) or --plan (plan.h). Files of
+ * different machines, devices or clocks are refused unless --force is given, since a difference
+ * between them would say nothing about the versions. */
 #include "harness/base/rows.h"
 #include "harness/cli/gate/compare_explain.h"
 #include "harness/cli/line/commands.h"
@@ -86,6 +91,7 @@ static enum status read_sides(struct compare *compare)
     return STATUS_OK;
 }
 
+/* For the filter of rows, which the desk calls with each name. */
 static bool is_wanted(void *context, const char *name)
 {
     const struct compare *compare = context;
@@ -151,6 +157,7 @@ static void compare_prepare(void *context)
 {
     struct compare *compare = context;
 
+    /* Found out only when --new comes, since it counts the files before it. */
     compare->base_count = -1;
     compare->rule =
         (struct compare_rule){ .metric = BENCHMARK_TIME, .threshold = 0.05, .noise = NAN };
@@ -176,6 +183,8 @@ static enum status run_compare(void *context, int *exit_code)
     if (!compare->force)
         TRY_OUT(compare_check(compare->sides));
     TRY_OUT(comparison_make(&comparison, compare->sides, &compare->rule, is_wanted, compare));
+    /* Before the page is printed: a slower row gets its reason from the traces beside both
+     * results. */
     compare_find_causes(
         &comparison,
         (const char *const *const[SIDES]){ compare->paths[SIDE_BASE], compare->paths[SIDE_NEW] },

@@ -1,5 +1,6 @@
-/* Traces of both sides are paired by the names of their files, and each pair is compared by
- * trace_change.h. */
+/* Why NEW is slower, from traces: for --explain, and as one line below a row that got slower.
+ * Traces of both sides are paired by the names of their files, and each pair is compared by
+ * trace_change.h. One trace on each side makes a pair whatever their names are. */
 #include "harness/cli/gate/compare_explain.h"
 
 #include "harness/base/words/text.h"
@@ -57,6 +58,7 @@ struct explaining {
     bool slower;
 };
 
+/* A step counts as slower only if words say why: then something in it stands out. */
 static void say(struct explaining *explaining, const struct trace_change *change)
 {
     char words[400];
@@ -101,6 +103,7 @@ static enum status explain_all(struct explaining *explaining, const struct filte
         if (new == NULL || !filter_matches(filter, name))
             continue;
         status = explain(explaining, base, new);
+        /* A pair that cannot be read is named, and the others are explained all the same. */
         if (status == STATUS_BAD_INPUT || status == STATUS_IO) {
             status_context("%s", command_compare.name);
             command_print_error();
@@ -158,6 +161,8 @@ static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
 
     if (slash == NULL || strchr(slash + 1, '/') != NULL)
         return false;
+    /* A result is given as its file or as its folder; a file without a folder is in the current
+     * one. */
     snprintf(folder, sizeof folder, "%.*s",
              is_file ? (end != NULL ? (int)(end - result) : 1) : (int)strlen(result),
              is_file && end == NULL ? "." : result);
@@ -168,6 +173,7 @@ static bool find_trace(char path[PATH_MAX], const char *result, const char *row)
            access(path, R_OK) == 0;
 }
 
+/* Silent if a trace is missing or cannot be read: the verdict on the row does not need it. */
 void compare_find_causes(struct comparison *comparison, const char *const *const paths[SIDES],
                          const int counts[SIDES])
 {

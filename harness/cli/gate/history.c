@@ -1,4 +1,7 @@
-/* chokepoint history: the results of many runs in one file, and whether the latest are slower. */
+/* chokepoint history: the results of many runs in one file, and whether the latest are slower.
+ *
+ * `add` appends, `show` and `check` read; they share the reading and differ in their page and exit
+ * code. How the file is kept is in history_file.h, how changes are found in history.h. */
 #include "harness/base/rows.h"
 #include "harness/base/words/nearest.h"
 #include "harness/cli/line/commands.h"
@@ -24,6 +27,7 @@ typedef enum status history_action(const struct history_command *command, const 
 
 /* --- Adding --- */
 
+/* *count files were read, also if one fails: these are to be released. */
 static enum status read_results(struct benchmark_file *files, int *count,
                                 const struct history_command *command)
 {
@@ -143,6 +147,7 @@ static enum status check_history(const struct history_command *command, const ch
     enum status status = report(command, path, history_check_page, &passes);
 
     if (status == STATUS_OK && !passes)
+        /* Only if the history could be read as a whole: an error has its own exit code. */
         *exit_code = 1;
     return status;
 }

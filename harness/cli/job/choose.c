@@ -1,4 +1,9 @@
-/* Names are those of the lists of scenarios and of kernels; what is near a name is suggested. */
+/* Finds the scenarios and pairs of kernels that a command line asks for. Names are those of the
+ * lists of scenarios and of kernels; one that is in neither gets advice, the name that is nearest
+ * to it.
+ *
+ * A choice is a set of places in these lists, so naming one twice, alone and within a group, runs
+ * it once, and the order is always that of the list. */
 #include "harness/cli/job/choose.h"
 
 #include "scenarios/gpu_kernels/kernel_lessons.h"
@@ -19,6 +24,8 @@ static enum status choose_scenario(const struct scenario **scenario, const char 
     return STATUS_OK;
 }
 
+/* Each mistake has its sentence, because one scenario is what `exec` and the like can measure in
+ * their own process. */
 enum status choose_only(const struct scenario **scenario, const struct flags *flags,
                         const char *command)
 {

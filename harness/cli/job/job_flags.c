@@ -1,4 +1,6 @@
-/* The flags that commands which train share, as the structs of the lab that they ask for. */
+/* The flags that commands which train share, as the structs of the lab that they ask for: the
+ * device that is opened, and the protocol by which scenarios are measured. Commands add their own
+ * options to these. */
 #include "harness/cli/job/job_flags.h"
 
 #include "harness/base/words/notice.h"
@@ -14,6 +16,7 @@ uint64_t flags_seed(const struct flags *flags)
 
 enum status flags_open_device(struct device **device, const struct flags *flags)
 {
+    /* spin_ns -1 is the default of the device: so long an idle worker spins before it sleeps. */
     const struct device_options options = { .memory_bytes = flags->device_memory, .spin_ns = -1 };
 
     TRY(device_open(device, flags->device, &options));
@@ -63,6 +66,8 @@ struct protocol flags_protocol(const struct flags *flags)
     protocol.aa = flags->aa;
     protocol.seed = flags_seed(flags);
     protocol.ranks = flags->ranks;
+    /* Who states the number of pairs gets just these: none is added, and all windows are as
+     * long. */
     if (flags->repetitions > 0) {
         protocol.repetitions = flags->repetitions;
         protocol.extra = 0;

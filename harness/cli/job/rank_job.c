@@ -1,5 +1,9 @@
-/* The launcher takes the place of this process, so that signals and the exit code go through it as
- * through one command. */
+/* Turns a command into a job of several ranks: it finds MPI's launcher and becomes it, with this
+ * very command line as what the ranks run. The launcher takes the place of this process, so that
+ * signals and the exit code go through it as through one command.
+ *
+ * In the ranks, which the launcher has started, the same call joins the job; only the first one
+ * goes on writing. */
 #include "harness/cli/job/rank_job.h"
 
 #include "harness/base/rows.h"
@@ -37,7 +41,8 @@ static enum status read_arguments(char *bytes, const char **words, int *count, i
     return STATUS_OK;
 }
 
-/* The first rank writes records to its standard output. */
+/* The first rank writes records to its standard output. The descriptor becomes the launcher's
+ * standard output (below), so ranks are started without the option. */
 static int without_descriptor(const char **words, int count)
 {
     static const char option[] = "--record-fd";

@@ -1,4 +1,6 @@
-/* The settings before the fix say which images a scenario takes; those after take the same. */
+/* Looks at the images of a run before anything is measured, so that what is missing is found once.
+ * The settings before the fix say which images a scenario takes; those after take the same. A
+ * scenario that takes no images is only counted, for the sentence at the end of the page. */
 #include "harness/cli/job/run_data.h"
 
 #include "harness/base/words/text.h"
@@ -39,6 +41,7 @@ static enum status check_scenario(struct run_data *data, const struct scenario *
     struct training_config config;
     char path[PATH_MAX];
 
+    /* Such a scenario will be skipped, so its images do not matter. */
     if (!where_holds(scenario->needs, device))
         return STATUS_OK;
     status = protocol_config(protocol, scenario, VARIANT_BEFORE, device, &config);

@@ -1,4 +1,5 @@
-/* The ending of the name says how the file is written, so any other name is refused. */
+/* The option --trace, and what is said of the file. The ending of the name says how the file is
+ * written, so any other name is refused. */
 #include "harness/cli/job/written_trace.h"
 
 #include "harness/base/system/atomic_file.h"

@@ -1,5 +1,9 @@
 /* A program's words: the command that is asked for, its help, and the exit code that a status
- * becomes. Whatever a command prints is flushed before it counts as done. */
+ * becomes. Whatever a command prints is flushed before it counts as done.
+ *
+ * chokepoint and chokepoint-desk are two such sets. A command gets a context of its own size, which
+ * begins with the flags that all share; it is zeroed, prepared, filled from the command line, run
+ * and released, in this order, and released also if it never ran. */
 #include "harness/cli/line/command_set.h"
 
 #include "harness/base/rows.h"
@@ -62,6 +66,8 @@ static const struct command *find_command(const struct command_set *set, const c
     return NULL;
 }
 
+/* An option in the place of a command is told apart: it may be one of the program, misspelt, or
+ * stand before the command by mistake. */
 static enum status unknown_command(const struct command_set *set, const char *name)
 {
     static const char *const options[] = { "--help", "--version" };
@@ -162,6 +168,7 @@ void command_print_error(void)
     snprintf(sentence, sizeof sentence, "chokepoint: %s%s%s", error->context,
              error->context[0] != '\0' ? ": " : "",
              error->text[0] != '\0' ? error->text : status_text(error->status));
+    /* Texts of errors hold names from files, which could hold escape sequences. */
     utf8_show(sentence);
     if (wrap_terminal(stderr) > 0)
         wrap_print(stderr, 0, 2, wrap_width(stderr), sentence);

@@ -1,6 +1,9 @@
-/* argp reads the words; the table of a command is its list of options. Two things are done beside
- * it: words with a single dash are rewritten first, and a word that argp refuses is explained, with
- * the nearest option that there is. */
+/* Reads the options of a command. argp reads the words; the table of a command is its list of
+ * options. Two things are done beside it: words with a single dash are rewritten first, and a word
+ * that argp refuses is explained, with the nearest option that there is.
+ *
+ * argp prints nothing and never exits (ARGP_NO_ERRS, ARGP_NO_EXIT): errors are statuses, as
+ * everywhere. A row that has no `take` is --help. */
 #include "harness/cli/line/options.h"
 
 #include "harness/base/sort.h"
@@ -25,6 +28,8 @@ struct parse {
     bool helped;
 };
 
+/* As argp finds an option: by its whole name, or by a beginning that only one has. *prefixed: how
+ * many begin so. */
 static const struct option_row *find_option(const struct option_row *rows, const char *name,
                                             size_t length, int *prefixed)
 {
@@ -240,6 +245,8 @@ static error_t parse_key(int key, char *value, struct argp_state *state)
     }
     if (key == ARGP_KEY_ERROR && parse->status == STATUS_OK)
         parse->status = explain_bad_option(parse->command, state->argv[state->next - 1]);
+    /* Options are kept in their order too, since rounds and pages pass them on to other
+     * programs. */
     if (key >= FIRST_KEY && key < FIRST_KEY + OPTIONS_MAX) {
         const struct option_row *row = &parse->command->options[key - FIRST_KEY];
         parse->context->given[parse->context->given_count++] = (struct given_option){ row, value };

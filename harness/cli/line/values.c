@@ -1,5 +1,9 @@
-/* Each function checks a text and stores it in the member that its row names, or says what is
- * allowed. */
+/* Values of options. Each function checks a text and stores it in the member that its row names, or
+ * says what is allowed. `least` and `most` of the row are bounds, of a choice the number of its
+ * first word.
+ *
+ * Numbers, sizes and durations are read by base/figures/number.h, so that settings and options take
+ * the same forms. */
 #include "harness/cli/line/values.h"
 
 #include "harness/base/figures/number.h"
@@ -125,6 +129,7 @@ enum status filter_take(void *member, const struct option_row *row, const char *
     if (value[0] == '\0')
         FAIL(STATUS_BAD_USAGE, "--%s is empty: give a regular expression, as in --%s=gemm",
              row->name, row->name);
+    /* It may be given twice: the last one counts. */
     filter_release(filter);
     error = regcomp(&filter->pattern, value, REG_EXTENDED | REG_NOSUB);
     filter->given = error == 0;

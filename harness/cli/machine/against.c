@@ -1,5 +1,7 @@
-/* The files of the other machines are read before anything is measured; the figures of this one are
- * placed among theirs at the end. */
+/* This machine among others, for `bench` and `doctor` with --against. The files of the other
+ * machines are read before anything is measured, so that a wrong path costs nothing; the figures of
+ * this one are placed among theirs at the end. Only machines with the same device and the same
+ * processor are compared. */
 #include "harness/cli/machine/against.h"
 
 enum status against_read(struct against *against, const char *command, node_reader *read)

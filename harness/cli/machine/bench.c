@@ -1,5 +1,9 @@
-/* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's
- * flags. */
+/* chokepoint bench: what a device can do, one capability at a time, with Google Benchmark's flags.
+ *
+ * The rows are those of benches/benches.c; harness/bench measures them in rounds, so that a
+ * disturbance of seconds does not fall on one row alone. All that was measured so far is kept in
+ * the file all the time, so that Ctrl-C or a crash of a row costs little. With --rounds-of the
+ * command measures nothing itself, but starts two programs in turn (rounds_of.h). */
 #include "benches/benches.h"
 #include "benches/roofs.h"
 #include "harness/base/figures/number.h"
@@ -129,6 +133,7 @@ static enum status choose_rows(struct bench_command *command)
     return STATUS_OK;
 }
 
+/* Before each writing: a row compares itself with the limits as they are known by then. */
 static void apply_roofs(struct bench_command *command)
 {
     for (int i = 0; i < command->count; i++)
@@ -244,6 +249,7 @@ static enum status measure_rows(struct bench_command *command)
 
     TRY(prepare_rows(command));
     command->progress = progress_start(1);
+    /* One rank speaks for all. */
     command->progress.shown &= ranks_rank() == 0;
     interrupt_catch();
     outcome = bench_rounds(command->rows, command->count, command->device, &command->settings,
@@ -267,6 +273,7 @@ static enum status measure_rows(struct bench_command *command)
     return outcome == STATUS_OK ? STATUS_OK : status_raise(&error);
 }
 
+/* The document is the same as of a measurement, with names alone. */
 static enum status list_rows(struct bench_command *command)
 {
     struct bench_output *output = &command->output;

@@ -1,6 +1,7 @@
-/* One document is kept from the beginning: the context first, then the rows as far as they came. It
- * is written to the file now and then, so that whatever ends the program, the file is whole, and to
- * standard output at the end. People get the same rows in Google Benchmark's columns. */
+/* The rows of `bench`: a document for programs, a table for people. One document is kept from the
+ * beginning: the context first, then the rows as far as they came. It is written to the file now
+ * and then, so that whatever ends the program, the file is whole, and to standard output at the
+ * end. People get the same rows in Google Benchmark's columns. */
 #include "harness/cli/machine/bench_output.h"
 
 #include "harness/base/clock.h"
@@ -21,6 +22,7 @@ static const int64_t UPDATE_NS = 2000000000;
 
 typedef enum status write_file(const char *path, const char *text, size_t bytes);
 
+/* `write` tries the path or writes the text: both fail with the name of the option. */
 static enum status save(struct bench_output *output, write_file *write)
 {
     enum status status = STATUS_OK;
@@ -40,6 +42,8 @@ out:
     return status;
 }
 
+/* As text, as Google Benchmark writes what users add to its context. Nothing for a limit that was
+ * not measured. */
 static void add_number_text(struct json *json, cJSON *context, const char *name, double value)
 {
     char text[32];

@@ -1,4 +1,8 @@
-/* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be. */
+/* chokepoint doctor: whether this machine is fit to measure, and as fast as it should be.
+ *
+ * The checks are in harness/lab/doctor; this file calls them in their order, from what costs
+ * nothing to what keeps the device busy, and prints each row when it is known. `cuda:all` and
+ * `cpu:all` are left to doctor_all.h, which starts this command once for each device. */
 #include "harness/base/figures/quantity.h"
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
@@ -147,6 +151,7 @@ static enum status check_device(struct doctor *doctor)
 
     cpu_times_read(&first, "");
     pressure_read(&before, "");
+    /* Measured while the device is idle: its figures are compared with these limits. */
     TRY(host_limits_measure(&limits, PERFORMANCE_COPY_BYTES));
     numerics_check(&doctor->checks, doctor->device);
     *health = device_health(doctor->device);
@@ -164,6 +169,8 @@ static enum status check_device(struct doctor *doctor)
         device_links_check(&doctor->checks, &doctor->links);
     }
     recording_check(&doctor->checks, doctor->flags.device);
+    /* The cores that others used while the figures above were measured; the soak is not in
+     * it. */
     disturbance_check(&doctor->checks, &first, &second, doctor->machine.cores_allowed);
     pressure_check(&doctor->checks, &before, &after);
 
@@ -191,6 +198,7 @@ static enum status print_json(const struct doctor *doctor)
     return status;
 }
 
+/* Only speeds are placed among those of other machines; other figures have no better and worse. */
 static enum status compare_with_others(struct doctor *doctor)
 {
     struct own_figure figures[CHECKS_MAX];

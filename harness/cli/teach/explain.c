@@ -1,5 +1,10 @@
 /* chokepoint explain: what a scenario teaches, what it expects, and how to try both variants by
- * hand; and what a finding means, and which scenarios show it. */
+ * hand; and what a finding means, and which scenarios show it.
+ *
+ * The words are those of the rows: scenarios, kernel_lessons and rules. One lesson is printed by
+ * lesson_print.h, or kernel_lesson_print.c; this file decides which, and puts several into one
+ * document, which as Markdown is a hand-out for a class. An earlier result adds what was
+ * measured. */
 #include "harness/base/words/text.h"
 #include "harness/cli/job/choose.h"
 #include "harness/cli/line/commands.h"
@@ -28,7 +33,8 @@ struct explain {
 
 /* --- A finding --- */
 
-/* `best` comes first; NULL: none shows it. */
+/* `best` comes first; NULL: none shows it. The scenario that shows the finding best is named
+ * first. */
 static void print_shown_by(const struct page *page, const struct scenario *best, const char *id)
 {
     char names[512];
@@ -112,6 +118,7 @@ static const char *const uses[] = {
     "Compare the gain that diagnose predicts with the effect that run measured.",
 };
 
+/* A heading within a hand-out, which is Markdown only. */
 static void print_head(const struct page *page, const char *title)
 {
     fputc('\n', page->console.stream);
@@ -140,6 +147,7 @@ static void print_use(const struct page *page, bool findings)
                    program_invocation_short_name);
 }
 
+/* A group without a chosen scenario has no heading. */
 static void print_contents_of_group(const struct page *page, const struct choice *choice,
                                     enum group group)
 {
@@ -203,6 +211,7 @@ static enum status print_several(const struct page *page, const char *name,
 {
     struct choice choice = { .chosen = { false } };
     bool findings = strcmp(name, FINDINGS) == 0 || strcmp(name, "all") == 0;
+    /* Below the contents of a hand-out the first lesson needs a gap too. */
     bool is_first = !page->markdown;
 
     if (strcmp(name, FINDINGS) != 0)
@@ -263,6 +272,7 @@ static enum status list_all(const struct page *page, void *context, int *exit_co
         FAIL(STATUS_BAD_USAGE, "--format=markdown: name what is to be explained, or all");
     TRY(command_list.run(context, exit_code));
     const struct rule *rule;
+    /* The column of the titles in `list`, whose output stands above. */
     enum { COLUMN = 24 };
     printf("\n%sfindings%s: what diagnose finds in traces\n", page->console.bold,
            page->console.plain);
@@ -354,7 +364,7 @@ const struct command command_explain = {
     .arguments = "[NAME|GROUP|core|findings|checklist|all]",
     .help = "Explains a scenario: symptom, cause, fix and its cost, where to look, the same in "
             "PyTorch, what is expected and was measured earlier, and the commands that run its two "
-            "variants by hand; of a pair of kernels, what is foretold, and where Nsight Compute "
+            "variants by hand; of a pair of kernels, what is predicted, and where Nsight Compute "
             "shows it. Explains a finding of diagnose: symptom, meaning, fix, how its cost "
             "is computed, the threshold with its source, and which scenarios show it. Lists "
             "scenarios and findings if none is named.\v"

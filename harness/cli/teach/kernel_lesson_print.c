@@ -38,7 +38,8 @@ static bool is_same_everywhere(const struct prediction *prediction)
     return true;
 }
 
-/* "32 before, 4 after", or that for each architecture. */
+/* "32 before, 4 after", or that for each architecture. One architecture stands for all if the
+ * values are the same on each. */
 static void print_values(char *text, size_t size, const struct kernel_lesson *lesson,
                          const struct prediction *prediction)
 {
@@ -88,6 +89,7 @@ static const cJSON *find_measured(const struct benchmark_file *measured, const c
     return NULL;
 }
 
+/* Counts do not depend on the machine, only on the architecture that they are made for. */
 static void print_measured(const struct page *page, const struct kernel_lesson *lesson,
                            const struct benchmark_file *measured)
 {
@@ -143,7 +145,7 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
     print_language(page, "In CUDA C", "cuda", "//", &lesson->cuda);
     print_language(page, "In Triton", "python", "#", &lesson->triton);
     print_language(page, "In PyTorch", "python", "#", &lesson->pytorch);
-    lesson_part(page, "What is foretold");
+    lesson_part(page, "What is predicted");
     for (int i = 0; i < prediction_count(lesson); i++)
         print_prediction(page, lesson, &lesson->predicted[i]);
     page_paragraph(
@@ -162,6 +164,8 @@ void kernel_lesson_print(const struct page *page, const struct kernel_lesson *le
     page_code_end(page);
 }
 
+/* For a quiz: the counts of one variant, without its name. A count that is not defined for the
+ * kernel is NaN and left out. */
 void kernel_counts_print(const struct page *page, const struct kernel_lesson *lesson, int variant,
                          const struct lesson_counts *counts)
 {

@@ -31,6 +31,7 @@ void lesson_title(const struct page *page, const char *name, const char *title)
     fputc('\n', console->stream);
 }
 
+/* A word and its text, in two columns on a terminal; a list item in Markdown. */
 void lesson_point(const struct page *page, const char *word, const char *text)
 {
     const struct console *console = &page->console;
@@ -80,6 +81,8 @@ static void print_expectation(const struct page *page, const struct expectation 
     fputs(console->plain, console->stream);
 }
 
+/* The language's own comment says which variant the lines are, so that they can be pasted as they
+ * stand. */
 void lesson_lines_print(const struct page *page, const char *language, const char *comment,
                         const char *word, const char *lines)
 {
@@ -175,7 +178,8 @@ static void print_train(const struct page *page, const struct scenario *scenario
     print_command(page, line);
 }
 
-/* METRIC_NONE: this version does not know it. */
+/* METRIC_NONE: this version does not know it. Searched from the end; METRIC_NONE comes before the
+ * first metric. */
 static enum metric metric_of(const char *name)
 {
     int metric = METRIC_COUNT - 1;

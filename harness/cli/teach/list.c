@@ -1,4 +1,7 @@
-/* chokepoint list: the scenarios by what is at fault, and what this device can show of them. */
+/* chokepoint list: the scenarios by what is at fault, and what this device can show of them.
+ *
+ * The list itself is data (scenarios/list.c), and its JSON is written by scenario_json.h. The
+ * device is opened only to mark what cannot be shown here. */
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
 #include "harness/lab/result/scenario_json.h"

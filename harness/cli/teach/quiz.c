@@ -1,5 +1,8 @@
 /* chokepoint quiz: a trace of an earlier run without its name, and questions about it, marked by
- * what that run measured; or a class's pages of them, with the key. */
+ * what that run measured; or a class's pages of them, with the key.
+ *
+ * Sets of questions are drawn by harness/lab/quiz from a seed, so the same seed asks the same
+ * anywhere. The page of a trace is that of `diagnose` without its findings and names. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/line/commands.h"
@@ -51,6 +54,7 @@ out:
     return status;
 }
 
+/* Choices are lettered in the order of the set, which the seed has shuffled. */
 static void print_question(const struct page *page, const struct quiz_set *set,
                            enum quiz_question question)
 {

@@ -18,7 +18,7 @@ static int read_choice(const char *text)
     return letter >= 'a' && letter < 'a' + QUIZ_CHOICES && text[1] == '\0' ? letter - 'a' : -1;
 }
 
-/* NaN: no factor. */
+/* NaN: no factor. "1.8" or "1.8x". strtod() alone would take "nan", "inf" and signs. */
 static double read_factor(const char *text)
 {
     char *end;
@@ -125,6 +125,7 @@ static void explain(char *text, size_t size, const struct quiz_set *set,
                  set->choices[question][set->right[question]]);
 }
 
+/* An answer that is not well-formed has no points, and the reason says so before the right one. */
 struct quiz_mark quiz_answer_mark(const struct quiz_set *set, enum quiz_question question,
                                   const char *text)
 {

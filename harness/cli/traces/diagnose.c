@@ -1,4 +1,9 @@
-/* chokepoint diagnose: what a trace shows, ours or other profilers', and what to do about it. */
+/* chokepoint diagnose: what a trace shows, ours or other profilers', and what to do about it.
+ *
+ * The paths are found first (trace_paths.h), snapshots of memory are told from traces, and
+ * diagnosis_make() reads and judges all traces; then one page, or one JSON, has all of them. A file
+ * that cannot be read does not stop the others: it is named at once and counted for the exit code.
+ * --fail-on makes a check of it, whose lines come after the page. */
 #include "harness/base/figures/number.h"
 #include "harness/base/words/nearest.h"
 #include "harness/base/words/text.h"
@@ -138,6 +143,7 @@ static enum status print_pages(const struct diagnose *options, const struct diag
     TRY(diagnosis_page(&page, diagnosis, view));
     for (int i = 0; i < diagnosis->snapshot_count; i++) {
         const struct snapshot_file *file = &diagnosis->snapshots[i];
+        /* A snapshot that was joined to its trace is on the page of that trace. */
         if (file == diagnosis->joined)
             continue;
         if (!first && !page.markdown)
@@ -220,6 +226,7 @@ static enum status run_diagnose(void *context, int *exit_code)
                                paths.count + paths.skipped > 1 ? skip : NULL, &skipped));
     diagnosis.tables = options->tables;
     diagnosis.what_if = options->what_if;
+    /* The traces with stacks that `record` wrote beside these give their lines of code. */
     TRY_OUT(stack_lines_take(&lines, &diagnosis, skip, &skipped));
     TRY_OUT(refuse_digests(options, &diagnosis));
     TRY_OUT(
@@ -239,6 +246,7 @@ out:
     return status;
 }
 
+/* The names are those of PyTorch's own table. */
 static enum status take_sort(void *member, const struct option_row *row, const char *value)
 {
     char names[SORT_NAMES] = "";

@@ -1,4 +1,8 @@
-/* chokepoint digest: traces as a few kilobytes each, for diagnose and job. */
+/* chokepoint digest: traces as a few kilobytes each, for diagnose and job.
+ *
+ * Each trace is diagnosed as by `diagnose`; the digest keeps what rules and `job` need of it, as a
+ * line of JSON in a gzip member of its own, so that files of digests can be joined with cat. All
+ * digests of a call go to one file, which is written at the end. */
 #include "harness/desk/diagnosis/digest/digest.h"
 #include "harness/base/rows.h"
 #include "harness/base/system/atomic_file.h"
@@ -34,6 +38,7 @@ static void skip(void *context)
     (*skipped)++;
 }
 
+/* One digest under way. `node` is the name that was given, or this machine's. */
 struct making {
     const struct diagnosis *diagnosis;
     const struct digest_command *command;

@@ -1,5 +1,11 @@
 /* chokepoint record: runs a program that trains with PyTorch, records a few of its steps, and says
- * what they show. */
+ * what they show.
+ *
+ * The recorder is Python (scripts/recorder) and gets into the program by PYTHONPATH and
+ * sitecustomize.py, so the program itself needs no change. Its orders stand in the
+ * environment, which processes that the program starts inherit: so every rank records itself. This
+ * process waits, passes signals on, and starts `diagnose` and `report` of the same build once the
+ * program has ended. The program's exit code is its own. */
 #include "harness/base/rows.h"
 #include "harness/base/words/text.h"
 #include "harness/cli/line/commands.h"
@@ -31,7 +37,8 @@ struct record_options {
 
 /* --- The command --- */
 
-/* Options of Python that leave out the folders of PYTHONPATH, or sitecustomize.py. */
+/* Options of Python that leave out the folders of PYTHONPATH, or sitecustomize.py. An option that
+ * takes letters may hold several; "-c", "-m" and "-" end Python's own options. */
 static const char *isolating(const char *const *words)
 {
     const char *slash = strrchr(words[0], '/'), *name = slash != NULL ? slash + 1 : words[0];
@@ -87,6 +94,7 @@ static enum status set_environment(const struct record_options *options)
     /* Kineto would print lines of its own among those of the program. */
     if (getenv("KINETO_LOG_LEVEL") == NULL)
         TRY(set_variable("KINETO_LOG_LEVEL", "99"));
+    /* The recorder comes first, so that its sitecustomize.py is the one that Python runs. */
     if (before == NULL || before[0] == '\0')
         return set_variable("PYTHONPATH", file);
     TRY(text_make(&path, "%s:%s", file, before));
@@ -97,6 +105,7 @@ static enum status set_environment(const struct record_options *options)
 
 /* --- The child --- */
 
+/* The program under way, for the handler; 0: none. */
 static volatile sig_atomic_t child;
 
 /* A terminal sends its signals to the child as well; those that somebody sends to this process
@@ -116,6 +125,7 @@ static void catch_signals(void)
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
         struct sigaction before;
         sigaction(signals[i], NULL, &before);
+        /* A signal that is ignored, as under nohup, stays ignored. */
         if (before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
@@ -177,6 +187,7 @@ static enum status show_diagnosis(const struct record_options *options)
     static const char *const colors[] = { [COLOR_AUTO] = "--color=auto",
                                           [COLOR_ALWAYS] = "--color=always",
                                           [COLOR_NEVER] = "--color=never" };
+    /* After "--", so that a folder whose name begins with a dash is no option. */
     const char *page[] = { "diagnose", colors[options->flags.color], "--", options->traces, NULL };
     char out[PATH_MAX + 8];
     const char *report[] = { "report", out, "--", options->traces, NULL };

@@ -63,7 +63,8 @@ static void close_folder(int folder)
         close(folder);
 }
 
-/* As scandir(), of a folder that is open; 0 for -1. */
+/* As scandir(), of a folder that is open; 0 for -1. `versionsort`, so that rank 2 comes before rank
+ * 10. */
 static int list_folder(int folder, struct dirent ***entries,
                        int (*wanted)(const struct dirent *entry))
 {
@@ -182,7 +183,8 @@ static enum status keep_document(cJSON *documents, int folder, const char *name)
     return STATUS_OK;
 }
 
-/* NULL documents: the folder is empty but for our lock. */
+/* NULL documents: the folder is empty but for our lock. A folder that holds anything else is
+ * refused: nothing of a user's is ever taken for an older recording. */
 static enum status read_recording(struct recording *recording)
 {
     enum status status = STATUS_OK;
@@ -339,7 +341,8 @@ static enum status enter(struct recording *recording, bool others_record)
     return write_launch(recording->path, NULL, &ours);
 }
 
-/* With ENTRY locked. */
+/* With ENTRY locked. Another process may have removed the file between the opening and the lock:
+ * then a new one is opened. */
 static enum status open_lock(const struct recording *recording, int *lock)
 {
     for (;;) {
@@ -385,6 +388,7 @@ out:
 
 /* --- The notes --- */
 
+/* 0 if it is no number, or one that no count can be: notes may be damaged. */
 static int int_of(const cJSON *object, const char *name)
 {
     double value = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
@@ -543,6 +547,7 @@ enum status record_folder_end(const char *folder, int lock, const struct recorde
     bool is_last, any_note;
 
     *traces = 0;
+    /* From here to the end of the function nobody enters or leaves. */
     lock_byte(lock, ENTRY, F_WRLCK, true);
     is_last = lock_byte(lock, PRESENCE, F_WRLCK, false) || (errno != EAGAIN && errno != EACCES);
     json_integer(&json, root, "schema", SCHEMA);

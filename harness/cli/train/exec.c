@@ -1,6 +1,8 @@
 /* chokepoint exec: measures one scenario in this very process and writes its records as JSON lines.
  *
- * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. */
+ * `run` starts it as a child. By hand it is for profilers: the process does nothing but train. The
+ * measurement is lab/experiment/child; this file turns options into its protocol. Options that only
+ * `run` knows the values of, such as the ceilings, have theirs from an earlier child. */
 #include "harness/cli/job/choose.h"
 #include "harness/cli/job/job_flags.h"
 #include "harness/cli/job/rank_job.h"
@@ -29,6 +31,7 @@ struct exec {
     const char *own; /* text of a scenario that is in no list; NULL: none */
 };
 
+/* A descriptor that is not open would be noticed only when the first record is written. */
 static enum status take_descriptor(void *member, const struct option_row *row, const char *value)
 {
     TRY(value_count(member, row, value));
@@ -95,6 +98,7 @@ static enum status run_exec(void *context, int *exit_code)
     struct own_scenario own;
 
     (void)exit_code;
+    /* The ladder measures scenarios of its own making, which no list has. */
     if (exec->own != NULL && exec->flags.argument_count == 1) {
         TRY(own_scenario_parse(&own, exec->flags.arguments[0], exec->own));
         scenario = &own.scenario;

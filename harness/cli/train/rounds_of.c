@@ -34,7 +34,8 @@ enum { LAST_MEASURED_GROUP = 2 };
 
 static const char *const side_names[SIDES] = { "old", "new" };
 
-/* Texts of a command line, which own their memory. */
+/* Texts of a command line, which own their memory. exec takes an array that ends with NULL, which
+ * is there from the first word on. */
 struct words {
     char **texts; /* [count], then NULL */
     int count;
@@ -217,6 +218,7 @@ static enum status prepare_rounds(struct rounds *rounds, const char *command)
              rounds->command->name);
     if (command != NULL)
         TRY(shell_of(&rounds->shell, command));
+    /* It names the folder of the devices, and each program has its own. */
     if (command == NULL && getenv("CHOKEPOINT_PLUGINS") != NULL)
         FAIL(STATUS_BAD_USAGE, "CHOKEPOINT_PLUGINS is set, so both programs would load the same "
                                "devices: unset it");
@@ -354,6 +356,8 @@ static enum status measure_all(struct rounds *rounds)
     rounds->progress = progress_start(SIDES * rounds->rounds);
     for (int run = 0; run < SIDES * rounds->rounds; run++) {
         int round = run / SIDES;
+        /* The side that goes first changes from round to round, so that neither always runs on the
+         * warmer machine. */
         enum compare_side side = (enum compare_side)((run + round) % SIDES);
         progress_show(&rounds->progress, (double)run / (SIDES * rounds->rounds),
                       "round %d of %d: %s", round + 1, rounds->rounds, side_names[side]);
@@ -368,6 +372,7 @@ out:
 
 /* --- The verdict --- */
 
+/* In this process: the command has the words that a user would type. */
 static enum status compare_sides(const struct rounds *rounds, double threshold, int *exit_code)
 {
     static const char *const formats[] = { "console", "json", "markdown" };

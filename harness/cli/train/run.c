@@ -61,6 +61,7 @@ static int peak_of(const struct run *run, const struct scenario *scenario, enum 
     return roof_peak_find(precision);
 }
 
+/* A quick run measures its limits with fewer tries too. */
 static int roof_tries(const struct run *run)
 {
     return run->flags.quick ? ROOF_TRIES_QUICK : ROOF_TRIES;

@@ -1,4 +1,7 @@
-/* Kernels are counted for the architecture of --arch, or of the GPU, or for one that is assumed. */
+/* The pairs of kernels of a run, after its scenarios. They are executed and counted on the host, so
+ * they need no GPU and no child process; if the run's device is a GPU, they are timed on it as
+ * well. Kernels are counted for the architecture of --arch, or of the GPU, or for one that is
+ * assumed. */
 #include "harness/cli/train/run_lessons.h"
 
 #include "harness/base/rows.h"
@@ -19,6 +22,7 @@ enum status run_lessons_check(struct choice *choice, const struct flags *flags)
     if (flags->ranks > 0 && choice_count(choice) == 0)
         FAIL(STATUS_BAD_USAGE, "--ranks=%d: pairs of kernels have no ranks", flags->ranks);
     if (flags->aa)
+        /* Nothing of them is timed against itself: A/A leaves them out. */
         memset(choice->lessons, 0, sizeof choice->lessons);
 
     return STATUS_OK;

@@ -1,6 +1,9 @@
 /* The earlier run's document states the settings and the protocol of each scenario. A flag that was
  * given must not contradict it, and one that was not becomes what the document says, so that the
- * two runs differ in nothing but the program. */
+ * two runs differ in nothing but the program.
+ *
+ * An error says what contradicts what, before anything is measured. A run has one seed, one folder
+ * of images and one size of device memory, so these are taken from the first scenario. */
 #include "harness/cli/train/run_like.h"
 
 #include "harness/desk/compare/file/workload.h"
@@ -164,6 +167,8 @@ enum status like_read(struct like *like, const char *path, struct flags *flags,
             continue;
         TRY_OUT(read_settings(like, scenarios[i], &config));
         if (scenarios[i]->balance.kind != BALANCE_NONE)
+            /* The size of the images was chosen by measurement then; to choose anew could give
+             * other work. */
             like->jpeg_pixels[i] = config.data.jpeg_pixels;
         like->window_seconds[i] = window_seconds_of(like, scenarios[i]->name);
         TRY_OUT(take_ranks(&config, flags));

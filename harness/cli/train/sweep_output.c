@@ -1,5 +1,8 @@
 /* One knob is a table with a row per value, two knobs are a grid of samples per second. Both mark
- * the best value, and the cheapest one that is enough, if the rounds agree on them (knee.h). */
+ * the best value, and the cheapest one that is enough, if the rounds agree on them (knee.h).
+ *
+ * The JSON has the same rows in Google Benchmark's format, which `compare` reads, and the rounds
+ * one by one. */
 #include "harness/cli/train/sweep_output.h"
 
 #include "harness/base/figures/quantity.h"
@@ -18,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Over the rounds of a row. */
+/* Over the rounds of a row. NaN without memory, which shows as unknown. */
 static double median_of(const struct sweep_row *row, enum metric metric)
 {
     double *values = malloc(sizeof *values * (size_t)row->count), median = NAN;
@@ -276,6 +279,7 @@ enum status sweep_print(const struct page *page, const struct knob_sweep *sweep)
 
 /* --- JSON --- */
 
+/* The next two are what benchmark_rows_add() asks of a round; times in microseconds. */
 static int64_t iterations_of(const void *rounds, int round)
 {
     return ((const struct measurement *)rounds)[round].steps;

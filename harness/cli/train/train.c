@@ -1,6 +1,9 @@
-/* chokepoint train: one configuration of the training step, or a sweep over some.
+/* chokepoint train: one configuration of the training step, or a sweep over some, or a ladder of
+ * fixes.
  *
- * Every knob is a flag, made from the table that scenarios use too. */
+ * Every knob is a flag, made from the table that scenarios use too. The measuring is lab/search;
+ * what is printed is train_output.h, sweep_output.h and train_ladder.h. All that could refuse the
+ * call is tried before the training: it may take hours. */
 #include "harness/base/system/atomic_file.h"
 #include "harness/bench/interrupt.h"
 #include "harness/cli/job/job_flags.h"
@@ -24,6 +27,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* KNOBS_MAX: room for the flags of knobs; there are fewer. LOSS_LINES: lines of loss that are
+ * printed while it trains. */
 enum {
     KNOBS_MAX = 96,
     FOLDER = sizeof((struct saving_config *)NULL)->folder,
@@ -180,8 +185,8 @@ static void measure_utilisation(struct train_report *report)
     }
 }
 
-/* Records steps as `exec --trace` does, of the configuration as it was measured. No device is
- * open. */
+/* Records steps as `exec --trace` does, of the configuration as it was measured. No device is open.
+ * In the same process, but on a device that is opened with a tracer. */
 static enum status record_trace(struct train_report *report, const struct protocol *protocol)
 {
     struct training_config config = *report->config;
@@ -284,6 +289,7 @@ static enum status train_one(struct train *train, struct device **device, struct
     }
     if (is_json)
         TRY_OUT(train_report_json(&report));
+    /* A save or a log that failed is told after the figures, which are right all the same. */
     TRY_OUT(raise_errors(&report));
     if (!is_json)
         train_print_trace(page, &report);

@@ -41,6 +41,7 @@ struct printer {
 
 /* --- For people --- */
 
+/* As the scenario of the fix expects it of the metric; times and the like shrink. */
 static enum direction direction_of(const struct rung *rung)
 {
     const struct expectation *e = rung->fix != NULL ? rung->fix->expect : NULL;
@@ -168,6 +169,7 @@ static void print_end(const struct page *page, const struct ladder *ladder, cons
 
 /* --- JSON --- */
 
+/* Both effects of a rung have these members; what is not known is null. */
 static void effect_json(struct json *json, cJSON *to, const char *name, const struct effect *effect)
 {
     cJSON *object = json_object(json, to, name);
@@ -232,6 +234,7 @@ static enum status print_json(const struct ladder *ladder, const char *from, con
 
 /* --- The climb --- */
 
+/* Called by the ladder when a rung has its end. The line of progress gives way to it. */
 static void report_rung(void *context, const struct rung *rung)
 {
     struct printer *printer = context;
@@ -269,6 +272,8 @@ static void write_command(char command[COMMAND], const struct flags *flags,
         text_append(command, COMMAND, " --device=%s", flags->device);
     if (flags->device_memory > 0)
         text_append(command, COMMAND, " --device-memory=%lld", (long long)flags->device_memory);
+    /* A value that is that of the defaults is left out, so that the line is short enough to
+     * copy. */
     for (int i = 0; i < count; i++) {
         char value[64], usual[64], name[FLAGS_KNOB_NAME];
         bool is_folder = strcmp(knobs[i].name, "data") == 0 && config->data.folder[0] != '\0';

@@ -1,5 +1,7 @@
 /* The page is printed while the training runs, part by part; the document once all is known. There,
- * what was not measured is null. */
+ * what was not measured is null.
+ *
+ * All figures are in the report (train_output.h), which train.c fills. */
 #include "harness/cli/train/train_output.h"
 
 #include "harness/base/figures/quantity.h"

@@ -3,7 +3,11 @@
  * A device that hangs would hang whoever opened it, so each device is looked at by a doctor in a
  * process of its own (side_program.h), which writes JSON: first one after the other, then all at
  * once, since devices that share power, links or cores are slow only together. The files of one
- * look are compared as those of machines are (fleet.h), which names the odd device. */
+ * look are compared as those of machines are (fleet.h), which names the odd device.
+ *
+ * Order of the looks: alone, to know each device by itself; all at once; then the links between
+ * them. A prolog has no time for that and looks at all at once, and once more only if that may
+ * change its verdict. */
 #include "harness/fleet/devices/doctor_all.h"
 
 #include "harness/base/facts/system_file.h"
@@ -63,6 +67,7 @@ bool doctor_is_of_all(const char *device)
 
 /* --- The devices --- */
 
+/* In a process of its own as well: the driver may hang when it is asked. */
 static enum status count_gpus(int *count)
 {
     enum status status = STATUS_OK;
@@ -153,10 +158,12 @@ static enum status start_one(struct side_program *child, const struct all_device
     return side_program_start(
         child, "/proc/self/exe", arguments,
         &(struct side_program_options){
+            /* Half of the soak's time is added for what surrounds it. */
             .seconds = seconds + (soaks ? 1.5 * all->soak_seconds : 0),
             .cores = all->is_cpu && CPU_COUNT(&item->cores) > 0 ? &item->cores : NULL });
 }
 
+/* An answer that is no whole JSON counts as none: the child was ended, or failed. */
 static enum status take_answer(struct one_device *item, struct side_program *child, int which)
 {
     struct look *look = &item->looks[which];
@@ -275,6 +282,7 @@ static bool is_odd(char *why, size_t size, const struct all_devices *all, int de
            is_out(why, size, all, TOGETHER, device) || is_out(why, size, all, ALONE, device);
 }
 
+/* "low 12 GB/s"; "-" if there is no such row. */
 static void cell_of(char *text, size_t size, const struct one_device *item, int look,
                     const char *name)
 {
@@ -367,6 +375,7 @@ static void print_odd(const struct page *page, const struct all_devices *all)
                      all->count);
 }
 
+/* Links that were asked for and gave no answer are one bad row. */
 static int count_bad(const struct all_devices *all)
 {
     int bad = all->has_links && all->items[all->count].looks[TOGETHER].text == NULL;
@@ -439,6 +448,8 @@ static bool wants_second_look(const struct one_device *item)
            prolog_wants_second_look(&item->looks[TOGETHER].checks);
 }
 
+/* With two looks, a fault must be in both; one that did not answer at first has the second
+ * alone. */
 static enum prolog_verdict judge_one(const struct one_device *item, bool again, char *names,
                                      size_t size)
 {
@@ -477,6 +488,7 @@ static enum status print_prolog(struct all_devices *all, int *exit_code)
         char names[400] = "";
         enum prolog_verdict verdict =
             judge_one(&all->items[i], i < all->count ? again : links_again, names, sizeof names);
+        /* The sentence names the devices with the worst verdict only. */
         if (verdict > worst)
             said[0] = '\0';
         if (verdict >= worst && verdict > PROLOG_FIT)

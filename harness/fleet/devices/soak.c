@@ -1,5 +1,9 @@
-/* The two precisions run one iteration after the other until the time is over. Each iteration
- * starts from the same state, and those that differ from the first one are counted. */
+/* Keeps a device under load and watches whether it stays right and fast. The two precisions run one
+ * iteration after the other until the time is over. Each iteration starts from the same state, and
+ * those that differ from the first one are counted (repeat.h).
+ *
+ * A precision that the device cannot run is given up alone, so that the other still tells
+ * something. */
 #include "harness/fleet/devices/soak.h"
 
 #include "harness/base/clock.h"
@@ -93,6 +97,7 @@ static enum status iterate(struct load *load)
     return STATUS_OK;
 }
 
+/* Also if nothing runs any more. */
 static bool is_over(const struct soak *soak, const struct soak_plan *plan,
                     const struct load loads[SOAK_PARTS])
 {
@@ -149,6 +154,7 @@ enum status soak_run(struct soak *soak, struct device *device, const struct soak
     TRY_OUT(run_loads(soak, device, loads, plan));
     cpu_times_read(&second, "");
     loss = cpu_loss_between(&first, &second);
+    /* Only a device that computes on the cores of the host can be slowed down by others there. */
     soak->disturbed = device_properties(device)->shares_host_cores && disturbance_matters(&loss);
 
 out:
@@ -171,6 +177,7 @@ double soak_step_ns(const struct soak_part *part)
     return part->iterations > 0 ? stats_median(part->step_ns, (int)part->iterations) : NAN;
 }
 
+/* The last tenth of the iterations against the first; NAN if a tenth is too few for a median. */
 double soak_drift(const struct soak_part *part)
 {
     enum { TENTHS = 10, EACH_LEAST = 5 };

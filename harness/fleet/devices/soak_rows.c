@@ -23,6 +23,7 @@ void soak_readings_begin(struct soak_readings *readings, const struct device_hea
     };
 }
 
+/* Some GPUs state why the clock is held down now, some how long it was. */
 static bool throttling_is_known(const struct device_vitals *now)
 {
     return now->limits >= 0 || isfinite(now->power_limited_ns) || isfinite(now->thermal_limited_ns);
@@ -46,6 +47,7 @@ void soak_readings_add(struct soak_readings *readings, const struct device_healt
             (readings->limits < 0 ? 0 : readings->limits) | vitals_throttled(&before, now);
 }
 
+/* -1: not known. */
 int64_t soak_new_errors(const struct soak_readings *readings)
 {
     if (readings->count == 0 || readings->first.ecc_uncorrected < 0 ||
@@ -54,6 +56,8 @@ int64_t soak_new_errors(const struct soak_readings *readings)
     return readings->last.ecc_uncorrected - readings->first.ecc_uncorrected;
 }
 
+/* No bound: how far a clock falls under load depends on the GPU and its power limit. The row
+ * check_throttle() adds says why. */
 static void check_clock(struct checks *checks, const struct soak_readings *readings,
                         const char *why)
 {

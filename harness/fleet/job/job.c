@@ -1,5 +1,11 @@
-/* Joins ranks by names and numbers: each collective of a digest is looked up by its group, step and
- * place in the step, in tables that number their keys as they come. */
+/* Lays the records of a job's ranks beside each other. Ranks are joined by names and numbers: each
+ * collective of a digest is looked up by its group, step and place in the step, in tables that
+ * number their keys as they come.
+ *
+ * Ranks that are not of this job, or whose steps begin elsewhere, are left out with a reason: what
+ * most ranks state counts. A "meeting" is one collective of one group in one step, a "slot" all
+ * meetings that are alike: of groups of the same kind and size, at the same place of the same
+ * step. */
 #include "harness/fleet/job/job.h"
 
 #include "harness/base/figures/statistics.h"
@@ -23,6 +29,7 @@ struct table {
     int64_t size, count;
 };
 
+/* Linear probing; a table is at most half full. */
 static struct slot *find_slot(const struct table *table, const char *text, const int64_t numbers[4])
 {
     uint64_t at = hash_add(hash_add(HASH_EMPTY, text, strlen(text)), numbers, 4 * sizeof *numbers);
@@ -145,6 +152,7 @@ static void choose_ranks(struct joining *joining, struct job_rank *ranks, const 
     joining->first_step = step;
 }
 
+/* Two digests may be of one rank: the first by the name of its file stays. */
 static void drop_doubles(struct joining *joining)
 {
     struct job *job = joining->job;
@@ -180,6 +188,8 @@ static void find_nodes(struct joining *joining)
     }
 }
 
+/* Steps that all ranks have. Their mean length is from the start of the first to the end of the
+ * last. */
 static void find_steps(struct joining *joining)
 {
     struct job *job = joining->job;
@@ -225,6 +235,8 @@ static const char *kind_of(const struct record_group *group)
                                                                                   : "group";
 }
 
+/* By the list of its ranks if the digest has it: names of groups may be the same on all ranks and
+ * mean different groups. */
 static int32_t find_group(struct joining *joining, const struct record_group *of)
 {
     struct job *job = joining->job;
@@ -264,6 +276,7 @@ static int32_t find_meeting(struct joining *joining, int32_t number, int64_t ste
     }
     of = &job->meetings[meeting];
     of->member_count++;
+    /* The rank that came last did not wait, so the shortest stay of all is the transfer itself. */
     if (ns < of->transfer_ns)
         of->transfer_ns = ns;
     return meeting;
@@ -280,6 +293,8 @@ static void enter_group(struct joining *joining, struct job_rank *rank,
 
     for (int64_t i = 0; i < group->count; i++) {
         struct job_entry *entry = &rank->entries[rank->entry_count];
+        /* The place among the group's collectives of that step, which is the same on all
+         * members. */
         in_step = i > 0 && group->step[i] == group->step[i - 1] ? in_step + 1 : 0;
         if (group->step[i] >= job->step_count)
             break;
@@ -293,6 +308,7 @@ static void enter_group(struct joining *joining, struct job_rank *rank,
     }
 }
 
+/* In the order of ranks, each once. */
 static void find_members(struct job *job)
 {
     int64_t *filled = ARENA_NEW(job->arena, int64_t, job->group_count);

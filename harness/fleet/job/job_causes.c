@@ -100,6 +100,7 @@ static void find_uneven(struct finding_causes *finding)
 static void find_without(struct finding_causes *finding)
 {
     struct job *job = finding->job;
+    /* One rank, eight (a machine often has so many), and one in a hundred. */
     int64_t counts[JOB_WITHOUT] = { 1, 8, job->rank_count / 100 };
 
     for (int i = 0; i < JOB_WITHOUT; i++) {
@@ -112,6 +113,7 @@ static void find_without(struct finding_causes *finding)
     }
 }
 
+/* A replay that does not give back the measured step explains nothing. */
 static bool gives_back(const struct job *job, double replayed_ns)
 {
     return fabs(replayed_ns - job->step_ns) <= HOLDS_WITHIN * job->step_ns;
@@ -140,6 +142,9 @@ struct job_causes job_causes_of(struct arena *arena, struct job *job)
     job_critical_find(arena, job, &course, &causes);
     find_without(&finding);
     while (causes.count < JOB_CAUSES - 1 && find_next(&finding)) continue;
+    /* If digests are missing, a group may seem to transfer for long, as its last rank is not there.
+     * Such transfers are cut to the shortest of those that are alike, and all is looked at once
+     * more. */
     if (causes.count == 0 && job_times_complete(arena, job, &finding.times)) {
         finding.step_ns = job_replay(arena, job, &finding.times, NULL);
         while (gives_back(job, finding.step_ns) && causes.count < JOB_CAUSES - 1 &&

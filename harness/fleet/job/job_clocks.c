@@ -1,5 +1,7 @@
-/* A clock is a line through the ends of collectives, which are the same moment on all ranks. The
- * critical rank of a step is found by following the latest entries back through the replay. */
+/* Clocks of the nodes, and the critical rank of each step. A clock is a line through the ends of
+ * collectives, which are the same moment on all ranks. The critical rank of a step is found by
+ * following the latest entries back through the replay: on that path, the rank that is longest
+ * beyond the others. */
 #include "harness/fleet/job/job_causes.h"
 
 #include "harness/base/figures/statistics.h"
@@ -9,6 +11,8 @@
 
 /* --- Clocks --- */
 
+/* Least squares, of the moments by this node's clock over those of the replay. Means first: the
+ * times are large and the differences small. */
 static void fit(struct job_node *node, const struct job_rank *rank, const struct job_course *course,
                 int64_t zero_ns)
 {
@@ -41,6 +45,7 @@ void job_clocks_find(struct arena *arena, struct job *job, const struct job_cour
         offsets[i] = job->nodes[i].offset_ns;
         drifts[i] = job->nodes[i].drift;
     }
+    /* There is no true clock, so the middle one is taken for right. */
     offset_ns = stats_median(offsets, (int)job->node_count);
     drift = stats_median(drifts, (int)job->node_count);
     for (int64_t i = 0; i < job->node_count; i++) {
@@ -58,6 +63,8 @@ struct path {
     int64_t count;
 };
 
+/* From the end of the step back to its beginning. The 1 ns marks a rank as seen that adds no time
+ * of its own. */
 static void follow(const struct job *job, const struct job_course *course, int32_t meeting,
                    struct path *path)
 {

@@ -1,6 +1,10 @@
-/* A rank's own time is compared with the median of the same slot, that is of the same collective of
- * the same step on all ranks alike. Candidates are those ranks, nodes, racks, places or groups
- * whose mean lies far beyond the others'. */
+/* Who is later than the others, and what would change if that were not so. A rank's own time is
+ * compared with the median of the same slot, that is of the same collective of the same step on all
+ * ranks alike. Candidates are those ranks, nodes, racks, places or groups whose mean lies far
+ * beyond the others'.
+ *
+ * A candidate comes with a change: for each place of the step, by how much its ranks are to be
+ * faster. job_causes.c makes the change and replays the job to see what it is worth. */
 #include "harness/fleet/job/job_late.h"
 
 #include "harness/base/figures/statistics.h"
@@ -192,6 +196,8 @@ static struct crowd crowd_of(struct arena *arena, const double *values, int64_t 
 
     memcpy(room, values, (size_t)count * sizeof *room);
     bulk = stats_bulk(room, (int)count);
+    /* If all are nearly the same, a little would be many deviations: less than LATE_LEAST of a step
+     * is never late. */
     bulk.deviation = fmax(bulk.deviation, LATE_LEAST / SPREADS_LEAST * step_ns);
     return (struct crowd){ bulk.median, bulk.median + SPREADS_LEAST * bulk.deviation };
 }
@@ -216,6 +222,7 @@ struct looking {
     int count, most;
 };
 
+/* One long step in a trace makes a mean late too, and is no cause that could be removed. */
 static bool is_often_late(const struct looking *looking, int64_t rank)
 {
     const struct job *job = looking->job;
@@ -241,6 +248,7 @@ static struct job_change *add_candidate(struct looking *looking, enum job_cause_
     return change;
 }
 
+/* At most two, of eight that are looked at: each candidate costs a replay. */
 static void look_at_ranks(struct looking *looking)
 {
     const double *values = looking->late->mean_ns;
@@ -423,6 +431,8 @@ static double *tokens_of(struct arena *arena, const struct job *job)
     return tokens;
 }
 
+/* Time that goes with tokens: a line through zero for each place of the step, if the correlation is
+ * strong enough. */
 bool job_imbalance(struct arena *arena, const struct job_late *late, struct job_change *change)
 {
     const struct job *job = late->job;
@@ -460,6 +470,7 @@ bool job_imbalance(struct arena *arena, const struct job_late *late, struct job_
     return goes_with;
 }
 
+/* If every rank took what the median takes at each place. */
 void job_evenness(struct arena *arena, const struct job_late *late, struct job_change *change)
 {
     int64_t all = late->times->first[late->job->rank_count];

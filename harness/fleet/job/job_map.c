@@ -1,5 +1,6 @@
-/* Layers of cells, one row per rank and one column per step; steps are joined until all layers fit
- * into the page. */
+/* The map of a job for the page: layers of cells, one row per rank and one column per step, and the
+ * first steps of every rank as a timeline. Steps are joined until all layers fit into the page, so
+ * it stays small for a job of any length. */
 #include "harness/fleet/job/job_map.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ struct map {
     double *wait_ns; /* [rank_count][step_count] */
 };
 
+/* A counting sort, which keeps the order of ranks within a node. */
 static int32_t *order_of(struct arena *arena, const struct job *job)
 {
     int32_t *order = ARENA_NEW(arena, int32_t, job->rank_count);

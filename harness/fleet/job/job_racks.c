@@ -1,5 +1,5 @@
-/* Racks come from a file of lines, sorted for a binary search, or from a part of each node's name.
- */
+/* Finds the rack that a node is in, as the user says it: from a file of lines, sorted for a binary
+ * search, or from a part of each node's name, which a regular expression picks. */
 #include "harness/fleet/job/job_racks.h"
 
 #include "harness/base/rows.h"

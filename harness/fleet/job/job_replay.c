@@ -1,5 +1,9 @@
 /* A stack holds the ranks that can go on. A rank that is the last to come to a collective ends it,
- * and all members go on from there. */
+ * and all members go on from there.
+ *
+ * No order of ranks is needed: a rank waits only for collectives, and the order in which ranks
+ * go on does not change when a collective ends. So a replay takes time in proportion to the
+ * entries. */
 #include "harness/fleet/job/job_replay.h"
 
 #include <math.h>
@@ -20,6 +24,8 @@ struct job_times job_times_of(struct arena *arena, const struct job *job)
     return times;
 }
 
+/* A group whose digests are not all there seems to transfer longer, as the one that came last may
+ * be missing. It gets the shortest transfer of those that are alike. */
 bool job_times_complete(struct arena *arena, const struct job *job, struct job_times *times)
 {
     struct arena *scratch = arena_scratch(arena);
